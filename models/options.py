@@ -1,0 +1,72 @@
+"""What the submitter of a session may choose beyond its collab: mode options, agents, failure policies.
+
+All of it is data. An agent is named, never described: a job cannot bring code, files or
+hosts to a worker.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field, JsonValue
+
+from .turn import Frozen, NewItem
+
+
+class ModeOptions(Frozen):
+    """Options of the five modes; a mode reads only its own."""
+
+    #: orchestrated: participant id of the orchestrator, when roles do not tell.
+    orchestrator: str | None = None
+    #: orchestrated: decisions without progress before the session stops.
+    max_stalls: int = Field(default=3, ge=1, le=100)
+    #: orchestrated: invalid choices sent back before the turn goes to the one who has waited longest.
+    max_invalid: int = Field(default=2, ge=0, le=100)
+    #: broadcast: participant that speaks after each round (summary, vote).
+    aggregator: str | None = None
+    #: broadcast: answers that close a round; None: all.
+    quorum: int | None = Field(default=None, ge=1)
+    #: swarm: the items on the board at the start; none: the purpose is the only item.
+    items: tuple[NewItem, ...] = Field(default=(), max_length=1_000)
+    #: swarm: items the board takes in all; further ones are dropped and shown as such.
+    max_items: int = Field(default=100, ge=1, le=10_000)
+    #: swarm: hand-offs of one item before it stays with whoever has it.
+    max_hand_offs: int = Field(default=8, ge=0, le=1_000)
+    #: swarm: times one item may go back and forth between the same two roles.
+    max_ping_pong: int = Field(default=2, ge=0, le=1_000)
+
+
+class AfterRetries(StrEnum):
+    """What happens to a turn whose agent failed for the last time."""
+
+    SKIP = "skip"
+    SUBSTITUTE = "substitute"
+    ABORT = "abort"
+
+
+class FailurePolicy(Frozen):
+    """How a participant's failures are met. Backoff: `backoff_s`, doubled each time, at most `max_backoff_s`."""
+
+    attempts: int = Field(default=3, ge=1, le=100)
+    backoff_s: float = Field(default=1.0, ge=0, le=3_600)
+    max_backoff_s: float = Field(default=30.0, ge=0, le=3_600)
+    then: AfterRetries = AfterRetries.ABORT
+    #: Registered agent that takes the seat when `then` is `substitute`.
+    substitute: str | None = None
+    #: Seconds one attempt may take; None: the worker's setting.
+    turn_timeout_s: float | None = Field(default=None, gt=0, le=86_400)
+
+    def delay_s(self, attempt: int) -> float:
+        """Seconds to wait after the failed attempt number `attempt` (from 1)."""
+        return min(self.backoff_s * 2.0 ** min(attempt - 1, 60), self.max_backoff_s)
+
+
+class AgentBinding(Frozen):
+    """Which registered agent sits in a participant's seat, with overrides that are data only."""
+
+    agent: str = Field(min_length=1, max_length=200)
+    instructions: str | None = Field(default=None, max_length=32_768)
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    max_tokens: int | None = Field(default=None, ge=1)
+    #: Handed to the agent as `TurnContext.parameters`, over the session's own.
+    parameters: dict[str, JsonValue] = Field(default_factory=dict)

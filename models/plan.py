@@ -1,0 +1,115 @@
+"""Plans: what a planner sees of a session and what it may answer.
+
+A planner is a pure function `plan(view) -> Step | Wait | Finish`, called after every turn
+that closed. It never sees message texts, so its cost does not grow with the dialog. What
+it wants to remember goes into `Step.state` and comes back in `SessionView.state`.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field, JsonValue
+
+from .collab import CollabMode, Participant
+from .options import ModeOptions
+from .turn import Expects, Frozen, TurnResult, Usage, WorkItem
+
+FLOOR = "floor"
+
+
+class PlannedTurn(Frozen):
+    """One turn to come."""
+
+    participant: str
+    #: What the turn locks: `floor` where one speaks at a time, a slot or an item where several do.
+    scope: str = FLOOR
+    instruction: str = Field(default="", max_length=10_000)
+    expects: Expects = Expects.MESSAGE
+    item: WorkItem | None = None
+    #: Sees nothing that is written after the step was planned.
+    snapshot: bool = False
+    #: An answer to a broadcast: closing it is recorded as received.
+    broadcast: bool = False
+
+
+class OpenTurn(Frozen):
+    """A planned turn that has not closed yet."""
+
+    number: int
+    participant: str
+    scope: str = FLOOR
+    item: WorkItem | None = None
+
+
+class Totals(Frozen):
+    """Counters of a session so far."""
+
+    #: Closed turns, passes and skips included.
+    turns: int = 0
+    #: Completed rounds.
+    rounds: int = 0
+    usage: Usage = Usage()
+    elapsed_s: float = 0.0
+
+
+class SessionView(Frozen):
+    """What a planner and the stop conditions may know: O(participants), never O(dialog)."""
+
+    mode: CollabMode
+    roster: tuple[Participant, ...]
+    #: Who orchestrates (orchestrated), or None.
+    orchestrator: str | None = None
+    options: ModeOptions
+    #: What the planner remembered in its last step; empty at the start.
+    state: dict[str, JsonValue] = Field(default_factory=dict)
+    #: Turns closed since the last step, by number.
+    results: tuple[TurnResult, ...] = ()
+    open: tuple[OpenTurn, ...] = ()
+    #: `rounds` already counts the round that just ended.
+    totals: Totals = Totals()
+    #: How many more turns the stop conditions allow to be planned; None: any number.
+    turns_left: int | None = None
+
+    def ids(self) -> tuple[str, ...]:
+        """Participant ids in roster order."""
+        return tuple(p.participant_id for p in self.roster)
+
+
+class BoardEntry(Frozen):
+    """What the board shows of a work item."""
+
+    item: WorkItem
+    #: open | claimed | done | dropped
+    status: str
+    participant: str | None = None
+    turn_number: int | None = None
+
+
+class Step(Frozen):
+    """Turns that may run side by side from now on; one turn in the modes where one speaks at a time."""
+
+    turns: tuple[PlannedTurn, ...] = ()
+    state: dict[str, JsonValue] = Field(default_factory=dict)
+    #: When all open turns have closed, a round has ended.
+    ends_round: bool = False
+    #: Recorded as a broadcast to all whose turns are in this step.
+    announce: str | None = None
+    #: Work items that changed, for those who look at the board.
+    board: tuple[BoardEntry, ...] = ()
+
+
+class Wait(Frozen):
+    """Nothing to plan before another open turn closes."""
+
+
+class Finish(Frozen):
+    """The session ends."""
+
+    #: A short code: `satisfied`, `max_turns`, `board_empty`, `failed`, ...
+    reason: str
+    detail: str = ""
+    #: True: ends as cancelled (an abort), not as completed.
+    aborted: bool = False
+    board: tuple[BoardEntry, ...] = ()
+
+
+Plan = Step | Wait | Finish

@@ -1,0 +1,210 @@
+"""One turn: what an agent is given, what it gives back, and what the session remembers of it.
+
+These values cross the two borders that matter: between the turn task and an agent
+(`TurnContext` in, `TurnOutcome` out), and between the turn task and the planners
+(`TurnResult`). They carry data only; nothing in them can name code, files or hosts.
+
+Source: Collab module, section 5.2 (turn management); Dialog module, section 2.3 (messages).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from .collab import CollabMode, Participant
+from .dialog import Message, Role
+from .ids import format_timestamp, utcnow
+
+
+class Frozen(BaseModel):
+    """Base of the values that travel: immutable, closed to unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Expects(StrEnum):
+    """What a turn is for; an agent may answer each of them with plain text."""
+
+    MESSAGE = "message"
+    #: The orchestrator names who speaks next, or says it is satisfied.
+    DECISION = "decision"
+    #: The navigator of a pair approves the work, or says what to mend.
+    REVIEW = "review"
+
+
+class OutcomeKind(StrEnum):
+    """How a turn ended."""
+
+    MESSAGE = "message"
+    PASSED = "passed"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+
+
+class Usage(Frozen):
+    """What a turn, a participant or a session spent."""
+
+    input_tokens: int = Field(default=0, ge=0)
+    output_tokens: int = Field(default=0, ge=0)
+    requests: int = Field(default=0, ge=0)
+    #: Millionths of a US dollar: an integer, so that sums are exact.
+    cost_micros: int = Field(default=0, ge=0)
+
+    @property
+    def tokens(self) -> int:
+        """Input and output tokens together."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            requests=self.requests + other.requests,
+            cost_micros=self.cost_micros + other.cost_micros,
+        )
+
+
+class WorkItem(Frozen):
+    """An item on the board of a swarm, as its worker sees it."""
+
+    item_id: str
+    text: str = Field(min_length=1, max_length=8_000)
+    #: Role id or participant id that may take it; None: anyone.
+    role: str | None = None
+    #: How often the item was handed from one role to another.
+    hand_offs: int = 0
+
+
+class NewItem(Frozen):
+    """An item an agent adds to the board."""
+
+    text: str = Field(min_length=1, max_length=8_000)
+    role: str | None = None
+
+
+class Decision(Frozen):
+    """What an orchestrator decides, or a navigator's verdict (only `satisfied` and `reason` count there)."""
+
+    satisfied: bool = False
+    #: False: nothing moved since the last decision; a stall is counted.
+    progress: bool = True
+    #: Participant ids that speak next, in order.
+    next: tuple[str, ...] = ()
+    side_by_side: bool = False
+    #: Said to every next speaker who has no entry in `instructions`.
+    instruction: str = Field(default="", max_length=8_000)
+    instructions: dict[str, str] = Field(default_factory=dict)
+    reason: str = Field(default="", max_length=2_000)
+
+    def instruction_for(self, participant_id: str) -> str:
+        """The instruction that reaches one of the next speakers."""
+        return self.instructions.get(participant_id, self.instruction)
+
+
+class Draft(Frozen):
+    """A message an agent wants written; the commit adds speaker, turn, token and time."""
+
+    content: str = Field(min_length=1)
+    role: Role = Role.AGENT
+
+
+class Budget(Frozen):
+    """What is left of the session's limits when a turn begins; None: no limit."""
+
+    turns: int | None = None
+    tokens: int | None = None
+    cost_micros: int | None = None
+    seconds: float | None = None
+
+
+class TurnContext(Frozen):
+    """All that an agent is told when it gets the floor."""
+
+    session_id: str
+    mode: CollabMode
+    title: str
+    purpose: str
+    #: Who speaks this turn.
+    me: Participant
+    roster: tuple[Participant, ...]
+    turn_number: int
+    #: 1 for the first try of this turn.
+    attempt: int = 1
+    expects: Expects = Expects.MESSAGE
+    instruction: str = ""
+    #: The window of the dialog this participant may see, oldest first.
+    messages: tuple[Message, ...] = ()
+    #: The work item of a swarm's turn.
+    item: WorkItem | None = None
+    #: Data of the session and of this participant's binding (never code, files or hosts).
+    parameters: dict[str, JsonValue] = Field(default_factory=dict)
+    remaining: Budget = Budget()
+    #: Seconds until the turn's deadline.
+    timeout_s: float = 300.0
+
+    @property
+    def effect_id(self) -> str:
+        """The same for every attempt of this turn: lets an outside effect be done once."""
+        return f"{self.session_id}:{self.turn_number}"
+
+
+class TurnOutcome(Frozen):
+    """All that an agent may answer."""
+
+    messages: tuple[Draft, ...] = ()
+    #: Nothing to say this time.
+    passed: bool = False
+    decision: Decision | None = None
+    #: Role id or participant id that should go on with this turn's work item.
+    hand_off: str | None = None
+    items: tuple[NewItem, ...] = ()
+    usage: Usage = Usage()
+
+    @classmethod
+    def say(cls, content: str, *, usage: Usage | None = None) -> TurnOutcome:
+        """One message in the agent's own role."""
+        return cls(messages=(Draft(content=content),), usage=usage or Usage())
+
+    @classmethod
+    def skip_turn(cls) -> TurnOutcome:
+        """Nothing to say: the turn counts as passed."""
+        return cls(passed=True)
+
+
+class TurnResult(Frozen):
+    """What the planner and the stop conditions learn of a closed turn; small, whatever was said."""
+
+    number: int
+    participant: str
+    kind: OutcomeKind
+    decision: Decision | None = None
+    hand_off: str | None = None
+    items: tuple[NewItem, ...] = ()
+    #: The work item the turn was about.
+    item: WorkItem | None = None
+    usage: Usage = Usage()
+    #: Indices of the `TextSeen` conditions this turn's text satisfied.
+    marks: tuple[int, ...] = ()
+    #: Why it failed or was skipped; one line, never a secret.
+    error: str | None = Field(default=None, max_length=500)
+
+
+class TurnState(Frozen):
+    """Whose turn it is (Collab module, section 5.2)."""
+
+    current_turn_holder: str
+    turn_order: tuple[str, ...]
+    turn_index: int
+    turn_started_at: str
+
+    def advanced(self) -> TurnState:
+        """The state after `advanceTurn` of the source: the next of `turn_order`, starting now."""
+        index = (self.turn_index + 1) % len(self.turn_order)
+        return TurnState(
+            current_turn_holder=self.turn_order[index],
+            turn_order=self.turn_order,
+            turn_index=index,
+            turn_started_at=format_timestamp(utcnow()),
+        )
