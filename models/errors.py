@@ -1,0 +1,298 @@
+"""Every exception Symposia raises on purpose, in one tree.
+
+    SymposiaError
+    ├── InvalidInput (also ValueError)      the caller's data breaks a rule
+    │   ├── InvariantViolation              a named rule of the protocol
+    │   ├── UnknownAgent                    no such name in the registry
+    │   ├── MessageTooLarge
+    │   └── InvalidSessionFile
+    ├── LifecycleError                      not in this status
+    │   ├── IllegalTransition
+    │   ├── Locked
+    │   └── DialogNotActive
+    ├── SessionError
+    │   ├── SessionNotFound
+    │   ├── SessionConflict
+    │   └── ResultTimeout (also TimeoutError)
+    ├── StateError                          Redis, not the caller
+    │   ├── RedisUnavailable (also ConnectionError)
+    │   └── ScriptError
+    ├── TurnError                           control flow between workers and state
+    │   ├── LeaseLost
+    │   └── StaleToken
+    ├── AgentError                          raised by agents; `retryable` says whether to try again
+    │   ├── AgentFailed
+    │   ├── AgentTimeout
+    │   └── BadOutcome
+    └── RegistryError                       the agents file breaks a rule
+
+Exceptions cross processes: each survives pickling with all its attributes. A message is one
+line, and never holds a password.
+"""
+
+# ruff: noqa: N818 - a name here says what happened: `Locked`, `LeaseLost`
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any, Self
+
+from pydantic import ValidationError
+
+from .shown import ABSENT, shown, without_password
+
+
+class SymposiaError(Exception):
+    """Something went wrong in Symposia."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message or (type(self).__doc__ or "").splitlines()[0])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Not by calling the class again: signatures differ, and attributes carry the data.
+        return _revived, (type(self), self.args), self.__dict__
+
+
+def _revived(kind: type[SymposiaError], args: tuple[object, ...]) -> SymposiaError:
+    error = kind.__new__(kind)
+    error.args = args
+    return error
+
+
+class InvalidInput(SymposiaError, ValueError):
+    """A value breaks a rule.
+
+    Attributes:
+        field: path of the field, e.g. `participants[0].kind`; empty for the input as a whole.
+        value: the value as the message shows it: a repr, cut to 80 characters, `***` for a secret.
+        rule: what the value must be, e.g. `must not be blank`.
+    """
+
+    def __init__(self, field: str, value: object, rule: str) -> None:
+        super().__init__(rule)
+        self.field = field
+        self.value = shown(value, field=field)
+        self.rule = rule
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self._said()}" if self.field else self._said()
+
+    def _said(self) -> str:
+        return f"{self.rule} (got {self.value})"
+
+    def within(self, prefix: str) -> Self:
+        """This error, with `prefix` put before the path of its field."""
+        self.field = ".".join(filter(None, (prefix, self.field))).replace(".[", "[")
+        return self
+
+
+class InvariantViolation(InvalidInput):
+    """A named rule of the protocol is broken; `name` is its id, e.g. `map_orchestrator_required`."""
+
+    def __init__(self, name: str, *, field: str, value: object, rule: str) -> None:
+        super().__init__(field, value, rule)
+        self.name = name
+
+    def _said(self) -> str:
+        return f"{super()._said()} [{self.name}]"
+
+
+class UnknownAgent(InvalidInput):
+    """No agent of this name is registered."""
+
+    def __init__(self, name: str, *, known: Iterable[str] = (), field: str = "agent") -> None:
+        names = sorted(known)
+        near = get_close_matches(name, names, n=3) or names[:10]
+        listed = f": {', '.join(near)}" if near else ""
+        super().__init__(field, name, f"must be a registered agent{listed}")
+        self.name = name
+        self.known = tuple(names)
+
+
+class MessageTooLarge(InvalidInput):
+    """A message exceeds the cap."""
+
+    def __init__(self, size_bytes: int, *, limit_bytes: int, field: str = "content") -> None:
+        super().__init__(field, size_bytes, f"must be at most {limit_bytes} bytes of UTF-8")
+        self.size_bytes = size_bytes
+        self.limit_bytes = limit_bytes
+
+
+class InvalidSessionFile(InvalidInput):
+    """A session file cannot be run; `file` is its path."""
+
+    def __init__(self, file: str, *, rule: str, field: str = "", value: object = ABSENT) -> None:
+        super().__init__(field, value, rule)
+        self.file = file
+
+    def __str__(self) -> str:
+        return f"{self.file}: {super().__str__() if self.field else self.rule}"
+
+
+class LifecycleError(SymposiaError):
+    """The status of a collab or dialog does not allow this."""
+
+
+class IllegalTransition(LifecycleError):
+    """The lifecycle has no edge between these two statuses; `entity` is `collab` or `dialog`."""
+
+    def __init__(self, entity: str, current: str, target: str) -> None:
+        super().__init__(f"a {current} {entity} cannot become {target}")
+        self.entity = entity
+        self.current = str(current)
+        self.target = str(target)
+
+
+class Locked(LifecycleError):
+    """`governance.locked` refuses every change; `entity` is `collab` or `dialog`."""
+
+    def __init__(self, entity: str, identifier: str) -> None:
+        super().__init__(f"{entity} {identifier!r} is locked by its governance and cannot be changed")
+        self.entity = entity
+        self.identifier = identifier
+
+
+class DialogNotActive(LifecycleError):
+    """Messages are added to active dialogs only."""
+
+    def __init__(self, dialog_id: str, status: str) -> None:
+        super().__init__(f"dialog {dialog_id!r} is {status}: messages are added to active dialogs only")
+        self.dialog_id = dialog_id
+        self.status = str(status)
+
+
+class SessionError(SymposiaError):
+    """A session cannot be used this way."""
+
+
+class SessionNotFound(SessionError):
+    """There is no such session: it never was, or its time to live has passed."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"no session {session_id!r}: it was never submitted here, or has expired")
+        self.session_id = session_id
+
+
+class SessionConflict(SessionError):
+    """The id is taken by a session with other content."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(
+            f"session {session_id!r} was submitted before with other content; use a new collab_id"
+        )
+        self.session_id = session_id
+
+
+class ResultTimeout(SessionError, TimeoutError):
+    """The session did not end in time; it goes on. `timeout_s` is in seconds."""
+
+    def __init__(self, session_id: str, *, timeout_s: float) -> None:
+        super().__init__(f"session {session_id!r} has not ended within {timeout_s:g} s; it goes on")
+        self.session_id = session_id
+        self.timeout_s = timeout_s
+
+
+class StateError(SymposiaError):
+    """The live state in Redis could not be read or changed."""
+
+
+class RedisUnavailable(StateError, ConnectionError):
+    """Redis does not answer; `url` and `hint` are kept without any password."""
+
+    def __init__(self, url: str, *, hint: str = "") -> None:
+        self.url = without_password(url)
+        self.hint = without_password(hint)
+        super().__init__(f"Redis at {self.url} does not answer" + (f": {self.hint}" if hint else ""))
+
+
+class ScriptError(StateError):
+    """A Lua script failed: a defect, or a server that does not support it. `verb` is its name."""
+
+    def __init__(self, verb: str, detail: str) -> None:
+        super().__init__(f"script {verb!r} failed: {detail}")
+        self.verb = verb
+        self.detail = detail
+
+
+class TurnError(SymposiaError):
+    """A turn cannot be written by whoever tries."""
+
+    def __init__(self, session_id: str, turn_number: int) -> None:
+        doc = (type(self).__doc__ or "").splitlines()[0]
+        super().__init__(f"turn {turn_number} of session {session_id!r}: {doc}")
+        self.session_id = session_id
+        self.turn_number = turn_number
+
+
+class LeaseLost(TurnError):
+    """The lease ran out or was taken back while the agent spoke."""
+
+
+class StaleToken(TurnError):
+    """The token is not the one that holds the turn now."""
+
+
+class AgentError(SymposiaError):
+    """An agent could not take its turn; `retryable` says whether another try may help."""
+
+    def __init__(self, message: str = "", *, retryable: bool = True) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+
+
+class AgentFailed(AgentError):
+    """The agent raised an error."""
+
+
+class AgentTimeout(AgentError):
+    """The agent did not answer before the turn's deadline."""
+
+
+class BadOutcome(AgentError):
+    """The agent answered something that is not a turn outcome."""
+
+    def __init__(self, message: str = "", *, retryable: bool = False) -> None:
+        super().__init__(message, retryable=retryable)
+
+
+class RegistryError(SymposiaError):
+    """The agents file breaks a rule: `file`, `entry` (a table such as `agents.coder`), `field`, `rule`."""
+
+    def __init__(self, file: str, *, entry: str, field: str, rule: str) -> None:
+        place = f"[{entry}] " if entry else ""
+        super().__init__(f"{file}: {place}{field + ': ' if field else ''}{rule}")
+        self.file = file
+        self.entry = entry
+        self.field = field
+        self.rule = rule
+
+
+_SUBJECT = re.compile(r"^\w+ should ")
+_COUNTED = re.compile(r" after validation, not \d+$")
+
+
+def invalid_input(error: ValidationError, prefix: str = "") -> InvalidInput:
+    """The first problem pydantic found, as one clear line; `prefix` goes before the field's path.
+
+    An InvalidInput raised by a validator is handed on as it is, under the path of that validator.
+    """
+    first = error.errors(include_url=False)[0]
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, InvalidInput):
+        return cause.within(path).within(prefix)
+    value: object = first["input"]
+    match first["type"]:
+        case "missing":
+            value, rule = ABSENT, "is required"
+        case "extra_forbidden":
+            rule = "is not a known field"
+        case "value_error":
+            rule = str(cause)
+        case "string_unicode":
+            rule = "must be text that UTF-8 can carry"
+        case _:
+            rule = _COUNTED.sub("", _SUBJECT.sub("must ", first["msg"])).replace("a valid tuple", "a list")
+    return InvalidInput(path, value, rule).within(prefix)
