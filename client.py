@@ -1,0 +1,195 @@
+"""Submitting sessions and finding them again.
+
+    from symposia import Collab, Participant, submit
+
+    job = submit(Collab(title="...", purpose="...", mode="pair", participants=[...]), agents={...})
+    for message in job.messages(follow=True):
+        print(message.speaker, message.content)
+
+Everything is checked before anything is written. What is queued runs when a worker is there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pydantic import JsonValue
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from .config.settings import Settings, load_settings
+from .job import CollabJob, Connections
+from .models.collab import Collab
+from .models.dialog import Message
+from .models.errors import RedisUnavailable, SessionNotFound
+from .models.options import AgentBinding, FailurePolicy, ModeOptions
+from .models.plan import Totals
+from .models.spec import SessionSpec
+from .models.stop import MaxTurns, StopCondition
+from .models.submission import Submission
+from .state.connect import connect
+from .state.index import SessionIndex
+from .state.store import Opening, SessionStore
+from .state.workers import WorkerBook
+from .tasks.graph import TaskGraph
+from .tasks.planners import effective_stop
+from .tasks.view import SessionFacts
+from .workers.app import create_app
+from .workers.connection import redis_url_in_use
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from celery import Celery
+
+Agents = Mapping[str, str | AgentBinding | Mapping[str, Any]]
+
+
+class Client:
+    """One Symposia installation: a Redis, a broker, and the sessions there."""
+
+    def __init__(self, settings: Settings | None = None, *, app: Celery | None = None) -> None:
+        """`settings`: of this process, when not given. `app`: a Celery app that sends the tasks."""
+        self.settings = settings or load_settings()
+        self.redis_url = redis_url_in_use(self.settings)
+        redis = connect(self.redis_url)
+        self._to = Connections(
+            redis=redis,
+            redis_url=self.redis_url,
+            store=SessionStore(redis),
+            index=SessionIndex(redis),
+            graph=TaskGraph(app or create_app(self.settings)),
+            retention_ms=self.settings.retention_s * 1000,
+        )
+        self.workers = WorkerBook(redis)
+
+    def submit(
+        self,
+        collab: Collab | Mapping[str, Any],
+        *,
+        agents: Agents | None = None,
+        stop: StopCondition | Mapping[str, Any] | None = None,
+        options: ModeOptions | Mapping[str, Any] | None = None,
+        policy: FailurePolicy | Mapping[str, Any] | None = None,
+        policies: Mapping[str, FailurePolicy | Mapping[str, Any]] | None = None,
+        messages: Iterable[Message | str] = (),
+        parameters: Mapping[str, JsonValue] | None = None,
+        thread_id: str | None = None,
+    ) -> CollabJob:
+        """Submits a session. The same `collab_id` again is the same session.
+
+        Args:
+            collab: what the session is about and who takes part.
+            agents: participant id -> registered agent name, or that with overrides that are data
+                (`AgentBinding`). A participant without an entry is taken by the agent of its own name.
+            stop: when to end, beyond what the mode itself knows; see `models.stop`.
+            options: options of the mode.
+            policy: how failing agents are met; `policies` for single participants.
+            messages: what the dialog starts with; a text is said by the user.
+            parameters: data that every agent is given.
+            thread_id: groups dialogs.
+
+        Raises:
+            InvalidInput: one line with field, value and rule; nothing was written.
+            SessionConflict: the id is taken by a session with other content.
+            RedisUnavailable: nothing was written, or the same submit may be repeated.
+        """
+        return self.submit_all(
+            Submission.build(
+                collab,
+                agents=agents,
+                stop=stop,
+                options=options,
+                policy=policy,
+                policies=policies,
+                messages=messages,
+                parameters=parameters,
+                thread_id=thread_id,
+            )
+        )
+
+    def submit_all(self, submission: Submission) -> CollabJob:
+        """Submits what a session file says."""
+        with self._redis_errors():
+            prepared = submission.prepared(
+                known_agents=self.known_agents(), max_message_bytes=self.settings.max_message_bytes
+            )
+            collab = prepared.collab
+            stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.settings.max_turns)
+            spec = prepared.spec(stop)
+            opening = Opening(
+                collab=collab,
+                spec=spec.model_dump_json(exclude_defaults=True),
+                digest=_digest(collab, spec, prepared.messages),
+                messages=tuple(message.to_json() for message in prepared.messages),
+                deadline_s=stop.remaining(Totals()).seconds,
+            )
+            return self._open(opening, spec)
+
+    def _open(self, opening: Opening, spec: SessionSpec) -> CollabJob:
+        session_id = opening.collab.collab_id
+        grace_ms = int(self.settings.redispatch_after_s * 1000)
+        # Into the due index first: dying after this line leaves a look at nothing, dying after the
+        # next one a session that the sweep will start.
+        self._to.index.add(session_id, look_in_ms=grace_ms)
+        answer = self._to.store.open(opening)
+        if answer.word == "exists":
+            return self.get_job(session_id)
+        self._to.graph.send_advance(session_id, first=True)
+        opened_ms = answer.state.opened_ms if answer.state else 0
+        return CollabJob(SessionFacts(opening.collab, spec, opened_ms), self._to)
+
+    def get_job(self, session_id: str) -> CollabJob:
+        """A session submitted before, here or elsewhere. Raises SessionNotFound."""
+        with self._redis_errors():
+            state = self._to.store.state(session_id)
+            collab, spec = self._to.store.documents(session_id)
+        facts = SessionFacts(
+            Collab.model_validate_json(collab), SessionSpec.model_validate_json(spec), state.opened_ms
+        )
+        return CollabJob(facts, self._to)
+
+    def jobs(self, *, count: int = 20, offset: int = 0) -> list[CollabJob]:
+        """Sessions, newest first; those that have expired are left out."""
+        found, expired = [], []
+        with self._redis_errors():
+            for session_id in self._to.index.newest(count=count, offset=offset):
+                try:
+                    found.append(self.get_job(session_id))
+                except SessionNotFound:
+                    expired.append(session_id)
+            self._to.index.forget(expired)
+        return found
+
+    def known_agents(self) -> frozenset[str]:
+        """Names of the agents that workers have announced; empty when none was heard of lately."""
+        return frozenset(name for worker in self.workers.alive() for name in worker.agents)
+
+    @contextmanager
+    def _redis_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (RedisConnectionError, RedisTimeoutError) as error:
+            hint = f"{error}; start one with `symposia up`, or set SYMPOSIA_REDIS_URL"
+            raise RedisUnavailable(self.redis_url, hint=hint) from error
+
+
+def _digest(collab: Collab, spec: SessionSpec, messages: Iterable[Message]) -> str:
+    """The same for the same submission, whenever it was made."""
+    content = {
+        "collab": collab.model_dump(mode="json", exclude={"created_at", "updated_at", "meta", "events"}),
+        "spec": spec.model_dump(mode="json", exclude={"dialog_id"}),
+        "messages": [[message.role, message.content] for message in messages],
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def default_client() -> Client:
+    """The client of this process's own settings."""
+    return Client()

@@ -1,0 +1,229 @@
+"""A submitted session, in the hands of whoever submitted it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from redis import Redis
+
+from .models.collab import Collab, CollabStatus
+from .models.dialog import Dialog, Message
+from .models.errors import ResultTimeout
+from .models.events import MapEvent
+from .models.ids import timestamp_from_ms
+from .models.meta import Event
+from .models.plan import BoardEntry
+from .models.turn import TurnState, Usage
+from .state.connect import aconnect
+from .state.follow import END_ONLY, afollow, follow
+from .state.index import SessionIndex
+from .state.records import SessionState
+from .state.store import SessionStore
+from .state.streams import Stream, StreamReader
+from .tasks.advance import redrive
+from .tasks.graph import TaskGraph
+from .tasks.view import SessionFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """What a job needs to talk to its session."""
+
+    redis: Redis
+    #: Opened anew for each asynchronous follower: it belongs to one event loop.
+    redis_url: str
+    store: SessionStore
+    index: SessionIndex
+    graph: TaskGraph
+    retention_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """How a session ended, and all that was said."""
+
+    collab: Collab
+    dialog: Dialog
+    #: Why it ended: `satisfied`, `max_rounds`, `failed`, ...
+    reason: str
+    detail: str
+    usage: Usage
+    turns: int
+    rounds: int
+
+    @property
+    def ok(self) -> bool:
+        """Completed, not cancelled or aborted."""
+        return self.collab.status is CollabStatus.COMPLETED
+
+
+class CollabJob:
+    """One session: look at it, follow it, steer it. Every call reads the session as it is now.
+
+    All methods raise SessionNotFound when the session has expired, RedisUnavailable when Redis is away.
+    """
+
+    def __init__(self, facts: SessionFacts, connections: Connections) -> None:
+        self._facts = facts
+        self._to = connections
+        self._streams = StreamReader(connections.redis)
+
+    @property
+    def id(self) -> str:
+        """The session's id: the collab's."""
+        return self._facts.session_id
+
+    def __repr__(self) -> str:
+        return f"CollabJob({self.id!r})"
+
+    # -- looking ----------------------------------------------------------------------------
+
+    def state(self) -> SessionState:
+        """Counters and open turns in this instant."""
+        return self._to.store.state(self.id)
+
+    def status(self) -> CollabStatus:
+        """draft, active, suspended, completed or cancelled."""
+        return self.state().status
+
+    def turn_state(self) -> TurnState:
+        """Whose turn it is (Collab module, section 5.2). Between two turns: who spoke last."""
+        state = self.state()
+        order = tuple(self._facts.roster())
+        turns = state.open_turns() or list(state.records.values())
+        holder = turns[0] if turns else None
+        name = holder.participant if holder else order[0]
+        began_ms = (holder.began_ms if holder else None) or state.updated_ms
+        return TurnState(
+            current_turn_holder=name,
+            turn_order=order,
+            turn_index=order.index(name),
+            turn_started_at=timestamp_from_ms(began_ms),
+        )
+
+    def collab(self) -> Collab:
+        """The collab with its status, times and the events MAP has no type for, as of now."""
+        return self._collab(self.state())
+
+    def dialog(self) -> Dialog:
+        """The dialog with all its messages so far."""
+        return self._dialog(self.state())
+
+    def board(self) -> tuple[BoardEntry, ...]:
+        """Work items of a swarm, in the order of their ids; empty in other modes."""
+        entries = self._to.store.board(self.id)
+        return tuple(BoardEntry.model_validate_json(entries[item_id]) for item_id in sorted(entries))
+
+    # -- following --------------------------------------------------------------------------
+
+    def messages(self, *, follow: bool = False) -> Iterator[Message]:
+        """What was said; with `follow`, also what is being said, until the session ends."""
+        return (Message.model_validate_json(text) for text in self._texts("dialog", follow))
+
+    def events(self, *, follow: bool = False) -> Iterator[MapEvent]:
+        """The MAP events, from MAPSessionStarted on; with `follow`, until MAPSessionCompleted."""
+        return (MapEvent.model_validate_json(text) for text in self._texts("events", follow))
+
+    async def amessages(self, *, follow: bool = False) -> AsyncIterator[Message]:
+        """`messages` for asyncio."""
+        async for text in self._atexts("dialog", follow):
+            yield Message.model_validate_json(text)
+
+    async def aevents(self, *, follow: bool = False) -> AsyncIterator[MapEvent]:
+        """`events` for asyncio."""
+        async for text in self._atexts("events", follow):
+            yield MapEvent.model_validate_json(text)
+
+    def result(self, timeout: float | None = None) -> JobResult:
+        """Waits for the end. `timeout` in seconds; raises ResultTimeout, and the session goes on."""
+        for _ in follow(self._to.redis, self.id, "events", after=END_ONLY, timeout_s=timeout):
+            pass
+        return self._result()
+
+    async def aresult(self, timeout: float | None = None) -> JobResult:
+        """`result` for asyncio."""
+        client = aconnect(self._to.redis_url)
+        try:
+            async with asyncio.timeout(timeout):
+                async for _ in afollow(client, self.id, "events", after=END_ONLY):
+                    pass
+        except TimeoutError:
+            raise ResultTimeout(self.id, timeout_s=timeout or 0) from None
+        finally:
+            await client.aclose()
+        return await asyncio.to_thread(self._result)
+
+    # -- steering ---------------------------------------------------------------------------
+
+    def suspend(self) -> None:
+        """Pauses; a turn in flight is held and written on resume. Raises IllegalTransition."""
+        self._to.store.suspend(self.id)
+
+    def resume(self) -> None:
+        """Goes on. Raises IllegalTransition."""
+        state = self._to.store.resume(self.id)
+        self._to.index.sooner(self.id, state.now_ms)
+        redrive(self._to.graph, self._facts, state)
+
+    def stop(self) -> None:
+        """Lets the session complete once the turns in flight have closed. Raises IllegalTransition."""
+        state = self._to.store.request_stop(self.id)
+        self._to.index.sooner(self.id, state.now_ms)
+
+    def cancel(self, reason: str = "cancelled") -> None:
+        """Ends the session now, as cancelled. Raises IllegalTransition when it has ended already."""
+        self._to.store.cancel(self.id, reason=reason, retention_ms=self._to.retention_ms)
+        self._to.index.settle(self.id)
+
+    # -- reading ----------------------------------------------------------------------------
+
+    def _texts(self, stream: Stream, follows: bool) -> Iterator[str]:
+        entries = follow(self._to.redis, self.id, stream) if follows else self._streams.all(self.id, stream)
+        return (text for _, text in entries)
+
+    async def _atexts(self, stream: Stream, follows: bool) -> AsyncIterator[str]:
+        if not follows:
+            for text in await asyncio.to_thread(lambda: list(self._texts(stream, False))):
+                yield text
+            return
+        client = aconnect(self._to.redis_url)
+        try:
+            async for _, text in afollow(client, self.id, stream):
+                yield text
+        finally:
+            await client.aclose()
+
+    def _collab(self, state: SessionState) -> Collab:
+        events = [Event.model_validate_json(text) for text in self._texts("journal", False)]
+        changed = {"status": state.status, "updated_at": _moment(state.updated_ms), "events": events}
+        return self._facts.collab.model_copy(update=changed)
+
+    def _dialog(self, state: SessionState) -> Dialog:
+        return Dialog(
+            dialog_id=self._facts.spec.dialog_id,
+            context_id=self._facts.collab.context_id,
+            thread_id=self._facts.spec.thread_id,
+            status=state.dialog_status,
+            messages=list(self.messages()),
+            started_at=_moment(state.opened_ms),
+            ended_at=None if state.ended_ms is None else _moment(state.ended_ms),
+        )
+
+    def _result(self) -> JobResult:
+        state = self.state()
+        return JobResult(
+            collab=self._collab(state),
+            dialog=self._dialog(state),
+            reason=state.reason or "",
+            detail=state.detail or "",
+            usage=state.usage,
+            turns=state.closed,
+            rounds=state.rounds,
+        )
+
+
+def _moment(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)

@@ -1,0 +1,37 @@
+"""What a session is run with: its agents, stop conditions, options and policies.
+
+Written once when the session is opened and never changed; workers keep it in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import Field, JsonValue
+
+from .ids import Id, new_id
+from .options import AgentBinding, FailurePolicy, ModeOptions
+from .stop import StopCondition
+from .turn import Frozen
+
+
+class SessionSpec(Frozen):
+    """All that a worker needs to know of a session besides its collab."""
+
+    dialog_id: Id = Field(default_factory=new_id)
+    thread_id: Id | None = None
+    #: Participant id -> who sits there.
+    agents: Mapping[str, AgentBinding]
+    stop: StopCondition
+    options: ModeOptions = ModeOptions()
+    #: Participant id of the orchestrator, in orchestrated sessions.
+    orchestrator: str | None = None
+    policy: FailurePolicy = FailurePolicy()
+    #: Participant id -> its own policy instead of `policy`.
+    policies: Mapping[str, FailurePolicy] = Field(default_factory=dict)
+    #: Handed to every agent as `TurnContext.parameters`.
+    parameters: Mapping[str, JsonValue] = Field(default_factory=dict)
+
+    def policy_of(self, participant_id: str) -> FailurePolicy:
+        """How this participant's failures are met."""
+        return self.policies.get(participant_id, self.policy)

@@ -1,0 +1,206 @@
+"""A submission: a collab and how to run it, checked as a whole before anything is written.
+
+This is also what a session file holds: the collab's fields at the top, `agent` beside each
+participant, and the fields of `Submission` besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self, TypeVar, cast
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from .collab import Collab, CollabMode, CollabStatus, Participant, ParticipantKind, orchestrator_of
+from .dialog import Message, Role
+from .errors import InvalidInput, MessageTooLarge, UnknownAgent, invalid_input
+from .invariants import check_collab
+from .options import AgentBinding, FailurePolicy, ModeOptions
+from .spec import SessionSpec
+from .stop import Condition, StopCondition
+from .stop_reading import read_stop
+
+M = TypeVar("M", bound=BaseModel)
+
+#: Fields of a session file that are not the collab's.
+_OWN = ("agents", "stop", "options", "policy", "policies", "messages", "parameters", "thread_id")
+#: A word on where an agent comes from, for those who named none.
+_NAME_ONE = "must be bound to an agent: agents={{{0!r}: 'NAME'}}"
+
+
+def _read(kind: type[M], data: M | Mapping[str, Any] | None, where: str) -> M:
+    if isinstance(data, kind):
+        return data
+    if data is not None and not isinstance(data, Mapping):
+        raise InvalidInput(where, data, f"must be a table of {kind.__name__} fields")
+    try:
+        return kind(**(data or {}))
+    except ValidationError as error:
+        raise invalid_input(error, where) from None
+    except InvalidInput as error:
+        raise error.within(where) from None
+
+
+def _read_binding(data: object, where: str) -> AgentBinding:
+    if isinstance(data, str):
+        return _read(AgentBinding, {"agent": data}, where)
+    return _read(AgentBinding, cast("AgentBinding | Mapping[str, Any]", data), where)
+
+
+def _read_message(data: Message | Mapping[str, Any] | str, where: str) -> Message:
+    if isinstance(data, str):
+        return Message(role=Role.USER, content=data)
+    return _read(Message, data, where)
+
+
+def _table(data: object, where: str) -> Mapping[str, Any]:
+    if data is None:
+        return {}
+    if not isinstance(data, Mapping):
+        raise InvalidInput(where, data, "must be a table")
+    return data
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A collab and how to run it."""
+
+    collab: Collab
+    agents: Mapping[str, AgentBinding] = field(default_factory=dict)
+    #: None: what the mode does without.
+    stop: StopCondition | None = None
+    options: ModeOptions = field(default_factory=ModeOptions)
+    policy: FailurePolicy = field(default_factory=FailurePolicy)
+    policies: Mapping[str, FailurePolicy] = field(default_factory=dict)
+    messages: tuple[Message, ...] = ()
+    parameters: Mapping[str, JsonValue] = field(default_factory=dict)
+    thread_id: str | None = None
+
+    @classmethod
+    def build(
+        cls,
+        collab: Collab | Mapping[str, Any],
+        *,
+        agents: object = None,
+        stop: object = None,
+        options: ModeOptions | Mapping[str, Any] | None = None,
+        policy: FailurePolicy | Mapping[str, Any] | None = None,
+        policies: object = None,
+        messages: Iterable[Message | Mapping[str, Any] | str] | None = None,
+        parameters: object = None,
+        thread_id: str | None = None,
+    ) -> Self:
+        """Reads each part from its own type or from plain data. Raises InvalidInput."""
+        return cls(
+            collab=collab if isinstance(collab, Collab) else Collab(**collab),
+            agents={str(name): _read_binding(it, f"agents.{name}") for name, it in _table(agents, "agents").items()},
+            stop=stop if stop is None or isinstance(stop, Condition) else read_stop(stop),
+            options=_read(ModeOptions, options, "options"),
+            policy=_read(FailurePolicy, policy, "policy"),
+            policies={
+                str(name): _read(FailurePolicy, it, f"policies.{name}")
+                for name, it in _table(policies, "policies").items()
+            },
+            messages=tuple(_read_message(it, f"messages[{i}]") for i, it in enumerate(_listed(messages))),
+            parameters=dict(_table(parameters, "parameters")),
+            thread_id=thread_id,
+        )
+
+    @classmethod
+    def from_document(cls, document: object) -> Self:
+        """Reads what a session file holds. Raises InvalidInput."""
+        data = dict(_table(document, "")) if document is not None else {}
+        own = {name: data.pop(name) for name in _OWN if name in data}
+        participants, agents = _split_participants(data.get("participants"))
+        collab = Collab(**{**data, "participants": participants}) if "participants" in data else Collab(**data)
+        return cls.build(collab, **{**own, "agents": {**agents, **_table(own.get("agents"), "agents")}})
+
+    def prepared(self, *, known_agents: frozenset[str] = frozenset(), max_message_bytes: int) -> Submission:
+        """This submission with every gap filled and every rule between its parts checked.
+
+        `known_agents` are the names that workers announced; empty when no worker was heard of.
+
+        Raises:
+            InvalidInput: the first rule that is broken, with its field and value.
+        """
+        if self.collab.status is not CollabStatus.DRAFT:
+            raise InvalidInput("status", self.collab.status, "must be draft: submitting activates a session")
+        check_collab(self.collab, orchestrator=self.options.orchestrator)
+        self._check_names()
+        self._check_sizes(max_message_bytes)
+        agents = {p.participant_id: self._binding(p) for p in self.collab.participants}
+        for name, agent in self._named_agents(agents).items():
+            if known_agents and agent not in known_agents:
+                raise UnknownAgent(agent, known=known_agents, field=name)
+        return replace(self, collab=self.collab.activated(), agents=agents)
+
+    def spec(self, stop: StopCondition) -> SessionSpec:
+        """What workers run the session with, once `prepared`."""
+        is_orchestrated = self.collab.mode is CollabMode.ORCHESTRATED
+        return _read(
+            SessionSpec,
+            {
+                "thread_id": self.thread_id,
+                "agents": self.agents,
+                "stop": stop,
+                "options": self.options,
+                "orchestrator": orchestrator_of(self.collab, self.options.orchestrator) if is_orchestrated else None,
+                "policy": self.policy,
+                "policies": self.policies,
+                "parameters": self.parameters,
+            },
+            "",
+        )
+
+    def _binding(self, participant: Participant) -> AgentBinding:
+        name = participant.participant_id
+        if name in self.agents:
+            return self.agents[name]
+        if participant.kind is not ParticipantKind.AGENT:
+            raise InvalidInput(f"participants.{name}.kind", participant.kind.value, _NAME_ONE.format(name))
+        return AgentBinding(agent=name)
+
+    def _named_agents(self, agents: Mapping[str, AgentBinding]) -> dict[str, str]:
+        named = {f"agents.{name}": binding.agent for name, binding in agents.items()}
+        for where, policy in {"policy": self.policy, **{f"policies.{n}": p for n, p in self.policies.items()}}.items():
+            if policy.substitute is not None:
+                named[f"{where}.substitute"] = policy.substitute
+        return named
+
+    def _check_names(self) -> None:
+        ids = {p.participant_id for p in self.collab.participants}
+        for where, names in (("agents", self.agents), ("policies", self.policies)):
+            for name in names:
+                if name not in ids:
+                    raise InvalidInput(where, name, f"must name a participant: {', '.join(sorted(ids))}")
+        if self.options.aggregator is not None and self.options.aggregator not in ids:
+            raise InvalidInput("options.aggregator", self.options.aggregator, "must be the id of a participant")
+
+    def _check_sizes(self, max_message_bytes: int) -> None:
+        texts = {"title": self.collab.title, "purpose": self.collab.purpose}
+        texts |= {f"messages[{i}].content": message.content for i, message in enumerate(self.messages)}
+        for where, text in texts.items():
+            if (size := len(text.encode())) > max_message_bytes:
+                raise MessageTooLarge(size, limit_bytes=max_message_bytes, field=where)
+
+
+def _listed(messages: object) -> Iterable[Any]:
+    if messages is None:
+        return ()
+    if isinstance(messages, str | Mapping) or not isinstance(messages, Iterable):
+        raise InvalidInput("messages", messages, "must be a list")
+    return messages
+
+
+def _split_participants(data: object) -> tuple[object, dict[str, Any]]:
+    """Participants as the protocol has them, and the agents that stood beside them."""
+    if not isinstance(data, list):
+        return data, {}
+    plain, agents = [], {}
+    for entry in data:
+        if isinstance(entry, Mapping) and "agent" in entry:
+            agents[str(entry.get("participant_id"))] = entry["agent"]
+            entry = {name: value for name, value in entry.items() if name != "agent"}
+        plain.append(entry)
+    return plain, agents

@@ -1,0 +1,1 @@
+"""The live session in Redis: keys, Lua verbs, and the stores that call them."""

@@ -1,0 +1,76 @@
+"""The two global indexes: sessions by due time, for the sweep, and by opening time, for people.
+
+They live in slots of their own, so no script can change them together with a session. The
+due index is therefore a hint that errs on the early side: a session is in it from before it
+is opened until after it has ended, at a time no later than anything it may be owed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redis import Redis
+
+from .keys import DUE, SESSIONS
+from .scripts import evaluate, load
+
+#: The listing keeps this many of the newest sessions.
+LISTED = 100_000
+
+
+class SessionIndex:
+    """Which sessions there are and when each should be looked at."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def now_ms(self) -> int:
+        """The server's clock, milliseconds since the epoch."""
+        seconds, micros = self._client.time()
+        return int(seconds) * 1000 + int(micros) // 1000
+
+    def add(self, session_id: str, *, look_in_ms: int) -> None:
+        """Enters a session; one that is there already keeps its earlier time."""
+        now = self.now_ms()
+        with self._client.pipeline(transaction=False) as pipe:
+            pipe.zadd(DUE, {session_id: now + look_in_ms}, lt=True)
+            pipe.zadd(SESSIONS, {session_id: now}, nx=True)
+            pipe.zremrangebyrank(SESSIONS, 0, -LISTED - 1)
+            pipe.execute()
+
+    def sooner(self, session_id: str, due_ms: int) -> None:
+        """Has the session looked at by `due_ms` at the latest."""
+        self._client.zadd(DUE, {session_id: due_ms}, lt=True)
+
+    def look_at(self, session_id: str, due_ms: int) -> None:
+        """Sets the time of the next look at a session that is still in the index."""
+        self._client.zadd(DUE, {session_id: due_ms}, xx=True)
+
+    def settle(self, session_id: str) -> None:
+        """The session has ended: the sweep need not look again."""
+        self._client.zrem(DUE, session_id)
+
+    def forget(self, session_ids: Sequence[str]) -> None:
+        """Takes sessions whose keys have expired off both indexes."""
+        if session_ids:
+            self._client.zrem(SESSIONS, *session_ids)
+            self._client.zrem(DUE, *session_ids)
+
+    def opened_ms(self, session_id: str) -> int | None:
+        """When the session was entered, or None."""
+        score = self._client.zscore(SESSIONS, session_id)
+        return None if score is None else int(score)
+
+    def claim(self, *, limit: int, hold_ms: int) -> list[str]:
+        """Up to `limit` sessions whose time has come; no other sweep gets them for `hold_ms`."""
+        ids: list[str] = evaluate(self._client, load("claim"), [DUE], [limit, hold_ms])[1]
+        return ids
+
+    def newest(self, *, count: int, offset: int = 0) -> list[str]:
+        """Session ids, newest first."""
+        ids: list[str] = self._client.zrevrange(SESSIONS, offset, offset + count - 1)
+        return ids
+
+    def unfinished(self) -> int:
+        """How many sessions have not ended."""
+        return int(self._client.zcard(DUE))

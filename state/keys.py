@@ -1,0 +1,42 @@
+"""Every Redis key of Symposia, built here and nowhere else.
+
+A session's keys share the hash tag `{collab_id}`, so that a session lives in one cluster
+slot and one script may touch all of it. While a session lives its keys are permanent;
+when it ends the script that ends it gives them a TTL. The index keys below are permanent.
+
+| key | type | holds |
+|---|---|---|
+| `symposia:{id}:session` | hash | status, counters, collab, spec, planner and stop state |
+| `symposia:{id}:dialog` | stream | messages (field `m`) |
+| `symposia:{id}:events` | stream | MAP events (field `e`) |
+| `symposia:{id}:journal` | stream | embedded events: what MAP has no type for (field `e`) |
+| `symposia:{id}:turns` | hash | open turns, and closed ones until a plan consumes them |
+| `symposia:{id}:board` | hash | work items of a swarm |
+| `symposia:{id}:lock:<scope>` | string | `token|deadline_ms`; its TTL is the lease |
+| `symposia:due` | sorted set | unfinished sessions by the time the sweep should look at them |
+| `symposia:sessions` | sorted set | sessions by the time they were opened |
+| `symposia:workers` | hash | agent names each worker announces, with the time it did |
+"""
+
+from __future__ import annotations
+
+PREFIX = "symposia"
+DUE = f"{PREFIX}:due"
+SESSIONS = f"{PREFIX}:sessions"
+WORKERS = f"{PREFIX}:workers"
+
+#: Keys that never expire by themselves; all others do once their session has ended.
+PERMANENT = frozenset({DUE, SESSIONS, WORKERS})
+
+#: Names a script header may use for a session's keys.
+SESSION_PARTS = ("session", "dialog", "events", "journal", "turns", "board")
+
+
+def session_key(session_id: str, part: str) -> str:
+    """The key of one part of a session, e.g. `symposia:{...}:dialog`."""
+    return f"{PREFIX}:{{{session_id}}}:{part}"
+
+
+def lock_key(session_id: str, scope: str) -> str:
+    """The key of the lock of one scope of a session."""
+    return session_key(session_id, f"lock:{scope}")

@@ -1,0 +1,206 @@
+--- What every verb shares. The loader puts this file in front of each script.
+--- VIEW: status dialog_status version closed next fence rounds ends_round planner stop input_tokens output_tokens requests cost_micros messages opened_ms updated_ms ended_ms deadline_ms stop_requested planned_by reason detail
+---
+--- The session hash holds the fields above, `collab`, `spec`, `digest` and counters.
+--- The turns hash holds, for every turn that is open or not yet consumed by a plan:
+---   N         the record: scalars only, so that cjson gives back what it was given
+---   N:plan    the planned turn as the planner wrote it (never decoded here)
+---   N:result  the result as the worker wrote it (never decoded here)
+---   N:held    a commit that arrived while the session was suspended
+--- A turn number below `next` without a record has been closed and consumed: that is
+--- all the memory that exactly-once needs, so the hash stays small in any session.
+
+local FINAL = { completed = true, cancelled = true }
+
+local function now_ms()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+--- Milliseconds since the epoch as `YYYY-MM-DDTHH:MM:SS.mmmZ` (civil calendar from day numbers).
+local function iso(ms)
+  local seconds = math.floor(ms / 1000)
+  local z = math.floor(seconds / 86400) + 719468
+  local era = math.floor(z / 146097)
+  local doe = z - era * 146097
+  local yoe = math.floor((doe - math.floor(doe / 1460) + math.floor(doe / 36524) - math.floor(doe / 146096)) / 365)
+  local doy = doe - (365 * yoe + math.floor(yoe / 4) - math.floor(yoe / 100))
+  local mp = math.floor((5 * doy + 2) / 153)
+  local day = doy - math.floor((153 * mp + 2) / 5) + 1
+  local month = mp < 10 and mp + 3 or mp - 9
+  local year = yoe + era * 400 + (month <= 2 and 1 or 0)
+  local rest = seconds % 86400
+  return string.format('%04d-%02d-%02dT%02d:%02d:%02d.%03dZ', year, month, day,
+    math.floor(rest / 3600), math.floor(rest / 60) % 60, rest % 60, ms % 1000)
+end
+
+--- A UUID of version 4's form, the same for the same seed: scripts have no randomness of their own,
+--- and the session id in the seed is random.
+local function uuid(seed)
+  local hex = redis.sha1hex(seed)
+  local variant = string.sub('89ab', tonumber(string.sub(hex, 17, 17), 16) % 4 + 1)
+  return string.sub(hex, 1, 8) .. '-' .. string.sub(hex, 9, 12) .. '-4' .. string.sub(hex, 14, 16) .. '-' ..
+    string.sub(variant, 1, 1) .. string.sub(hex, 18, 20) .. '-' .. string.sub(hex, 21, 32)
+end
+
+local function session_id()
+  return string.match(KEYS[1], '{(.-)}')
+end
+
+local function append(stream, event, kind)
+  event.timestamp = iso(now_ms())
+  event.event_id = uuid(session_id() .. kind .. redis.call('HINCRBY', KEYS[1], kind, 1))
+  redis.call('XADD', stream, '*', 'e', cjson.encode(event))
+end
+
+--- Records a MAP event (mplp-map-event.schema.json).
+local function emit(events, event_type, payload, initiator, targets)
+  append(events, {
+    event_type = event_type, session_id = session_id(), payload = payload,
+    initiator_role = initiator, target_roles = targets,
+  }, 'map_events')
+end
+
+--- Records an embedded event (common/events.schema.json): what MAP has no type for.
+local function note(journal, event_type, data)
+  append(journal, { event_type = event_type, source = 'collab', data = data }, 'notes')
+end
+
+local function turn_payload(number, turn)
+  return {
+    role_id = turn.role_uuid, turn_number = tonumber(number), token_id = turn.token,
+    participant_id = turn.participant, fence = turn.fence, attempt = turn.grants,
+  }
+end
+
+--- Closes a grant: every MAPTurnDispatched is answered by exactly one MAPTurnCompleted with its token.
+local function close_grant(events, number, turn, result)
+  local payload = turn_payload(number, turn)
+  payload.result = result
+  emit(events, 'MAPTurnCompleted', payload, turn.role_id)
+end
+
+local function save(turns, number, turn)
+  redis.call('HSET', turns, number, cjson.encode(turn))
+end
+
+local function fetch(turns, number)
+  local raw = redis.call('HGET', turns, number)
+  return raw and cjson.decode(raw) or nil
+end
+
+--- Calls visit(number, turn) for every record.
+local function each_turn(turns, visit)
+  local flat = redis.call('HGETALL', turns)
+  for i = 1, #flat, 2 do
+    if not string.find(flat[i], ':', 1, true) then visit(flat[i], cjson.decode(flat[i + 1])) end
+  end
+end
+
+--- The lock's value is `token|deadline_ms`: the holder, and when no renewal can extend it any more.
+local function lock_owner(lock)
+  local value = redis.call('GET', lock)
+  if not value then return nil end
+  local token, deadline = string.match(value, '^(.-)|(%d+)$')
+  return token, tonumber(deadline)
+end
+
+--- What a planner may know, taken in the same instant as the change that precedes it.
+local function view(session, turns, answer, extra)
+  return { answer, now_ms(), redis.call('HMGET', session, unpack(VIEW)), redis.call('HGETALL', turns), extra }
+end
+
+--- Writes one closed turn: messages, counters, events. The only place that appends to a dialog in progress.
+local function settle(k, number, turn, outcome)
+  for _, message in ipairs(outcome.messages) do
+    redis.call('XADD', k.dialog, '*', 'm', message)
+  end
+  redis.call('HINCRBY', k.session, 'closed', 1)
+  redis.call('HINCRBY', k.session, 'messages', #outcome.messages)
+  local usage = {}
+  for _, name in ipairs({ 'input_tokens', 'output_tokens', 'requests', 'cost_micros' }) do
+    usage[name] = tonumber(outcome[name])
+    if usage[name] > 0 then redis.call('HINCRBY', k.session, name, outcome[name]) end
+  end
+  close_grant(k.events, number, turn, { outcome = outcome.kind, messages = #outcome.messages, usage = usage, error = outcome.error })
+  if turn.broadcast then
+    emit(k.events, 'MAPBroadcastReceived', {
+      receiver_role_id = turn.role_id,
+      response = { turn_number = tonumber(number), participant_id = turn.participant, outcome = outcome.kind },
+    }, turn.role_id)
+  end
+  turn.status, turn.settled_ms = 'closed', now_ms()
+  redis.call('HSET', k.turns, number, cjson.encode(turn), number .. ':result', outcome.result)
+  redis.call('HDEL', k.turns, number .. ':plan', number .. ':held')
+  redis.call('HSET', k.session, 'updated_ms', turn.settled_ms)
+end
+
+--- Takes an open turn out of the session. Its record stays, so that a late commit is told from a repeated one.
+local function drop(k, number, turn, outcome)
+  if turn.status == 'speaking' or turn.status == 'held' then
+    close_grant(k.events, number, turn, { outcome = outcome, messages = 0 })
+  end
+  turn.status, turn.settled_ms = 'dropped', now_ms()
+  save(k.turns, number, turn)
+  redis.call('HDEL', k.turns, number .. ':plan', number .. ':held')
+end
+
+local function is_open(turn)
+  return turn.status ~= 'closed' and turn.status ~= 'dropped'
+end
+
+--- Moves the session and its dialog; the caller has checked that the edge exists.
+local function move(k, status, dialog_status)
+  redis.call('HSET', k.session, 'status', status, 'dialog_status', dialog_status, 'updated_ms', now_ms())
+  note(k.journal, 'session.' .. status, { dialog = dialog_status })
+end
+
+--- Ends the session: closes what is open, records why, and lets the live keys expire.
+local function finish(k, ending)
+  each_turn(k.turns, function(number, turn)
+    if is_open(turn) then drop(k, number, turn, 'cancelled') end
+  end)
+  redis.call('HSET', k.session, 'reason', ending.reason, 'detail', ending.detail, 'ended_ms', now_ms())
+  move(k, ending.status, ending.status)
+  emit(k.events, 'MAPSessionCompleted', {
+    status = ending.status, reason = ending.reason, detail = ending.detail,
+    turns = tonumber(redis.call('HGET', k.session, 'closed')),
+  })
+  for _, key in pairs(k) do redis.call('PEXPIRE', key, ending.retention_ms) end
+end
+
+--- Applies a plan made for the version the session has now; `locks` are those of the turns it takes out.
+--- Answers the numbers of the new turns. `planned_by` lets a planner whose answer was lost know its own plan.
+local function apply(k, locks, plan)
+  if #locks > 0 then redis.call('DEL', unpack(locks)) end
+  for _, number in ipairs(plan.consumed) do
+    redis.call('HDEL', k.turns, number, number .. ':result')
+  end
+  for id, entry in pairs(plan.board) do redis.call('HSET', k.board, id, entry) end
+  redis.call('HINCRBY', k.session, 'version', 1)
+  redis.call('HSET', k.session, 'stop', plan.stop, 'rounds', plan.rounds, 'planned_by', plan.id)
+  if plan.finish then
+    finish(k, plan.finish)
+    return {}
+  end
+  for _, number in ipairs(plan.drop) do
+    local turn = fetch(k.turns, number)
+    if turn and is_open(turn) then drop(k, number, turn, 'dropped') end
+  end
+  local snapshot = redis.call('XREVRANGE', k.dialog, '+', '-', 'COUNT', 1)[1]
+  local numbers, now = {}, now_ms()
+  for _, planned in ipairs(plan.turns) do
+    local number = redis.call('HINCRBY', k.session, 'next', 1) - 1
+    local turn = planned.record
+    turn.status, turn.grants, turn.failures, turn.dispatches = 'planned', 0, 0, 0
+    turn.dispatched_ms, turn.not_before = now, 0
+    if turn.snapshot then turn.until_id = snapshot and snapshot[1] or '0-0' end
+    redis.call('HSET', k.turns, number, cjson.encode(turn), number .. ':plan', planned.plan)
+    numbers[#numbers + 1] = number
+  end
+  redis.call('HSET', k.session, 'planner', plan.planner, 'ends_round', plan.ends_round, 'updated_ms', now)
+  if plan.announce then
+    emit(k.events, 'MAPBroadcastSent', plan.announce.payload, plan.announce.payload.broadcaster_role_id, plan.announce.targets)
+  end
+  return numbers
+end

@@ -1,0 +1,9 @@
+--- claim: takes sessions whose due time has passed off the index for a while.
+--- KEYS: due
+--- ARGV: limit hold_ms
+--- ANSWERS: claimed(ids)
+--- GUARANTEE: two sweeps at once look at different sessions; one that dies while looking loses nothing.
+local now = now_ms()
+local ids = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, limit)
+for _, id in ipairs(ids) do redis.call('ZADD', due, 'XX', now + hold_ms, id) end
+return { 'claimed', ids }

@@ -1,0 +1,24 @@
+--- open: makes a session, once.
+--- KEYS: session dialog events journal turns board
+--- ARGV: digest collab spec roles deadline_ms messages*
+--- ANSWERS: opened(view) exists(view) conflict
+--- GUARANTEE: a second submit of the same collab changes nothing; one with other content is told so.
+local known = redis.call('HGET', session, 'digest')
+if known then
+  if known ~= digest then return { 'conflict' } end
+  return view(session, turns, 'exists')
+end
+local now = now_ms()
+redis.call('HSET', session, 'digest', digest, 'collab', collab, 'spec', spec,
+  'status', 'draft', 'dialog_status', 'active', 'version', 0, 'closed', 0, 'next', 1, 'fence', 0,
+  'rounds', 0, 'ends_round', '0', 'planner', '{}', 'stop', '{}',
+  'input_tokens', 0, 'output_tokens', 0, 'requests', 0, 'cost_micros', 0,
+  'messages', #messages, 'opened_ms', now, 'updated_ms', now)
+if tonumber(deadline_ms) > 0 then redis.call('HSET', session, 'deadline_ms', now + deadline_ms) end
+note(journal, 'session.created', { dialog = 'active' })
+move({ session = session, journal = journal }, 'active', 'active')
+local assigned = cjson.decode(roles)
+emit(events, 'MAPSessionStarted', assigned.started, nil, nil)
+emit(events, 'MAPRolesAssigned', { assignments = assigned.assignments }, nil, assigned.targets)
+for _, message in ipairs(messages) do redis.call('XADD', dialog, '*', 'm', message) end
+return view(session, turns, 'opened')

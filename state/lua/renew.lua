@@ -1,0 +1,14 @@
+--- renew: keeps a lease alive while its holder speaks.
+--- KEYS: session turns lock
+--- ARGV: number token lease_ms
+--- ANSWERS: renewed lost
+--- GUARANTEE: only the owner renews, never past the turn's deadline, never after the session ended
+--- or the turn was dropped.
+local owner, deadline = lock_owner(lock)
+if owner ~= token or FINAL[redis.call('HGET', session, 'status')] then return { 'lost' } end
+local turn = fetch(turns, number)
+if not turn or turn.token ~= token or turn.status ~= 'speaking' then return { 'lost' } end
+local left = deadline - now_ms()
+if left <= 0 then return { 'lost' } end
+redis.call('PEXPIRE', lock, math.min(lease_ms, left))
+return { 'renewed' }

@@ -1,0 +1,19 @@
+--- resume: lets a suspended session go on and settles the commits that were held, in turn order.
+--- KEYS: session dialog events journal turns board
+--- ARGV:
+--- ANSWERS: resumed(view) refused(view) missing
+--- GUARANTEE: every held commit is written exactly once.
+local status = redis.call('HGET', session, 'status')
+if not status then return { 'missing' } end
+if status ~= 'suspended' then return view(session, turns, 'refused') end
+local k = { session = session, dialog = dialog, events = events, journal = journal, turns = turns, board = board }
+move(k, 'active', 'active')
+local held = {}
+each_turn(turns, function(number, turn)
+  if turn.status == 'held' then held[#held + 1] = { tonumber(number), number, turn } end
+end)
+table.sort(held, function(a, b) return a[1] < b[1] end)
+for _, entry in ipairs(held) do
+  settle(k, entry[2], entry[3], cjson.decode(redis.call('HGET', turns, entry[2] .. ':held')))
+end
+return view(session, turns, 'resumed')

@@ -1,0 +1,116 @@
+"""Loads the Lua verbs and calls them by name.
+
+The header of each `.lua` file declares its KEYS and ARGV; the loader turns those lines into
+the script's locals and refuses a call that names others. So the header is the signature,
+and cannot lie. A name that ends in `*` takes the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha1
+from importlib.resources import files
+from typing import Any
+
+from redis import Redis
+from redis.exceptions import NoScriptError, ResponseError
+
+from ..models.errors import ScriptError
+from .keys import SESSION_PARTS, session_key
+
+type_value = str | bytes | int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """One verb: its text with the library in front, and the names its header declares."""
+
+    verb: str
+    text: str
+    sha: str
+    keys: tuple[str, ...]
+    args: tuple[str, ...]
+    rest_of_keys: str | None
+    rest_of_args: str | None
+
+    def key_list(self, session_id: str, lock: str | None, rest: Sequence[str]) -> list[str]:
+        """KEYS in the header's order."""
+        names = {part: session_key(session_id, part) for part in SESSION_PARTS}
+        if lock is not None:
+            names["lock"] = lock
+        return [*(names[name] for name in self.keys), *rest]
+
+    def arg_list(self, args: Mapping[str, type_value], rest: Sequence[type_value]) -> list[type_value]:
+        """ARGV in the header's order; a missing or unknown name is a programming error."""
+        if args.keys() != set(self.args):
+            raise TypeError(f"{self.verb}: expected arguments {sorted(self.args)}, got {sorted(args)}")
+        return [*(args[name] for name in self.args), *rest]
+
+
+def _field(text: str, name: str) -> tuple[str, ...]:
+    marker = f"--- {name}:"
+    for line in text.splitlines():
+        if line.startswith(marker):
+            return tuple(line.removeprefix(marker).split())
+    return ()
+
+
+def _split_rest(names: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
+    if names and names[-1].endswith("*"):
+        return names[:-1], names[-1].removesuffix("*")
+    return names, None
+
+
+def _locals(array: str, names: tuple[str, ...], rest: str | None) -> str:
+    lines = [f"local {name} = {array}[{i}]" for i, name in enumerate(names, 1)]
+    if rest is not None:
+        lines.append(f"local {rest} = {{}}")
+        lines.append(f"for i = {len(names) + 1}, #{array} do {rest}[#{rest} + 1] = {array}[i] end")
+    return "\n".join(lines)
+
+
+def _lua(name: str) -> str:
+    return (files(__package__) / "lua" / f"{name}.lua").read_text(encoding="utf-8")
+
+
+@cache
+def view_fields() -> tuple[str, ...]:
+    """Fields of the session hash in the order in which every view carries them."""
+    return _field(_lua("_lib"), "VIEW")
+
+
+@cache
+def load(verb: str) -> Script:
+    """The script of a verb; read once a process."""
+    body = _lua(verb)
+    keys, rest_of_keys = _split_rest(_field(body, "KEYS"))
+    args, rest_of_args = _split_rest(_field(body, "ARGV"))
+    view = ", ".join(f"'{name}'" for name in view_fields())
+    text = "\n".join(
+        (
+            f"local VIEW = {{ {view} }}",
+            _lua("_lib"),
+            _locals("KEYS", keys, rest_of_keys),
+            _locals("ARGV", args, rest_of_args),
+            body,
+        )
+    )
+    digest = sha1(text.encode(), usedforsecurity=False).hexdigest()
+    return Script(verb, text, digest, keys, args, rest_of_keys, rest_of_args)
+
+
+def evaluate(client: Redis, script: Script, keys: Sequence[str], args: Sequence[type_value]) -> Any:
+    """Runs a script; a server that does not know it yet (restart, SCRIPT FLUSH) is given it.
+
+    Raises:
+        ScriptError: the script itself failed; says which verb and what Redis answered.
+    """
+    try:
+        try:
+            return client.execute_command("EVALSHA", script.sha, len(keys), *keys, *args)
+        except NoScriptError:
+            return client.execute_command("EVAL", script.text, len(keys), *keys, *args)
+    except ResponseError as error:
+        raise ScriptError(script.verb, str(error)) from error

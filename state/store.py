@@ -1,0 +1,283 @@
+"""The live session in Redis: one method a verb, and the readers that need no script.
+
+Every method is idempotent, so a client may retry a command whose reply was lost. Times are
+the server's: no worker's clock is trusted with anything.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from redis import Redis
+
+from ..models.collab import Collab, CollabStatus
+from ..models.errors import IllegalTransition, SessionConflict, SessionNotFound
+from ..models.ids import role_uuid
+from ..models.turn import OutcomeKind, Usage
+from .keys import lock_key, session_key
+from .plans import PlanWrite
+from .records import Answer, Grant, SessionState, read_state
+from .scripts import evaluate, load, type_value, view_fields
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A session to be made."""
+
+    collab: Collab
+    #: The `SessionSpec`, as JSON.
+    spec: str
+    #: Tells the same submission again from another one under the same id.
+    digest: str
+    #: JSON messages the dialog starts with.
+    messages: tuple[str, ...] = ()
+    #: Seconds the session may take by the wall clock; None: no limit.
+    deadline_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """What a turn wants written."""
+
+    kind: OutcomeKind
+    #: The `TurnResult`, as JSON.
+    result: str
+    usage: Usage = Usage()
+    error: str = ""
+    #: JSON messages.
+    messages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A worker's wish to speak a turn."""
+
+    number: int
+    scope: str
+    #: The execution token: a new UUID for every wish.
+    token: str
+    lease_ms: int
+    timeout_ms: int
+    #: How many of the newest messages the agent wants to see.
+    window: int
+    task_id: str
+    parent_id: str = ""
+
+
+class SessionStore:
+    """Sessions in one Redis (or Valkey, or cluster). The client must decode responses."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    @property
+    def client(self) -> Redis:
+        """The connection, for those who keep other things in the same server."""
+        return self._client
+
+    # -- the turn protocol ---------------------------------------------------------------
+
+    def open(self, opening: Opening) -> Answer:
+        """Makes the session, once: `opened`, or `exists`.
+
+        Raises:
+            SessionConflict: the id is taken by a session with other content.
+        """
+        args: dict[str, type_value] = {
+            "digest": opening.digest,
+            "collab": opening.collab.to_json(),
+            "spec": opening.spec,
+            "roles": roles_document(opening.collab),
+            "deadline_ms": int((opening.deadline_s or 0) * 1000),
+        }
+        answer = self._run("open", opening.collab.collab_id, args, rest_args=opening.messages)
+        if answer.word == "conflict":
+            raise SessionConflict(opening.collab.collab_id)
+        return answer
+
+    def plan(self, session_id: str, write: PlanWrite) -> Answer:
+        """Writes the next step or the end: `planned`, `outdated` or `inactive`."""
+        args: dict[str, type_value] = {"expected": write.expected, "plan": write.document}
+        return self._run("plan", session_id, args, locks=write.released)
+
+    def begin(self, session_id: str, claim: Claim) -> Answer:
+        """Asks for the floor: `granted`, `done`, `overdue`, `busy`, `early`, `inactive` or `unknown`."""
+        args: dict[str, type_value] = {
+            "number": claim.number,
+            "scope": claim.scope,
+            "token": claim.token,
+            "lease_ms": claim.lease_ms,
+            "timeout_ms": claim.timeout_ms,
+            "window": claim.window,
+            "task_id": claim.task_id,
+            "parent_id": claim.parent_id,
+        }
+        return self._run("begin", session_id, args, lock=claim.scope, claim=claim)
+
+    def renew(self, session_id: str, grant: Grant, *, lease_ms: int) -> bool:
+        """Keeps the lease; False: it is lost, or nobody waits for this turn any more."""
+        args: dict[str, type_value] = {"number": grant.number, "token": grant.token, "lease_ms": lease_ms}
+        return self._run("renew", session_id, args, lock=grant.scope).word == "renewed"
+
+    def commit(self, session_id: str, grant: Grant, speech: Speech, *, then: PlanWrite | None = None) -> Answer:
+        """Writes a turn, and with it the plan made for its outcome.
+
+        Answers `committed`, `held`, `done`, `stale`, `inactive` or `unknown`.
+        """
+        usage = speech.usage
+        args: dict[str, type_value] = {
+            "number": grant.number,
+            "token": grant.token,
+            "kind": speech.kind.value,
+            "result": speech.result,
+            "error": speech.error,
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "requests": usage.requests,
+            "cost_micros": usage.cost_micros,
+            "expected": then.expected if then else "",
+            "plan": then.document if then else "",
+        }
+        released = then.released if then else ()
+        return self._run("commit", session_id, args, lock=grant.scope, locks=released, rest_args=speech.messages)
+
+    def fail(self, session_id: str, grant: Grant, *, delay_ms: int, error: str, agent: str = "") -> Answer:
+        """Gives the turn back for another try, or to another agent: `retried`, `stale` or `done`."""
+        args: dict[str, type_value] = {
+            "number": grant.number,
+            "token": grant.token,
+            "delay_ms": delay_ms,
+            "agent": agent,
+            "error": error,
+        }
+        return self._run("fail", session_id, args, lock=grant.scope)
+
+    # -- the life of a session ---------------------------------------------------------------
+
+    def suspend(self, session_id: str) -> SessionState:
+        """active -> suspended. Raises IllegalTransition from any other status."""
+        return self._moved("suspend", session_id, CollabStatus.SUSPENDED)
+
+    def resume(self, session_id: str) -> SessionState:
+        """suspended -> active, held commits settled. Raises IllegalTransition from any other status."""
+        return self._moved("resume", session_id, CollabStatus.ACTIVE)
+
+    def cancel(self, session_id: str, *, reason: str, detail: str = "", retention_ms: int) -> SessionState:
+        """Ends the session now. Raises IllegalTransition when it has ended already."""
+        scopes = [record.scope for record in self.state(session_id).open_turns()]
+        args: dict[str, type_value] = {"reason": reason, "detail": detail, "retention_ms": retention_ms}
+        return self._moved("cancel", session_id, CollabStatus.CANCELLED, args, locks=scopes)
+
+    def request_stop(self, session_id: str) -> SessionState:
+        """Lets the session end after the turns in flight. Raises IllegalTransition when it has ended."""
+        return self._moved("stop", session_id, CollabStatus.COMPLETED)
+
+    def sweep(self, session_id: str, *, grace_ms: int) -> Answer:
+        """What the session is owed now: `swept` (numbers, advance, due_ms), `ended` or `missing`."""
+        try:
+            scopes = sorted({record.scope for record in self.state(session_id).open_turns()})
+        except SessionNotFound:
+            return Answer("missing")
+        return self._run("sweep", session_id, {"grace_ms": grace_ms}, locks=scopes, rest_args=scopes)
+
+    # -- readers ---------------------------------------------------------------------------------
+
+    def state(self, session_id: str) -> SessionState:
+        """The session now. Raises SessionNotFound."""
+        with self._client.pipeline(transaction=True) as pipe:
+            pipe.time()
+            pipe.hmget(session_key(session_id, "session"), list(view_fields()))
+            pipe.hgetall(session_key(session_id, "turns"))
+            (seconds, micros), values, turns = pipe.execute()
+        if values[0] is None:
+            raise SessionNotFound(session_id)
+        flat = [text for pair in turns.items() for text in pair]
+        return read_state(seconds * 1000 + micros // 1000, values, flat)
+
+    def documents(self, session_id: str) -> tuple[str, str]:
+        """The collab as submitted and the spec, as JSON. Raises SessionNotFound."""
+        collab, spec = self._client.hmget(session_key(session_id, "session"), ["collab", "spec"])
+        if collab is None or spec is None:
+            raise SessionNotFound(session_id)
+        return collab, spec
+
+    def board(self, session_id: str) -> dict[str, str]:
+        """Work items of a swarm: item id -> `BoardEntry` as JSON."""
+        entries: dict[str, str] = self._client.hgetall(session_key(session_id, "board"))
+        return entries
+
+    # -- calling ---------------------------------------------------------------------------------
+
+    def _moved(
+        self,
+        verb: str,
+        session_id: str,
+        target: CollabStatus,
+        args: Mapping[str, type_value] | None = None,
+        *,
+        locks: Iterable[str] = (),
+    ) -> SessionState:
+        answer = self._run(verb, session_id, args or {}, locks=locks)
+        if answer.word == "missing" or answer.state is None:
+            raise SessionNotFound(session_id)
+        if answer.word == "refused":
+            raise IllegalTransition("collab", answer.state.status, target)
+        return answer.state
+
+    def _run(
+        self,
+        verb: str,
+        session_id: str,
+        args: Mapping[str, type_value],
+        *,
+        lock: str | None = None,
+        locks: Iterable[str] = (),
+        rest_args: Sequence[type_value] = (),
+        claim: Claim | None = None,
+    ) -> Answer:
+        script = load(verb)
+        one = None if lock is None else lock_key(session_id, lock)
+        many = [lock_key(session_id, scope) for scope in locks]
+        keys = script.key_list(session_id, one, many)
+        return _read_answer(evaluate(self._client, script, keys, script.arg_list(args, rest_args)), claim)
+
+
+def roles_document(collab: Collab) -> str:
+    """What MAPSessionStarted and MAPRolesAssigned say, as JSON."""
+    assignments = [
+        {"participant_id": p.participant_id, "role_id": p.role_id, "role_uuid": role_uuid(p.role_id or ""), "kind": p.kind}
+        for p in collab.participants
+    ]
+    started = {"mode": collab.mode, "title": collab.title, "participant_count": len(assignments)}
+    return json.dumps(
+        {"started": started, "assignments": assignments, "targets": [a["role_id"] for a in assignments]}
+    )
+
+
+def _read_answer(raw: list[Any], claim: Claim | None) -> Answer:
+    word = raw[0]
+    if len(raw) < 4:
+        return Answer(word, due_ms=raw[1] if word == "retried" else None)
+    state = read_state(raw[1], raw[2], raw[3])
+    extra = raw[4] if len(raw) > 4 else None
+    if word == "granted" and claim is not None and extra is not None:
+        fence, grants, failures, agent, messages = extra
+        newest_first: list[str] = messages
+        grant = Grant(
+            number=claim.number,
+            scope=claim.scope,
+            token=claim.token,
+            fence=fence,
+            grants=grants,
+            failures=failures,
+            substitute=agent or None,
+            messages=tuple(reversed(newest_first)),
+        )
+        return Answer(word, state, grant=grant)
+    if word == "swept" and extra is not None:
+        due_ms, numbers, advance = extra
+        return Answer(word, state, numbers=tuple(numbers), due_ms=due_ms, advance=advance == 1)
+    return Answer(word, state, numbers=tuple(extra or ()))

@@ -1,0 +1,58 @@
+"""Which workers are there and which agents they know: what `submit` and `doctor` ask."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from redis import Redis
+
+from .keys import WORKERS
+
+#: A worker that has not been heard of for this long is gone.
+SILENT_MS = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerEntry:
+    """A worker as it announced itself."""
+
+    name: str
+    agents: tuple[str, ...]
+    #: Milliseconds since it last did.
+    age_ms: int
+
+
+class WorkerBook:
+    """A hash of worker name -> (time, agent names), kept small by whoever writes to it."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def _now_ms(self) -> int:
+        seconds, micros = self._client.time()
+        return int(seconds) * 1000 + int(micros) // 1000
+
+    def announce(self, name: str, agents: Iterable[str]) -> None:
+        """Says that a worker lives, and strikes out those that have been silent for long."""
+        now = self._now_ms()
+        self._client.hset(WORKERS, name, json.dumps({"at": now, "agents": sorted(agents)}))
+        gone = [entry.name for entry in self._entries(now) if entry.age_ms > 10 * SILENT_MS]
+        if gone:
+            self._client.hdel(WORKERS, *gone)
+
+    def alive(self) -> list[WorkerEntry]:
+        """Workers heard of within the last 30 seconds, by name."""
+        return [entry for entry in self._entries(self._now_ms()) if entry.age_ms <= SILENT_MS]
+
+    def leave(self, name: str) -> None:
+        """A worker says that it stops."""
+        self._client.hdel(WORKERS, name)
+
+    def _entries(self, now_ms: int) -> list[WorkerEntry]:
+        entries = []
+        for name, raw in sorted(self._client.hgetall(WORKERS).items()):
+            data = json.loads(raw)
+            entries.append(WorkerEntry(name, tuple(data["agents"]), now_ms - data["at"]))
+        return entries

@@ -1,0 +1,108 @@
+"""Planning on: from a closed turn to the next step, by whoever gets there first.
+
+`plan` is a compare-and-set on the session's version, so it does not matter how many workers
+advance a session at once, or how often a message asks for it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable
+
+from ..models.plan import Finish, Step, Wait
+from ..models.turn import TurnResult
+from ..state.plans import PlanFrame, PlanWrite, plan_write
+from ..state.records import Answer, SessionState
+from .decide import decide
+from .graph import TaskGraph, TurnCall
+from .runtime import Runtime
+from .view import SessionFacts, session_view
+
+log = logging.getLogger(__name__)
+
+#: Attempts to plan against others who plan at the same time. Each loss means that somebody else won.
+RACES = 50
+
+
+def plan_next(
+    facts: SessionFacts,
+    state: SessionState,
+    *,
+    parent: str,
+    retention_ms: int,
+    said: TurnResult | None = None,
+) -> PlanWrite | None:
+    """The plan for a state, or for the state after `said` is committed; None: wait for open turns. Pure."""
+    view = session_view(facts, state, said=said)
+    decided = decide(
+        view, facts.spec.stop, json.loads(state.stop), stop_requested=state.stop_requested
+    )
+    if isinstance(decided.plan, Wait):
+        return None
+    plan: Step | Finish = decided.plan
+    frame = PlanFrame(
+        expected=state.version,
+        roster=facts.roster(),
+        stop=json.dumps(decided.stop_state),
+        rounds=view.totals.rounds,
+        consumed=tuple(result.number for result in view.results),
+        parent=parent,
+        purpose=facts.collab.purpose,
+        retention_ms=retention_ms,
+        scopes={turn.number: turn.scope for turn in view.open},
+    )
+    return plan_write(plan, frame)
+
+
+def dispatch(
+    graph: TaskGraph, facts: SessionFacts, state: SessionState, numbers: Iterable[int], *, parent: str | None = None
+) -> None:
+    """Sends turns to the queue; without `parent`, as children of the task that planned each."""
+    by_parent: dict[str, list[TurnCall]] = {}
+    for number in numbers:
+        record = state.records[number]
+        call = TurnCall(facts.session_id, number, record.participant, facts.collab.mode, record.scope)
+        by_parent.setdefault(parent or record.parent or facts.session_id, []).append(call)
+    for planner, calls in by_parent.items():
+        graph.send_turns(calls, parent=planner)
+
+
+def redrive(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> None:
+    """Sends again all that an active session may be waiting for. What is under way already answers `busy`."""
+    dispatch(graph, facts, state, [turn.number for turn in state.open_turns()])
+    graph.send_advance(facts.session_id)
+
+
+def follow(runtime: Runtime, facts: SessionFacts, answer: Answer, write: PlanWrite, *, parent: str) -> bool:
+    """Dispatches what `write` planned, if it was applied (now, or before an answer that was lost).
+
+    False: there is more to plan, from `answer.state` on.
+    """
+    state = answer.state
+    if state is None or state.planned_by != write.plan_id:
+        return False
+    if state.is_final:
+        runtime.index.settle(facts.session_id)
+        log.info("session %s %s: %s", facts.session_id, state.status, state.reason)
+        return True
+    numbers = answer.numbers or [t.number for t in state.open_turns() if t.status == "planned"]
+    dispatch(runtime.graph, facts, state, numbers, parent=parent)
+    return bool(state.open_turns())
+
+
+def advance(runtime: Runtime, session_id: str, *, parent: str, state: SessionState | None = None) -> None:
+    """Plans the session's next step and dispatches it, if there is one to plan."""
+    state = state or runtime.store.state(session_id)
+    facts = runtime.facts.get(session_id, state.opened_ms)
+    for _ in range(RACES):
+        if state.status != "active":
+            return
+        write = plan_next(facts, state, parent=parent, retention_ms=runtime.limits.retention_ms)
+        if write is None:
+            return
+        answer = runtime.store.plan(session_id, write)
+        if answer.state is None or follow(runtime, facts, answer, write, parent=parent):
+            return
+        state = answer.state
+    log.warning("session %s: lost %d planning races in a row; the sweep will look again", session_id, RACES)

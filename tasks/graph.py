@@ -1,0 +1,91 @@
+"""A step as Celery tasks: a `group` for turns side by side, one task for a turn alone.
+
+Every message carries identifiers only, so its size does not depend on the dialog. Turns in
+sequence are no chain: each is sent by the commit of the one before, because a chain's message
+carries all that is still to come and a chain or chord ends silently when a worker dies in the
+wrong place. `root_id` is the session's id, which is also the id of the task that started it;
+`parent_id` is the task that planned the turn. So Flower and `symposia graph` show one tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from celery import Celery, group
+
+from ..models.collab import CollabMode
+from ..models.ids import new_id
+from .names import ADVANCE, QUEUE, TURN
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCall:
+    """Which turn a task is to run: all that travels on the wire."""
+
+    session: str
+    turn: int
+    participant: str
+    mode: CollabMode
+    scope: str
+
+    def kwargs(self) -> dict[str, str | int]:
+        """The task's keyword arguments."""
+        return {
+            "session": self.session,
+            "turn": self.turn,
+            "participant": self.participant,
+            "mode": self.mode.value,
+            "scope": self.scope,
+        }
+
+    def __str__(self) -> str:
+        return f"session={self.session} mode={self.mode} turn={self.turn} participant={self.participant}"
+
+
+class TaskGraph:
+    """Sends turns and continuations of sessions to the queue."""
+
+    def __init__(self, app: Celery) -> None:
+        self._app = app
+
+    def send_turns(self, calls: Sequence[TurnCall], *, parent: str) -> None:
+        """Dispatches turns that may run side by side from now on."""
+        if len(calls) == 1:
+            call = calls[0]
+            self._app.send_task(
+                TURN, kwargs=call.kwargs(), root_id=call.session, parent_id=parent, **self._options(call)
+            )
+        elif calls:
+            turns = [
+                self._app.signature(TURN, kwargs=call.kwargs(), options=self._options(call)) for call in calls
+            ]
+            group(turns, app=self._app).apply_async(
+                root_id=calls[0].session, parent_id=parent, add_to_parent=False
+            )
+
+    def send_advance(self, session_id: str, *, first: bool = False) -> None:
+        """Has some worker plan on. The first one's task id is the session's: the root of its graph."""
+        shown = f"session={session_id}"
+        self._app.send_task(
+            ADVANCE,
+            kwargs={"session": session_id},
+            task_id=session_id if first else new_id(),
+            root_id=session_id,
+            parent_id=None if first else session_id,
+            queue=QUEUE,
+            argsrepr="",
+            kwargsrepr=shown,
+            add_to_parent=False,
+            ignore_result=True,
+        )
+
+    @staticmethod
+    def _options(call: TurnCall) -> dict[str, object]:
+        return {
+            "queue": QUEUE,
+            "argsrepr": "",
+            "kwargsrepr": str(call),
+            "add_to_parent": False,
+            "ignore_result": True,
+        }

@@ -1,0 +1,85 @@
+"""Keeps the leases of this process's turns alive: one thread for all of them.
+
+A turn shorter than a third of the lease never costs a renewal. When a renewal is refused the
+turn has been given to somebody else, dropped, or its session has ended: whoever speaks it is
+told, so that no more is paid for words nobody will read.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from redis.exceptions import RedisError
+
+from ..state.records import Grant
+from ..state.store import SessionStore
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Held:
+    session_id: str
+    grant: Grant
+    on_lost: Callable[[], None]
+    renew_at: float
+
+
+class LeaseKeeper:
+    """Renews every third of the lease, from a daemon thread that starts with the first turn."""
+
+    def __init__(self, store: SessionStore, *, lease_ms: int) -> None:
+        self._store = store
+        self._lease_ms = lease_ms
+        self._every_s = lease_ms / 3000
+        self._held: dict[str, _Held] = {}
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def hold(self, session_id: str, grant: Grant, on_lost: Callable[[], None]) -> Iterator[None]:
+        """Renews the grant's lease while the block runs."""
+        entry = _Held(session_id, grant, on_lost, time.monotonic() + self._every_s)
+        with self._lock:
+            self._held[grant.token] = entry
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="symposia-leases", daemon=True)
+                self._thread.start()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._held.pop(grant.token, None)
+
+    def close(self) -> None:
+        """Stops renewing."""
+        self._closed.set()
+
+    def _run(self) -> None:
+        while not self._closed.wait(self._every_s / 4):
+            now = time.monotonic()
+            with self._lock:
+                due = [entry for entry in self._held.values() if entry.renew_at <= now]
+            for entry in due:
+                self._renew(entry)
+
+    def _renew(self, entry: _Held) -> None:
+        try:
+            renewed = self._store.renew(entry.session_id, entry.grant, lease_ms=self._lease_ms)
+        except RedisError as error:
+            # The lease may still hold when Redis is back; the commit will tell.
+            log.warning("lease of turn %s not renewed: %s", entry.grant.number, error)
+            return
+        if renewed:
+            entry.renew_at = time.monotonic() + self._every_s
+            return
+        with self._lock:
+            was_held = self._held.pop(entry.grant.token, None) is not None
+        if was_held:
+            entry.on_lost()

@@ -1,0 +1,218 @@
+"""The life of a turn: begin, speak, commit, and what comes after.
+
+Correctness rests on the scripts alone. Whatever this code does or fails to do, wherever its
+process dies: an unfinished turn is begun again when its lease has run out, a finished one
+answers `done`, and a step that nobody planned on is found by the sweep.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from ..models.dialog import Message, Role, said
+from ..models.directives import read_directives
+from ..models.errors import AgentError, LeaseLost
+from ..models.ids import new_id
+from ..models.options import AfterRetries, AgentBinding, FailurePolicy
+from ..models.plan import PlannedTurn
+from ..models.turn import OutcomeKind, TurnOutcome, TurnResult
+from ..state.plans import PlanWrite
+from ..state.records import Answer, Grant, SessionState
+from ..state.store import Claim, Speech
+from .advance import advance, dispatch, follow, plan_next
+from .graph import TurnCall
+from .runtime import Runtime
+from .view import SessionFacts, turn_context
+
+log = logging.getLogger(__name__)
+
+#: Workers may die under a turn this often before it counts as failed: it may be the turn that kills them.
+TAKEOVERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """A granted turn and all that belongs to it."""
+
+    facts: SessionFacts
+    state: SessionState
+    grant: Grant
+    planned: PlannedTurn
+    policy: FailurePolicy
+    task_id: str
+    #: `time.monotonic()` when the grant was taken.
+    since: float
+
+    @property
+    def session_id(self) -> str:
+        """The session this turn belongs to."""
+        return self.facts.session_id
+
+    def now(self) -> datetime:
+        """Now by the server's clock: the worker's own may be off by hours."""
+        elapsed_s = time.monotonic() - self.since
+        return datetime.fromtimestamp(self.state.now_ms / 1000 + elapsed_s, UTC)
+
+    def result(self, kind: OutcomeKind, outcome: TurnOutcome | None = None, *, error: str | None = None) -> TurnResult:
+        """What planners and stop conditions will know of this turn."""
+        outcome = outcome or TurnOutcome()
+        texts = [draft.content for draft in outcome.messages]
+        return TurnResult(
+            number=self.grant.number,
+            participant=self.planned.participant,
+            kind=kind,
+            decision=outcome.decision,
+            hand_off=outcome.hand_off,
+            items=outcome.items,
+            item=self.planned.item,
+            usage=outcome.usage,
+            marks=self.facts.spec.stop.marks(texts, self.planned.participant),
+            error=error,
+        )
+
+    def messages(self, outcome: TurnOutcome) -> tuple[str, ...]:
+        """The outcome's messages with speaker, turn, token and time, as JSON."""
+        stamp = self.now()
+        return tuple(
+            _message(self, draft.role, draft.content, stamp).to_json() for draft in outcome.messages
+        )
+
+
+def _message(floor: Floor, role: Role, content: str, stamp: datetime) -> Message:
+    return said(
+        role,
+        content,
+        timestamp=stamp,
+        participant_id=floor.planned.participant,
+        turn_number=floor.grant.number,
+        token_id=floor.grant.token,
+        fence=floor.grant.fence,
+        trace_id=floor.session_id,
+    )
+
+
+def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str | None) -> str:
+    """Runs one delivery of a turn; answers the word of the script that decided about it."""
+    facts = runtime.facts.get(call.session)
+    policy = facts.spec.policy_of(call.participant)
+    timeout_s = policy.turn_timeout_s or runtime.limits.turn_timeout_s
+    binding = facts.spec.agents[call.participant]
+    claim = Claim(
+        number=call.turn,
+        scope=call.scope,
+        token=new_id(),
+        lease_ms=runtime.limits.lease_ms,
+        timeout_ms=int(timeout_s * 1000),
+        window=runtime.registry.window(binding),
+        task_id=task_id,
+        parent_id=parent_id or "",
+    )
+    since = time.monotonic()
+    answer = runtime.store.begin(call.session, claim)
+    if answer.word in ("done", "overdue"):
+        # Delivered again, or too late: make sure the graph goes on after it.
+        advance(runtime, call.session, parent=task_id, state=answer.state)
+    if answer.word != "granted" or answer.grant is None or answer.state is None:
+        log.debug("turn %s of %s: %s", call.turn, call.session, answer.word)
+        return answer.word
+    facts = runtime.facts.get(call.session, answer.state.opened_ms)
+    planned = PlannedTurn.model_validate_json(answer.state.records[call.turn].plan or "{}")
+    floor = Floor(facts, answer.state, answer.grant, planned, policy, task_id, since)
+    return _speak(runtime, floor, timeout_s)
+
+
+def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> str:
+    died = floor.grant.grants - 1 - floor.grant.failures
+    if died > TAKEOVERS:
+        return _give_up(runtime, floor, f"{died} workers were lost while it spoke")
+    try:
+        outcome = _ask(runtime, floor, timeout_s)
+    except LeaseLost:
+        log.info("turn %s of %s: the lease was lost; what was said is dropped", floor.grant.number, floor.session_id)
+        return "lost"
+    except AgentError as error:
+        return _failed(runtime, floor, error)
+    kind = OutcomeKind.MESSAGE if outcome.messages else OutcomeKind.PASSED
+    return _commit(runtime, floor, kind, outcome)
+
+
+def _binding(floor: Floor) -> AgentBinding:
+    binding = floor.facts.spec.agents[floor.planned.participant]
+    if floor.grant.substitute is None:
+        return binding
+    return binding.model_copy(update={"agent": floor.grant.substitute})
+
+
+def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> TurnOutcome:
+    agent = runtime.registry.seat(_binding(floor))
+    context = turn_context(floor.facts, floor.state, floor.grant, floor.planned, timeout_s=timeout_s)
+    left_s = timeout_s - (time.monotonic() - floor.since)
+    speaking = runtime.runner.start(agent, context, timeout_s=left_s)
+    with runtime.leases.hold(floor.session_id, floor.grant, speaking.cancel):
+        return read_directives(context, speaking.result())
+
+
+def _commit(
+    runtime: Runtime, floor: Floor, kind: OutcomeKind, outcome: TurnOutcome | None = None, *, error: str | None = None
+) -> str:
+    outcome = outcome or TurnOutcome()
+    result = floor.result(kind, outcome, error=error)
+    speech = Speech(
+        kind=kind,
+        result=result.model_dump_json(exclude_defaults=True),
+        usage=outcome.usage,
+        error=error or "",
+        messages=floor.messages(outcome),
+    )
+    write = _plan_ahead(runtime, floor, result)
+    answer = runtime.store.commit(floor.session_id, floor.grant, speech, then=write)
+    _go_on(runtime, floor, answer, write)
+    return answer.word
+
+
+def _plan_ahead(runtime: Runtime, floor: Floor, result: TurnResult) -> PlanWrite | None:
+    """The next step, to be written in the same instant as the turn: one round trip less for each turn
+    that has the floor alone. With other turns open the plan would most likely be outdated."""
+    if len(floor.state.open_turns()) > 1:
+        return None
+    return plan_next(
+        floor.facts, floor.state, parent=floor.task_id, retention_ms=runtime.limits.retention_ms, said=result
+    )
+
+
+def _go_on(runtime: Runtime, floor: Floor, answer: Answer, write: PlanWrite | None) -> None:
+    if answer.word not in ("committed", "done"):
+        log.info("turn %s of %s: commit answered %s", floor.grant.number, floor.session_id, answer.word)
+        return
+    if write is not None and follow(runtime, floor.facts, answer, write, parent=floor.task_id):
+        return
+    advance(runtime, floor.session_id, parent=floor.task_id, state=answer.state)
+
+
+def _failed(runtime: Runtime, floor: Floor, error: AgentError) -> str:
+    policy, failures = floor.policy, floor.grant.failures + 1
+    line = str(error)[:500]
+    log.warning("turn %s of %s failed (%d of %d): %s", floor.grant.number, floor.session_id, failures, policy.attempts, line)
+    if error.retryable and failures < policy.attempts:
+        delay_ms = int(policy.delay_s(failures) * 1000)
+        answer = runtime.store.fail(floor.session_id, floor.grant, delay_ms=delay_ms, error=line)
+        if answer.due_ms is not None:
+            runtime.index.sooner(floor.session_id, answer.due_ms)
+        return answer.word
+    return _give_up(runtime, floor, line)
+
+
+def _give_up(runtime: Runtime, floor: Floor, line: str) -> str:
+    policy = floor.policy
+    if policy.then is AfterRetries.SUBSTITUTE and policy.substitute and floor.grant.substitute is None:
+        answer = runtime.store.fail(
+            floor.session_id, floor.grant, delay_ms=0, error=line, agent=policy.substitute
+        )
+        if answer.word == "retried":
+            dispatch(runtime.graph, floor.facts, floor.state, [floor.grant.number])
+        return answer.word
+    kind = OutcomeKind.SKIPPED if policy.then is AfterRetries.SKIP else OutcomeKind.FAILED
+    return _commit(runtime, floor, kind, error=line)

@@ -1,0 +1,62 @@
+"""The sweep: what the queue lost, found again.
+
+It runs in every worker, claims sessions whose time has come and re-enqueues what they are
+owed. It never executes a turn, so a slow agent cannot stop it, and two sweeps at once do
+no harm. This, not the broker, is why every session ends.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from ..models.errors import SessionNotFound
+from .advance import dispatch
+from .runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+#: Sessions claimed at once.
+BATCH = 100
+#: An index entry without a session: its submitter died before it opened it.
+ORPHAN_MS = 3_600_000
+
+
+def sweep(runtime: Runtime) -> int:
+    """Looks at every session that is due now. Answers how many turns and steps were re-enqueued."""
+    sent = 0
+    while True:
+        claimed = runtime.index.claim(limit=BATCH, hold_ms=runtime.limits.grace_ms)
+        for session_id in claimed:
+            sent += sweep_session(runtime, session_id)
+        if len(claimed) < BATCH:
+            return sent
+
+
+def sweep_session(runtime: Runtime, session_id: str) -> int:
+    """Looks at one session. Answers how many turns and steps were re-enqueued."""
+    answer = runtime.store.sweep(session_id, grace_ms=runtime.limits.grace_ms)
+    if answer.word == "ended":
+        runtime.index.settle(session_id)
+        return 0
+    if answer.state is None or answer.due_ms is None:
+        _forget_orphan(runtime, session_id)
+        return 0
+    # The next look is set before anything is sent: dying in between costs one grace, not the session.
+    runtime.index.look_at(session_id, answer.due_ms)
+    try:
+        facts = runtime.facts.get(session_id, answer.state.opened_ms)
+    except SessionNotFound:
+        return 0
+    if answer.numbers:
+        log.info("session %s: turns %s are dispatched again", session_id, list(answer.numbers))
+        dispatch(runtime.graph, facts, answer.state, answer.numbers)
+    if answer.advance:
+        log.info("session %s: its next step is asked for again", session_id)
+        runtime.graph.send_advance(session_id)
+    return len(answer.numbers) + answer.advance
+
+
+def _forget_orphan(runtime: Runtime, session_id: str) -> None:
+    opened_ms = runtime.index.opened_ms(session_id)
+    if opened_ms is None or runtime.index.now_ms() - opened_ms > ORPHAN_MS:
+        runtime.index.forget([session_id])

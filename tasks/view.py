@@ -1,0 +1,98 @@
+"""From the session's state in Redis to what planners and agents may know. Pure."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from ..models.collab import Collab, Participant
+from ..models.dialog import Message
+from ..models.plan import OpenTurn, PlannedTurn, SessionView, Totals
+from ..models.spec import SessionSpec
+from ..models.turn import TurnContext, TurnResult
+from ..state.records import Grant, SessionState
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFacts:
+    """What never changes while a session lives."""
+
+    collab: Collab
+    spec: SessionSpec
+    opened_ms: int
+
+    @property
+    def session_id(self) -> str:
+        """The collab's id, which is the session's."""
+        return self.collab.collab_id
+
+    def participant(self, participant_id: str) -> Participant:
+        """One of the roster. Raises KeyError for others."""
+        for participant in self.collab.participants:
+            if participant.participant_id == participant_id:
+                return participant
+        raise KeyError(participant_id)
+
+    def roster(self) -> dict[str, Participant]:
+        """Participants by id, in roster order."""
+        return {p.participant_id: p for p in self.collab.participants}
+
+
+def _open_turn(number: int, participant: str, scope: str, plan: str | None) -> OpenTurn:
+    item = PlannedTurn.model_validate_json(plan).item if plan else None
+    return OpenTurn.model_construct(number=number, participant=participant, scope=scope, item=item)
+
+
+def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult | None = None) -> SessionView:
+    """What the planner sees; with `said`, what it would see once that turn were committed."""
+    results = [TurnResult.model_validate_json(r.result) for r in state.unconsumed() if r.result]
+    open_turns = [_open_turn(r.number, r.participant, r.scope, r.plan) for r in state.open_turns()]
+    closed, usage = state.closed, state.usage
+    if said is not None:
+        results = sorted([*results, said], key=lambda result: result.number)
+        open_turns = [turn for turn in open_turns if turn.number != said.number]
+        closed, usage = closed + 1, usage + said.usage
+    ended_round = state.ends_round and not open_turns
+    totals = Totals.model_construct(
+        turns=closed,
+        rounds=state.rounds + ended_round,
+        usage=usage,
+        elapsed_s=(state.now_ms - state.opened_ms) / 1000,
+    )
+    return SessionView.model_construct(
+        mode=facts.collab.mode,
+        purpose=facts.collab.purpose,
+        roster=tuple(facts.collab.participants),
+        orchestrator=facts.spec.orchestrator,
+        options=facts.spec.options,
+        state=json.loads(state.planner),
+        results=tuple(results),
+        open=tuple(open_turns),
+        totals=totals,
+        turns_left=None,
+    )
+
+
+def turn_context(
+    facts: SessionFacts, state: SessionState, grant: Grant, planned: PlannedTurn, *, timeout_s: float
+) -> TurnContext:
+    """What the agent of one turn is told."""
+    binding = facts.spec.agents[planned.participant]
+    totals = session_view(facts, state).totals
+    return TurnContext.model_construct(
+        session_id=facts.session_id,
+        mode=facts.collab.mode,
+        title=facts.collab.title,
+        purpose=facts.collab.purpose,
+        me=facts.participant(planned.participant),
+        roster=tuple(facts.collab.participants),
+        turn_number=grant.number,
+        attempt=grant.grants,
+        expects=planned.expects,
+        instruction=planned.instruction,
+        messages=tuple(Message.model_validate_json(text) for text in grant.messages),
+        item=planned.item,
+        parameters={**facts.spec.parameters, **binding.parameters},
+        remaining=facts.spec.stop.remaining(totals),
+        timeout_s=timeout_s,
+    )

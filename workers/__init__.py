@@ -1,0 +1,23 @@
+"""How it runs: the Celery app, the worker's own threads, the embedded server, the command line.
+
+`celery -A symposia.workers worker` finds the app here; it is made when it is asked for, so
+that importing a part of this package does not read the settings.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+    celery: Celery
+
+
+def __getattr__(name: str) -> Celery:
+    # Celery's command line looks for `app`, then `celery`; `app` is the submodule once it is imported.
+    if name in ("app", "celery"):
+        from .app import app
+
+        return app
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

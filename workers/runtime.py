@@ -1,0 +1,65 @@
+"""Builds the runtime of a worker process from the settings: the one place where all parts meet."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+
+from celery import Celery
+
+from ..agents.registry import Registry
+from ..agents.runner import AgentRunner
+from ..config.settings import Settings
+from ..state.connect import connect
+from ..state.index import SessionIndex
+from ..state.store import SessionStore
+from ..tasks.graph import TaskGraph
+from ..tasks.leases import LeaseKeeper
+from ..tasks.runtime import FactsCache, Runtime, TurnLimits
+
+
+def limits_of(settings: Settings) -> TurnLimits:
+    """The bounds on turns that the settings ask for."""
+    return TurnLimits(
+        lease_ms=int(settings.lease_s * 1000),
+        grace_ms=int(settings.redispatch_after_s * 1000),
+        turn_timeout_s=settings.turn_timeout_s,
+        retention_ms=int(settings.retention_s * 1000),
+        max_message_bytes=settings.max_message_bytes,
+    )
+
+
+def build_runtime(app: Celery, settings: Settings, *, redis_url: str) -> Runtime:
+    """A runtime on the Redis at `redis_url`. Connects lazily; raises RegistryError for a bad agents file."""
+    client = connect(redis_url)
+    store = SessionStore(client)
+    limits = limits_of(settings)
+    return Runtime(
+        store=store,
+        index=SessionIndex(client),
+        facts=FactsCache(store),
+        graph=TaskGraph(app),
+        registry=Registry.load(settings.agents_file, getenv=os.environ.get),
+        runner=AgentRunner(max_message_bytes=limits.max_message_bytes),
+        leases=LeaseKeeper(store, lease_ms=limits.lease_ms),
+        limits=limits,
+    )
+
+
+def per_process(build: Callable[[], Runtime]) -> Callable[[], Runtime]:
+    """Calls `build` once in each process: a forked pool child must not share its parent's connections."""
+    lock = threading.Lock()
+    built: dict[int, Runtime] = {}
+
+    def provide() -> Runtime:
+        pid = os.getpid()
+        runtime = built.get(pid)
+        if runtime is None:
+            with lock:
+                runtime = built.get(pid) or build()
+                built.clear()
+                built[pid] = runtime
+        return runtime
+
+    return provide

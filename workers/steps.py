@@ -1,0 +1,83 @@
+"""What every worker does besides running tasks: it sweeps, and says which agents it knows."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import Any
+
+from celery import Celery, bootsteps
+from redis.exceptions import RedisError
+
+from ..state.workers import WorkerBook
+from ..tasks.runtime import Runtime, runtime_of
+from ..tasks.sweep import sweep
+
+log = logging.getLogger(__name__)
+
+ANNOUNCE_EVERY_S = 10.0
+
+
+class SweepThread(threading.Thread):
+    """Sweeps and announces every `interval_s`; Redis being away only delays it."""
+
+    def __init__(self, app: Celery, worker: str, *, interval_s: float) -> None:
+        super().__init__(name="symposia-sweep", daemon=True)
+        self._app = app
+        self._worker = worker
+        self._interval_s = interval_s
+        self._closed = threading.Event()
+
+    def run(self) -> None:
+        runtime = runtime_of(self._app)
+        book = WorkerBook(runtime.store.client)
+        announce_at = 0.0
+        while not self._closed.wait(self._interval_s):
+            try:
+                if time.monotonic() >= announce_at:
+                    book.announce(self._worker, runtime.registry.names())
+                    announce_at = time.monotonic() + ANNOUNCE_EVERY_S
+                sweep(runtime)
+            except (RedisError, OSError) as error:
+                log.warning("sweep put off: %s", error)
+            except Exception:
+                log.exception("sweep failed; it will be tried again")
+
+    def close(self) -> None:
+        """Ends the thread after the sweep under way."""
+        self._closed.set()
+
+
+class SweepStep(bootsteps.StartStopStep):  # type: ignore[misc]
+    """Runs the sweep thread as long as the worker runs."""
+
+    requires = {"celery.worker.components:Pool"}
+
+    def __init__(self, worker: Any, **_options: Any) -> None:
+        self._thread: SweepThread | None = None
+
+    def start(self, worker: Any) -> None:
+        interval_s: float = worker.app.conf.symposia_sweep_interval_s
+        self._thread = SweepThread(worker.app, worker.hostname, interval_s=interval_s)
+        self._thread.start()
+
+    def stop(self, worker: Any) -> None:
+        if self._thread is not None:
+            self._thread.close()
+
+    def terminate(self, worker: Any) -> None:
+        self.stop(worker)
+
+
+class RuntimeStep(bootsteps.StartStopStep):  # type: ignore[misc]
+    """Builds the runtime when the worker starts, so that a bad agents file is told at once."""
+
+    requires = {"celery.worker.components:Pool"}
+
+    def start(self, worker: Any) -> None:
+        self._runtime: Runtime = runtime_of(worker.app)
+
+    def stop(self, worker: Any) -> None:
+        self._runtime.leases.close()
+        self._runtime.runner.close()
