@@ -1,0 +1,173 @@
+"""Turns per second of each mode with agents that do nothing, next to bare Celery tasks of the same shape.
+
+    make bench                                 # or: python benchmarks/turns.py --sessions 8 --turns 300
+
+Everything runs in one go on one embedded server and one worker process, bare and turns in
+turn (A B A B ...), because machines are noisy: only the ratios mean something.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+WIDTH = 4
+AGENTS = """
+[agents.quiet]
+kind = "scripted"
+replies = ["word"]
+
+[agents.lead]
+kind = "scripted"
+replies = ["NEXT: ann"]
+
+[agents.reviewer]
+kind = "scripted"
+replies = ["once more"]
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sessions", type=int, default=8, help="sessions (and bare chains) side by side")
+    parser.add_argument("--turns", type=int, default=200, help="turns of each session")
+    parser.add_argument("--repeat", type=int, default=3, help="pairs of runs")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        return run(Path(folder), options)
+
+
+def run(folder: Path, options: argparse.Namespace) -> int:
+    from symposia.config.settings import load_settings
+    from symposia.workers.embedded import EmbeddedServer
+
+    (folder / "agents.toml").write_text(AGENTS)
+    with EmbeddedServer(folder) as server:
+        os.environ["SYMPOSIA_REDIS_URL"] = server.url
+        os.environ["SYMPOSIA_AGENTS_FILE"] = str(folder / "agents.toml")
+        os.environ["SYMPOSIA_DATA_DIR"] = str(folder)
+        sys.path.insert(0, str(Path(__file__).parent))
+        os.environ["PYTHONPATH"] = str(Path(__file__).parent)
+        worker = start_worker(folder)
+        try:
+            bench = Bench(load_settings(), options)
+            bench.wait_for_worker()
+            return bench.report()
+        finally:
+            worker.terminate()
+            worker.wait(20)
+
+
+def start_worker(folder: Path):
+    import subprocess
+
+    log = (folder / "worker.log").open("wb")
+    command = [sys.executable, "-m", "celery", "-A", "bare:app", "worker", "--loglevel", "WARNING"]
+    return subprocess.Popen([*command, "-n", "bench@local"], stdout=log, stderr=log, env=os.environ)
+
+
+class Bench:
+    """Runs shapes and compares them."""
+
+    def __init__(self, settings, options) -> None:
+        import bare
+        from symposia.client import Client
+
+        self.bare = bare
+        self.client = Client(settings)
+        self.options = options
+
+    def wait_for_worker(self) -> None:
+        while not self.client.workers.alive():
+            time.sleep(0.1)
+
+    def timed(self, start: Callable[[], None], done: Callable[[], bool]) -> float:
+        """Seconds from `start` until `done`."""
+        began = time.perf_counter()
+        start()
+        while not done():
+            time.sleep(0.005)
+        return time.perf_counter() - began
+
+    def bare_rate(self, *, width: int) -> float:
+        """Bare tasks per second: hops for width 1, groups with a barrier for more."""
+        rounds = self.options.turns // width
+        self.bare.redis.delete(self.bare.DONE, *[k for k in self.bare.redis.scan_iter("bench:*")])
+
+        def start() -> None:
+            for chain in range(self.options.sessions):
+                if width == 1:
+                    kwargs = {"chain": str(chain), "left": rounds}
+                    self.bare.app.send_task("bench.hop", kwargs=kwargs, **self.bare.QUIET)
+                else:
+                    self.bare.fan(str(chain), width, rounds)
+
+        seconds = self.timed(start, lambda: int(self.bare.redis.get(self.bare.DONE) or 0) >= self.options.sessions)
+        return self.options.sessions * rounds * width / seconds
+
+    def turn_rate(self, mode: str) -> float:
+        """Turns per second of a mode."""
+        from symposia.models.stop import MaxTurns
+
+        agents, extra = SHAPES[mode]
+        turns = self.options.turns // WIDTH * WIDTH
+
+        def start() -> None:
+            for _ in range(self.options.sessions):
+                self.client.submit(collab(mode, agents), agents=agents, stop=MaxTurns(turns), **extra(turns))
+
+        def done() -> bool:
+            return self.client._to.index.unfinished() == 0
+
+        seconds = self.timed(start, done)
+        return self.options.sessions * turns / seconds
+
+    def report(self) -> int:
+        table = Table(title=f"{self.options.sessions} sessions of {self.options.turns} turns, one worker process")
+        for heading in ("mode", "bare tasks/s", "turns/s", "ratio (median)", "min", "max"):
+            table.add_column(heading, justify="left" if heading == "mode" else "right")
+        self.bare_rate(width=1), self.turn_rate("round_robin")  # warm up
+        worst = 1.0
+        for mode in SHAPES:
+            width = 1 if mode in ("round_robin", "pair", "orchestrated") else WIDTH
+            pairs = [(self.bare_rate(width=width), self.turn_rate(mode)) for _ in range(self.options.repeat)]
+            ratios = sorted(turns / bare for bare, turns in pairs)
+            middle = statistics.median(ratios)
+            worst = min(worst, middle)
+            rates = [statistics.median(column) for column in zip(*pairs, strict=True)]
+            table.add_row(mode, f"{rates[0]:.0f}", f"{rates[1]:.0f}", f"{middle:.2f}", f"{ratios[0]:.2f}", f"{ratios[-1]:.2f}")
+        Console().print(table)
+        print(f"worst ratio: {worst:.2f}")
+        return 0
+
+
+def collab(mode: str, agents: dict[str, str]):
+    from symposia.models.collab import Collab, Participant
+
+    people = [Participant(participant_id=name) for name in agents]
+    return Collab(title="bench", purpose="go fast", mode=mode, participants=people)
+
+
+SHAPES = {
+    "round_robin": (dict.fromkeys(("ann", "bob", "cyd", "dan"), "quiet"), lambda turns: {}),
+    "pair": ({"driver": "quiet", "navigator": "reviewer"}, lambda turns: {}),
+    "orchestrated": ({"orchestrator": "lead", "ann": "quiet", "bob": "quiet"}, lambda turns: {"options": {"max_stalls": 100}}),
+    "broadcast": (dict.fromkeys(("ann", "bob", "cyd", "dan"), "quiet"), lambda turns: {}),
+    "swarm": (
+        dict.fromkeys(("ann", "bob", "cyd", "dan"), "quiet"),
+        lambda turns: {"options": {"items": [{"text": f"item {n}"} for n in range(turns)], "max_items": turns}},
+    ),
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

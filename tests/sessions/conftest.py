@@ -1,0 +1,105 @@
+"""A place to run sessions: a real server, real worker processes, and what their agents wrote down."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live import REGISTRY, LiveWorker
+from symposia.client import Client
+from symposia.config.settings import load_settings
+from symposia.job import CollabJob, JobResult
+from symposia.models.collab import Collab, Participant
+
+
+@dataclass
+class Stage:
+    """One test's workers and client."""
+
+    folder: Path
+    redis_url: str
+    lease_s: float = 5.0
+    workers: list[LiveWorker] = field(default_factory=list)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {
+            "redis_url": self.redis_url,
+            "agents_file": self.folder / "agents.toml",
+            "data_dir": self.folder,
+            "lease_s": self.lease_s,
+            "redispatch_after_s": 2,
+            "sweep_interval_s": 0.2,
+        }
+
+    @property
+    def client(self) -> Client:
+        return Client(load_settings(**self.settings))
+
+    def start_worker(self, *, app: str = "symposia.workers", concurrency: int = 4, wait: bool = True) -> LiveWorker:
+        env = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in self.settings.items()}
+        worker = LiveWorker(f"w{len(self.workers) + 1}", self.folder, env, app=app, concurrency=concurrency)
+        self.workers.append(worker)
+        return worker.wait_ready() if wait else worker
+
+    def start_workers(self, count: int, **options: Any) -> list[LiveWorker]:
+        started = [self.start_worker(wait=False, **options) for _ in range(count)]
+        return [worker.wait_ready() for worker in started]
+
+    def submit(self, mode: str, agents: dict[str, str], **options: Any) -> CollabJob:
+        parameters = {"log": str(self.folder / "calls.jsonl"), **options.pop("parameters", {})}
+        roles = options.pop("roles", {})
+        collab = Collab(
+            title=f"A {mode} session",
+            purpose="see that it works",
+            mode=mode,
+            participants=[Participant(participant_id=name, role_id=roles.get(name)) for name in agents],
+        )
+        return self.client.submit(collab, agents=agents, parameters=parameters, **options)
+
+    def calls(self) -> list[dict[str, Any]]:
+        log = self.folder / "calls.jsonl"
+        return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+
+    def close(self) -> None:
+        for worker in self.workers:
+            if worker.process.poll() is None:
+                worker.thaw()
+                worker.ask_to_stop()
+        for worker in self.workers:
+            worker.close()
+
+
+@pytest.fixture
+def stage(tmp_path: Path, redis_url: str) -> Iterator[Stage]:
+    (tmp_path / "agents.toml").write_text(REGISTRY)
+    stage = Stage(tmp_path, redis_url)
+    yield stage
+    stage.close()
+
+
+@pytest.fixture
+def checked() -> Callable[[CollabJob, JobResult], None]:
+    """What is true of every session that has ended, read from its streams alone."""
+    return check_trace
+
+
+def check_trace(job: CollabJob, result: JobResult) -> None:
+    events = [event.to_wire() for event in job.events()]
+    kinds = [event["event_type"] for event in events]
+    assert kinds[:2] == ["MAPSessionStarted", "MAPRolesAssigned"]
+    assert kinds[-1] == "MAPSessionCompleted"
+    dispatched = {e["payload"]["token_id"]: e["payload"] for e in events if e["event_type"] == "MAPTurnDispatched"}
+    completed = [e["payload"] for e in events if e["event_type"] == "MAPTurnCompleted"]
+    assert sorted(p["token_id"] for p in completed) == sorted(dispatched)
+    fences = [e["payload"]["fence"] for e in events if e["event_type"] == "MAPTurnDispatched"]
+    assert fences == sorted(set(fences))
+    written = [(message.turn_number, message.token_id) for message in result.dialog.messages if message.speaker]
+    assert len(written) == len(set(written)), "a turn is written once"
+    for number, token in written:
+        assert dispatched[token]["turn_number"] == number
+    assert {number for number, _ in written} <= set(range(1, result.turns + 1))

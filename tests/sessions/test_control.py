@@ -1,0 +1,120 @@
+"""Suspend, resume, stop and cancel, while turns are in flight on a real worker."""
+
+from __future__ import annotations
+
+import pytest
+from live import until
+from symposia.models.errors import IllegalTransition, SessionConflict
+from symposia.models.stop import MaxTurns
+
+
+@pytest.fixture
+def gated_job(stage):
+    """A session whose second turn waits at a gate."""
+    stage.start_worker()
+    gate = stage.folder / "gate"
+    job = stage.submit(
+        "round_robin",
+        {"ann": "gated", "bob": "gated"},
+        stop=MaxTurns(4),
+        parameters={"gate": str(gate), "gate_turn": 2},
+    )
+    until(lambda: [c for c in stage.calls() if c["turn"] == 2], what="turn 2 is being spoken")
+    return job, gate
+
+
+def test_what_is_said_while_suspended_is_held_and_written_on_resume(stage, gated_job, checked):
+    job, gate = gated_job
+    job.suspend()
+    assert (job.status(), job.dialog().status) == ("suspended", "paused")
+    gate.touch()
+    until(lambda: job.state().records[2].status == "held", what="the commit is held")
+    assert len(list(job.messages())) == 1
+
+    job.resume()
+    result = job.result(timeout=20)
+    assert [m.turn_number for m in result.dialog.messages] == [1, 2, 3, 4]
+    assert result.dialog.status == "completed"
+    checked(job, result)
+
+
+def test_what_is_said_after_cancel_is_dropped_and_recorded(stage, gated_job, checked):
+    job, gate = gated_job
+    job.cancel("changed our minds")
+    gate.touch()
+    result = job.result(timeout=10)
+    assert (result.collab.status, result.dialog.status, result.reason) == ("cancelled", "cancelled", "changed our minds")
+    until(lambda: "turn.dropped" in [e.event_type for e in job.collab().events], what="the drop is recorded")
+    assert len(list(job.messages())) == 1
+    with pytest.raises(IllegalTransition, match="a cancelled collab cannot become suspended"):
+        job.suspend()
+    checked(job, result)
+
+
+def test_cancelling_a_suspended_session_goes_by_the_protocols_edges(stage, gated_job, checked):
+    job, gate = gated_job
+    job.suspend()
+    job.cancel()
+    gate.touch()
+    moves = [e.event_type for e in job.collab().events if e.event_type.startswith("session.")]
+    assert moves[-3:] == ["session.suspended", "session.active", "session.cancelled"]
+    checked(job, job.result(timeout=10))
+
+
+def test_stop_lets_the_turn_in_flight_finish(stage, gated_job, checked):
+    job, gate = gated_job
+    job.stop()
+    gate.touch()
+    result = job.result(timeout=20)
+    assert (result.collab.status, result.reason, result.turns) == ("completed", "stop_requested", 2)
+    checked(job, result)
+
+
+def test_the_turn_state_tells_who_speaks(stage, gated_job):
+    job, gate = gated_job
+    state = job.turn_state()
+    assert (state.current_turn_holder, state.turn_order, state.turn_index) == ("bob", ("ann", "bob"), 1)
+    gate.touch()
+    job.result(timeout=20)
+
+
+def test_a_follower_sees_every_message_as_it_is_written(stage, gated_job):
+    job, gate = gated_job
+    seen = []
+    for message in job.messages(follow=True):
+        seen.append(message.content)
+        if len(seen) == 1:
+            gate.touch()
+    assert seen == [m.content for m in job.messages()]
+    assert len(seen) == 4
+
+
+async def _follow(job):
+    return [event.event_type async for event in job.aevents(follow=True)]
+
+
+def test_asyncio_followers_and_results_are_the_same(stage, gated_job):
+    import asyncio
+
+    job, gate = gated_job
+    gate.touch()
+
+    async def both():
+        return await asyncio.gather(_follow(job), job.aresult(timeout=20))
+
+    events, result = asyncio.run(both())
+    assert events == [event.event_type for event in job.events()]
+    assert result == job.result(timeout=1)
+
+
+def test_the_same_collab_submitted_twice_is_one_session(stage):
+    stage.start_worker()
+    from symposia import Collab, Participant
+
+    collab = Collab(title="t", purpose="p", mode="pair", participants=[Participant(participant_id=n) for n in "ab"])
+    first = stage.client.submit(collab, agents={"a": "say", "b": "say"}, stop=MaxTurns(2))
+    second = stage.client.submit(collab, agents={"a": "say", "b": "say"}, stop=MaxTurns(2))
+    assert first.id == second.id
+    assert first.result(timeout=20).turns == 2
+    with pytest.raises(SessionConflict):
+        stage.client.submit(collab, agents={"a": "say", "b": "say"}, stop=MaxTurns(3))

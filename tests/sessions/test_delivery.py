@@ -1,0 +1,75 @@
+"""Messages that come twice, at once, late, or after everything is over: a delivery is only a hint."""
+
+from __future__ import annotations
+
+import pytest
+from live import until
+from symposia.models.stop import MaxRounds
+from symposia.tasks.graph import TaskGraph, TurnCall
+from symposia.workers.app import create_app
+
+MODES = {
+    "round_robin": ({"ann": "say", "bob": "say", "cyd": "say"}, {"stop": MaxRounds(2)}),
+    "pair": ({"driver": "say", "navigator": "navigator"}, {}),
+    "orchestrated": ({"orchestrator": "lead", "coder": "say", "tester": "say", "writer": "say"}, {}),
+    "broadcast": ({"ann": "say", "bob": "say", "cyd": "say"}, {"stop": MaxRounds(2)}),
+    "swarm": ({"ann": "claimer", "tess": "claimer"}, {"roles": {"tess": "tester"}, "options": {"items": [{"text": "plan"}]}}),
+}
+
+
+def dispatches(job):
+    return [event.payload for event in job.events() if event.event_type == "MAPTurnDispatched"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_each_turn_delivered_twice_at_the_same_time_is_spoken_once(stage, checked, mode):
+    stage.start_workers(2, app="live_apps:twice")
+    agents, options = MODES[mode]
+    job = stage.submit(mode, agents, **options)
+    result = job.result(timeout=30)
+
+    assert result.ok
+    assert len(dispatches(job)) == len(stage.calls()) == result.turns
+    checked(job, result)
+
+
+def deliver_again(stage, job, mode):
+    """Every turn the session ever had, sent once more."""
+    graph = TaskGraph(create_app(stage.client.settings))
+    calls = []
+    for payload in dispatches(job):
+        scope = "floor" if mode == "round_robin" else f"slot:{payload['participant_id']}"
+        calls.append(TurnCall(job.id, payload["turn_number"], payload["participant_id"], mode, scope))
+    for call in calls:
+        graph.send_turns([call], parent=job.id)
+    return len(calls)
+
+
+@pytest.mark.parametrize("mode", ["round_robin", "broadcast"])
+def test_turns_delivered_again_while_the_session_runs_and_after_it_ended_change_nothing(stage, checked, mode):
+    gate = stage.folder / "gate"
+    worker = stage.start_worker()
+    agents = dict.fromkeys(("ann", "bob", "cyd"), "gated")
+    job = stage.submit(mode, agents, stop=MaxRounds(2), parameters={"gate": str(gate), "gate_turn": 4})
+    until(lambda: [c for c in stage.calls() if c["turn"] == 4], what="the second round has begun")
+    handled = worker.log().count("succeeded")
+    sent = deliver_again(stage, job, mode)
+    until(lambda: worker.log().count("succeeded") >= handled + sent, what="the old deliveries were answered")
+    gate.touch()
+    result = job.result(timeout=20)
+    assert (result.turns, len(result.dialog.messages)) == (6, 6)
+
+    handled = worker.log().count("succeeded")
+    sent = deliver_again(stage, job, mode)
+    until(lambda: worker.log().count("succeeded") >= handled + sent, what="the late deliveries were answered")
+    assert job.result(timeout=5) == result
+    checked(job, result)
+
+
+def test_messages_stay_small_and_readable(stage):
+    """What Flower shows names the turn, and never what was said."""
+    job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxRounds(1), messages=["A secret word."])
+    redis = stage.client.workers._client
+    raw = redis.lindex("symposia", 0)
+    assert f"session={job.id}" in raw
+    assert "secret" not in raw

@@ -1,0 +1,80 @@
+"""Agents that fail: again, skipped, substituted, or the end of the session."""
+
+from __future__ import annotations
+
+from symposia.models.stop import MaxTurns
+
+FAST = {"attempts": 2, "backoff_s": 0.05}
+
+
+def outcomes(job):
+    return [
+        (e.payload["participant_id"], e.payload["result"]["outcome"])
+        for e in job.events()
+        if e.event_type == "MAPTurnCompleted"
+    ]
+
+
+def test_a_failed_turn_is_tried_again(stage, checked):
+    stage.start_worker()
+    job = stage.submit(
+        "pair", {"ann": "moody", "bob": "say"}, stop=MaxTurns(2), policy=FAST, parameters={"fails": 1}
+    )
+    result = job.result(timeout=20)
+    assert outcomes(job) == [("ann", "failed"), ("ann", "message"), ("bob", "message")]
+    checked(job, result)
+
+
+def test_after_the_last_try_the_session_is_aborted_and_says_why(stage, checked):
+    stage.start_worker()
+    job = stage.submit(
+        "pair", {"ann": "moody", "bob": "say"}, stop=MaxTurns(2), policy=FAST, parameters={"fails": 9}
+    )
+    result = job.result(timeout=20)
+    assert (result.ok, result.reason, result.collab.status) == (False, "failed", "cancelled")
+    assert "ann" in result.detail and "mood 2" in result.detail
+    checked(job, result)
+
+
+def test_a_participant_who_cannot_speak_is_skipped(stage, checked):
+    stage.start_worker()
+    job = stage.submit(
+        "round_robin",
+        {"ann": "moody", "bob": "say"},
+        stop=MaxTurns(4),
+        policies={"ann": {**FAST, "then": "skip"}},
+        parameters={"fails": 9},
+    )
+    result = job.result(timeout=20)
+    assert [m.speaker for m in result.dialog.messages] == ["bob", "bob"]
+    assert [pair for pair in outcomes(job) if pair[1] != "failed"] == [("ann", "skipped"), ("bob", "message")] * 2
+    checked(job, result)
+
+
+def test_a_substitute_takes_the_seat(stage, checked):
+    stage.start_worker()
+    job = stage.submit(
+        "pair",
+        {"ann": "moody", "bob": "say"},
+        stop=MaxTurns(2),
+        policies={"ann": {**FAST, "then": "substitute", "substitute": "say"}},
+        parameters={"fails": 9},
+    )
+    result = job.result(timeout=20)
+    assert [m.speaker for m in result.dialog.messages] == ["ann", "bob"]
+    checked(job, result)
+
+
+def test_a_hanging_agent_is_cut_off_at_its_deadline(stage, checked):
+    stage.start_worker()
+    job = stage.submit(
+        "pair",
+        {"ann": "gated", "bob": "say"},
+        stop=MaxTurns(2),
+        policies={"ann": {"attempts": 1, "then": "skip", "turn_timeout_s": 0.5}},
+        parameters={"gate": str(stage.folder / "never")},
+    )
+    result = job.result(timeout=20)
+    assert outcomes(job) == [("ann", "skipped"), ("bob", "message")]
+    checked(job, result)
+    (stage.folder / "never").touch()

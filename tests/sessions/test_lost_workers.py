@@ -1,0 +1,100 @@
+"""Workers that die or freeze in the middle of a turn."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+from live import until
+from symposia.models.stop import MaxTurns
+
+
+def test_a_session_survives_the_sudden_death_of_the_worker_that_speaks(stage, checked):
+    gate = stage.folder / "gate"
+    first = stage.start_worker()
+    job = stage.submit(
+        "round_robin",
+        {"ann": "gated", "bob": "gated"},
+        stop=MaxTurns(6),
+        parameters={"gate": str(gate), "gate_turn": 3},
+    )
+    until(lambda: [c for c in stage.calls() if c["turn"] == 3], what="turn 3 is being spoken")
+    stage.start_worker()
+    first.kill()
+    killed = time.monotonic()
+    gate.touch()
+    result = job.result(timeout=stage.lease_s + 10)
+
+    assert time.monotonic() - killed < stage.lease_s + 10
+    assert (result.ok, result.turns) == (True, 6)
+    assert [m.speaker for m in result.dialog.messages] == ["ann", "bob"] * 3
+    outcomes = Counter(
+        e.payload["result"]["outcome"] for e in job.events() if e.event_type == "MAPTurnCompleted"
+    )
+    assert outcomes == {"message": 6, "expired": 1}
+    checked(job, result)
+
+
+def test_a_frozen_worker_that_wakes_up_late_cannot_write(stage, checked):
+    gate = stage.folder / "gate"
+    frozen = stage.start_worker(concurrency=1)
+    job = stage.submit(
+        "round_robin",
+        {"ann": "gated", "bob": "gated"},
+        stop=MaxTurns(4),
+        parameters={"gate": str(gate), "gate_turn": 2},
+    )
+    until(lambda: [c for c in stage.calls() if c["turn"] == 2], what="turn 2 is being spoken")
+    stage.start_worker(concurrency=1)
+    frozen.freeze()
+    until(lambda: [c for c in stage.calls() if c["turn"] == 2 and c["attempt"] == 2], what="turn 2 is taken over")
+    gate.touch()
+    result = job.result(timeout=20)
+    assert [m.content for m in result.dialog.messages] == [
+        "ann speaks in turn 1",
+        "bob speaks in turn 2",
+        "ann speaks in turn 3",
+        "bob speaks in turn 4",
+    ]
+    frozen.thaw()
+    until(lambda: "dropped" in frozen.log() or "commit answered" in frozen.log(), what="the late writer gave up")
+    assert len(list(job.messages())) == 4
+    checked(job, result)
+
+
+def test_a_late_writer_is_refused_while_the_session_goes_on_and_that_is_recorded(stage, checked):
+    gate, second = stage.folder / "gate", stage.folder / "second"
+    frozen = stage.start_worker(concurrency=1)
+    job = stage.submit(
+        "pair",
+        {"ann": "gated", "bob": "say"},
+        stop=MaxTurns(2),
+        parameters={"gate": str(gate), "gate_turn": 1},
+    )
+    until(lambda: [c for c in stage.calls() if c["turn"] == 1], what="turn 1 is being spoken")
+    frozen.freeze()
+    key = f"symposia:{{{job.id}}}:lock:floor"
+    redis = stage.client.workers._client
+    until(lambda: not redis.exists(key), timeout_s=15, what="the lease has run out")
+    # The gate opens first: the frozen agent answers as soon as it wakes, before anyone renews or takes over.
+    gate.touch()
+    frozen.thaw()
+    until(
+        lambda: [e for e in job.events() if e.event_type == "MAPConflictDetected"] or "the lease was lost" in frozen.log(),
+        what="the late commit is refused",
+    )
+    stage.start_worker()
+    result = job.result(timeout=20)
+    assert [m.speaker for m in result.dialog.messages] == ["ann", "bob"]
+    checked(job, result)
+    second.touch()
+
+
+def test_a_turn_whose_message_is_lost_is_dispatched_again(stage, checked):
+    client = stage.client
+    job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(4))
+    assert client.workers._client.delete("symposia") == 1, "the start message was in the queue"
+    stage.start_worker()
+    result = job.result(timeout=20)
+    assert result.turns == 4
+    checked(job, result)

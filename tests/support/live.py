@@ -1,0 +1,111 @@
+"""Real workers as real processes, and waiting for what they do."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, TypeVar
+
+T = TypeVar("T")
+SUPPORT = Path(__file__).parent
+
+REGISTRY = """
+[agents.say]
+kind = "python"
+callable = "live_agents:say"
+window = 1000
+
+[agents.gated]
+kind = "python"
+callable = "live_agents:gated"
+
+[agents.moody]
+kind = "python"
+callable = "live_agents:moody"
+
+[agents.lead]
+kind = "python"
+callable = "live_agents:lead"
+window = 1000
+
+[agents.navigator]
+kind = "python"
+callable = "live_agents:navigator"
+window = 1000
+
+[agents.claimer]
+kind = "python"
+callable = "live_agents:claimer"
+"""
+
+
+def until(condition: Callable[[], T], *, timeout_s: float = 20.0, what: str = "") -> T:
+    """Polls until the condition is true; gives back what it answered."""
+    deadline = time.monotonic() + timeout_s
+    while not (answer := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {timeout_s} s: {what or condition}")
+        time.sleep(0.02)
+    return answer
+
+
+class LiveWorker:
+    """A Celery worker process: started, ready, killed, frozen, stopped."""
+
+    def __init__(self, name: str, folder: Path, env: Mapping[str, str], *, app: str, concurrency: int) -> None:
+        self.log_file = folder / f"{name}.log"
+        self._output: IO[bytes] = self.log_file.open("ab")
+        command = [sys.executable, "-m", "celery", "-A", app, "worker", "--loglevel", "INFO"]
+        command += ["--concurrency", str(concurrency), "-n", f"{name}@live"]
+        command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
+        path = os.pathsep.join(filter(None, (str(SUPPORT), os.environ.get("PYTHONPATH"))))
+        self.process = subprocess.Popen(
+            command,
+            env={**os.environ, **env, "PYTHONPATH": path},
+            cwd=folder,
+            stdout=self._output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def log(self) -> str:
+        return self.log_file.read_text(errors="replace")
+
+    def wait_ready(self) -> LiveWorker:
+        def ready() -> bool:
+            assert self.process.poll() is None, self.log()
+            return "ready." in self.log()
+
+        until(ready, timeout_s=40, what=f"worker is ready\n{self.log()}")
+        return self
+
+    def _signal(self, number: signal.Signals) -> None:
+        os.killpg(self.process.pid, number)
+
+    def kill(self) -> None:
+        self._signal(signal.SIGKILL)
+        self.process.wait(10)
+
+    def freeze(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def ask_to_stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.thaw()
+            self.ask_to_stop()
+            try:
+                self.process.wait(15)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        self._output.close()

@@ -1,0 +1,85 @@
+"""Agents that write down every call, for sessions on real workers. What they need comes as parameters."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from symposia.models.turn import Decision, NewItem, TurnContext, TurnOutcome
+
+
+def note(turn: TurnContext, **more: Any) -> None:
+    """One line a call; O_APPEND keeps lines of several processes apart."""
+    log = turn.parameters.get("log")
+    if not isinstance(log, str):
+        return
+    line = {
+        "turn": turn.turn_number,
+        "me": turn.me.participant_id,
+        "attempt": turn.attempt,
+        "seen": [message.content for message in turn.messages],
+        "instruction": turn.instruction,
+        "expects": turn.expects,
+        "item": turn.item.text if turn.item else None,
+        "pid": os.getpid(),
+        **more,
+    }
+    with Path(log).open("a") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def say(turn: TurnContext) -> str:
+    note(turn)
+    return f"{turn.me.participant_id} speaks in turn {turn.turn_number}"
+
+
+def gated(turn: TurnContext) -> str:
+    """Speaks once the gate file is there; waits a minute at most. Only the turn named, or every turn."""
+    note(turn)
+    gate, only = turn.parameters.get("gate"), turn.parameters.get("gate_turn")
+    if isinstance(gate, str) and only in (None, turn.turn_number):
+        deadline = time.monotonic() + 60
+        while not Path(gate).exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+    return f"{turn.me.participant_id} speaks in turn {turn.turn_number}"
+
+
+def moody(turn: TurnContext) -> str:
+    """Fails the first `fails` attempts of each turn."""
+    note(turn)
+    fails = turn.parameters.get("fails", 0)
+    if isinstance(fails, int) and turn.attempt <= fails:
+        raise RuntimeError(f"mood {turn.attempt}")
+    return f"{turn.me.participant_id} speaks in turn {turn.turn_number}"
+
+
+def lead(turn: TurnContext) -> TurnOutcome:
+    """An orchestrator: coder, then tester and writer side by side, then satisfied."""
+    note(turn)
+    said = sum(1 for message in turn.messages if message.speaker == turn.me.participant_id)
+    decisions = (
+        Decision(next=("coder",), instruction="write it"),
+        Decision(next=("tester", "writer"), side_by_side=True, instructions={"tester": "break it"}, instruction="tell it"),
+        Decision(satisfied=True, reason="all is well"),
+    )
+    outcome = TurnOutcome.say(f"decision {said + 1}")
+    return outcome.model_copy(update={"decision": decisions[min(said, 2)]})
+
+
+def navigator(turn: TurnContext) -> TurnOutcome:
+    """Approves the second revision."""
+    note(turn)
+    said = sum(1 for message in turn.messages if message.speaker == turn.me.participant_id)
+    outcome = TurnOutcome.say("looks good" if said else "once more")
+    return outcome.model_copy(update={"decision": Decision(satisfied=bool(said))})
+
+
+def claimer(turn: TurnContext) -> TurnOutcome:
+    """Works on an item; the item `plan` brings two more, one of them for the tester."""
+    note(turn)
+    text = turn.item.text if turn.item else "?"
+    items = (NewItem(text="build"), NewItem(text="test", role="tester")) if text == "plan" else ()
+    return TurnOutcome.say(f"{text} done").model_copy(update={"items": items})
