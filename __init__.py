@@ -1,0 +1,1 @@
+"""Multi-agent collaboration sessions on Celery workers."""

@@ -1,0 +1,100 @@
+"""What Celery is told, each setting with its reason.
+
+Celery on Redis is not at-least-once: a message is popped before it is noted as unacknowledged, and
+one in some hundreds is lost with a killed worker. So a task message here is only a hint; sessions
+live in Redis, and the sweep sends again what got lost. These settings make losses rare and cheap.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .settings import Settings
+
+QUEUE = "symposia"
+
+#: What kombu's Redis transport is told; other transports refuse these options.
+_REDIS_TRANSPORT = {
+    # Seconds after which a message that a dead worker held goes back to the queue. A turn may last
+    # longer: live workers refresh what they hold.
+    "visibility_timeout": 60,
+    # Look for such messages every 5 s, and each time: the defaults look every 100 s.
+    "unacked_restore_interval": 5,
+    "unacked_restore_throttle": 1,
+    # Seconds a worker killed during that look keeps the others from looking; the default is 300.
+    "unacked_mutex_expire": 10,
+    # Seconds until a server that went away without a word is noticed.
+    "socket_timeout": 5,
+    "socket_connect_timeout": 2,
+    "socket_keepalive": True,
+}
+
+
+def celery_settings(settings: Settings, *, broker_url: str) -> dict[str, Any]:
+    """Return the configuration of the Celery app that sends and runs turns.
+
+    `broker_url` is the broker in use: the one of the settings, or the embedded server's.
+    """
+    return {
+        **_messages(),
+        **_broker(settings, broker_url=broker_url),
+        **_worker(settings),
+        **_monitoring(),
+    }
+
+
+def _messages() -> dict[str, Any]:
+    return {
+        # A queue of its own, so that a broker shared with other programs stays untangled.
+        "task_default_queue": QUEUE,
+        # JSON only: a pickle from the queue could run code.
+        "task_serializer": "json",
+        "accept_content": ["json"],
+        # Acknowledge after the turn, not before it, and give it back when its process dies. A turn
+        # that ran twice is written once, because its commit is fenced.
+        "task_acks_late": True,
+        "task_reject_on_worker_lost": True,
+        # Turns answer in the dialog; storing their results as well costs a fifth of the throughput.
+        "task_ignore_result": True,
+        "result_backend": None,
+        "timezone": "UTC",
+    }
+
+
+def _broker(settings: Settings, *, broker_url: str) -> dict[str, Any]:
+    return {
+        "broker_url": broker_url,
+        # A broker that is away, at the start or later, is waited for and never given up.
+        "broker_connection_retry_on_startup": True,
+        "broker_connection_max_retries": None,
+        # A connection for each thread that sends the next turn, one for the sweep, one to spare.
+        "broker_pool_limit": settings.worker_concurrency + 2,
+        "broker_transport_options": dict(_REDIS_TRANSPORT) if _is_redis(broker_url) else {},
+    }
+
+
+def _worker(settings: Settings) -> dict[str, Any]:
+    return {
+        # Turns wait on networks, so threads do. Threads know no time limits: a turn's deadline is
+        # kept by the agent runner and the HTTP client.
+        "worker_pool": "threads",
+        "worker_concurrency": settings.worker_concurrency,
+        # Take a turn only when a thread is free for it: none waits behind a slow one.
+        "worker_prefetch_multiplier": 1,
+        # What an agent prints is its own business, not a warning in the worker's log.
+        "worker_redirect_stdouts": False,
+        # The embedding program's log handlers stay in place.
+        "worker_hijack_root_logger": False,
+    }
+
+
+def _monitoring() -> dict[str, Any]:
+    return {
+        # Flower shows what was sent and what ran, with a readable summary of the arguments.
+        "worker_send_task_events": True,
+        "task_send_sent_event": True,
+    }
+
+
+def _is_redis(broker_url: str) -> bool:
+    return broker_url.startswith(("redis://", "rediss://", "redis+socket://", "sentinel://"))

@@ -1,0 +1,107 @@
+"""The settings: one frozen value, read from `SYMPOSIA_*` variables by this module and by no other.
+
+Everything else takes its settings as arguments, so a test or an embedding program hands them
+over without touching the environment.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+
+from platformdirs import user_data_path
+from pydantic import AfterValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from ..models.errors import invalid_input
+
+PREFIX = "SYMPOSIA_"
+
+_REDIS_SCHEMES = ("redis://", "rediss://")
+
+
+def _redis_url(url: SecretStr) -> SecretStr:
+    if not url.get_secret_value().startswith(_REDIS_SCHEMES):
+        raise ValueError("must start with redis:// or rediss://")
+    return url
+
+
+def _broker_url(url: SecretStr) -> SecretStr:
+    scheme, separator, _ = url.get_secret_value().partition("://")
+    if not (scheme and separator):
+        raise ValueError("must be a URL such as redis://host:6379/0 or amqp://host:5672//")
+    return url
+
+
+ExpandedPath = Annotated[Path, AfterValidator(Path.expanduser)]
+
+
+class Settings(BaseSettings):
+    """What an operator may choose. A value given to the constructor wins over the environment.
+
+    Use `load_settings`, which turns a bad value into one clear line. URLs are secrets, because a
+    password may stand in them: read one with `.get_secret_value()`, show it `without_password`.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True, hide_input_in_errors=True
+    )
+
+    #: Where sessions live. None: the embedded server of `data_dir`.
+    redis_url: Annotated[SecretStr, AfterValidator(_redis_url)] | None = None
+    #: Where task messages travel. None: `redis_url`.
+    broker_url: Annotated[SecretStr, AfterValidator(_broker_url)] | None = None
+    #: Folder of what Symposia keeps on this machine: the embedded server's data, logs.
+    data_dir: ExpandedPath = Field(default_factory=lambda: user_data_path("symposia"))
+    #: The agent registry. None: `agents.toml` in the working folder, where there is one.
+    agents_file: ExpandedPath | None = None
+
+    #: Seconds a speaker holds the floor without renewing; a killed worker costs a session this much.
+    lease_s: float = Field(default=30, ge=1, le=3_600)
+    #: Seconds between two looks of a worker at the sessions that are due.
+    sweep_interval_s: float = Field(default=1, ge=0.1, le=60)
+    #: Seconds a planned turn may wait for a worker before its task is sent once more.
+    redispatch_after_s: float = Field(default=10, ge=1, le=3_600)
+    #: Seconds an agent may speak, unless its participant says otherwise.
+    turn_timeout_s: float = Field(default=300, ge=1, le=86_400)
+
+    #: Bytes (UTF-8) a message may have.
+    max_message_bytes: int = Field(default=1_048_576, ge=1_024, le=67_108_864)
+    #: Turns a session may ask for: an upper bound on the bill, whatever its stop conditions.
+    max_turns: int = Field(default=10_000, ge=1, le=1_000_000)
+    #: Seconds the live keys of a finished session stay readable.
+    retention_s: int = Field(default=604_800, ge=60, le=31_536_000)
+
+    #: Turns one worker process runs side by side, each in a thread.
+    worker_concurrency: int = Field(default=8, ge=1, le=1_000)
+    #: Loopback port of Flower.
+    flower_port: int = Field(default=5_555, ge=1, le=65_535)
+    #: The least severe log records that are shown.
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+
+def load_settings(**chosen: object) -> Settings:
+    """Read the environment; `chosen` values win over it.
+
+    Raises:
+        InvalidInput: The first bad value, by the name of its variable, without any password.
+    """
+    try:
+        return Settings(**chosen)  # type: ignore[arg-type]  # pydantic checks them, and names the bad one
+    except ValidationError as error:
+        bad = invalid_input(error)
+        bad.field = f"{PREFIX}{bad.field.upper()}"
+        raise bad from None
+
+
+def child_environment(settings: Settings) -> dict[str, str]:
+    """Return the environment in which a child process reads these same settings."""
+    return {
+        **os.environ,
+        **{f"{PREFIX}{name.upper()}": _plain(value) for name, value in settings if value is not None},
+    }
+
+
+def _plain(value: object) -> str:
+    return value.get_secret_value() if isinstance(value, SecretStr) else str(value)

@@ -1,0 +1,8 @@
+"""Lists the sub-packages: the one thing pyproject.toml cannot discover where the repository root is the package."""
+
+from setuptools import find_packages, setup
+
+ROOMS = ("agents", "archive", "config", "models", "state", "tasks", "workers")
+
+found = find_packages(include=[*ROOMS, *(f"{room}.*" for room in ROOMS)])
+setup(packages=["symposia", *(f"symposia.{package}" for package in found)])
