@@ -68,6 +68,11 @@ def timestamp_from_ms(ms: int) -> str:
     return format_timestamp(datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest * 1000))
 
 
+def is_timestamp(text: str) -> bool:
+    """True for an RFC 3339 date and time with a zone."""
+    return _parse(text) is not None
+
+
 def _to_ms(moment: datetime) -> datetime:
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 

@@ -1,0 +1,124 @@
+"""The known habits of other writers, and how each is put right.
+
+| habit | becomes |
+|---|---|
+| `$comment` | left out |
+| an optional field that is null | left out |
+| `meta.protocolVersion` and the like | snake_case |
+| `meta.source` | left out |
+| no `meta.schema_version` | `1.0.0` |
+| `collab-`, `ctx-`, `dialog-`, `thread-` before a UUID | the UUID |
+| the same before another name | a UUID that is always the same for that name |
+| an upper-case UUID | lower-case |
+| a timestamp without a zone | UTC |
+
+Free-form objects (`data`, `payload`, `attributes`) are left as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic.alias_generators import to_camel
+
+from .errors import InvalidInput
+from .ids import derived_id, is_timestamp, is_uuid, is_uuid4
+from .meta import Meta
+
+ID_PREFIXES = ("collab-", "ctx-", "dialog-", "thread-")
+
+_IDS = frozenset(
+    {"collab_id", "context_id", "dialog_id", "thread_id", "session_id"}
+    | {"event_id", "trace_id", "span_id", "parent_span_id", "id"}
+)
+_TIMESTAMPS = frozenset({"created_at", "updated_at", "started_at", "ended_at", "timestamp"})
+_FREE_FORM = frozenset({"data", "payload", "attributes"})
+_CAMEL_META = {to_camel(name): name for name in Meta.model_fields if to_camel(name) != name}
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """One thing that was put right: where, from what, to what (None: left out), and why."""
+
+    field: str
+    before: Any
+    after: Any
+    rule: str
+
+
+def repair(document: dict[str, Any]) -> Iterator[Repair]:
+    """Puts right in `document` itself what can be, telling each repair as it is made.
+
+    Raises:
+        InvalidInput: two fields that are one contradict each other.
+    """
+    meta = document.get("meta")
+    if isinstance(meta, dict):
+        yield from _repair_meta(meta)
+    yield from _repair_object(document, "")
+
+
+def _repair_meta(meta: dict[str, Any]) -> Iterator[Repair]:
+    if "source" in meta:
+        yield Repair("meta.source", meta.pop("source"), None, "is not a field of the schema")
+    for camel, name in _CAMEL_META.items():
+        if camel not in meta:
+            continue
+        value = meta.pop(camel)
+        if meta.setdefault(name, value) != value:
+            raise InvalidInput(f"meta.{camel}", value, f"must not contradict meta.{name}")
+        yield Repair(f"meta.{camel}", camel, name, "is written in snake_case")
+    if "protocol_version" in meta and "schema_version" not in meta:
+        meta["schema_version"] = "1.0.0"
+        yield Repair("meta.schema_version", None, "1.0.0", "is required; there is one version of the schemas")
+
+
+def _repair_object(node: dict[str, Any], path: str) -> Iterator[Repair]:
+    for key, value in list(node.items()):
+        field = f"{path}{key}"
+        if key == "$comment":
+            yield Repair(field, node.pop(key), None, "is not a field of the schema")
+        elif key in _FREE_FORM:
+            continue
+        elif value is None:
+            del node[key]
+            yield Repair(field, None, None, "is left out where it is null")
+        elif isinstance(value, dict):
+            yield from _repair_object(value, f"{field}.")
+        elif isinstance(value, list):
+            yield from _repair_list(value, field)
+        else:
+            for made in _repair_scalar(key, value, field):
+                node[key] = made.after
+                yield made
+
+
+def _repair_list(items: list[Any], path: str) -> Iterator[Repair]:
+    for index, item in enumerate(items):
+        if isinstance(item, dict):
+            yield from _repair_object(item, f"{path}[{index}].")
+
+
+def _repair_scalar(key: str, value: object, field: str) -> Iterator[Repair]:
+    if key in _IDS and isinstance(value, str):
+        yield from _repair_id(value, field)
+    elif key in _TIMESTAMPS and isinstance(value, str):
+        if not is_timestamp(value) and is_timestamp(f"{value}Z"):
+            yield Repair(field, value, f"{value}Z", "must carry a zone; UTC is assumed")
+    elif key in _TIMESTAMPS and isinstance(value, datetime) and value.tzinfo is None:
+        yield Repair(field, value, value.replace(tzinfo=UTC), "must carry a zone; UTC is assumed")
+
+
+def _repair_id(text: str, field: str) -> Iterator[Repair]:
+    prefix = next((prefix for prefix in ID_PREFIXES if text.startswith(prefix)), "")
+    name = text.removeprefix(prefix)
+    if prefix and name:
+        if not is_uuid4(name.lower()):
+            yield Repair(field, text, derived_id(text), "must be a UUID v4; one is derived from the name")
+            return
+        yield Repair(field, text, name, f"must be a UUID v4 without the prefix {prefix!r}")
+    if name != name.lower() and is_uuid(name.lower()):
+        yield Repair(field, name, name.lower(), "must be in lower case")
