@@ -1,0 +1,89 @@
+"""How processes of one machine find the embedded server: a private record in the data folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Self
+from urllib.parse import urlsplit
+
+from redis.exceptions import BusyLoadingError, RedisError
+
+from ..state.connect import connect
+
+
+class Health(StrEnum):
+    """What a server says to PING."""
+
+    READY = "ready"
+    LOADING = "loading"
+    SILENT = "silent"
+
+
+def server_folder(data_dir: Path) -> Path:
+    """Where the embedded server of a data folder keeps its files."""
+    return data_dir / "valkey"
+
+
+def find_running(data_dir: Path) -> str | None:
+    """The URL, with its password, of the embedded server that runs on `data_dir`, if one answers.
+
+    A record may outlive its server and its process id may be another's by now, so the answer to
+    PING decides: only the server that knows the password gives one.
+    """
+    record = ServerRecord.read(data_dir)
+    return record.url if record is not None and health(record.url) is Health.READY else None
+
+
+def health(url: str) -> Health:
+    """Ask the server at `url` whether it is there."""
+    try:
+        with connect(url, retries=0) as client:
+            client.ping()
+    except BusyLoadingError:
+        return Health.LOADING
+    except (RedisError, OSError):
+        return Health.SILENT
+    return Health.READY
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerRecord:
+    """What `server.json` says of the server that runs, or ran last."""
+
+    url: str
+    pid: int
+    #: ISO 8601, UTC.
+    started_at: str
+
+    @property
+    def port(self) -> int | None:
+        """The port in `url`."""
+        return urlsplit(self.url).port
+
+    @classmethod
+    def read(cls, data_dir: Path) -> Self | None:
+        """The record in `data_dir`; None if there is none, or none that can be read."""
+        try:
+            return cls(**json.loads(_path(data_dir).read_text()))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def publish(self, data_dir: Path) -> None:
+        """Write the record so that readers see all of it or nothing, and only this user sees it."""
+        path = _path(data_dir)
+        draft = path.with_suffix(".new")
+        draft.touch(mode=0o600)
+        draft.write_text(json.dumps(asdict(self)))
+        draft.replace(path)
+
+    def withdraw(self, data_dir: Path) -> None:
+        """Remove the record, unless a later server has written its own."""
+        if self.read(data_dir) == self:
+            _path(data_dir).unlink(missing_ok=True)
+
+
+def _path(data_dir: Path) -> Path:
+    return server_folder(data_dir) / "server.json"
