@@ -1,0 +1,43 @@
+"""From whatever an agent raises to an error that may be shown: one line, short, no secret."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ..models.errors import AgentError, AgentFailed
+from ..models.shown import HIDDEN, without_password
+
+#: Characters of a failure's text that are kept.
+MAX_FAILURE = 300
+
+_CREDENTIAL = re.compile(
+    r"(?P<scheme>\b(?:bearer|basic)\s+)[\w.~+/=-]+"
+    r"|\b(?:sk|pk|rk|gsk|xai|ghp|hf)[-_][\w-]{8,}"
+    r"|(?P<name>\b(?:api[-_ ]?key|token|password|secret)\b[\"']?\s*[=:]\s*)[\"']?[^\s\"',;]+",
+    re.IGNORECASE,
+)
+
+
+def scrubbed(text: str, *, secrets: Iterable[str] = ()) -> str:
+    """`text` on one line, cut, without the given secrets, URL passwords and what looks like a credential."""
+    for secret in secrets:
+        if secret:
+            text = text.replace(secret, HIDDEN)
+    text = _CREDENTIAL.sub(
+        lambda hit: f"{hit['scheme'] or hit['name'] or ''}{HIDDEN}", without_password(text)
+    )
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_FAILURE else f"{line[: MAX_FAILURE - 3]}..."
+
+
+def failure(error: BaseException, *, retryable: bool = True, secrets: Iterable[str] = ()) -> AgentError:
+    """The error of the agent tree that stands for `error`; one that belongs to the tree is itself.
+
+    Its text begins with the class of the original. SystemExit and KeyboardInterrupt are
+    failures too: an agent cannot end the worker.
+    """
+    if isinstance(error, AgentError):
+        return error
+    text = scrubbed(str(error), secrets=secrets)
+    return AgentFailed(f"{type(error).__name__}{': ' if text else ''}{text}", retryable=retryable)

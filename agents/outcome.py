@@ -1,0 +1,37 @@
+"""What an agent answered must be a turn outcome, say something, and be within the size limit."""
+
+from __future__ import annotations
+
+from ..models.errors import BadOutcome
+from ..models.shown import shown
+from ..models.turn import TurnOutcome
+
+#: Bytes of UTF-8 one message may have, unless the settings say otherwise.
+MAX_MESSAGE_BYTES = 1_048_576
+
+
+def check_outcome(outcome: object, *, max_message_bytes: int = MAX_MESSAGE_BYTES) -> TurnOutcome:
+    """The outcome, if it may be written. Raises BadOutcome with field, rule and value."""
+    if not isinstance(outcome, TurnOutcome):
+        raise bad("outcome", "must be a TurnOutcome", outcome)
+    for index, draft in enumerate(outcome.messages):
+        _check_content(f"messages[{index}].content", draft.content, max_message_bytes)
+    if not (outcome.messages or outcome.passed or outcome.decision or outcome.hand_off or outcome.items):
+        raise bad("outcome", "must say something, decide, hand off, add items or pass", outcome)
+    return outcome
+
+
+def _check_content(field: str, content: str, max_message_bytes: int) -> None:
+    if not content or content.isspace():
+        raise bad(field, "must not be blank", content)
+    try:
+        size = len(content) if content.isascii() else len(content.encode())
+    except UnicodeEncodeError:
+        raise bad(field, "must be text that UTF-8 can carry", content) from None
+    if size > max_message_bytes:
+        raise BadOutcome(f"{field}: must be at most {max_message_bytes} bytes (got {size} bytes)")
+
+
+def bad(field: str, rule: str, value: object) -> BadOutcome:
+    """The error for one field of an answer."""
+    return BadOutcome(f"{field}: {rule} (got {shown(value)})")

@@ -1,0 +1,116 @@
+"""What a language model is told when it gets the floor: pure text, from a turn's context.
+
+The system prompt says who it is, with whom, what for, and how it may answer. The dialog
+follows: what it said itself as the assistant, everything else as the user, each with its
+speaker's name in front. Last comes what this turn asks for.
+
+The forms for decisions, reviews and work items are the directives of `models.directives`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..models.collab import CollabMode, Participant
+from ..models.dialog import Message
+from ..models.turn import Expects, TurnContext
+
+_MODES = {
+    CollabMode.ROUND_ROBIN: "You speak in turn, one after the other.",
+    CollabMode.ORCHESTRATED: "An orchestrator says who speaks next and what it asks of them.",
+    CollabMode.PAIR: "You work as a pair: one drives, the other navigates and reviews.",
+    CollabMode.BROADCAST: "All answer the same message, without seeing each other's answers.",
+    CollabMode.SWARM: "You take work items from a shared board, one at a time.",
+}
+
+_DECISION_FORM = """\
+Decide who speaks next. Answer with lines of this form and nothing else:
+NEXT: name, or several names in order
+INSTRUCTION: what they should do
+(TOGETHER: name, name lets them speak side by side; STALLED: reason says that nothing moves.)
+When the purpose is reached, answer instead:
+DONE: reason"""
+
+_DECISION = """\
+Decide who speaks next and what they should do, or that the purpose is reached."""
+
+_REVIEW_FORM = """\
+Review what your partner did. If it is good, begin a line with APPROVED: and say why. \
+If not, say what to mend."""
+
+_REVIEW = """\
+Review what your partner did: approve it, or say what to mend."""
+
+_BOARD_FORM = """\
+Besides your result you may add lines of this form:
+ITEM: new work for the board
+HAND OFF: name of whoever should go on with this item"""
+
+_OR_NOTHING = "If you have nothing to add, answer only PASS."
+
+
+def system_prompt(turn: TurnContext, instructions: str, *, structured: bool) -> str:
+    """Who the model is and how it may answer; the agent's own instructions come first."""
+    others = ", ".join(_introduced(p) for p in turn.roster if p.participant_id != turn.me.participant_id)
+    parts = [
+        instructions.strip(),
+        f"You are {_introduced(turn.me)}" + (f", working with {others}." if others else "."),
+        f"Purpose: {turn.purpose}",
+        _MODES[turn.mode],
+        _form(turn, structured=structured),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def turn_prompt(turn: TurnContext) -> str:
+    """What this turn asks for: the last thing the model reads."""
+    asked = [turn.instruction.strip()]
+    if turn.item is not None:
+        asked.append(f"Your work item: {turn.item.text}")
+    asked = [part for part in asked if part]
+    if not asked and not turn.messages:
+        asked.append(opening(turn))
+    return "\n".join([*asked, f"Your turn, {name_of(turn.me)}."])
+
+
+def opening(turn: TurnContext) -> str:
+    """What stands where nothing has been said yet."""
+    return f"Begin: {turn.purpose}"
+
+
+def attributed(message: Message, roster: Sequence[Participant]) -> str:
+    """A message of somebody else, with the speaker's name in front."""
+    speaker = message.speaker
+    if speaker is None:
+        return message.content
+    name = next((name_of(p) for p in roster if p.participant_id == speaker), speaker)
+    return f"{name}: {message.content}"
+
+
+def without_own_name(text: str, me: Participant) -> str:
+    """An answer without the `name: ` that models copy from the dialog they were shown."""
+    plain = text.strip()
+    for name in (name_of(me), me.participant_id):
+        if plain.lower().startswith(f"{name.lower()}:"):
+            return plain[len(name) + 1 :].strip()
+    return plain
+
+
+def name_of(participant: Participant) -> str:
+    """What a participant is called in prompts."""
+    return participant.display_name or participant.participant_id
+
+
+def _introduced(participant: Participant) -> str:
+    name, role = name_of(participant), participant.role_id
+    return name if role is None or role.lower() == name.lower() else f"{name} ({role})"
+
+
+def _form(turn: TurnContext, *, structured: bool) -> str:
+    match turn.expects:
+        case Expects.DECISION:
+            return _DECISION if structured else _DECISION_FORM
+        case Expects.REVIEW:
+            return _REVIEW if structured else _REVIEW_FORM
+        case Expects.MESSAGE:
+            return _BOARD_FORM if turn.mode is CollabMode.SWARM else _OR_NOTHING

@@ -1,0 +1,84 @@
+"""Agents that are Python callables: `module:name`, sync or async, a `TurnContext` in.
+
+The callable answers with text (one message), a `TurnOutcome`, or None (it passes). An async
+one runs on the event loop and must not block it; a sync one runs in a thread. When its
+deadline has passed the turn goes on without it: a thread cannot be stopped, and stays busy
+until the callable returns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+
+from ..models.errors import AgentError
+from ..models.turn import TurnContext, TurnOutcome
+from .failures import failure
+from .outcome import bad
+from .threads import DaemonThreads
+
+AgentCallable = Callable[[TurnContext], object]
+
+
+class PythonAgent:
+    """Speaks by calling a function."""
+
+    def __init__(self, function: AgentCallable, *, threads: DaemonThreads) -> None:
+        self._function = function
+        self._threads = threads
+        self._is_async = _is_async(function)
+
+    async def speak(self, turn: TurnContext) -> TurnOutcome:
+        """Call the function, and await it where it is async."""
+        if self._is_async:
+            answer = self._function(turn)
+        else:
+            answer = await asyncio.wrap_future(self._threads.submit(partial(self._function, turn)))
+        # A sync function may hand back a coroutine: a lambda around an async one, say.
+        return as_outcome(await answer if inspect.isawaitable(answer) else answer)
+
+
+def as_outcome(answer: object) -> TurnOutcome:
+    """A callable's answer as an outcome. Raises BadOutcome for what is neither text, outcome nor None."""
+    if answer is None:
+        return TurnOutcome.skip_turn()
+    if isinstance(answer, TurnOutcome):
+        return answer
+    if not isinstance(answer, str):
+        raise bad("outcome", "must be text, a TurnOutcome or None", answer)
+    if not answer.strip():
+        raise bad("outcome", "must not be blank; return None to pass", answer)
+    return TurnOutcome.say(answer)
+
+
+def load_callable(path: str) -> AgentCallable:
+    """The callable behind `module:name` (dots allowed on both sides).
+
+    Raises:
+        AgentError: not retryable; it says what could not be imported and why.
+    """
+    module, _, name = path.partition(":")
+    try:
+        found: object = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except Exception as error:
+        raise _not_loaded(path, error) from error
+    if not callable(found):
+        raise _not_loaded(path, TypeError(f"{name} is not callable"))
+    return found
+
+
+def _not_loaded(path: str, error: Exception) -> AgentError:
+    return failure(ImportError(f"{path}: {type(error).__name__}: {error}"), retryable=False)
+
+
+def _is_async(function: AgentCallable) -> bool:
+    while isinstance(function, partial):
+        function = function.func
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004 - an object with an async __call__
+    )

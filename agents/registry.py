@@ -1,0 +1,192 @@
+"""The registry: which agents this machine knows by name, read from one file.
+
+A job names agents, and this is where names become agents. The file is the operator's: only
+it can name code, environment variables and URLs. Three agents are always there, unless the
+file gives their names to others: `local` (the local model), `echo` and `noop`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+
+from ..models.errors import InvalidInput, UnknownAgent
+from ..models.options import AgentBinding
+from .entries import AgentEntry, AgentsFile, LLMEntry, PythonEntry, ScriptedEntry
+from .protocol import Speaker
+from .reading import read_agents_file
+from .scripted import messages_needed
+from .seats import LOCAL_MODEL, Seats, replies_of
+
+#: Looked for in the working folder when the settings name no file.
+DEFAULT_FILE = Path("agents.toml")
+
+#: The agents of `symposia demo`.
+DEMO_FILE = Path(__file__).with_name("demo.toml")
+
+BUILT_IN: MappingProxyType[str, AgentEntry] = MappingProxyType(
+    {
+        "local": LLMEntry(kind="llm", model=LOCAL_MODEL, max_tokens=80, window=12),
+        "echo": ScriptedEntry.model_validate({"kind": "scripted", "replies": ["{last}"]}),
+        "noop": ScriptedEntry.model_validate({"kind": "scripted", "replies": ["ok"]}),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentInfo:
+    """What is told of a registered agent."""
+
+    name: str
+    kind: str
+    #: Its model, callable or number of replies.
+    what: str
+    built_in: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a registered agent would fail; found by `Registry.check`."""
+
+    agent: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.agent}: {self.message}"
+
+
+def _no_variable(_name: str) -> str | None:
+    return None
+
+
+def _no_local_model() -> str | None:
+    return None
+
+
+class Registry:
+    """Agents by name. Safe to use from several threads.
+
+    Args:
+        file: the entries of an agents file.
+        getenv: reads one environment variable; the registry reads only those its file names.
+        local_model: URL of the running local model, or None; asked at every turn.
+    """
+
+    def __init__(
+        self,
+        file: AgentsFile | None = None,
+        *,
+        getenv: Callable[[str], str | None] = _no_variable,
+        local_model: Callable[[], str | None] = _no_local_model,
+    ) -> None:
+        file = file or AgentsFile()
+        self._entries: dict[str, AgentEntry] = {**BUILT_IN, **file.agents}
+        self._own = frozenset(file.agents)
+        self._seats = Seats(file.models, getenv=getenv, local_model=local_model)
+        self._seated = lru_cache(maxsize=1_024)(self._seat)
+        self._windows = lru_cache(maxsize=1_024)(self._window)
+
+    @classmethod
+    def load(
+        cls,
+        path: Path | None = None,
+        *,
+        getenv: Callable[[str], str | None] = _no_variable,
+        local_model: Callable[[], str | None] = _no_local_model,
+    ) -> Registry:
+        """The registry of a file; None: of `agents.toml` in the working folder, where there is one.
+
+        Raises:
+            RegistryError: the file is missing, is not TOML, or breaks a rule; it says which.
+        """
+        if path is None and DEFAULT_FILE.is_file():
+            path = DEFAULT_FILE
+        file = read_agents_file(path) if path is not None else None
+        return cls(file, getenv=getenv, local_model=local_model)
+
+    def names(self) -> tuple[str, ...]:
+        """All names, sorted."""
+        return tuple(sorted(self._entries))
+
+    def describe(self) -> tuple[AgentInfo, ...]:
+        """All agents, sorted by name."""
+        return tuple(
+            AgentInfo(name, entry.kind, _what(entry), built_in=name not in self._own)
+            for name, entry in sorted(self._entries.items())
+        )
+
+    def seat(self, binding: AgentBinding) -> Speaker:
+        """The agent for a seat, with the binding's overrides.
+
+        Raises:
+            UnknownAgent: no agent of that name; it lists names that are near.
+            InvalidInput: the binding's parameters make no sense to the agent.
+            AgentError: its code cannot be imported, or its packages are not installed.
+        """
+        return self._seated(_key(binding))
+
+    def window(self, binding: AgentBinding) -> int:
+        """How many messages of the dialog the agent is shown at most; 0 where `seat` would refuse the binding."""
+        return self._windows(_key(binding))
+
+    def check(self) -> list[Problem]:
+        """What would fail later: code that cannot be imported, variables that are not set.
+
+        Imports the registered callables; asks no model anything.
+        """
+        found = ((name, self._seats.problem(entry)) for name, entry in sorted(self._entries.items()))
+        return [Problem(name, message) for name, message in found if message]
+
+    def _entry(self, name: str) -> AgentEntry:
+        entry = self._entries.get(name)
+        if entry is None:
+            raise UnknownAgent(name, known=self._entries)
+        return entry
+
+    def _seat(self, key: _Key) -> Speaker:
+        binding = _binding(key)
+        return self._seats.seat(binding, self._entry(binding.agent))
+
+    def _window(self, key: _Key) -> int:
+        binding = _binding(key)
+        try:
+            entry = self._entry(binding.agent)
+            if isinstance(entry, ScriptedEntry) and entry.window is None:
+                return messages_needed(replies_of(binding, entry).replies)
+        except InvalidInput:
+            return 0
+        return entry.window or 0
+
+
+#: A binding as something to look up: bindings hold mappings, which have no hash.
+_Key = tuple[str, str | None, float | None, int | None, str]
+
+
+def _key(binding: AgentBinding) -> _Key:
+    parameters = json.dumps(binding.parameters, sort_keys=True) if binding.parameters else ""
+    return binding.agent, binding.instructions, binding.temperature, binding.max_tokens, parameters
+
+
+def _binding(key: _Key) -> AgentBinding:
+    agent, instructions, temperature, max_tokens, parameters = key
+    return AgentBinding(
+        agent=agent,
+        instructions=instructions,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        parameters=json.loads(parameters or "{}"),
+    )
+
+
+def _what(entry: AgentEntry) -> str:
+    match entry:
+        case LLMEntry():
+            return entry.model
+        case PythonEntry():
+            return entry.callable
+        case ScriptedEntry():
+            return f"{len(entry.replies)} replies"

@@ -1,0 +1,177 @@
+"""Scripted agents: what they say is written down beforehand. For tests, examples and benchmarks.
+
+Which reply it is follows from the turn alone, so that a turn that is spoken twice says the
+same both times:
+
+1. a reply with `turn = N` is said at turn number N of the session;
+2. the others are said in order, the first at the participant's first turn. Where turns go
+   round (round robin, pair, broadcast), its how-manieth turn this is follows from the turn
+   number and the size of the roster, passes included. Where they do not (orchestrated,
+   swarm), it is the number of turns whose messages it sees as its own;
+3. after the last one comes what `at_end` says: the last again, the first again, or passes.
+
+In what is said, `{purpose}`, `{me}`, `{turn}`, `{last}` (the newest message in sight),
+`{item}` and `{instruction}` are filled in. Nothing else in braces means anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ..models.collab import CollabMode
+from ..models.errors import AgentFailed
+from ..models.turn import Decision, Draft, NewItem, TurnContext, TurnOutcome, Usage
+from .protocol import Speaker
+
+#: Messages a script with several replies looks back over to count its own turns.
+SCRIPT_WINDOW = 200
+
+_PLACEHOLDER = re.compile(r"\{(purpose|me|turn|last|item|instruction)\}")
+_IN_ROUNDS = frozenset({CollabMode.ROUND_ROBIN, CollabMode.PAIR, CollabMode.BROADCAST})
+
+
+class AtEnd(StrEnum):
+    """What a script says after its last reply."""
+
+    REPEAT = "repeat"
+    CYCLE = "cycle"
+    PASS = "pass"  # noqa: S105 - a pass of the floor
+
+
+class Reply(BaseModel):
+    """One reply of a script; in the file a plain string is short for `{ say = ... }`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    say: str = ""
+    passed: bool = Field(default=False, alias="pass")
+    decision: Decision | None = None
+    hand_off: str | None = None
+    items: tuple[NewItem, ...] = ()
+    usage: Usage = Usage()
+    #: Fails with this text instead of saying anything ...
+    fail: str | None = Field(default=None, min_length=1)
+    #: ... at the first so many attempts of the turn; None: at every one.
+    fail_attempts: int | None = Field(default=None, ge=1)
+    #: Whether that failure may be retried.
+    retryable: bool = True
+    #: Seconds to wait first.
+    delay_s: float = Field(default=0.0, ge=0, le=3_600)
+    #: The turn number of the session this reply is for.
+    turn: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_text(cls, value: object) -> object:
+        return {"say": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _does_something(self) -> Reply:
+        spoken = self.say.strip() or self.passed or self.decision or self.hand_off or self.items
+        if not spoken and (self.fail is None or self.fail_attempts is not None):
+            raise ValueError("must say something, pass, decide, hand off, add items or fail")
+        return self
+
+    def outcome(self, turn: TurnContext) -> TurnOutcome:
+        """The reply as the outcome of this turn. Raises AgentFailed where the script says so."""
+        if self.fail is not None and (self.fail_attempts is None or turn.attempt <= self.fail_attempts):
+            raise AgentFailed(_filled(self.fail, turn), retryable=self.retryable)
+        return TurnOutcome(
+            messages=(Draft(content=_filled(self.say, turn)),) if self.say else (),
+            passed=self.passed,
+            decision=self.decision,
+            hand_off=self.hand_off,
+            items=self.items,
+            usage=self.usage,
+        )
+
+
+class ScriptedAgent:
+    """Speaks its replies at once."""
+
+    def __init__(self, replies: Iterable[Reply], *, at_end: AtEnd = AtEnd.REPEAT) -> None:
+        replies = tuple(replies)
+        self._by_turn = {reply.turn: reply for reply in replies if reply.turn is not None}
+        self._in_order = tuple(reply for reply in replies if reply.turn is None)
+        self._at_end = at_end
+
+    def speak_now(self, turn: TurnContext) -> TurnOutcome:
+        """Say what the script has for this turn."""
+        reply = self.reply(turn)
+        return TurnOutcome.skip_turn() if reply is None else reply.outcome(turn)
+
+    def reply(self, turn: TurnContext) -> Reply | None:
+        """The script's reply for this turn; None: it passes."""
+        reply = self._by_turn.get(turn.turn_number)
+        count = len(self._in_order)
+        if reply is not None or not count:
+            return reply
+        if count == 1 and self._at_end is not AtEnd.PASS:
+            return self._in_order[0]
+        index = turns_before(turn)
+        if index >= count and self._at_end is AtEnd.PASS:
+            return None
+        return self._in_order[index % count if self._at_end is AtEnd.CYCLE else min(index, count - 1)]
+
+
+class SlowScriptedAgent:
+    """Speaks a script with delays in it."""
+
+    def __init__(self, script: ScriptedAgent) -> None:
+        self._script = script
+
+    async def speak(self, turn: TurnContext) -> TurnOutcome:
+        """Wait as long as the reply says, then say it."""
+        reply = self._script.reply(turn)
+        if reply is not None:
+            await asyncio.sleep(reply.delay_s)
+        return self._script.speak_now(turn)
+
+
+def scripted_agent(replies: Iterable[Reply], *, at_end: AtEnd = AtEnd.REPEAT) -> Speaker:
+    """The agent for a script: instant unless a reply has a delay."""
+    replies = tuple(replies)
+    script = ScriptedAgent(replies, at_end=at_end)
+    return SlowScriptedAgent(script) if any(reply.delay_s for reply in replies) else script
+
+
+def messages_needed(replies: Iterable[Reply]) -> int:
+    """How many messages of the dialog a script has to see."""
+    replies = tuple(replies)
+    if sum(reply.turn is None for reply in replies) > 1:
+        return SCRIPT_WINDOW
+    return int(any("{last}" in f"{reply.say}{reply.fail}" for reply in replies))
+
+
+def turns_before(turn: TurnContext) -> int:
+    """How many turns this participant had before, as far as the context tells."""
+    if turn.mode in _IN_ROUNDS:
+        return (turn.turn_number - 1) // len(turn.roster)
+    me = turn.me.participant_id
+    return len({message.turn_number for message in turn.messages if message.speaker == me})
+
+
+def _filled(text: str, turn: TurnContext) -> str:
+    # In one pass: braces inside what is filled in stay as they are.
+    return _PLACEHOLDER.sub(lambda hit: _value(hit[1], turn), text) if "{" in text else text
+
+
+def _value(name: str, turn: TurnContext) -> str:
+    match name:
+        case "purpose":
+            return turn.purpose
+        case "me":
+            return turn.me.display_name or turn.me.participant_id
+        case "turn":
+            return str(turn.turn_number)
+        case "last":
+            return turn.messages[-1].content if turn.messages else turn.purpose
+        case "item":
+            return turn.item.text if turn.item else ""
+        case _:
+            return turn.instruction
