@@ -2,7 +2,8 @@
 
 A planner is a pure function `plan(view) -> Step | Wait | Finish`, called after every turn
 that closed. It never sees message texts, so its cost does not grow with the dialog. What
-it wants to remember goes into `Step.state` and comes back in `SessionView.state`.
+it wants to remember goes into `Step.state` and comes back in `SessionView.state`; a `Wait`
+changes nothing, and what had closed by then is seen again.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ class SessionView(Frozen):
     """What a planner and the stop conditions may know: O(participants), never O(dialog)."""
 
     mode: CollabMode
+    purpose: str
     roster: tuple[Participant, ...]
     #: Who orchestrates (orchestrated), or None.
     orchestrator: str | None = None
@@ -82,17 +84,24 @@ class BoardEntry(Frozen):
     status: str
     participant: str | None = None
     turn_number: int | None = None
+    #: Why it was dropped.
+    reason: str = ""
 
 
 class Step(Frozen):
-    """Turns that may run side by side from now on; one turn in the modes where one speaks at a time."""
+    """Turns that may run side by side from now on; one turn in the modes where one speaks at a time.
+
+    A step without turns that leaves none open is planned on at once.
+    """
 
     turns: tuple[PlannedTurn, ...] = ()
     state: dict[str, JsonValue] = Field(default_factory=dict)
     #: When all open turns have closed, a round has ended.
     ends_round: bool = False
-    #: Recorded as a broadcast to all whose turns are in this step.
+    #: Recorded as a broadcast to all whose turns are in this step; empty: the purpose.
     announce: str | None = None
+    #: Numbers of open turns that nobody waits for any more: they are cancelled and bring no result.
+    drop: tuple[int, ...] = ()
     #: Work items that changed, for those who look at the board.
     board: tuple[BoardEntry, ...] = ()
 

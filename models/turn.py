@@ -10,6 +10,7 @@ Source: Collab module, section 5.2 (turn management); Dialog module, section 2.3
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -91,11 +92,13 @@ class Decision(Frozen):
     #: False: nothing moved since the last decision; a stall is counted.
     progress: bool = True
     #: Participant ids that speak next, in order.
-    next: tuple[str, ...] = ()
+    next: tuple[str, ...] = Field(default=(), max_length=1_000)
     side_by_side: bool = False
     #: Said to every next speaker who has no entry in `instructions`.
     instruction: str = Field(default="", max_length=8_000)
-    instructions: dict[str, str] = Field(default_factory=dict)
+    instructions: dict[str, Annotated[str, Field(max_length=8_000)]] = Field(
+        default_factory=dict, max_length=1_000
+    )
     reason: str = Field(default="", max_length=2_000)
 
     def instruction_for(self, participant_id: str) -> str:
@@ -159,7 +162,7 @@ class TurnOutcome(Frozen):
     decision: Decision | None = None
     #: Role id or participant id that should go on with this turn's work item.
     hand_off: str | None = None
-    items: tuple[NewItem, ...] = ()
+    items: tuple[NewItem, ...] = Field(default=(), max_length=100)
     usage: Usage = Usage()
 
     @classmethod
@@ -189,6 +192,12 @@ class TurnResult(Frozen):
     marks: tuple[int, ...] = ()
     #: Why it failed or was skipped; one line, never a secret.
     error: str | None = Field(default=None, max_length=500)
+
+    @property
+    def is_silent(self) -> bool:
+        """Nothing was said, decided or added: a pass, or a turn that was skipped."""
+        said = self.kind is OutcomeKind.MESSAGE
+        return not (said or self.decision or self.hand_off or self.items)
 
 
 class TurnState(Frozen):

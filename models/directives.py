@@ -1,0 +1,193 @@
+"""What an agent means, read from plain text: the form for people and for models without structured output.
+
+A directive is a line that begins with one of these words, in capitals:
+
+    NEXT: coder, tester          who speaks next, in this order          } in a
+    TOGETHER: coder, tester      who speaks next, side by side           } decision
+    INSTRUCTION: keep it short   said to all of them                     } turn
+    INSTRUCTION coder: write it  said to one of them                     }
+    DONE: all tests pass         the orchestrator is satisfied           }
+    STALLED: nobody knows        nothing moved since the last decision   }
+    APPROVED: reads well         the navigator of a pair is satisfied, in a review turn
+    HAND OFF: tester             someone else goes on with this item     } in a
+    ITEM: check the logs         a new item for the board                } swarm
+    ITEM tester: check the logs  a new item for one role or participant  }
+
+An answer that is nothing but `PASS` says nothing, in any mode. An instruction or an item goes on
+until the next blank line or directive. Markdown around a directive (bold, bullets, headings)
+does no harm; fenced code is not read, unless all of the answer stands in one fence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from .collab import CollabMode, Participant
+from .roster import named, seat_named
+from .turn import Decision, Expects, NewItem, TurnContext, TurnOutcome
+
+_ALONE = ("DONE", "STALLED", "APPROVED", "APPROVE")
+_LONG = ("INSTRUCTION", "ITEM")
+_WORDS = (*_ALONE, *_LONG, "NEXT", "TOGETHER", "HAND OFF", "HANDOFF")
+_EMPHASIS = "*_`~"
+_BULLETS = ("- ", "* ", "+ ", "• ", ">", "#")
+_NOBODY = ("none", "nobody", "no one", "n/a", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class _Directive:
+    word: str
+    #: `coder` in `INSTRUCTION coder: ...`
+    target: str
+    text: str
+
+
+def read_directives(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome:
+    """The outcome with what its text directs; its content stays as it was said.
+
+    An outcome that already carries structured fields is left alone. Names of no participant are
+    kept as they were said, so that a planner can refuse them with a reason; a decision turn
+    without any directive has no decision.
+    """
+    structured = outcome.passed or outcome.decision or outcome.hand_off or outcome.items
+    if structured or not outcome.messages:
+        return outcome
+    text = "\n".join(message.content for message in outcome.messages)
+    if _is_nothing_but(text, "PASS"):
+        return outcome.model_copy(update={"passed": True, "messages": ()})
+    said = list(_directives(text))
+    if context.expects is Expects.DECISION:
+        return outcome.model_copy(update={"decision": _decision(said, context.roster)})
+    if context.expects is Expects.REVIEW:
+        return outcome.model_copy(update={"decision": _verdict(said, text)})
+    if context.mode is CollabMode.SWARM:
+        return outcome.model_copy(update=_board_changes(said, context.roster))
+    return outcome
+
+
+def _decision(said: Sequence[_Directive], roster: Sequence[Participant]) -> Decision | None:
+    by_word = {directive.word: directive.text for directive in said}
+    if not by_word.keys() & {"NEXT", "TOGETHER", "DONE", "STALLED"}:
+        return None
+    speakers = [name for d in said if d.word in ("NEXT", "TOGETHER") for name in _names(d.text, roster)]
+    told = [d for d in said if d.word == "INSTRUCTION"]
+    general = "\n".join(d.text for d in told if not d.target)
+    return Decision(
+        # Who names someone to speak is not done, whatever else stands there.
+        satisfied="DONE" in by_word and not speakers,
+        progress="STALLED" not in by_word,
+        next=tuple(speakers[:1_000]),
+        side_by_side="TOGETHER" in by_word and "NEXT" not in by_word,
+        instruction=general[:8_000],
+        instructions={_person(d.target, roster): d.text[:8_000] for d in told[:1_000] if d.target},
+        reason=(by_word.get("DONE") or by_word.get("STALLED") or "")[:2_000],
+    )
+
+
+def _verdict(said: Sequence[_Directive], text: str) -> Decision | None:
+    reasons = [directive.text for directive in said if directive.word in ("APPROVED", "APPROVE")]
+    if _is_nothing_but(text, "APPROVED") or _is_nothing_but(text, "APPROVE"):
+        reasons = [""]
+    return Decision(satisfied=True, reason=reasons[0][:2_000]) if reasons else None
+
+
+def _board_changes(said: Sequence[_Directive], roster: Sequence[Participant]) -> dict[str, object]:
+    targets = [d.text for d in said if d.word in ("HAND OFF", "HANDOFF") and d.text]
+    items = [d for d in said if d.word == "ITEM" and d.text]
+    return {
+        "hand_off": _seat(targets[0], roster) if targets else None,
+        "items": tuple(
+            NewItem(text=item.text[:8_000], role=_seat(item.target, roster) if item.target else None)
+            for item in items[:100]
+        ),
+    }
+
+
+def _directives(text: str) -> Iterator[_Directive]:
+    """The directives of a text, in order, each with the lines that belong to it."""
+    current: _Directive | None = None
+    goes_on = False
+    for line in _spoken_lines(text):
+        directive = _read_line(line)
+        if directive:
+            if current:
+                yield current
+            current, goes_on = directive, directive.word in _LONG or not directive.text
+        elif current and goes_on and line.strip():
+            current = replace(current, text=f"{current.text}\n{line.strip()}".strip())
+        elif current and current.text:
+            goes_on = False
+    if current:
+        yield current
+
+
+def _spoken_lines(text: str) -> Iterator[str]:
+    lines = text.strip().splitlines()
+    fences = [i for i, line in enumerate(lines) if line.lstrip().startswith("```")]
+    if fences == [0, len(lines) - 1]:
+        lines, fences = lines[1:-1], []
+    fenced = False
+    for i, line in enumerate(lines):
+        if i in fences:
+            fenced = not fenced
+        elif not fenced:
+            yield line
+
+
+def _read_line(line: str) -> _Directive | None:
+    plain = _unwrapped(line)
+    head, colon, rest = plain.partition(":")
+    if not colon:
+        word = plain.rstrip(".! ")
+        return _Directive(word, "", "") if word in _ALONE else None
+    marks = head[: len(head) - len(head.lstrip(_EMPHASIS))]
+    text = rest.strip().removeprefix(marks[::-1]).strip()
+    head = head.strip(_EMPHASIS + " ")
+    word = head.replace("-", " ").replace("_", " ")
+    if word in _WORDS:
+        return _Directive(word, "", text)
+    word, _, target = head.partition(" ")
+    target = target.strip(_EMPHASIS + " ()[]@")
+    return _Directive(word, target, text) if word in _LONG and target else None
+
+
+def _unwrapped(line: str) -> str:
+    """The line without bullets, numbers, headings and emphasis around all of it."""
+    plain = line.strip()
+    while plain.startswith(_BULLETS):
+        plain = plain[1:].lstrip()
+    number, dot, rest = plain.partition(". ")
+    plain = rest.lstrip() if dot and number.isdigit() else plain
+    while len(plain) > 1 and plain[0] in _EMPHASIS and plain[-1] == plain[0]:
+        plain = plain[1:-1].strip()
+    return plain
+
+
+def _is_nothing_but(text: str, word: str) -> bool:
+    return _unwrapped(text).strip("[]().!\"' ").casefold() == word.casefold()
+
+
+def _names(text: str, roster: Sequence[Participant]) -> list[str]:
+    """Names out of `coder, tester`, `coder and tester`, or one a line."""
+    parts = text.replace(";", ",").replace("\n", ",").split(",")
+    names = []
+    for part in parts:
+        whole = named(part, roster)
+        names += [part] if whole else f" {part} ".replace(" & ", " and ").split(" and ")
+    people = [_person(name, roster) for name in names]
+    return [name for name in people if name and (name.casefold() not in _NOBODY or named(name, roster))]
+
+
+def _bare(name: str) -> str:
+    return _unwrapped(name).strip(_EMPHASIS + " .\"'()[]@")
+
+
+def _person(name: str, roster: Sequence[Participant]) -> str:
+    """The id of the one participant who is meant; the name as it was said for none or several."""
+    ids = named(name, roster) or named(_bare(name), roster)
+    return ids[0] if len(ids) == 1 else _bare(name)[:200]
+
+
+def _seat(name: str, roster: Sequence[Participant]) -> str:
+    return seat_named(name, roster) or seat_named(_bare(name), roster) or _bare(name)[:200]

@@ -1,0 +1,291 @@
+"""Stop conditions: when a session has had enough, composable with `&` and `|`.
+
+    MaxRounds(5) | TokenBudget(50_000) | (TextSeen("DONE", by="lead") & MaxTurns(4))
+
+A condition is data: it is stored with the session, and so is what it has observed, so a
+restart neither resets nor repeats anything. Texts are looked at once, when their turn is
+committed (`marks`); from then on everything is decided from counters.
+"""
+
+# ruff: noqa: D102 - the methods of each condition do what `Condition` says
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import field
+from itertools import count
+from typing import Annotated, Any, Literal, NamedTuple, cast
+
+from pydantic import ConfigDict, Field, JsonValue, SerializerFunctionWrapHandler, TypeAdapter, WrapSerializer
+from pydantic.dataclasses import dataclass
+
+from .plan import Totals
+from .turn import Budget, Frozen, TurnResult
+
+_CLOSED = ConfigDict(extra="forbid")
+_Count = Annotated[int, Field(strict=True, ge=1, le=10**12)]
+_Amount = Annotated[float, Field(strict=True, ge=1e-6, le=1e9, allow_inf_nan=False)]
+
+
+class StopReason(Frozen):
+    """Why a session stops."""
+
+    #: A short code: `max_turns`, `text_seen`, ...; the codes of an `&` are joined with `+`.
+    code: str
+    detail: str
+    #: True: not even the turns that are still open are waited for.
+    urgent: bool = False
+
+
+class _Memory(Frozen):
+    """What a session's conditions have observed: the JSON `state` of the methods below."""
+
+    #: Indices of the `TextSeen` leaves that were met once.
+    seen: tuple[int, ...] = ()
+    #: Participants who had a turn since anyone last said something.
+    silent: tuple[str, ...] = ()
+    all_silent: bool = False
+
+
+class _Facts(NamedTuple):
+    """What one evaluation goes by."""
+
+    memory: _Memory
+    totals: Totals
+    #: The indices that the `TextSeen` leaves take, depth first.
+    indices: Iterator[int]
+
+
+class Condition:
+    """What every stop condition can do."""
+
+    def __and__(self, other: StopCondition) -> AllOf:
+        """Both must be met."""
+        return AllOf(_parts(self, AllOf) + _parts(other, AllOf))
+
+    def __or__(self, other: StopCondition) -> AnyOf:
+        """One of them is enough."""
+        return AnyOf(_parts(self, AnyOf) + _parts(other, AnyOf))
+
+    def leaves(self) -> Iterator[Condition]:
+        """The conditions that have no parts, depth first."""
+        yield self
+
+    def marks(self, texts: Sequence[str], participant: str) -> tuple[int, ...]:
+        """Indices, depth first, of the `TextSeen` leaves that one turn's texts satisfy."""
+        wanted = (leaf for leaf in self.leaves() if isinstance(leaf, TextSeen))
+        return tuple(i for i, leaf in enumerate(wanted) if leaf.seen_in(texts, participant))
+
+    def observe(
+        self, state: dict[str, JsonValue], results: Sequence[TurnResult], *, roster_size: int
+    ) -> dict[str, JsonValue]:
+        """The state after these closed turns, as JSON data. Observing them twice changes nothing."""
+        memory = _Memory.model_validate(state)
+        silent, all_silent = memory.silent, memory.all_silent
+        for result in results:
+            silent = tuple(dict.fromkeys((*silent, result.participant))) if result.is_silent else ()
+            all_silent = len(silent) >= roster_size
+        seen = {*memory.seen, *(mark for result in results for mark in result.marks)}
+        after = _Memory(seen=tuple(sorted(seen)), silent=silent, all_silent=all_silent)
+        return after.model_dump(mode="json", exclude_defaults=True)
+
+    def reason(self, state: dict[str, JsonValue], totals: Totals) -> StopReason | None:
+        """Why the session stops now, or None: it goes on."""
+        return self.judge(_Facts(_Memory.model_validate(state), totals, count()))
+
+    def remaining(self, totals: Totals) -> Budget:  # noqa: ARG002 - only limits look at it
+        """What is left before a limit is met, for each kind of limit that binds; None: unbounded."""
+        return Budget()
+
+    def turns_left(self, totals: Totals) -> int | None:
+        """How many more turns may close before a limit on turns is met; None: any number."""
+        return self.remaining(totals).turns
+
+    def to_data(self) -> dict[str, JsonValue]:
+        """The JSON form, which `read_stop` reads back."""
+        return cast("dict[str, JsonValue]", STOP_CONDITION.dump_python(self, mode="json"))  # type: ignore[arg-type]
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        """`reason` of this node of the tree."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, config=_CLOSED)
+class MaxTurns(Condition):
+    """So many turns have closed, passes and skipped ones included. No more are planned."""
+
+    turns: _Count
+    kind: Literal["max_turns"] = field(default="max_turns", kw_only=True, repr=False)
+
+    def remaining(self, totals: Totals) -> Budget:
+        return Budget(turns=max(0, self.turns - totals.turns))
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        return _limit(self.kind, facts.totals.turns, self.turns, unit="turns")
+
+
+@dataclass(frozen=True, config=_CLOSED)
+class MaxRounds(Condition):
+    """So many rounds have ended; what a round is, the mode says."""
+
+    rounds: _Count
+    kind: Literal["max_rounds"] = field(default="max_rounds", kw_only=True, repr=False)
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        return _limit(self.kind, facts.totals.rounds, self.rounds, unit="rounds")
+
+
+@dataclass(frozen=True, config=_CLOSED)
+class TokenBudget(Condition):
+    """So many tokens, in and out, were spent. The turn that spends the last of them is kept."""
+
+    tokens: _Count
+    kind: Literal["token_budget"] = field(default="token_budget", kw_only=True, repr=False)
+
+    def remaining(self, totals: Totals) -> Budget:
+        return Budget(tokens=max(0, self.tokens - totals.usage.tokens))
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        return _limit(self.kind, facts.totals.usage.tokens, self.tokens, unit="tokens")
+
+
+@dataclass(frozen=True, config=_CLOSED)
+class CostBudget(Condition):
+    """So many US dollars were spent. The turn that spends the last of them is kept."""
+
+    usd: _Amount
+    kind: Literal["cost_budget"] = field(default="cost_budget", kw_only=True, repr=False)
+
+    def remaining(self, totals: Totals) -> Budget:
+        return Budget(cost_micros=max(0, round(self.usd * 1e6) - totals.usage.cost_micros))
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        return _limit(self.kind, facts.totals.usage.cost_micros / 1e6, self.usd, unit="US dollars")
+
+
+@dataclass(frozen=True, config=_CLOSED)
+class Deadline(Condition):
+    """So many seconds have passed since the session began; open turns are not waited for."""
+
+    seconds: _Amount
+    kind: Literal["deadline"] = field(default="deadline", kw_only=True, repr=False)
+
+    def remaining(self, totals: Totals) -> Budget:
+        return Budget(seconds=max(0.0, self.seconds - totals.elapsed_s))
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        return _limit(self.kind, facts.totals.elapsed_s, self.seconds, unit="seconds", urgent=True)
+
+
+@dataclass(frozen=True, config=_CLOSED)
+class TextSeen(Condition):
+    """A text (a marker, a phrase) was said, by anyone or by one participant. Once met, it stays met."""
+
+    text: Annotated[str, Field(min_length=1, max_length=1_000)]
+    by: str | None = None
+    ignore_case: bool = True
+    kind: Literal["text_seen"] = field(default="text_seen", kw_only=True, repr=False)
+
+    def seen_in(self, texts: Sequence[str], participant: str) -> bool:
+        """True when `participant`, having said `texts`, meets this condition."""
+        if self.by not in (None, participant):
+            return False
+        if self.ignore_case:
+            return any(self.text.casefold() in text.casefold() for text in texts)
+        return any(self.text in text for text in texts)
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        if next(facts.indices) not in facts.memory.seen:
+            return None
+        return StopReason(code=self.kind, detail=f"{self.by or 'someone'} said {self.text!r}")
+
+
+@dataclass(frozen=True, config=_CLOSED)
+class RoundOfPasses(Condition):
+    """Everyone had a turn since anyone last said something: nobody has more to say."""
+
+    kind: Literal["round_of_passes"] = field(default="round_of_passes", kw_only=True, repr=False)
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        return StopReason(code=self.kind, detail="everyone passed") if facts.memory.all_silent else None
+
+
+_Parts = Annotated["tuple[StopCondition, ...]", Field(min_length=1)]
+
+
+@dataclass(frozen=True, config=_CLOSED)
+class AnyOf(Condition):
+    """One of the conditions is met."""
+
+    conditions: _Parts
+    kind: Literal["any"] = field(default="any", kw_only=True, repr=False)
+
+    def leaves(self) -> Iterator[Condition]:
+        return (leaf for part in self.conditions for leaf in part.leaves())
+
+    def remaining(self, totals: Totals) -> Budget:
+        return _combined(self.conditions, totals, tightest=True)
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        met = _met(self.conditions, facts)
+        return next((reason for reason in met if reason.urgent), met[0]) if met else None
+
+
+@dataclass(frozen=True, config=_CLOSED)
+class AllOf(Condition):
+    """All of the conditions are met."""
+
+    conditions: _Parts
+    kind: Literal["all"] = field(default="all", kw_only=True, repr=False)
+
+    def leaves(self) -> Iterator[Condition]:
+        return (leaf for part in self.conditions for leaf in part.leaves())
+
+    def remaining(self, totals: Totals) -> Budget:
+        return _combined(self.conditions, totals, tightest=False)
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        met = _met(self.conditions, facts)
+        if len(met) < len(self.conditions):
+            return None
+        code, detail = "+".join(r.code for r in met), " and ".join(r.detail for r in met)
+        return StopReason(code=code, detail=detail, urgent=any(r.urgent for r in met))
+
+
+def _with_kind(condition: Any, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    """Writes the tag even where defaults are left out: nothing could be read back without it."""
+    return {**dump(condition), "kind": condition.kind}
+
+
+StopCondition = Annotated[
+    MaxTurns | MaxRounds | TokenBudget | CostBudget | Deadline | TextSeen | RoundOfPasses | AnyOf | AllOf,
+    Field(discriminator="kind"),
+    WrapSerializer(_with_kind),
+]
+STOP_CONDITION: TypeAdapter[StopCondition] = TypeAdapter(StopCondition)
+
+
+def _parts(condition: Any, kind: type[AnyOf] | type[AllOf]) -> tuple[StopCondition, ...]:
+    return condition.conditions if isinstance(condition, kind) else (condition,)
+
+
+def _met(parts: tuple[StopCondition, ...], facts: _Facts) -> list[StopReason]:
+    # A list, not a generator: every part is asked, so that each TextSeen takes its own index.
+    return [reason for reason in [part.judge(facts) for part in parts] if reason]
+
+
+def _limit(code: str, spent: float, allowed: float, *, unit: str, urgent: bool = False) -> StopReason | None:
+    if spent < allowed:
+        return None
+    return StopReason(code=code, detail=f"{spent:,.10g} of {allowed:,.10g} {unit}", urgent=urgent)
+
+
+def _combined(parts: tuple[StopCondition, ...], totals: Totals, *, tightest: bool) -> Budget:
+    """Of an `|` the smallest limit binds, of an `&` the largest, and that only if all parts have one."""
+    budgets = [part.remaining(totals) for part in parts]
+    combined = {}
+    for name in Budget.model_fields:
+        limits = [limit for budget in budgets if (limit := getattr(budget, name)) is not None]
+        if limits and (tightest or len(limits) == len(parts)):
+            combined[name] = min(limits) if tightest else max(limits)
+    return Budget(**combined)

@@ -1,0 +1,1 @@
+"""What Celery runs: turns, planning, and what keeps both going."""

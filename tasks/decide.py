@@ -1,0 +1,73 @@
+"""What happens next in a session: failure, stop conditions, planner, in this order. Pure."""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+from ..models.plan import Finish, Plan, SessionView, Step, Wait
+from ..models.stop import StopCondition, StopReason
+from ..models.turn import Frozen, OutcomeKind
+from .planners import board_at_end, check_step, planner_for
+
+_REQUESTED = StopReason(code="stop_requested", detail="a stop was asked for")
+
+
+class Decided(Frozen):
+    """A plan, and what the stop conditions remember once it is written."""
+
+    plan: Plan
+    #: With a `Wait` as it was: the turns that have closed are shown again.
+    stop_state: dict[str, JsonValue]
+
+
+def decide(
+    view: SessionView,
+    stop: StopCondition,
+    stop_state: dict[str, JsonValue],
+    *,
+    stop_requested: bool = False,
+) -> Decided:
+    """Answers a view with a plan.
+
+    A turn that failed for good aborts the session. A stop that is met lets the open turns
+    close first, because their work is paid for; a deadline doesn't. If the session then ends by
+    itself in the same instant (approved, satisfied, board empty), that is the reason given.
+    """
+    observed = stop.observe(stop_state, view.results, roster_size=len(view.roster))
+    view = view.model_copy(update={"turns_left": _turns_left(view, stop)})
+    plan = (
+        _failure(view) or _stopped(view, stop.reason(observed, view.totals), stop_requested) or _planned(view)
+    )
+    return Decided(plan=plan, stop_state=stop_state if isinstance(plan, Wait) else observed)
+
+
+def _turns_left(view: SessionView, stop: StopCondition) -> int | None:
+    left = stop.turns_left(view.totals)
+    return None if left is None else max(0, left - len(view.open))
+
+
+def _failure(view: SessionView) -> Finish | None:
+    for result in view.results:
+        if result.kind is OutcomeKind.FAILED:
+            detail = f"{result.participant}: {result.error or 'failed'}"
+            return Finish(reason="failed", detail=detail, aborted=True, board=board_at_end(view, "failed"))
+    return None
+
+
+def _stopped(view: SessionView, met: StopReason | None, requested: bool) -> Plan | None:
+    reason = _REQUESTED if requested and not (met and met.urgent) else met
+    if reason is None:
+        return None
+    if view.open and not reason.urgent:
+        return Wait()
+    own_end = None if view.open else planner_for(view.mode)(view)
+    if isinstance(own_end, Finish):
+        return own_end
+    return Finish(reason=reason.code, detail=reason.detail, board=board_at_end(view, reason.code))
+
+
+def _planned(view: SessionView) -> Plan:
+    plan = planner_for(view.mode)(view)
+    if isinstance(plan, Step):
+        check_step(view, plan)
+    return plan

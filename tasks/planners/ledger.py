@@ -1,0 +1,77 @@
+"""What the orchestrator is told of the session so far: bounded, however long the session is."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ...models.collab import Participant
+from ...models.plan import SessionView
+from ...models.roster import role_of
+from ...models.turn import Decision, Frozen
+
+#: Decisions, people and characters that are shown; an instruction has room for 10,000 characters.
+LAST_DECISIONS = 8
+SHOWN_PEOPLE = 40
+SHOWN_TEXT = 160
+
+
+class Ledger(Frozen):
+    """Facts of what was decided, kept in the planner's state."""
+
+    #: One line a decision, oldest first.
+    decisions: tuple[str, ...] = ()
+    #: Participant id -> number of the last turn.
+    last_turns: dict[str, int] = Field(default_factory=dict)
+    #: Decisions without progress, in a row.
+    stalls: int = 0
+    #: Invalid choices, in a row.
+    invalid: int = 0
+    #: Why the last choice was not valid.
+    fault: str = ""
+
+    def spoken(self, view: SessionView) -> Ledger:
+        """The ledger with the turns that have just closed."""
+        closed = {result.participant: result.number for result in view.results}
+        return self.model_copy(update={"last_turns": {**self.last_turns, **closed}})
+
+    def decided(self, choice: Decision, *, round_number: int, note: str = "") -> Ledger:
+        """The ledger with one more decision."""
+        instructions = [choice.instruction, *(f"{who}: {text}" for who, text in choice.instructions.items())]
+        order = " side by side" if choice.side_by_side else ""
+        told = excerpt("; ".join(filter(None, instructions)))
+        line = f"round {round_number}: {excerpt(', '.join(choice.next))}{order}{note}" + (
+            f" ({told})" if told else ""
+        )
+        return self.model_copy(update={"decisions": (*self.decisions, line)[-LAST_DECISIONS:]})
+
+    def longest_waiting(self, workers: list[str]) -> str:
+        """Of `workers` (in roster order) the one whose last turn is longest ago, or who never had one."""
+        return min(workers, key=lambda name: self.last_turns.get(name, 0))
+
+    def briefing(self, view: SessionView) -> str:
+        """The instruction of the orchestrator's next turn."""
+        options, workers = view.options, [p for p in view.roster if p.participant_id != view.orchestrator]
+        lines = [f"Round {view.totals.rounds + 1}: decide who speaks next, or that the work is done."]
+        lines += ["You may choose:", *(f"- {self._shown(p)}" for p in workers[:SHOWN_PEOPLE])]
+        if len(workers) > SHOWN_PEOPLE:
+            lines.append(f"- and {len(workers) - SHOWN_PEOPLE} more")
+        if self.decisions:
+            lines += ["Decided so far:", *(f"- {line}" for line in self.decisions)]
+        if self.stalls:
+            lines.append(f"Decisions without progress in a row: {self.stalls} of {options.max_stalls}.")
+        if self.fault:
+            tries = f"{self.invalid} of {options.max_invalid}"
+            lines.append(f"Your last answer was not a valid choice ({tries}): {self.fault}. Choose again.")
+        return "\n".join(lines)
+
+    def _shown(self, participant: Participant) -> str:
+        name, turn = participant.participant_id, self.last_turns.get(participant.participant_id)
+        called = ", ".join(dict.fromkeys(filter(None, (role_of(participant), participant.display_name))))
+        spoke = f"last spoke in turn {turn}" if turn else "has not spoken"
+        return f"{excerpt(name)} ({excerpt(called)}): {spoke}"
+
+
+def excerpt(text: str) -> str:
+    """The beginning of a text, in one line."""
+    line = " ".join(text[: 4 * SHOWN_TEXT].split())
+    return line if len(line) <= SHOWN_TEXT else line[: SHOWN_TEXT - 1] + "…"
