@@ -1,0 +1,116 @@
+"""What every test stands on: a real server, a clean environment, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from hypothesis import settings as hypothesis_settings
+from redis import Redis
+
+from symposia.models.collab import CollabStatus
+from symposia.state.connect import connect
+from symposia.state.keys import PERMANENT, PREFIX, session_key
+from symposia.workers.embedded import EmbeddedServer
+
+pytest_plugins = ["mplp_fixture"]
+
+ENDED = {CollabStatus.COMPLETED, CollabStatus.CANCELLED}
+#: Where the protocol's own files are: the only settings the tests themselves take.
+TEST_SETTINGS = {"SYMPOSIA_MPLP_DIR", "SYMPOSIA_SEEDS_DIR"}
+
+# Tests share the cores with the servers and workers they start: an example has no deadline.
+hypothesis_settings.register_profile("symposia", deadline=None, print_blob=True)
+hypothesis_settings.load_profile("symposia")
+
+
+def stay_on_this_machine(event: str, args: tuple[object, ...]) -> None:
+    """An audit hook: no test reaches a model, a registry or anything else beyond loopback."""
+    if event == "socket.connect" and isinstance(args[1], tuple):
+        host = str(args[1][0])
+    elif event == "socket.getaddrinfo":
+        host = args[0].decode() if isinstance(args[0], bytes) else str(args[0])
+    else:
+        return
+    if not host.startswith("127.") and host not in {"::1", "localhost", "None", "", "0.0.0.0"}:
+        raise RuntimeError(f"a test tried to reach {host!r}; tests stay on this machine")
+
+
+sys.addaudithook(stay_on_this_machine)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--server",
+        type=Path,
+        default=None,
+        help="the Redis-compatible server program to run the tests on; default: the embedded Valkey",
+    )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_runs_on() -> Iterator[None]:
+    """Fails when a process that the tests started is still there at their end, and ends it."""
+    yield
+    left = psutil.Process().children(recursive=True)
+    described = [f"{child.pid}: {' '.join(child.cmdline())}" for child in left if child.is_running()]
+    for child in left:
+        child.kill()
+    psutil.wait_procs(left, timeout=5)
+    assert not described, f"processes left behind: {described}"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nobodys_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No setting and no data of whoever runs the tests has a part in them."""
+    with pytest.MonkeyPatch.context() as environment:
+        for name in os.environ.keys() - TEST_SETTINGS:
+            if name.startswith("SYMPOSIA_"):
+                environment.delenv(name)
+        environment.setenv("SYMPOSIA_DATA_DIR", str(tmp_path_factory.mktemp("data")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def valkey_server(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[EmbeddedServer]:
+    """A real server of this test process's own, in memory only; the kernel ends it with the process."""
+    server = EmbeddedServer(
+        tmp_path_factory.mktemp("server"), durable=False, bound=True, program=pytestconfig.getoption("server")
+    )
+    with server:
+        yield server
+
+
+@pytest.fixture
+def redis_url(valkey_server: EmbeddedServer) -> str:
+    """The URL of a real server with nothing in it."""
+    with connect(valkey_server.url) as client:
+        client.flushall()
+    return valkey_server.url
+
+
+@pytest.fixture(autouse=True)
+def ended_sessions_expire(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails a test that leaves a key without a time to live, unless its session goes on."""
+    if "redis_url" not in request.fixturenames or request.node.get_closest_marker("leaves_keys"):
+        yield
+        return
+    url = request.getfixturevalue("redis_url")
+    yield
+    with connect(url) as client:
+        lasting = [key for key in client.scan_iter(f"{PREFIX}:*") if client.ttl(key) == -1]
+        wrong = [key for key in lasting if key not in PERMANENT and not goes_on(client, key)]
+    assert not wrong, f"keys that never expire, of sessions that do not go on: {wrong}"
+
+
+def goes_on(client: Redis, key: str) -> bool:
+    _, _, rest = key.partition("{")
+    session_id, found, _ = rest.partition("}")
+    status = client.hget(session_key(session_id, "session"), "status") if found else None
+    return status is not None and status not in ENDED
