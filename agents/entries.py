@@ -66,6 +66,8 @@ class ModelEntry(Entry):
     context_tokens: Tokens = 16_000
     #: Whether decisions and reviews are asked for as structured output.
     structured: bool = True
+    #: Asked in few plain words, without the forms for answers: for a model too small to follow them.
+    plain: bool = False
     #: Seconds one request may take, within the turn's deadline; None: until that deadline.
     request_timeout_s: float | None = Field(default=None, gt=0, le=86_400)
     #: How often the HTTP client repeats a failed request, within the same deadline.

@@ -21,7 +21,15 @@ from ..models.turn import Expects, TurnContext, TurnOutcome, Usage
 from .forms import DecisionForm, ReviewForm
 from .llm_errors import model_failure
 from .model_pool import Endpoint, pool_of_running_loop
-from .prompts import attributed, opening, system_prompt, turn_prompt, without_own_name
+from .prompts import (
+    attributed,
+    opening,
+    plain_prompt,
+    plain_system_prompt,
+    system_prompt,
+    turn_prompt,
+    without_own_name,
+)
 
 _FORMS: dict[Expects, type[DecisionForm | ReviewForm]] = {
     Expects.DECISION: DecisionForm,
@@ -38,7 +46,10 @@ class Manner:
     max_tokens: int | None = None
     #: Tokens of the dialog that go along.
     context_tokens: int = 16_000
+    #: Decisions and reviews as structured output.
     structured: bool = True
+    #: In few words, for a small model; never structured.
+    plain: bool = False
     request_timeout_s: float | None = None
     http_retries: int = 2
     input_usd_per_million: float | None = None
@@ -69,24 +80,34 @@ class LLMAgent:
             raise model_failure(error, secrets=(endpoint.api_key or "",)) from error
 
     async def _asked(self, turn: TurnContext, endpoint: Endpoint) -> TurnOutcome:
-        form = _FORMS.get(turn.expects) if self._manner.structured else None
-        model = await pool_of_running_loop().model(endpoint)
-        earlier, prompt = conversation(turn, max_tokens=self._manner.context_tokens)
+        manner = self._manner
+        form = _FORMS.get(turn.expects) if manner.structured and not manner.plain else None
+        earlier, prompt = self._conversation(turn)
         answer = await _asker().run(
             prompt,
-            model=model,
+            model=await pool_of_running_loop().model(endpoint),
             output_type=form or str,
-            instructions=system_prompt(turn, self._manner.instructions, structured=form is not None),
+            instructions=self._system_prompt(turn, structured=form is not None),
             message_history=earlier,
             model_settings=self._settings(turn),
         )
         usage = self._spent(answer.usage)
         if isinstance(answer.output, DecisionForm | ReviewForm):
             return answer.output.outcome(usage)
-        text = without_own_name(answer.output, turn.me)
+        text = without_own_name(str(answer.output), turn.me)
         if not text:
             raise AgentFailed(f"the model answered nothing (finish reason: {answer.response.finish_reason})")
         return TurnOutcome.say(text, usage=usage)
+
+    def _system_prompt(self, turn: TurnContext, *, structured: bool) -> str:
+        manner = self._manner
+        if manner.plain:
+            return plain_system_prompt(turn, manner.instructions)
+        return system_prompt(turn, manner.instructions, structured=structured)
+
+    def _conversation(self, turn: TurnContext) -> tuple[list[ModelMessage], str]:
+        messages = fitting(turn.messages, self._manner.context_tokens)
+        return ([], plain_prompt(turn, messages)) if self._manner.plain else conversation(turn, messages)
 
     def _settings(self, turn: TurnContext) -> ModelSettings:
         manner = self._manner
@@ -115,8 +136,8 @@ class LLMAgent:
         return int((usage.cost or Decimal(0)) * 1_000_000)
 
 
-def conversation(turn: TurnContext, *, max_tokens: int) -> tuple[list[ModelMessage], str]:
-    """The newest part of the dialog that fits, as the model's history, and the prompt that ends it.
+def conversation(turn: TurnContext, messages: Sequence[Message]) -> tuple[list[ModelMessage], str]:
+    """The dialog as the model's own history, and the prompt that ends it.
 
     User and assistant alternate strictly and the user begins: many chat templates refuse
     anything else.
@@ -127,7 +148,7 @@ def conversation(turn: TurnContext, *, max_tokens: int) -> tuple[list[ModelMessa
             message.speaker == me,
             message.content if message.speaker == me else attributed(message, turn.roster),
         )
-        for message in _fitting(turn.messages, max_tokens)
+        for message in messages
     ]
     if said and said[0][0]:
         said.insert(0, (False, opening(turn)))
@@ -143,8 +164,8 @@ def _message(mine: bool, text: str) -> ModelMessage:
     return ModelResponse(parts=[TextPart(text)]) if mine else ModelRequest(parts=[UserPromptPart(text)])
 
 
-def _fitting(messages: Sequence[Message], max_tokens: int) -> Sequence[Message]:
-    """What fits; of a newest message that is too long by itself, its end."""
+def fitting(messages: Sequence[Message], max_tokens: int) -> Sequence[Message]:
+    """The newest messages that fit; of a newest message that is too long by itself, its end."""
     recent = recent_messages(messages, max_tokens)
     if recent or not messages:
         return recent

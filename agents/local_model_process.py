@@ -11,6 +11,7 @@ import argparse
 import os
 import signal
 import sys
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -52,8 +53,7 @@ def _options() -> argparse.Namespace:
 
 
 def _serve(weights: Path, *, threads: int, slots: int) -> tuple[object, str]:
-    import xllamacpp
-
+    xllamacpp = import_module("xllamacpp")  # optional, and without types
     params = xllamacpp.CommonParams()
     params.model.path = str(weights)
     params.model_alias = {MODEL_NAME}

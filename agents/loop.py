@@ -24,6 +24,9 @@ Farewell = Callable[[], Awaitable[None]]
 class LoopThread:
     """An event loop in a daemon thread; lazily started, safe to use after a fork."""
 
+    _loop: asyncio.AbstractEventLoop | None
+    _thread: threading.Thread | None
+
     def __init__(self) -> None:
         self.forget()
         forget_in_children(self)
@@ -48,8 +51,8 @@ class LoopThread:
         """Start anew in a forked child, which has the parent's loop but not its thread."""
         # A new lock, too: a thread that the fork did not copy may have held the old one.
         self._lock = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._loop = None
+        self._thread = None
 
     def _started(self) -> asyncio.AbstractEventLoop:
         with self._lock:

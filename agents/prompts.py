@@ -4,6 +4,8 @@ The system prompt says who it is, with whom, what for, and how it may answer. Th
 follows: what it said itself as the assistant, everything else as the user, each with its
 speaker's name in front. Last comes what this turn asks for.
 
+A model too small for all that gets the plain form: who it is, what was said, one question.
+
 The forms for decisions, reviews and work items are the directives of `models.directives`.
 """
 
@@ -71,6 +73,19 @@ def turn_prompt(turn: TurnContext) -> str:
     if not asked and not turn.messages:
         asked.append(opening(turn))
     return "\n".join([*asked, f"Your turn, {name_of(turn.me)}."])
+
+
+def plain_system_prompt(turn: TurnContext, instructions: str) -> str:
+    """Who the model is, for one too small to follow more than that."""
+    who = f"You are {name_of(turn.me)}."
+    return f"{who} {instructions.strip() or 'Answer in one or two short sentences.'}"
+
+
+def plain_prompt(turn: TurnContext, messages: Sequence[Message]) -> str:
+    """All in one: what was said, and then the question, which is what a small model answers."""
+    said = [attributed(message, turn.roster) for message in messages]
+    asked = turn.instruction.strip() or turn.purpose
+    return "\n".join([*said, "", turn.item.text if turn.item else asked]).strip()
 
 
 def opening(turn: TurnContext) -> str:

@@ -32,7 +32,7 @@ _LOCAL = ModelEntry(
     model=MODEL_NAME,
     base_url="http://127.0.0.1/v1",
     context_tokens=CONTEXT_TOKENS // 5,
-    structured=False,
+    plain=True,
     http_retries=1,
 )
 
@@ -88,6 +88,7 @@ class Seats:
             max_tokens=_either(binding.max_tokens, entry.max_tokens),
             context_tokens=_either(entry.context_tokens, model.context_tokens),
             structured=_either(entry.structured, model.structured),
+            plain=model.plain,
             request_timeout_s=model.request_timeout_s,
             http_retries=model.http_retries,
             input_usd_per_million=model.input_usd_per_million,
