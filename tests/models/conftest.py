@@ -1,0 +1,1 @@
+from mplp_fixture import mplp  # noqa: F401 - a fixture

@@ -1,0 +1,113 @@
+"""Dialogs as message lists of model providers, and windows onto them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import protocol_values as values
+from symposia.models.conversations import (
+    estimate_tokens,
+    recent_messages,
+    to_anthropic_messages,
+    to_openai_messages,
+)
+from symposia.models.dialog import Dialog, Message, Role
+from symposia.models.ids import new_id
+
+
+def dialog_of(*said):
+    return Dialog(context_id=new_id(), messages=[Message(role=role, content=text) for role, text in said])
+
+
+MIXED = dialog_of(
+    (Role.SYSTEM, "Be kind."), (Role.USER, "Hi"), (Role.AGENT, "[A] hello"), (Role.SYSTEM, "Be brief."),
+    (Role.AGENT, "[B] hi"), (Role.ASSISTANT, "ok"),
+)  # fmt: skip
+
+
+def test_for_openai_an_agent_is_an_assistant_and_the_rest_stays():
+    assert to_openai_messages(MIXED) == [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "[A] hello"},
+        {"role": "system", "content": "Be brief."},
+        {"role": "assistant", "content": "[B] hi"},
+        {"role": "assistant", "content": "ok"},
+    ]
+
+
+def test_for_anthropic_the_system_messages_stand_apart():
+    assert to_anthropic_messages(MIXED) == (
+        "Be kind.\n\nBe brief.",
+        [
+            {"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": "[A] hello"},
+            {"role": "assistant", "content": "[B] hi"},
+            {"role": "assistant", "content": "ok"},
+        ],
+    )
+
+
+def test_without_system_messages_the_system_prompt_is_empty():
+    assert to_anthropic_messages(dialog_of((Role.USER, "Hi")))[0] == ""
+
+
+@given(values.dialogs)
+def test_no_content_is_lost_in_conversion(dialog):
+    contents = [m.content for m in dialog.messages]
+    assert [m["content"] for m in to_openai_messages(dialog)] == contents
+    system, messages = to_anthropic_messages(dialog)
+    assert [m["content"] for m in messages] == [
+        m.content for m in dialog.messages if m.role is not Role.SYSTEM
+    ]
+    assert all(m.content in system for m in dialog.messages if m.role is Role.SYSTEM)
+
+
+@pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("日本", 2)])
+def test_a_token_is_estimated_at_four_bytes(text, tokens):
+    assert estimate_tokens(text) == tokens
+
+
+FIVE = dialog_of(*[(Role.USER, word) for word in ("one", "two", "three", "four", "five")])
+
+
+@pytest.mark.parametrize(
+    ("max_tokens", "words"),
+    [
+        (0, []),
+        (3, []),
+        (4, ["five"]),
+        (8, ["four", "five"]),
+        (12, ["four", "five"]),
+        (99, ["one", "two", "three", "four", "five"]),
+    ],
+)
+def test_the_window_holds_the_newest_messages_that_fit_in_order(max_tokens, words):
+    assert [m.content for m in recent_messages(FIVE, max_tokens, len)] == words
+
+
+def test_the_window_has_no_gap_where_a_message_is_too_long():
+    dialog = dialog_of((Role.USER, "a"), (Role.USER, "b" * 100), (Role.USER, "c"))
+    assert [m.content for m in recent_messages(dialog, 50, len)] == ["c"]
+
+
+def test_the_window_is_also_taken_of_bare_messages():
+    assert recent_messages(FIVE.messages, 8, len) == recent_messages(FIVE, 8, len)
+
+
+def windows_of_the_source(messages, max_tokens, estimate):
+    """`getRecentMessages` of the Dialog module, section 6.2, line by line."""
+    window, token_count = [], 0
+    for message in reversed(messages):
+        tokens = estimate(message.content)
+        if token_count + tokens > max_tokens:
+            break
+        window.insert(0, message)
+        token_count += tokens
+    return window
+
+
+@given(values.dialogs, st.integers(0, 60))
+def test_the_window_is_the_one_the_source_describes(dialog, max_tokens):
+    expected = windows_of_the_source(dialog.messages, max_tokens, estimate_tokens)
+    assert recent_messages(dialog, max_tokens) == expected

@@ -1,0 +1,129 @@
+"""A dialog: who may add to it when, what its messages carry, how dialogs form threads."""
+
+import copy
+
+import pytest
+from pydantic import ValidationError
+
+from symposia.models.dialog import Dialog, DialogStatus, Message, Role, group_by_thread, said
+from symposia.models.errors import DialogNotActive, InvalidInput, Locked
+from symposia.models.ids import new_id, utcnow
+from symposia.models.meta import Event, Governance
+
+
+@pytest.fixture
+def dialog():
+    return Dialog(context_id=new_id())
+
+
+def test_a_new_dialog_is_active_and_empty(dialog):
+    assert (dialog.status, dialog.messages, dialog.ended_at) == (DialogStatus.ACTIVE, (), None)
+
+
+def test_a_message_is_added_to_the_dialog_itself_and_returned(dialog):
+    first = dialog.add_message(Role.SYSTEM, "You are a helpful assistant.")
+    second = dialog.add_message(Role.USER, "Fix the login bug")
+    assert dialog.messages == (first, second)
+    assert second.content == "Fix the login bug"
+
+
+def test_a_message_made_elsewhere_is_appended_as_it_is(dialog):
+    message = Message(role=Role.AGENT, content="done")
+    dialog.append(message)
+    assert dialog.messages[-1] is message
+
+
+def test_a_copy_of_a_dialog_does_not_grow_with_it(dialog):
+    snapshot, seen = copy.copy(dialog), dialog.messages
+    dialog.add_message(Role.USER, "more")
+    assert snapshot.messages == seen == ()
+
+
+@pytest.mark.parametrize("status", [s for s in DialogStatus if s is not DialogStatus.ACTIVE])
+def test_a_dialog_that_is_not_active_takes_no_message(status):
+    dialog = Dialog(context_id=new_id(), status=status)
+    with pytest.raises(DialogNotActive, match=f"is {status}: messages are added to active dialogs only"):
+        dialog.add_message(Role.USER, "too late")
+    assert dialog.messages == ()
+
+
+def test_a_locked_dialog_takes_no_message():
+    dialog = Dialog(context_id=new_id(), governance=Governance(locked=True))
+    with pytest.raises(Locked, match=f"dialog '{dialog.dialog_id}' is locked"):
+        dialog.add_message(Role.USER, "hello")
+
+
+@pytest.mark.parametrize("field", ["status", "messages", "dialog_id"])
+def test_a_dialog_changes_in_no_other_way(dialog, field):
+    with pytest.raises(ValidationError, match="frozen"):
+        setattr(dialog, field, "x")
+
+
+def test_a_dialog_has_no_hash_because_it_changes(dialog):
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(dialog)
+
+
+def test_a_message_said_in_a_turn_carries_speaker_turn_and_token_in_its_event(mplp):
+    token, trace = new_id(), new_id()
+    message = said(
+        Role.AGENT,
+        "LGTM",
+        timestamp=utcnow(),
+        participant_id="reviewer",
+        turn_number=7,
+        token_id=token,
+        fence=12,
+        trace_id=trace,
+    )
+    assert (message.speaker, message.turn_number, message.token_id, message.fence) == (
+        "reviewer",
+        7,
+        token,
+        12,
+    )
+    assert message.event.timestamp == message.timestamp
+    wire = message.to_wire()
+    mplp.validate("dialog", wire, pointer="$defs/dialog_message_core")
+    assert wire["event"] | {"event_id": ""} == {
+        "event_id": "",
+        "event_type": "dialog.message",
+        "source": "collab",
+        "timestamp": wire["timestamp"],
+        "trace_id": trace,
+        "data": {"participant_id": "reviewer", "turn_number": 7, "token_id": token, "fence": 12},
+    }
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        None,
+        Event(event_type="dialog.message", source="x"),
+        Event(event_type="dialog.message", source="x", data={"participant_id": 5, "turn_number": "7"}),
+        Event(event_type="other.thing", source="x", data={"participant_id": "a", "turn_number": 7}),
+    ],
+    ids=["no event", "no data", "other types", "another event"],
+)
+def test_a_message_not_said_in_a_turn_has_no_speaker_and_no_turn(event):
+    message = Message(role=Role.USER, content="hello", event=event)
+    assert (message.speaker, message.turn_number, message.token_id, message.fence) == (None,) * 4
+
+
+@pytest.mark.parametrize("event_type", ["MAPTurnDispatched", "turn_done", "turn.", ".turn", "turn\n", ""])
+def test_an_embedded_event_has_a_dotted_lower_case_type(event_type):
+    with pytest.raises(InvalidInput, match=r"^event_type: must match pattern"):
+        Event(event_type=event_type, source="x")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), "\ud800", {1: 2}])
+def test_the_data_of_an_event_is_something_json_can_say(value):
+    with pytest.raises(InvalidInput, match=r"^data"):
+        Event(event_type="a.b", source="x", data={"value": value})
+
+
+def test_dialogs_are_grouped_by_thread_in_the_order_given():
+    thread, other = new_id(), new_id()
+    a, b, c, d = (Dialog(context_id=new_id(), thread_id=t) for t in (thread, None, other, thread))
+    assert group_by_thread([a, b, c, d]) == {thread: [a, d], None: [b], other: [c]}
+    assert list(group_by_thread([a, b, c])) == [thread, None, other]

@@ -1,0 +1,259 @@
+"""The exception tree: one root, clear lines, no secrets, and nothing lost on the way between processes."""
+
+import inspect
+import pickle
+from enum import Enum
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field, ValidationError, field_validator
+
+from symposia.models import errors
+from symposia.models.collab import Collab, CollabMode, Participant
+from symposia.models.dialog import Message, Role
+from symposia.models.errors import (
+    AgentError,
+    AgentFailed,
+    AgentTimeout,
+    BadOutcome,
+    DialogNotActive,
+    IllegalTransition,
+    InvalidInput,
+    InvalidSessionFile,
+    InvariantViolation,
+    LeaseLost,
+    LifecycleError,
+    Locked,
+    MessageTooLarge,
+    RedisUnavailable,
+    RegistryError,
+    ResultTimeout,
+    ScriptError,
+    SessionConflict,
+    SessionError,
+    SessionNotFound,
+    StaleToken,
+    StateError,
+    SymposiaError,
+    TurnError,
+    UnknownAgent,
+    invalid_input,
+)
+from symposia.models.shown import ABSENT
+
+EXAMPLES = {
+    SymposiaError(): "Something went wrong in Symposia.",
+    InvalidInput("title", " ", "must not be blank"): "title: must not be blank (got ' ')",
+    InvariantViolation(
+        "map_pair_exactly_two", field="participants", value=3, rule="must be exactly two in mode 'pair'"
+    ): "participants: must be exactly two in mode 'pair' (got 3) [map_pair_exactly_two]",
+    UnknownAgent("codr", known=["tester", "coder"], field="agents.a"): (
+        "agents.a: must be a registered agent: coder (got 'codr')"
+    ),
+    UnknownAgent("x"): "agent: must be a registered agent (got 'x')",
+    MessageTooLarge(2048, limit_bytes=1024): "content: must be at most 1024 bytes of UTF-8 (got 2048)",
+    InvalidSessionFile("a.yaml", rule="must be YAML or JSON"): "a.yaml: must be YAML or JSON",
+    InvalidSessionFile("a.yaml", field="mode", value="x", rule="must be a mode"): (
+        "a.yaml: mode: must be a mode (got 'x')"
+    ),
+    LifecycleError(): "The status of a collab or dialog does not allow this.",
+    IllegalTransition("collab", "completed", "active"): "a completed collab cannot become active",
+    Locked("dialog", "d1"): "dialog 'd1' is locked by its governance and cannot be changed",
+    DialogNotActive("d1", "paused"): "dialog 'd1' is paused: messages are added to active dialogs only",
+    SessionError(): "A session cannot be used this way.",
+    SessionNotFound("s1"): "no session 's1': it was never submitted here, or has expired",
+    SessionConflict("s1"): "session 's1' was submitted before with other content; use a new collab_id",
+    ResultTimeout("s1", timeout_s=2.5): "session 's1' has not ended within 2.5 s; it goes on",
+    StateError(): "The live state in Redis could not be read or changed.",
+    RedisUnavailable("redis://:pw@host:6379/0", hint="start one with `symposia up`"): (
+        "Redis at redis://:***@host:6379/0 does not answer: start one with `symposia up`"
+    ),
+    ScriptError("commit", "wrong type"): "script 'commit' failed: wrong type",
+    TurnError("s1", 3): "turn 3 of session 's1': A turn cannot be written by whoever tries.",
+    LeaseLost("s1", 3): (
+        "turn 3 of session 's1': The lease ran out or was taken back while the agent spoke."
+    ),
+    StaleToken("s1", 3): "turn 3 of session 's1': The token is not the one that holds the turn now.",
+    AgentError("boom", retryable=False): "boom",
+    AgentFailed(): "The agent raised an error.",
+    AgentTimeout("too slow"): "too slow",
+    BadOutcome(): "The agent answered something that is not a turn outcome.",
+    RegistryError("agents.toml", entry="agents.a", field="kind", rule="is required"): (
+        "agents.toml: [agents.a] kind: is required"
+    ),
+}
+
+TREE = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, SymposiaError)]
+
+
+def test_every_exception_of_the_tree_has_an_example_here():
+    assert {type(error) for error in EXAMPLES} == set(TREE)
+
+
+@pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
+def test_a_message_is_one_clear_line(error):
+    assert str(error) == EXAMPLES[error]
+    assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
+def test_an_exception_survives_pickling_with_all_its_data(error):
+    error.add_note("seen twice")
+    revived = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+    assert type(revived) is type(error)
+    assert str(revived) == str(error)
+    assert vars(revived) == vars(error)
+
+
+def test_the_tree_drawn_in_the_module_is_the_tree_there_is():
+    drawn, path = {}, []
+    for line in inspect.getdoc(errors).splitlines()[2:]:
+        name = line.strip(" │├└─").split(" ")[0]
+        if not name:
+            break
+        depth = line.index(name) // 4 - 1
+        path[depth:] = [name]
+        drawn[name] = path[depth - 1] if depth else "Exception"
+    assert drawn == {kind.__name__: kind.__bases__[0].__name__ for kind in TREE}
+
+
+@pytest.mark.parametrize(
+    ("kind", "builtin"),
+    [(InvalidInput, ValueError), (ResultTimeout, TimeoutError), (RedisUnavailable, ConnectionError)],
+)
+def test_some_are_also_the_builtin_exception_a_user_would_expect(kind, builtin):
+    assert issubclass(kind, builtin)
+
+
+def test_agents_say_whether_another_try_may_help():
+    assert AgentFailed().retryable
+    assert AgentTimeout().retryable
+    assert not AgentFailed(retryable=False).retryable
+    assert not BadOutcome().retryable
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (ABSENT, "nothing"),
+        (None, "None"),
+        (1.5, "1.5"),
+        (True, "True"),
+        (Colour.RED, "'red'"),
+        (b"ab", "b'ab'"),
+        ("two\nlines", r"'two\nlines'"),
+        ("x" * 10_000_000, "'" + "x" * 76 + "..."),
+        (10**5000, "a very large integer"),
+        ({}, "{}"),
+        ([], "[]"),
+        ({"password": "p"}, "a mapping of 1"),
+        (["sk-1", "sk-2"], "a list of 2"),
+        (object(), "a object"),
+        ("redis://user:p@ss/w0rd@host/0", "'redis://user:***@host/0'"),
+        ("redis://host:6379/0", "'redis://host:6379/0'"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_value_is_shown_short_and_without_secrets(value, shown):
+    assert InvalidInput("field", value, "must be otherwise").value == shown
+
+
+@pytest.mark.parametrize("field", ["password", "agents.a.api_key", "client_secret", "redis_passwd", "apiKey"])
+def test_the_value_of_a_secret_field_is_never_shown_or_kept(field):
+    error = InvalidInput(field, "hunter2", "must be longer")
+    assert "hunter2" not in str(error)
+    assert b"hunter2" not in pickle.dumps(error)
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=60))
+def test_no_password_in_a_url_reaches_a_message(password):
+    error = RedisUnavailable(f"redis://user:{password}@host:6379/0")
+    assert error.url == "redis://user:***@host:6379/0"
+
+
+GOOD = {"title": "a", "purpose": "b", "mode": "pair", "participants": [{"participant_id": "c"}]}
+MODES = "'broadcast', 'round_robin', 'orchestrated', 'swarm' or 'pair'"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"title": " "}, "title: must not be blank (got ' ')"),
+        ({"title": 5}, "title: must be a valid string (got 5)"),
+        ({"title": "\ud800"}, r"title: must be text that UTF-8 can carry (got '\ud800')"),
+        ({"purpose": ""}, "purpose: must not be blank (got '')"),
+        ({"mode": "chat"}, f"mode: must be {MODES} (got 'chat')"),
+        ({"collab_id": "1"}, "collab_id: must be a UUID v4 (got '1')"),
+        ({"participants": []}, "participants: must have at least 1 item (got [])"),
+        ({"participants": "abc"}, "participants: must be a list (got 'abc')"),
+        ({"participants": [{}]}, "participants[0].participant_id: is required (got nothing)"),
+        (
+            {"participants": [{"participant_id": "c", "kind": "robot"}]},
+            "participants[0].kind: must be 'agent', 'human', 'system' or 'external' (got 'robot')",
+        ),
+        ({"colour": "red"}, "colour: is not a known field (got 'red')"),
+        ({"meta": {"tags": ["a", "a"]}}, "meta.tags: must not repeat an entry (got a list of 2)"),
+        (
+            {"created_at": "yesterday"},
+            "created_at: must be a date and time with a zone, such as 2025-12-07T00:00:00.000Z (got 'yesterday')",
+        ),
+    ],
+)
+def test_a_bad_field_of_a_collab_is_refused_by_field_value_and_rule(changes, message):
+    with pytest.raises(InvalidInput) as caught:
+        Collab(**{**GOOD, **changes})
+    assert str(caught.value) == message
+
+
+def test_a_part_that_is_constructed_by_itself_is_refused_in_the_same_way():
+    with pytest.raises(InvalidInput, match=r"^participant_id: must not be blank \(got ' '\)$"):
+        Participant(participant_id=" ")
+    with pytest.raises(InvalidInput, match=r"^role: must be 'user', 'assistant', 'system' or 'agent'"):
+        Message(role="narrator", content="once")
+
+
+def test_an_unprintable_value_does_not_hide_its_error():
+    class Unprintable:
+        def __repr__(self):
+            raise RuntimeError
+
+    with pytest.raises(InvalidInput, match=r"^content: must be a valid string \(got a Unprintable\)$"):
+        Message(role=Role.USER, content=Unprintable())
+
+
+class Plan(BaseModel):
+    names: tuple[str, ...] = Field(max_length=1)
+    seat: str = "a"
+
+    @field_validator("seat")
+    @classmethod
+    def _known(cls, seat: str) -> str:
+        if seat != "a":
+            raise UnknownAgent(seat, known=["a"], field="")
+        return seat
+
+
+def _problem(**data: object) -> ValidationError:
+    with pytest.raises(ValidationError) as caught:
+        Plan(**data)
+    return caught.value
+
+
+def test_a_pydantic_error_becomes_one_line_under_a_prefix():
+    error = invalid_input(_problem(names=["a", "b"]), "plans[2]")
+    assert str(error) == "plans[2].names: must have at most 1 item (got a list of 2)"
+
+
+def test_our_own_error_from_inside_a_validator_keeps_its_class_and_gets_its_path():
+    error = invalid_input(_problem(names=[], seat="b"), "plan")
+    assert isinstance(error, UnknownAgent)
+    assert str(error) == "plan.seat: must be a registered agent: a (got 'b')"
+
+
+def test_the_mode_of_a_collab_may_be_an_enum_or_its_text():
+    assert Collab(**GOOD).mode is CollabMode.PAIR

@@ -1,0 +1,124 @@
+"""The lifecycles, every pair of statuses: what may follow what, and what moves along."""
+
+from datetime import UTC, datetime
+from itertools import product
+
+import pytest
+
+from symposia.models.collab import Collab, CollabMode, CollabStatus, Participant
+from symposia.models.dialog import Dialog, DialogStatus, Message, Role
+from symposia.models.errors import IllegalTransition, InvalidInput, Locked
+from symposia.models.ids import new_id
+from symposia.models.lifecycle import COLLAB_EDGES, DIALOG_EDGES, transition_collab, transition_dialog
+from symposia.models.meta import Governance
+
+COLLAB_DIAGRAM = [
+    ("draft", "active"),
+    ("draft", "cancelled"),
+    ("active", "suspended"),
+    ("active", "completed"),
+    ("active", "cancelled"),
+    ("suspended", "active"),
+]
+DIALOG_DIAGRAM = [
+    ("active", "paused"),
+    ("active", "completed"),
+    ("active", "cancelled"),
+    ("paused", "active"),
+    ("paused", "cancelled"),
+]
+NOON = datetime(2025, 12, 7, 12, tzinfo=UTC)
+
+
+def collab_in(status, **fields):
+    return Collab(
+        title="a",
+        purpose="b",
+        mode=CollabMode.SWARM,
+        status=status,
+        participants=[Participant(participant_id="c")],
+        **fields,
+    )
+
+
+def dialog_in(status, **fields):
+    return Dialog(
+        context_id=new_id(), status=status, messages=[Message(role=Role.USER, content="hi")], **fields
+    )
+
+
+def test_every_status_stands_in_its_table():
+    assert set(COLLAB_EDGES) == set(CollabStatus)
+    assert set(DIALOG_EDGES) == set(DialogStatus)
+
+
+@pytest.mark.parametrize(("current", "target"), list(product(CollabStatus, repeat=2)))
+def test_a_collab_moves_along_the_diagram_and_nowhere_else(current, target, mplp):
+    collab = collab_in(current)
+    if (current, target) in COLLAB_DIAGRAM:
+        moved = transition_collab(collab, target)
+        assert moved.status is target
+        assert collab.status is current
+        mplp.validate("collab", moved.to_wire())
+    else:
+        with pytest.raises(IllegalTransition, match=f"^a {current} collab cannot become {target}$"):
+            transition_collab(collab, target)
+
+
+@pytest.mark.parametrize(("current", "target"), list(product(DialogStatus, repeat=2)))
+def test_a_dialog_moves_along_the_diagram_and_nowhere_else(current, target, mplp):
+    dialog = dialog_in(current)
+    if (current, target) in DIALOG_DIAGRAM:
+        moved = transition_dialog(dialog, target)
+        assert (moved.status, moved.messages) == (target, dialog.messages)
+        assert dialog.status is current
+        mplp.validate("dialog", moved.to_wire())
+    else:
+        with pytest.raises(IllegalTransition, match=f"^a {current} dialog cannot become {target}$"):
+            transition_dialog(dialog, target)
+
+
+@pytest.mark.parametrize(("current", "target"), COLLAB_DIAGRAM)
+def test_a_lock_refuses_every_move_of_a_collab(current, target):
+    with pytest.raises(Locked):
+        transition_collab(collab_in(current, governance=Governance(locked=True)), CollabStatus(target))
+
+
+@pytest.mark.parametrize(("current", "target"), DIALOG_DIAGRAM)
+def test_a_lock_refuses_every_move_of_a_dialog(current, target):
+    with pytest.raises(Locked):
+        transition_dialog(dialog_in(current, governance=Governance(locked=True)), DialogStatus(target))
+
+
+def test_governance_without_a_lock_refuses_nothing():
+    collab = collab_in("draft", governance=Governance(locked=False))
+    assert transition_collab(collab, CollabStatus.ACTIVE).governance == collab.governance
+
+
+def test_activating_a_collab_fills_missing_role_ids_and_no_other_move_does():
+    draft = collab_in("draft")
+    assert transition_collab(draft, CollabStatus.ACTIVE).participants[0].role_id == "c"
+    assert transition_collab(draft, CollabStatus.CANCELLED).participants[0].role_id is None
+
+
+def test_a_move_records_when_and_by_whom():
+    collab = transition_collab(collab_in("draft"), CollabStatus.ACTIVE, at=NOON, by="operator")
+    assert collab.updated_at == collab.meta.updated_at == NOON
+    assert collab.meta.updated_by == "operator"
+    dialog = transition_dialog(dialog_in("active"), DialogStatus.PAUSED, at=NOON, by="operator")
+    assert (dialog.meta.updated_at, dialog.meta.updated_by) == (NOON, "operator")
+
+
+def test_a_move_by_nobody_in_particular_is_not_put_down_to_the_one_before():
+    collab = transition_collab(collab_in("draft"), CollabStatus.ACTIVE, by="operator")
+    assert transition_collab(collab, CollabStatus.SUSPENDED).meta.updated_by is None
+
+
+@pytest.mark.parametrize(("target", "ended_at"), [("paused", None), ("completed", NOON), ("cancelled", NOON)])
+def test_a_dialog_ends_when_its_status_is_final(target, ended_at):
+    assert transition_dialog(dialog_in("active"), DialogStatus(target), at=NOON).ended_at == ended_at
+
+
+def test_a_time_without_a_zone_is_refused():
+    with pytest.raises(InvalidInput, match="must be a date and time with a zone"):
+        transition_collab(collab_in("draft"), CollabStatus.ACTIVE, at=datetime(2025, 12, 7))  # noqa: DTZ001
