@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
 
+from redis import Redis
+from redis.backoff import NoBackoff
 from redis.exceptions import BusyLoadingError, RedisError
+from redis.retry import Retry
 
-from ..state.connect import connect
+#: Seconds to wait for an answer on loopback; whoever listens there may be no Redis at all.
+_PING_TIMEOUT_S = 2.0
 
 
 class Health(StrEnum):
@@ -38,9 +42,15 @@ def find_running(data_dir: Path) -> str | None:
 
 
 def health(url: str) -> Health:
-    """Ask the server at `url` whether it is there."""
+    """Ask the server at `url`, once, whether it is there."""
+    client = Redis.from_url(
+        url,
+        socket_timeout=_PING_TIMEOUT_S,
+        socket_connect_timeout=_PING_TIMEOUT_S,
+        retry=Retry(NoBackoff(), 0),
+    )
     try:
-        with connect(url, retries=0) as client:
+        with client:
             client.ping()
     except BusyLoadingError:
         return Health.LOADING

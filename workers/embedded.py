@@ -159,6 +159,8 @@ class EmbeddedServer:
         return None
 
     def _launch(self, lock: IO[bytes], deadline: float) -> str:
+        if self._process is not None:
+            self._process.wait()  # the lock was free, so it has died
         last = ServerRecord.read(self.data_dir)
         port = self._port or free_port(HOST, preferred=last.port if last else None)
         password = self._password()

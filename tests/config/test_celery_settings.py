@@ -1,0 +1,48 @@
+"""What Celery is told: names it knows, and options the broker in use takes."""
+
+import pytest
+from celery import Celery
+from celery.app.defaults import NAMESPACES, flatten
+from kombu import Connection
+
+from symposia.config.celery import celery_settings
+from symposia.config.settings import load_settings
+
+
+def test_celery_knows_every_setting() -> None:
+    known = {name for name, _ in flatten(NAMESPACES)}
+    assert celery_settings(load_settings(), broker_url="redis://h").keys() <= known
+
+
+def test_the_redis_transport_knows_every_option() -> None:
+    from kombu.transport.redis import Channel
+
+    options = celery_settings(load_settings(), broker_url="redis://h")["broker_transport_options"]
+    assert options.keys() <= set(Channel.from_transport_options)
+
+
+def test_a_turn_is_acknowledged_late_and_leaves_no_result() -> None:
+    app = Celery(set_as_current=False)
+    app.conf.update(celery_settings(load_settings(), broker_url="redis://h"))
+
+    @app.task
+    def turn() -> None: ...
+
+    assert turn.acks_late
+    assert turn.reject_on_worker_lost
+    assert turn.ignore_result
+    assert app.conf.result_backend is None
+    assert app.conf.accept_content == ["json"]
+
+
+@pytest.mark.parametrize("broker_url", ["amqp://guest:guest@localhost//", "memory://"])
+def test_another_broker_is_given_no_redis_options(broker_url: str) -> None:
+    told = celery_settings(load_settings(), broker_url=broker_url)
+    assert told["broker_transport_options"] == {}
+    assert Connection(told["broker_url"]).transport_cls in {"amqp", "memory"}
+
+
+def test_as_many_turns_run_as_the_settings_say() -> None:
+    told = celery_settings(load_settings(worker_concurrency=3), broker_url="redis://h")
+    assert told["worker_concurrency"] == 3
+    assert told["broker_pool_limit"] > 3

@@ -1,0 +1,108 @@
+"""Settings come from `SYMPOSIA_*` variables or arguments; a bad one gives one clear line."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from symposia.config.settings import Settings, child_environment, load_settings
+from symposia.models.errors import InvalidInput
+
+
+def test_nothing_needs_to_be_set() -> None:
+    settings = load_settings()
+    assert settings.redis_url is None
+    assert settings.broker_url is None
+    assert settings.lease_s == 30
+
+
+def test_a_variable_sets_what_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYMPOSIA_LEASE_S", "5")
+    monkeypatch.setenv("SYMPOSIA_REDIS_URL", "redis://db:6379/2")
+    settings = load_settings()
+    assert settings.lease_s == 5
+    assert settings.redis_url is not None
+    assert settings.redis_url.get_secret_value() == "redis://db:6379/2"
+
+
+def test_an_argument_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYMPOSIA_MAX_TURNS", "7")
+    assert load_settings(max_turns=8).max_turns == 8
+
+
+def test_an_empty_variable_counts_as_absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYMPOSIA_REDIS_URL", "")
+    monkeypatch.setenv("SYMPOSIA_LEASE_S", "")
+    assert load_settings().redis_url is None
+
+
+def test_a_path_may_start_at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert load_settings(data_dir="~/kept").data_dir == tmp_path / "kept"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "line"),
+    [
+        ("LEASE_S", "0", "SYMPOSIA_LEASE_S: must be greater than or equal to 1 (got '0')"),
+        (
+            "LOG_LEVEL",
+            "loud",
+            "SYMPOSIA_LOG_LEVEL: must be 'DEBUG', 'INFO', 'WARNING' or 'ERROR' (got 'loud')",
+        ),
+        ("REDIS_URL", "db:6379", "SYMPOSIA_REDIS_URL: must start with redis:// or rediss:// (got 'db:6379')"),
+        (
+            "BROKER_URL",
+            "rabbit",
+            "SYMPOSIA_BROKER_URL: must be a URL such as redis://host:6379/0 or amqp://host:5672// (got 'rabbit')",
+        ),
+    ],
+)
+def test_a_bad_value_gives_one_line_with_variable_rule_and_value(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, line: str
+) -> None:
+    monkeypatch.setenv(f"SYMPOSIA_{variable}", value)
+    with pytest.raises(InvalidInput) as refused:
+        load_settings()
+    assert str(refused.value) == line
+
+
+def test_an_unknown_setting_is_refused_by_name() -> None:
+    with pytest.raises(InvalidInput, match=r"^SYMPOSIA_LEESE_S: is not a known field"):
+        load_settings(leese_s=3)
+
+
+@pytest.mark.parametrize("name", ["redis_url", "broker_url"])
+def test_no_password_is_shown(name: str) -> None:
+    settings = load_settings(**{name: "redis://user:hunter2@db:6379/0"})
+    assert "hunter2" not in f"{settings!r} {settings}"
+    with pytest.raises(InvalidInput) as refused:
+        load_settings(**{name: "", "redis_url": "http://user:hunter2@db"})
+    assert "hunter2" not in str(refused.value)
+
+
+def test_settings_do_not_change() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        load_settings().lease_s = 5  # type: ignore[misc]
+
+
+def test_a_child_process_reads_the_same_settings(tmp_path: Path) -> None:
+    chosen = load_settings(redis_url="redis://:secret@db:6379/0", lease_s=2.5, data_dir=tmp_path)
+    script = "from symposia.config.settings import Settings; print(Settings().model_dump(mode='python').__repr__())"
+    answer = subprocess.run(
+        [sys.executable, "-c", script],
+        env=child_environment(chosen),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert answer.stdout.strip() == repr(chosen.model_dump(mode="python"))
+
+
+def test_every_setting_reaches_a_child_process() -> None:
+    everything = load_settings(redis_url="redis://a", broker_url="amqp://b", agents_file="agents.toml")
+    handed_down = child_environment(everything).keys() - os.environ.keys()
+    named = {f"SYMPOSIA_{name.upper()}" for name in Settings.model_fields}
+    assert named <= handed_down | os.environ.keys()

@@ -1,0 +1,38 @@
+"""Child processes are ended for certain, and ports are free."""
+
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from symposia.workers.processes import end, free_port
+
+
+def test_a_process_that_listens_is_asked() -> None:
+    process = subprocess.Popen(["sleep", "60"])
+    end(process, timeout_s=5)
+    assert process.returncode == -signal.SIGTERM
+
+
+def test_a_process_that_does_not_listen_is_killed() -> None:
+    process = subprocess.Popen(
+        ["sh", "-c", "trap '' TERM; echo deaf; while :; do sleep 1; done"], stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    with process.stdout as said:
+        said.readline()
+        end(process, timeout_s=0.1)
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_the_preferred_port_is_taken_when_it_is_free() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        assert free_port("127.0.0.1", preferred=taken) != taken
+    assert free_port("127.0.0.1", preferred=taken) == taken
+
+
+def test_a_host_that_is_not_ours_has_no_port() -> None:
+    with pytest.raises(OSError, match="no free port"):
+        free_port("192.0.2.1")
