@@ -13,6 +13,7 @@ from pydantic import Field
 from .errors import InvariantViolation
 from .ids import Id, Timestamp, new_id, utcnow
 from .meta import Event, Governance, Meta, Trace
+from .shown import ABSENT
 from .wire import Many, NonBlank, Text, Wire
 
 
@@ -101,14 +102,15 @@ def orchestrator_of(collab: Collab, explicit: str | None = None) -> str:
         InvariantViolation: `map_orchestrator_required`, when there is none or more than one.
     """
     ids = [p.participant_id for p in collab.participants]
+    value: object
     if explicit is not None:
         found = [explicit] if explicit in ids else []
         rule, value = "must be the id of a participant", explicit
     else:
         found = [p.participant_id for p in collab.participants if _orchestrates_by_role(p)]
         found = found or [i for i in ids if i == "orchestrator" or i.startswith("orchestrator-")]
-        rule = "must hold exactly one orchestrator (role_id 'orchestrator'), or the session must name one"
-        value = ", ".join(found) or "none"
+        rule = "must hold exactly one orchestrator: give it role_id 'orchestrator', or name it"
+        value = ", ".join(found) or ABSENT
     if len(found) == 1:
         return found[0]
     field = "participants" if explicit is None else "orchestrator"

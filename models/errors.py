@@ -30,8 +30,6 @@ Exceptions cross processes: each survives pickling with all its attributes. A me
 line, and never holds a password.
 """
 
-# ruff: noqa: N818 - a name here says what happened: `Locked`, `LeaseLost`
-
 from __future__ import annotations
 
 import re
@@ -291,6 +289,8 @@ def invalid_input(error: ValidationError, prefix: str = "") -> InvalidInput:
             rule = "is not a known field"
         case "value_error":
             rule = str(cause)
+        case "model_type":
+            rule = "must be an object with fields"
         case "string_unicode":
             rule = "must be text that UTF-8 can carry"
         case _:

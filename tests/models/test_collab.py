@@ -115,7 +115,7 @@ def test_whoever_is_named_orchestrates_whatever_the_roles_say():
 @pytest.mark.parametrize(
     ("participants", "explicit", "field", "value"),
     [
-        ([seat("a"), seat("b")], None, "participants", "'none'"),
+        ([seat("a"), seat("b")], None, "participants", "nothing"),
         ([seat("a", "orchestrator"), seat("b", "orchestrator")], None, "participants", "'a, b'"),
         (
             [seat("orchestrator"), seat("orchestrator-2")],

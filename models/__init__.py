@@ -1,0 +1,1 @@
+"""The contracts: collabs, dialogs, turns, events, lifecycles, errors. Pure values, no I/O."""

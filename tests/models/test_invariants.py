@@ -1,0 +1,266 @@
+"""The named rules: each holds where it should and is told by name where it is broken."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import protocol_values as values
+from symposia.models.collab import Collab, CollabMode, Participant
+from symposia.models.dialog import Message, Role, said
+from symposia.models.errors import InvariantViolation
+from symposia.models.events import MapEvent, MAPEventType
+from symposia.models.ids import new_id, role_uuid, utcnow
+from symposia.models.invariants import INVARIANTS, Scope, check_collab, check_trace
+
+SESSION = new_id()
+
+
+def seat(participant_id, role_id=None):
+    return Participant(participant_id=participant_id, role_id=role_id)
+
+
+def collab_of(*participants, mode=CollabMode.ROUND_ROBIN):
+    return Collab(title="a", purpose="b", mode=mode, participants=participants)
+
+
+def event_of(event_type, session=SESSION, **payload):
+    return MapEvent(event_type=event_type, session_id=session, payload=payload or None)
+
+
+def dispatched(number, role="a", **more):
+    return event_of(MAPEventType.TURN_DISPATCHED, role_id=role_uuid(role), turn_number=number, **more)
+
+
+def completed(number, role="a", **more):
+    return event_of(MAPEventType.TURN_COMPLETED, role_id=role_uuid(role), turn_number=number, **more)
+
+
+def message_in(number, token, speaker="a"):
+    return said(
+        Role.AGENT,
+        "x",
+        timestamp=utcnow(),
+        participant_id=speaker,
+        turn_number=number,
+        token_id=token,
+        fence=1,
+    )
+
+
+def names_of(violations):
+    return [violation.name for violation in violations]
+
+
+def test_the_registry_holds_the_rules_of_the_profile_and_of_the_collab_module(mplp):
+    listed = mplp.document("schemas/v2/invariants/map-invariants.yaml")["invariants"]
+    own = {"map_min_participants", "map_unique_participant_ids", "map_orchestrator_required"}
+    own |= {"map_exclusive_write", "map_pair_exactly_two"}
+    assert set(INVARIANTS) == {entry["id"] for entry in listed} | own
+    assert {entry["id"]: entry["scope"] for entry in listed} == {
+        entry["id"]: INVARIANTS[entry["id"]].scope for entry in listed
+    }
+
+
+# What no constructor lets through can still come to be, by copying with unchecked values.
+PAIR = collab_of(seat("a"), seat("b"), mode=CollabMode.PAIR)
+NOBODY = PAIR.model_copy(update={"participants": ()})
+BROKEN = {
+    "map_min_participants": (NOBODY, "participants: must have at least 1 item (got [])"),
+    "map_session_requires_participants": (NOBODY, "participants: must have at least 1 item (got [])"),
+    "map_unique_participant_ids": (
+        collab_of(seat("a"), seat("b"), seat("a")),
+        "participants: must not name a participant_id twice (got 'a')",
+    ),
+    "map_orchestrator_required": (
+        collab_of(seat("a"), mode=CollabMode.ORCHESTRATED),
+        "participants: must hold exactly one orchestrator: give it role_id 'orchestrator', or name it (got nothing)",
+    ),
+    "map_pair_exactly_two": (
+        collab_of(seat("a"), seat("b"), seat("c"), mode=CollabMode.PAIR),
+        "participants: must be exactly two in mode 'pair' (got 3)",
+    ),
+    "map_collab_mode_valid": (
+        PAIR.model_copy(update={"mode": "chat"}),
+        "mode: must be one of broadcast, round_robin, orchestrated, swarm, pair (got 'chat')",
+    ),
+    "map_session_id_is_uuid": (
+        PAIR.model_copy(update={"collab_id": "c1"}),
+        "collab_id: must be a UUID v4 (got 'c1')",
+    ),
+    "map_participants_have_role_ids": (
+        collab_of(seat("a", "x"), seat("b")),
+        "participants[1].role_id: must name a role (got None)",
+    ),
+    "map_role_ids_non_empty": (
+        PAIR.model_copy(update={"participants": (seat("a").model_copy(update={"role_id": " "}),)}),
+        "participants[0].role_id: must not be blank (got ' ')",
+    ),
+    "map_participant_ids_are_non_empty": (
+        PAIR.model_copy(
+            update={"participants": (seat("a"), seat("b").model_copy(update={"participant_id": ""}))}
+        ),
+        "participants[1].participant_id: must not be blank (got '')",
+    ),
+    "map_participant_kind_valid": (
+        PAIR.model_copy(update={"participants": (seat("a").model_copy(update={"kind": "robot"}),)}),
+        "participants[0].kind: must be one of agent, human, system, external (got 'robot')",
+    ),
+}
+
+
+def test_every_rule_about_a_collab_has_an_example_that_breaks_it():
+    assert set(BROKEN) == {name for name, invariant in INVARIANTS.items() if invariant.scope is Scope.COLLAB}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_collab_that_breaks_a_rule_is_told_by_name_field_value_and_rule(name):
+    collab, message = BROKEN[name]
+    assert [str(violation) for violation in INVARIANTS[name].check(collab)] == [f"{message} [{name}]"]
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_sound_collab_breaks_no_rule(name):
+    collab = collab_of(seat("orchestrator", "orchestrator"), seat("b", "y"), mode=CollabMode.ORCHESTRATED)
+    assert list(INVARIANTS[name].check(collab)) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name in BROKEN
+        if name not in ("map_session_requires_participants", "map_participants_have_role_ids")
+    ],
+)
+def test_a_session_is_not_opened_with_a_collab_that_breaks_a_rule(name):
+    with pytest.raises(InvariantViolation) as caught:
+        check_collab(BROKEN[name][0])
+    assert caught.value.name == name
+
+
+def test_missing_role_ids_do_not_keep_a_session_from_opening_because_activation_fills_them():
+    collab = collab_of(seat("a"), seat("b"))
+    check_collab(collab)
+    assert list(INVARIANTS["map_participants_have_role_ids"].check(collab.activated())) == []
+
+
+def test_an_orchestrator_may_be_named_when_the_session_is_opened():
+    collab = collab_of(seat("a"), seat("b"), mode=CollabMode.ORCHESTRATED)
+    check_collab(collab, orchestrator="b")
+    with pytest.raises(
+        InvariantViolation, match=r"^orchestrator: must be the id of a participant \(got 'z'\)"
+    ):
+        check_collab(collab, orchestrator="z")
+
+
+@pytest.mark.parametrize("count", [1, 3, 4])
+def test_a_pair_is_exactly_two(count):
+    with pytest.raises(InvariantViolation, match="must be exactly two"):
+        check_collab(collab_of(*(seat(f"p{i}") for i in range(count)), mode=CollabMode.PAIR))
+
+
+@given(values.collabs)
+def test_a_constructed_collab_breaks_only_rules_about_who_takes_part(collab):
+    broken = {
+        name
+        for name, invariant in INVARIANTS.items()
+        if invariant.scope is Scope.COLLAB and list(invariant.check(collab.activated()))
+    }
+    assert broken <= {"map_unique_participant_ids", "map_orchestrator_required", "map_pair_exactly_two"}
+
+
+def test_the_golden_flow_keeps_every_rule(mplp):
+    flow = "tests/golden/flows/map-flow-01-turn-taking"
+    collab = Collab(**mplp.document(f"{flow}/input/collab.json"))
+    check_collab(collab)
+    assert list(INVARIANTS["map_participants_have_role_ids"].check(collab)) == []
+
+
+def test_a_turn_that_was_dispatched_and_completed_is_sound():
+    assert check_trace([dispatched(1), completed(1), dispatched(2, "b"), completed(2, "b")]) == []
+
+
+@pytest.mark.parametrize(
+    ("events", "message"),
+    [
+        ([dispatched(1)], "turn 1: was dispatched and must have its completion"),
+        ([completed(1)], "turn 1: was completed and must have been dispatched"),
+        ([dispatched(1), completed(1), dispatched(2)], "turn 2: was dispatched and must have its completion"),
+    ],
+    ids=["never completed", "never dispatched", "the second of two"],
+)
+def test_a_turn_without_its_counterpart_is_told(events, message):
+    violations = check_trace(events)
+    assert names_of(violations) == ["map_turn_completion_matches_dispatch"]
+    assert str(violations[0]).startswith(message)
+
+
+def test_the_completion_is_that_of_the_same_role_and_the_same_session():
+    assert len(check_trace([dispatched(1, "a"), completed(1, "b")])) == 2
+    other = event_of(MAPEventType.TURN_COMPLETED, new_id(), role_id=role_uuid("a"), turn_number=1)
+    assert len(check_trace([dispatched(1), other])) == 2
+
+
+def test_a_turn_granted_twice_completes_twice_where_tokens_are_told():
+    first, second = new_id(), new_id()
+    grants = [dispatched(1, token_id=first), dispatched(1, token_id=second)]
+    assert len(check_trace([*grants, completed(1, token_id=second)])) == 1
+    assert check_trace([*grants, completed(1, token_id=first), completed(1, token_id=second)]) == []
+    assert check_trace([*grants, completed(1)]) == []
+
+
+def test_a_broadcast_needs_someone_who_received_it_in_its_own_session():
+    sent = event_of(MAPEventType.BROADCAST_SENT, broadcaster_role_id="a", target_count=2)
+    received = event_of(MAPEventType.BROADCAST_RECEIVED, receiver_role_id="b")
+    elsewhere = event_of(MAPEventType.BROADCAST_RECEIVED, new_id(), receiver_role_id="b")
+    assert check_trace([sent, received]) == []
+    assert names_of(check_trace([sent, elsewhere])) == ["map_broadcast_has_receivers"]
+
+
+def exclusive(messages, events):
+    return [(v.field, v.rule) for v in INVARIANTS["map_exclusive_write"].check(messages, events)]
+
+
+def test_a_message_under_the_token_of_its_turn_is_the_holders():
+    token = new_id()
+    assert exclusive([message_in(1, token)], [dispatched(1, token_id=token, participant_id="a")]) == []
+
+
+def test_a_message_said_outside_of_turns_needs_no_token():
+    assert exclusive([Message(role=Role.USER, content="Go")], []) == []
+
+
+@pytest.mark.parametrize("token", ["550e8400-e29b-41d4-a716-446655440000", "not a token"])
+def test_a_message_under_another_token_or_none_is_not_the_holders(token):
+    found = [("messages[0]", "must carry the token granted last for turn 1")]
+    assert exclusive([message_in(1, token)], [dispatched(1, token_id=new_id())]) == found
+    assert exclusive([message_in(1, token)], []) == found
+
+
+def test_a_token_that_was_replaced_writes_no_more():
+    old, new = new_id(), new_id()
+    grants = [dispatched(1, token_id=old), dispatched(1, token_id=new)]
+    assert exclusive([message_in(1, new)], grants) == []
+    assert exclusive([message_in(1, old)], grants) == [
+        ("messages[0]", "must carry the token granted last for turn 1")
+    ]
+
+
+def test_a_turns_message_is_said_by_the_one_who_holds_it():
+    token = new_id()
+    found = exclusive([message_in(1, token, "b")], [dispatched(1, token_id=token, participant_id="a")])
+    assert found == [("messages[0]", "must be said by 'a', who holds turn 1")]
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=8))
+def test_turns_spoken_one_after_the_other_keep_every_rule(speakers):
+    events, messages = [], []
+    for number, speaker in enumerate(speakers, 1):
+        token = new_id()
+        events += [
+            dispatched(number, speaker, token_id=token, participant_id=speaker),
+            completed(number, speaker),
+        ]
+        messages.append(message_in(number, token, speaker))
+    assert check_trace(events) == []
+    assert exclusive(messages, events) == []

@@ -1,0 +1,355 @@
+"""Tolerant reading: known habits are put right and told, everything else is refused by name."""
+
+import copy
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from symposia.models.collab import CollabStatus
+from symposia.models.dialog import DialogStatus
+from symposia.models.errors import InvalidInput
+from symposia.models.ids import derived_id, is_uuid4
+from symposia.models.invariants import check_collab
+from symposia.models.reading import read_collab, read_dialog, read_map_event, read_message
+from symposia.models.repairs import Repair
+
+META = {"protocol_version": "1.0.0", "schema_version": "1.0.0"}
+NOW = "2025-12-07T00:00:00.000Z"
+V4 = "550e8400-e29b-41d4-a716-446655440000"
+COLLAB = {
+    "meta": META,
+    "collab_id": V4,
+    "context_id": V4,
+    "title": "Review",
+    "purpose": "Review it",
+    "mode": "pair",
+    "status": "draft",
+    "participants": [{"participant_id": "a", "kind": "agent"}],
+    "created_at": NOW,
+}
+DIALOG = {
+    "meta": META,
+    "dialog_id": V4,
+    "context_id": V4,
+    "status": "active",
+    "messages": [{"role": "user", "content": "hi", "timestamp": NOW}],
+}
+EVENT = {"event_id": V4, "event_type": "MAPSessionStarted", "timestamp": NOW, "session_id": V4}
+EMBEDDED = {"event_id": V4, "event_type": "a.b", "source": "c", "timestamp": NOW}
+
+
+def seed(mplp, name, index):
+    if not mplp.SEEDS.is_dir():
+        pytest.skip(f"the source documents are not at {mplp.SEEDS}; set SYMPOSIA_SEEDS_DIR")
+    return mplp.examples(name)[index]
+
+
+def fields_of(reading):
+    return [repair.field for repair in reading.repairs]
+
+
+def test_the_example_of_the_collab_module_is_read_and_written_validly(mplp):
+    example = seed(mplp, "001", -1)
+    reading = read_collab(json.dumps(example))
+    assert reading.value.collab_id == "550e8400-e29b-41d4-a716-446655440003"
+    assert reading.value.context_id == V4
+    assert reading.value.status is CollabStatus.ACTIVE
+    assert [p.to_wire() for p in reading.value.participants] == example["participants"]
+    assert fields_of(reading) == [
+        "meta.source",
+        "meta.protocolVersion",
+        "meta.schema_version",
+        "collab_id",
+        "context_id",
+    ]
+    mplp.validate("collab", reading.value.to_wire())
+    check_collab(reading.value)
+
+
+def test_the_example_of_the_dialog_module_is_read_and_written_validly(mplp):
+    example = seed(mplp, "000", -1)
+    reading = read_dialog(example)
+    assert reading.value.dialog_id == "550e8400-e29b-41d4-a716-446655440005"
+    assert reading.value.thread_id == derived_id("thread-login-fix-001")
+    assert reading.value.status is DialogStatus.COMPLETED
+    assert [m.to_wire() for m in reading.value.messages] == example["messages"]
+    assert fields_of(reading) == [
+        "meta.source",
+        "meta.protocolVersion",
+        "meta.schema_version",
+        "dialog_id",
+        "context_id",
+        "thread_id",
+    ]
+    mplp.validate("dialog", reading.value.to_wire())
+
+
+def test_every_message_in_the_examples_of_the_dialog_module_is_read(mplp):
+    seed(mplp, "000", 0)
+    conversations = [block["messages"] for block in mplp.examples("000") if "messages" in block]
+    assert len(conversations) == 4
+    for message in (message for conversation in conversations for message in conversation):
+        reading = read_message(message)
+        assert reading.repairs == ()
+        assert reading.value.to_wire() == message
+
+
+def test_the_golden_flow_is_read_without_repairs_and_keeps_its_own_invariants(mplp):
+    flow = "tests/golden/flows/map-flow-01-turn-taking"
+    context = mplp.document(f"{flow}/input/context.json")
+    reading = read_collab(mplp.document(f"{flow}/input/collab.json"))
+    assert reading.repairs == ()
+    assert reading.value.to_wire() == mplp.document(f"{flow}/expected/collab.json")
+    rules = {
+        "uuid-v4": lambda values: all(is_uuid4(value) for value in values),
+        "min-length(2)": lambda values: len(values[0]) >= 2,
+        "non-empty-string": all,
+        "enum(round_robin)": lambda values: values == ["round_robin"],
+        "enum(agent,human,system,external)": lambda values: (
+            {*values} <= {"agent", "human", "system", "external"}
+        ),
+        "eq(context.context_id)": lambda values: values == [context["context_id"]],
+    }
+    wire = reading.value.to_wire()
+    checked = [i for i in mplp.document(f"{flow}/invariants.yaml")["invariants"] if i["scope"] == "collab"]
+    assert len(checked) == 6
+    for invariant in checked:
+        name, _, inner = invariant["path"].partition("[*].")
+        values = [item[inner] for item in wire[name]] if inner else [wire[name]]
+        assert rules[invariant["rule"]](values), invariant["id"]
+
+
+@pytest.mark.parametrize("form", [dict, json.dumps, lambda data: json.dumps(data).encode()])
+def test_a_document_may_be_data_text_or_bytes(form):
+    reading = read_collab(form(COLLAB))
+    assert reading.repairs == ()
+    assert reading.value.to_wire() == COLLAB
+
+
+def test_what_is_read_is_left_as_it_was():
+    data = copy.deepcopy(COLLAB) | {"meta": {"protocolVersion": "1.0.0"}, "$comment": "x"}
+    before = copy.deepcopy(data)
+    read_collab(data)
+    assert data == before
+
+
+UPPER = V4.upper()
+COMMENT = "is not a field of the schema"
+
+
+@pytest.mark.parametrize(
+    ("changes", "repairs"),
+    [
+        ({"$comment": "x"}, [Repair("$comment", "x", None, COMMENT)]),
+        ({"meta": {**META, "$comment": "x"}}, [Repair("meta.$comment", "x", None, COMMENT)]),
+        (
+            {"meta": {**META, "source": "mplp-runtime"}},
+            [Repair("meta.source", "mplp-runtime", None, COMMENT)],
+        ),
+        (
+            {"meta": {"protocolVersion": "1.0.0", "schema_version": "1.0.0"}},
+            [
+                Repair(
+                    "meta.protocolVersion", "protocolVersion", "protocol_version", "is written in snake_case"
+                )
+            ],
+        ),
+        (
+            {"meta": {**META, "protocolVersion": "1.0.0"}},
+            [
+                Repair(
+                    "meta.protocolVersion", "protocolVersion", "protocol_version", "is written in snake_case"
+                )
+            ],
+        ),
+        (
+            {"meta": {"protocol_version": "1.0.0"}},
+            [
+                Repair(
+                    "meta.schema_version", None, "1.0.0", "is required; there is one version of the schemas"
+                )
+            ],
+        ),
+        (
+            {"meta": {**META, "createdAt": "2025-12-07T00:00:00"}},
+            [
+                Repair("meta.createdAt", "createdAt", "created_at", "is written in snake_case"),
+                Repair(
+                    "meta.created_at",
+                    "2025-12-07T00:00:00",
+                    "2025-12-07T00:00:00Z",
+                    "must carry a zone; UTC is assumed",
+                ),
+            ],
+        ),
+        ({"collab_id": UPPER}, [Repair("collab_id", UPPER, V4, "must be in lower case")]),
+        (
+            {"collab_id": f"collab-{V4}"},
+            [Repair("collab_id", f"collab-{V4}", V4, "must be a UUID v4 without the prefix 'collab-'")],
+        ),
+        (
+            {"context_id": f"ctx-{UPPER}"},
+            [
+                Repair("context_id", f"ctx-{UPPER}", UPPER, "must be a UUID v4 without the prefix 'ctx-'"),
+                Repair("context_id", UPPER, V4, "must be in lower case"),
+            ],
+        ),
+        (
+            {"context_id": "ctx-123"},
+            [
+                Repair(
+                    "context_id",
+                    "ctx-123",
+                    derived_id("ctx-123"),
+                    "must be a UUID v4; one is derived from the name",
+                )
+            ],
+        ),
+        ({"updated_at": None}, [Repair("updated_at", None, None, "is left out where it is null")]),
+        (
+            {"events": [{**EMBEDDED, "event_id": UPPER}]},
+            [Repair("events[0].event_id", UPPER, V4, "must be in lower case")],
+        ),
+        (
+            {"governance": {"lastConfirmRef": {"id": UPPER, "module": "confirm"}}},
+            [Repair("governance.lastConfirmRef.id", UPPER, V4, "must be in lower case")],
+        ),
+    ],
+)
+def test_a_known_habit_is_put_right_and_told(changes, repairs, mplp):
+    reading = read_collab({**COLLAB, **changes})
+    assert list(reading.repairs) == repairs
+    mplp.validate("collab", reading.value.to_wire())
+
+
+def test_a_time_without_a_zone_that_a_yaml_file_holds_is_taken_as_utc():
+    naive = datetime(2025, 12, 7)  # noqa: DTZ001 - what a YAML parser gives
+    reading = read_collab({**COLLAB, "created_at": naive})
+    assert reading.value.created_at == datetime(2025, 12, 7, tzinfo=UTC)
+    assert fields_of(reading) == ["created_at"]
+
+
+def test_the_same_name_gives_the_same_id_in_every_document():
+    collab = read_collab({**COLLAB, "context_id": "ctx-123"}).value
+    dialog = read_dialog({**DIALOG, "context_id": "ctx-123"}).value
+    assert collab.context_id == dialog.context_id
+    assert is_uuid4(collab.context_id)
+
+
+def test_free_form_data_is_never_touched():
+    data = {"$comment": "mine", "id": UPPER, "timestamp": "2025-12-07T00:00:00", "nothing": None}
+    reading = read_dialog({**DIALOG, "events": [{**EMBEDDED, "data": data}]})
+    assert reading.repairs == ()
+    assert reading.value.to_wire()["events"][0]["data"] == data
+    event = read_map_event({**EVENT, "payload": data})
+    assert event.repairs == ()
+    assert event.value.to_wire()["payload"] == data
+
+
+def test_a_dialog_that_does_not_say_when_it_started_is_not_given_a_time():
+    assert read_dialog(DIALOG).value.to_wire() == DIALOG
+
+
+def test_a_map_event_is_read_with_any_uuid_and_a_prefixed_session(mplp):
+    v1 = "123e4567-e89b-12d3-a456-426614174000"
+    reading = read_map_event({**EVENT, "event_id": v1.upper(), "session_id": f"collab-{V4}"})
+    assert (reading.value.event_id, reading.value.session_id) == (v1, V4)
+    assert fields_of(reading) == ["event_id", "session_id"]
+    mplp.validate("map-event", reading.value.to_wire())
+
+
+NO_PARTICIPANT = "participants: must have at least 1 item (got [])"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"mode": "chat"},
+            "mode: must be 'broadcast', 'round_robin', 'orchestrated', 'swarm' or 'pair' (got 'chat')",
+        ),
+        (
+            {"mode": "PAIR"},
+            "mode: must be 'broadcast', 'round_robin', 'orchestrated', 'swarm' or 'pair' (got 'PAIR')",
+        ),
+        (
+            {"status": "paused"},
+            "status: must be 'draft', 'active', 'suspended', 'completed' or 'cancelled' (got 'paused')",
+        ),
+        ({"participants": []}, NO_PARTICIPANT),
+        (
+            {"participants": [{"participant_id": "a", "kind": "bot"}]},
+            "participants[0].kind: must be 'agent', 'human', 'system' or 'external' (got 'bot')",
+        ),
+        ({"participants": [{"participant_id": "a"}]}, "participants[0].kind: is required (got nothing)"),
+        ({"collab_id": "review-1"}, "collab_id: must be a UUID v4 (got 'review-1')"),
+        ({"collab_id": "ctx-"}, "collab_id: must be a UUID v4 (got 'ctx-')"),
+        (
+            {"collab_id": "123e4567-e89b-12d3-a456-426614174000"},
+            "collab_id: must be a UUID v4 (got '123e4567-e89b-12d3-a456-426614174000')",
+        ),
+        (
+            {"created_at": "2025-12-07"},
+            "created_at: must be a date and time with a zone, such as 2025-12-07T00:00:00.000Z (got '2025-12-07')",
+        ),
+        ({"meta": {}}, "meta.protocol_version: is required (got nothing)"),
+        (
+            {"meta": {**META, "protocolVersion": "2.0.0"}},
+            "meta.protocolVersion: must not contradict meta.protocol_version (got '2.0.0')",
+        ),
+        ({"meta": {**META, "vendor": "x"}}, "meta.vendor: is not a known field (got 'x')"),
+        ({"governance": {"locked": "yes"}}, "governance.locked: must be a valid boolean (got 'yes')"),
+        (
+            {"governance": {"lifecycle_phase": "x"}},
+            "governance.lifecycle_phase: is not a known field (got 'x')",
+        ),
+        ({"colour": "red"}, "colour: is not a known field (got 'red')"),
+        ({"title": None}, "title: is required (got nothing)"),
+        ({"events": [{"event_type": "a.b", "source": "c"}]}, "events[0].event_id: is required (got nothing)"),
+    ],
+)
+def test_what_would_have_to_be_guessed_is_refused(changes, message):
+    with pytest.raises(InvalidInput) as caught:
+        read_collab({**COLLAB, **changes})
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("read", "document"),
+    [
+        (read_collab, COLLAB),
+        (read_dialog, DIALOG),
+        (read_map_event, EVENT),
+        (read_message, DIALOG["messages"][0]),
+    ],
+    ids=["collab", "dialog", "event", "message"],
+)
+def test_a_field_the_schema_requires_is_never_made_up(read, document):
+    for field in document:
+        with pytest.raises(InvalidInput) as caught:
+            read({name: value for name, value in document.items() if name != field})
+        assert str(caught.value) == f"{field}: is required (got nothing)"
+
+
+@pytest.mark.parametrize(
+    ("data", "start"),
+    [
+        ("", "collab: must be JSON: "),
+        ("{", "collab: must be JSON: "),
+        ("title: a", "collab: must be JSON: "),
+        ('{"a": NaN}', "collab: must be JSON: "),
+        (b"\xff", "collab: must be JSON: "),
+        ("[" * 10_000, "collab: must be JSON: "),
+        ("[]", "collab: must be a JSON object (got [])"),
+        ("null", "collab: must be a JSON object (got None)"),
+        (5, "collab: must be a JSON object (got 5)"),
+        ({"meta": 5}, "meta: must be an object with fields (got 5)"),
+    ],
+    ids=str,
+)
+def test_what_is_no_document_at_all_is_refused_in_one_line(data, start):
+    with pytest.raises(InvalidInput) as caught:
+        read_collab(data)
+    assert str(caught.value).startswith(start)
+    assert "\n" not in str(caught.value)
