@@ -228,12 +228,13 @@ class EmbeddedServer:
 
 def _embedded_program() -> Path:
     try:
-        return get_binary_path()
+        program: Path = get_binary_path()
     except ValkeyBinaryNotFoundError as error:
         reason = str(error).split(". ")[0]
         raise EmbeddedServerError(
             f"there is no embedded server for this machine ({reason}): start a Redis or Valkey and set SYMPOSIA_REDIS_URL"
         ) from error
+    return program
 
 
 def _private(path: Path) -> IO[bytes]:

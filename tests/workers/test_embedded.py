@@ -102,7 +102,7 @@ def test_it_listens_on_loopback_behind_a_password(server: EmbeddedServer) -> Non
     listening = [c for c in psutil.Process(server.pid).net_connections() if c.status == psutil.CONN_LISTEN]
     assert {connection.laddr.ip for connection in listening} == {"127.0.0.1"}
     with (
-        connect(f"redis://127.0.0.1:{port_of(server.url)}/0") as stranger,
+        connect(f"redis://127.0.0.1:{port_of(server.url)}/0", retries=0) as stranger,
         pytest.raises(AuthenticationError),
     ):
         stranger.ping()
