@@ -1,1 +1,0 @@
-from mplp_fixture import mplp  # noqa: F401 - a fixture
