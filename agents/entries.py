@@ -26,7 +26,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from .scripted import AtEnd, Reply
 
@@ -40,9 +40,22 @@ def _http_url(url: str) -> str:
     return url
 
 
+def _variable(name: str) -> str:
+    if not (name.isascii() and name.isidentifier()):
+        raise ValueError("must be the name of an environment variable, never the key itself")
+    return name
+
+
+def _callable_path(path: str) -> str:
+    sides = path.split(":")
+    if len(sides) != 2 or not all(part.isidentifier() for side in sides for part in side.split(".")):
+        raise ValueError("must be module:name, such as my_project.agents:lint")
+    return path
+
+
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
-Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-CallablePath = Annotated[str, StringConstraints(pattern=r"^[^\W\d][\w.]*:[^\W\d][\w.]*$")]
+Variable = Annotated[str, AfterValidator(_variable)]
+CallablePath = Annotated[str, AfterValidator(_callable_path)]
 Tokens = Annotated[int, Field(ge=1, le=10_000_000)]
 Window = Annotated[int, Field(ge=0, le=10_000)]
 

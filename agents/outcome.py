@@ -24,10 +24,7 @@ def check_outcome(outcome: object, *, max_message_bytes: int = MAX_MESSAGE_BYTES
 def _check_content(field: str, content: str, max_message_bytes: int) -> None:
     if not content or content.isspace():
         raise bad(field, "must not be blank", content)
-    try:
-        size = len(content) if content.isascii() else len(content.encode())
-    except UnicodeEncodeError:
-        raise bad(field, "must be text that UTF-8 can carry", content) from None
+    size = len(content) if content.isascii() else len(content.encode())
     if size > max_message_bytes:
         raise BadOutcome(f"{field}: must be at most {max_message_bytes} bytes (got {size} bytes)")
 

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 
+from pydantic import ValidationError
+
 from ..models.errors import AgentError
 from ..models.turn import TurnContext, TurnOutcome
 from .failures import failure
@@ -51,7 +53,10 @@ def as_outcome(answer: object) -> TurnOutcome:
         raise bad("outcome", "must be text, a TurnOutcome or None", answer)
     if not answer.strip():
         raise bad("outcome", "must not be blank; return None to pass", answer)
-    return TurnOutcome.say(answer)
+    try:
+        return TurnOutcome.say(answer)
+    except ValidationError:
+        raise bad("outcome", "must be text that UTF-8 can carry", answer) from None
 
 
 def load_callable(path: str) -> AgentCallable:

@@ -1,0 +1,80 @@
+"""What agents are tested with: turns, a runner, a model server that errs on demand, the local model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from model_stub import StubModel
+from symposia.agents.local_model import LocalModelError, LocalModelServer, find_weights, require_engine
+from symposia.agents.runner import AgentRunner
+from symposia.models.collab import CollabMode, Participant
+from symposia.models.dialog import Message, Role, said
+from symposia.models.ids import utcnow
+from symposia.models.turn import TurnContext
+
+ROSTER = (
+    Participant(participant_id="ann", display_name="Ann", role_id="coder"),
+    Participant(participant_id="bob", display_name="Bob"),
+    Participant(participant_id="cleo"),
+)
+
+
+@pytest.fixture
+def message() -> Callable[..., Message]:
+    def make(speaker: str, content: str, turn_number: int = 1) -> Message:
+        return said(
+            Role.AGENT,
+            content,
+            timestamp=utcnow(),
+            participant_id=speaker,
+            turn_number=turn_number,
+            token_id="token",
+            fence=turn_number,
+        )
+
+    return make
+
+
+@pytest.fixture
+def turn() -> Callable[..., TurnContext]:
+    """Makes turns of Ann, in a round robin with Bob and Cleo, unless told otherwise."""
+
+    def make(me: str = "ann", **changes: object) -> TurnContext:
+        fields: dict[str, object] = {
+            "session_id": "3f0c8f55-6f0c-4a58-9c2f-0a4d8b0f6a01",
+            "mode": CollabMode.ROUND_ROBIN,
+            "title": "A title",
+            "purpose": "Find a name",
+            "me": next(p for p in ROSTER if p.participant_id == me),
+            "roster": ROSTER,
+            "turn_number": 1,
+        }
+        return TurnContext.model_validate(fields | changes)
+
+    return make
+
+
+@pytest.fixture
+def runner() -> Iterator[AgentRunner]:
+    runner = AgentRunner()
+    yield runner
+    runner.close()
+
+
+@pytest.fixture
+def model() -> Iterator[StubModel]:
+    with StubModel() as stub:
+        yield stub
+
+
+@pytest.fixture(scope="session")
+def local_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalModelServer]:
+    try:
+        find_weights()
+        require_engine()
+    except LocalModelError as missing:
+        pytest.skip(str(missing))
+    with LocalModelServer(tmp_path_factory.mktemp("local-model")) as server:
+        yield server

@@ -1,0 +1,136 @@
+"""Agents that are Python callables."""
+
+from __future__ import annotations
+
+import contextvars
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import callable_agents
+from symposia.agents.python import PythonAgent, load_callable
+from symposia.agents.threads import DaemonThreads
+from symposia.models.errors import AgentFailed, AgentTimeout, BadOutcome
+from symposia.models.turn import TurnOutcome
+
+
+@pytest.fixture
+def speak(runner, turn):
+    def spoken(name, *, timeout_s=10):
+        agent = PythonAgent(load_callable(f"callable_agents:{name}"), threads=DaemonThreads(limit=4))
+        return runner.run(agent, turn(), timeout_s=timeout_s)
+
+    return spoken
+
+
+@pytest.mark.parametrize("name", ["greet", "greet_later", "greeter", "greeter.method", "partly"])
+def test_functions_methods_and_objects_may_speak_sync_or_async(speak, name):
+    assert speak(name) == TurnOutcome.say("hello from ann")
+
+
+def test_an_outcome_is_taken_as_it_is(speak):
+    assert speak("outcome") == TurnOutcome(hand_off="bob")
+
+
+def test_none_is_a_pass(speak):
+    assert speak("nothing") == TurnOutcome.skip_turn()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("blank", "outcome: must not be blank; return None to pass (got '  ')"),
+        ("number", "outcome: must be text, a TurnOutcome or None (got 7)"),
+        ("half_a_character", "outcome: must be text that UTF-8 can carry (got '\\ud800')"),
+    ],
+)
+def test_an_answer_of_another_kind_is_refused(speak, name, said):
+    with pytest.raises(BadOutcome) as error:
+        speak(name)
+    assert str(error.value) == said
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("wrong", "LookupError: no such thing"),
+        ("stops", "RuntimeError: StopIteration"),
+        ("leaves", "SystemExit: 2"),
+    ],
+)
+def test_whatever_it_raises_is_a_failure_of_the_turn(speak, name, said):
+    with pytest.raises(AgentFailed) as error:
+        speak(name)
+    assert str(error.value) == said
+
+
+def test_a_sync_callable_runs_in_a_thread_of_its_own_kind(speak):
+    assert speak("thread_name").messages[0].content == "symposia-callable"
+
+
+def test_a_sync_callable_sees_the_context_variables_of_who_runs_the_turn(speak):
+    context = contextvars.copy_context()
+    context.run(callable_agents.mood.set, "merry")
+    assert context.run(speak, "say_mood") == TurnOutcome.say("merry")
+
+
+def test_a_sync_callable_past_its_deadline_is_left_behind(speak):
+    callable_agents.release.clear()
+    try:
+        with pytest.raises(AgentTimeout):
+            speak("wait_for_release", timeout_s=0.05)
+    finally:
+        callable_agents.release.set()
+
+
+def test_no_more_callables_run_at_once_than_there_are_threads(runner, turn):
+    callable_agents.release.clear()
+    callable_agents.running = threading.Semaphore(0)
+    agent = PythonAgent(callable_agents.wait_for_release, threads=DaemonThreads(limit=2))
+    speaking = [runner.start(agent, turn(), timeout_s=30) for _ in range(5)]
+    try:
+        assert callable_agents.running.acquire(timeout=5)
+        assert callable_agents.running.acquire(timeout=5)
+        assert not callable_agents.running.acquire(timeout=0.1)
+    finally:
+        callable_agents.release.set()
+    assert [each.result() for each in speaking] == [TurnOutcome.say("released")] * 5
+
+
+def test_a_call_that_was_cancelled_while_it_waited_never_starts(runner, turn):
+    callable_agents.release.clear()
+    callable_agents.running = threading.Semaphore(0)
+    threads = DaemonThreads(limit=1)
+    first = threads.submit(lambda: callable_agents.wait_for_release(turn()))
+    assert callable_agents.running.acquire(timeout=5)
+    never = threads.submit(lambda: pytest.fail("it ran"))
+    assert never.cancel()
+    callable_agents.release.set()
+    assert first.result(5) == "released"
+    assert threads.submit(lambda: "next").result(5) == "next"
+
+
+def test_a_callable_that_hangs_does_not_keep_the_process_from_ending():
+    program = """
+import threading
+from symposia.agents.threads import DaemonThreads
+DaemonThreads(limit=1).submit(threading.Event().wait)
+"""
+    assert subprocess.run([sys.executable, "-P", "-c", program], timeout=30, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("no_such_module:f", "no_such_module:f: ModuleNotFoundError: No module named 'no_such_module'"),
+        ("callable_agents:no_such", "has no attribute 'no_such'"),
+        ("callable_agents:not_callable", "not_callable is not callable"),
+    ],
+)
+def test_code_that_cannot_be_loaded_is_told_and_not_tried_again(path, why):
+    with pytest.raises(AgentFailed) as error:
+        load_callable(path)
+    assert why in str(error.value)
+    assert not error.value.retryable

@@ -1,0 +1,257 @@
+"""The registry: agents by name, out of a file whose every mistake is told."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from symposia.agents.llm import LLMAgent
+from symposia.agents.python import PythonAgent
+from symposia.agents.registry import DEMO_FILE, Registry
+from symposia.models.errors import AgentFailed, InvalidInput, RegistryError, UnknownAgent
+from symposia.models.options import AgentBinding
+from symposia.models.turn import TurnOutcome
+
+FILE = """
+[models.house]
+model = "qwen"
+base_url = "http://localhost:8000/v1"
+api_key_env = "HOUSE_KEY"
+
+[agents.writer]
+kind = "llm"
+model = "house"
+instructions = "You write."
+
+[agents.claude]
+kind = "llm"
+model = "anthropic:claude-sonnet-4-5"
+
+[agents.greeter]
+kind = "python"
+callable = "callable_agents:greet"
+window = 7
+
+[agents.script]
+kind = "scripted"
+replies = ["hello", { pass = true }]
+"""
+
+
+@pytest.fixture
+def load(tmp_path):
+    def loaded(text=FILE, **options):
+        path = tmp_path / "agents.toml"
+        path.write_text(text)
+        return Registry.load(path, **options)
+
+    return loaded
+
+
+def bound(agent, **changes):
+    return AgentBinding(agent=agent, **changes)
+
+
+def test_agents_of_the_file_and_the_built_in_ones_are_known_by_name(load):
+    assert load().names() == ("claude", "echo", "greeter", "local", "noop", "script", "writer")
+
+
+def test_without_a_file_there_are_the_built_in_agents(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert Registry.load().names() == ("echo", "local", "noop")
+
+
+def test_a_file_in_the_working_folder_is_found(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "agents.toml").write_text(FILE)
+    assert "greeter" in Registry.load().names()
+
+
+def test_every_agent_is_described(load):
+    described = {info.name: (info.kind, info.what, info.built_in) for info in load().describe()}
+    assert described["greeter"] == ("python", "callable_agents:greet", False)
+    assert described["writer"] == ("llm", "house", False)
+    assert described["script"] == ("scripted", "2 replies", False)
+    assert described["local"] == ("llm", "local", True)
+
+
+def test_the_file_may_give_a_built_in_name_to_another_agent(load, turn):
+    registry = load('[agents.echo]\nkind = "scripted"\nreplies = ["my own"]')
+    assert registry.seat(bound("echo")).speak_now(turn()) == TurnOutcome.say("my own")
+    assert not next(info for info in registry.describe() if info.name == "echo").built_in
+
+
+def test_each_kind_of_entry_makes_its_kind_of_agent(load, turn):
+    registry = load()
+    assert isinstance(registry.seat(bound("greeter")), PythonAgent)
+    assert isinstance(registry.seat(bound("writer")), LLMAgent)
+    assert registry.seat(bound("script")).speak_now(turn()) == TurnOutcome.say("hello")
+
+
+def test_the_same_binding_gets_the_same_agent_and_another_one_another(load):
+    registry = load()
+    parameters = {"replies": ["a"], "deep": {"x": [1, None]}}
+    first = registry.seat(bound("script", parameters=parameters))
+    assert registry.seat(bound("script", parameters=dict(reversed(parameters.items())))) is first
+    assert registry.seat(bound("script")) is not first
+
+
+def test_an_unknown_agent_is_told_with_names_that_are_near(load):
+    with pytest.raises(
+        UnknownAgent, match=r"agent: must be a registered agent: writer, greeter \(got 'wirter'\)"
+    ):
+        load().seat(bound("wirter"))
+
+
+def test_a_binding_may_bring_its_own_replies_because_they_are_data(load, turn):
+    agent = load().seat(bound("script", parameters={"replies": ["mine"], "at_end": "pass"}))
+    assert agent.speak_now(turn()) == TurnOutcome.say("mine")
+    assert agent.speak_now(turn(turn_number=4)) == TurnOutcome.skip_turn()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"replies": "hello"}, "parameters.replies: must be a list (got 'hello')"),
+        ({"replies": [{"run": "rm"}]}, "parameters.replies[0].run: is not a known field (got 'rm')"),
+        ({"at_end": "explode"}, "parameters.at_end: must be 'repeat', 'cycle' or 'pass' (got 'explode')"),
+    ],
+)
+def test_replies_of_a_binding_that_are_no_script_are_refused(load, parameters, said):
+    with pytest.raises(InvalidInput) as error:
+        load().seat(bound("script", parameters=parameters))
+    assert str(error.value) == said
+
+
+def test_an_agent_is_shown_the_window_its_entry_names(load):
+    registry = load()
+    assert registry.window(bound("greeter")) == 7
+    assert registry.window(bound("noop")) == 0
+    assert registry.window(bound("echo")) == 1
+    assert registry.window(bound("noop", parameters={"replies": ["{last}"]})) == 1
+
+
+def test_the_window_of_what_cannot_be_seated_is_empty(load):
+    assert load().window(bound("nobody")) == 0
+    assert load().window(bound("script", parameters={"replies": 7})) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "entry", "field", "rule"),
+    [
+        ("[agents", "", "", "must be TOML: "),
+        ("[agent.x]", "agent", "", "is not a known field"),
+        ("[agents.x]\nkind = 'magic'", "agents.x", "kind", "must be one of llm, python, scripted"),
+        ("[agents.x]\nmodel = 'local'", "agents.x", "kind", "must be one of llm, python, scripted"),
+        ("[agents.x]\nkind = 'llm'", "agents.x", "model", "is required"),
+        ("[agents.x]\nkind = 'llm'\nmodel = 'huose'\n[models.house]\nmodel = 'p:m'", "agents.x", "model",
+         "must be a [models] table (house) or provider:model (got 'huose')"),
+        ("[agents.x]\nkind = 'llm'\nmodel = 'local'\ntemperature = 3", "agents.x", "temperature",
+         "must be less than or equal to 2"),
+        ("[agents.x]\nkind = 'llm'\nmodel = 'local'\napi_key = 'sk-secret'", "agents.x", "api_key",
+         "is not a known field (got ***)"),
+        ("[agents.x]\nkind = 'python'\ncallable = 'os.system'", "agents.x", "callable", "must be module:name"),
+        ("[agents.x]\nkind = 'scripted'\nreplies = ['a', {shout = 'b'}]", "agents.x", "replies[1].shout",
+         "is not a known field"),
+        ("[agents.x]\nkind = 'scripted'\nreplies = [{}]", "agents.x", "replies[0]", "must say something"),
+        ("[models.m]\nmodel = 'gpt'", "models.m", "", "must name a provider (`provider:model`) or have a base_url"),
+        ("[models.m]\nmodel = 'gpt'\nbase_url = 'localhost:80'", "models.m", "base_url", "must be a URL such as"),
+        ("[models.m]\nmodel = 'gpt'\nbase_url = 'http://u:hunter2@h/v1'", "models.m", "base_url",
+         "must not hold credentials"),
+        ("[models.m]\nmodel = 'gpt'\nbase_url = 'http://h/v1'\napi_key_env = 'sk-secret'", "models.m",
+         "api_key_env", "must be the name of an environment variable, never the key itself (got ***)"),
+    ],
+)  # fmt: skip
+def test_a_broken_rule_is_told_with_file_table_field_and_rule(load, tmp_path, text, entry, field, rule):
+    with pytest.raises(RegistryError) as error:
+        load(text)
+    said = str(error.value)
+    assert (error.value.file, error.value.entry, error.value.field) == (
+        str(tmp_path / "agents.toml"),
+        entry,
+        field,
+    )
+    assert error.value.rule.startswith(rule)
+    assert said.startswith(f"{tmp_path / 'agents.toml'}: ")
+    assert "\n" not in said
+    assert "hunter2" not in said
+    assert "sk-secret" not in said
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(
+        RegistryError, match=re.escape("none.toml: cannot be read: No such file or directory")
+    ):
+        Registry.load(tmp_path / "none.toml")
+
+
+def test_check_finds_code_that_cannot_be_imported_and_variables_that_are_not_set(load):
+    lost = '[agents.lost]\nkind = "python"\ncallable = "nowhere:f"\n'
+    registry = load(FILE.replace("anthropic:", "nowhere:") + lost)
+    assert [str(problem) for problem in registry.check()] == [
+        "claude: Unknown provider: nowhere",
+        "lost: ImportError: nowhere:f: ModuleNotFoundError: No module named 'nowhere'",
+        "writer: environment variable HOUSE_KEY is not set",
+    ]
+
+
+def test_check_is_content_when_nothing_is_missing(load):
+    registry = load(FILE.replace("anthropic:", "openai:"), getenv={"HOUSE_KEY": "k"}.get)
+    assert registry.check() == []
+
+
+def test_only_variables_that_the_file_names_are_read(load):
+    asked = []
+    load(FILE, getenv=asked.append).check()
+    assert asked == ["HOUSE_KEY"]
+
+
+def test_a_missing_key_fails_the_turn_and_is_not_tried_again(load, runner, turn):
+    with pytest.raises(AgentFailed, match="environment variable HOUSE_KEY is not set") as error:
+        runner.run(load().seat(bound("writer")), turn(), timeout_s=5)
+    assert not error.value.retryable
+
+
+def test_without_a_running_local_model_its_turns_fail_and_may_be_tried_again(runner, turn):
+    with pytest.raises(
+        AgentFailed, match="the local model is not running: start it with `symposia up`"
+    ) as error:
+        runner.run(Registry().seat(bound("local")), turn(), timeout_s=5)
+    assert error.value.retryable
+
+
+def test_code_that_cannot_be_imported_fails_the_seat(load):
+    registry = load('[agents.lost]\nkind = "python"\ncallable = "nowhere:f"')
+    with pytest.raises(AgentFailed, match="nowhere:f: ModuleNotFoundError") as error:
+        registry.seat(bound("lost"))
+    assert not error.value.retryable
+
+
+def test_the_agents_of_the_demo_are_in_order():
+    registry = Registry.load(DEMO_FILE)
+    assert registry.check() == []
+    for name in registry.names():
+        registry.seat(bound(name))
+
+
+def test_loading_a_registry_imports_neither_the_callables_nor_a_model_client(tmp_path):
+    (tmp_path / "agents.toml").write_text(FILE)
+    program = """
+import sys
+from pathlib import Path
+from symposia.agents.registry import Registry
+Registry.load(Path("agents.toml")).describe()
+print([name for name in ("callable_agents", "pydantic_ai", "openai") if name in sys.modules])
+"""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,298 @@
+"""The runner: deadlines, cancellation, errors of one kind, one loop a process, and the instant path."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import sys
+import threading
+import time
+
+import pytest
+
+from symposia.agents.runner import AgentRunner
+from symposia.models.errors import (
+    AgentFailed,
+    AgentTimeout,
+    BadOutcome,
+    LeaseLost,
+    SessionNotFound,
+)
+from symposia.models.turn import Draft, TurnOutcome
+
+
+class Speaks:
+    """An agent that does what it is given."""
+
+    def __init__(self, action):
+        self.action = action
+
+    async def speak(self, turn):
+        answer = self.action(turn)
+        return await answer if asyncio.iscoroutine(answer) else answer
+
+
+class SpeaksNow:
+    def __init__(self, action):
+        self.action = action
+
+    def speak_now(self, turn):
+        return self.action(turn)
+
+
+def raising(error):
+    def action(_turn):
+        raise error
+
+    return action
+
+
+def test_an_agent_is_given_the_turn_and_its_outcome_comes_back(runner, turn):
+    agent = Speaks(lambda turn: TurnOutcome.say(f"turn {turn.turn_number}"))
+    assert runner.run(agent, turn(turn_number=4), timeout_s=5) == TurnOutcome.say("turn 4")
+
+
+def test_an_agent_that_is_too_slow_is_cut_off_at_its_deadline(runner, turn):
+    cancelled = threading.Event()
+
+    async def dawdle():
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    began = time.monotonic()
+    with pytest.raises(AgentTimeout, match=r"no answer within 0\.05 s") as error:
+        runner.run(Speaks(lambda _: dawdle()), turn(), timeout_s=0.05)
+    assert error.value.retryable
+    assert time.monotonic() - began < 5
+    assert cancelled.wait(5)
+
+
+def test_the_deadline_holds_against_an_agent_that_blocks_the_loop(runner, turn):
+    release = threading.Event()
+    try:
+        with pytest.raises(AgentTimeout):
+            runner.run(Speaks(lambda _: release.wait(30)), turn(), timeout_s=0.05)
+    finally:
+        release.set()
+
+
+def test_the_deadline_holds_against_an_agent_that_ignores_its_cancellation(runner, turn):
+    stop = threading.Event()
+
+    async def stubborn():
+        while not stop.is_set():
+            try:
+                await asyncio.sleep(0.01)
+            except asyncio.CancelledError:
+                continue
+
+    try:
+        with pytest.raises(AgentTimeout):
+            runner.run(Speaks(lambda _: stubborn()), turn(), timeout_s=0.05)
+    finally:
+        stop.set()
+
+
+def test_a_turn_without_time_left_is_a_timeout(runner, turn):
+    with pytest.raises(AgentTimeout):
+        runner.run(Speaks(lambda _: asyncio.sleep(60)), turn(), timeout_s=-1)
+
+
+def test_a_turn_can_be_cancelled_from_another_thread(runner, turn):
+    speaking = runner.start(Speaks(lambda _: asyncio.sleep(60)), turn(turn_number=7), timeout_s=60)
+    threading.Thread(target=speaking.cancel).start()
+    with pytest.raises(LeaseLost, match="turn 7"):
+        speaking.result()
+
+
+def test_who_cancels_says_what_the_waiting_side_gets(runner, turn):
+    with pytest.raises(SessionNotFound):
+        runner.run(
+            Speaks(lambda _: asyncio.sleep(60)),
+            turn(),
+            timeout_s=60,
+            on_start=lambda speaking: speaking.cancel(SessionNotFound("it")),
+        )
+
+
+def test_cancelling_a_turn_that_has_been_spoken_changes_nothing(runner, turn):
+    speaking = runner.start(Speaks(lambda _: TurnOutcome.say("in time")), turn(), timeout_s=5)
+    assert speaking.result() == TurnOutcome.say("in time")
+    speaking.cancel()
+    assert speaking.result() == TurnOutcome.say("in time")
+
+
+@pytest.mark.parametrize("kind", [Speaks, SpeaksNow])
+def test_whatever_an_agent_raises_becomes_one_line_with_the_class_it_was(runner, turn, kind):
+    error = ValueError("first\nsecond  line")
+    with pytest.raises(AgentFailed, match=r"^ValueError: first second line$") as caught:
+        runner.run(kind(raising(error)), turn(), timeout_s=5)
+    assert caught.value.retryable
+    assert caught.value.__cause__ is error
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301
+
+
+@pytest.mark.parametrize("kind", [Speaks, SpeaksNow])
+def test_an_error_of_the_agent_tree_comes_through_as_it_is(runner, turn, kind):
+    with pytest.raises(AgentFailed, match=r"^no more$") as caught:
+        runner.run(kind(raising(AgentFailed("no more", retryable=False))), turn(), timeout_s=5)
+    assert not caught.value.retryable
+
+
+@pytest.mark.parametrize(
+    "error", [SystemExit(3), KeyboardInterrupt(), TimeoutError(), asyncio.CancelledError()]
+)
+def test_no_agent_can_end_the_loop_that_all_share(runner, turn, error):
+    with pytest.raises(AgentFailed):
+        runner.run(Speaks(raising(error)), turn(), timeout_s=5)
+    assert runner.run(Speaks(lambda _: TurnOutcome.say("on")), turn(), timeout_s=5) == TurnOutcome.say("on")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cannot reach redis://user:hunter2@host/0",
+        "Authorization: Bearer hunter2",
+        "api_key=hunter2",
+        "{'password': 'hunter2'}",
+        "Incorrect API key provided: sk-hunter2-hunter2",
+    ],
+)
+def test_a_credential_in_an_error_is_not_shown(runner, turn, text):
+    with pytest.raises(AgentFailed) as caught:
+        runner.run(Speaks(raising(RuntimeError(text))), turn(), timeout_s=5)
+    assert "hunter2" not in str(caught.value)
+    assert "***" in str(caught.value)
+
+
+def test_a_very_long_error_is_cut(runner, turn):
+    with pytest.raises(AgentFailed) as caught:
+        runner.run(Speaks(raising(RuntimeError("x" * 10_000))), turn(), timeout_s=5)
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("kind", [Speaks, SpeaksNow])
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        (None, "outcome: must be a TurnOutcome (got None)"),
+        ("text", "outcome: must be a TurnOutcome (got 'text')"),
+        (
+            TurnOutcome(),
+            "outcome: must say something, decide, hand off, add items or pass (got a TurnOutcome)",
+        ),
+        (TurnOutcome.say(" \n"), "messages[0].content: must not be blank (got ' \\n')"),
+        (TurnOutcome.say("x" * 101), "messages[0].content: must be at most 100 bytes (got 101 bytes)"),
+        (TurnOutcome.say("é" * 51), "messages[0].content: must be at most 100 bytes (got 102 bytes)"),
+        (
+            TurnOutcome(messages=(Draft(content="fine"), Draft(content="\t"))),
+            "messages[1].content: must not be blank (got '\\t')",
+        ),
+    ],
+)
+def test_an_answer_that_cannot_be_written_is_refused_with_field_rule_and_value(turn, kind, outcome, said):
+    runner = AgentRunner(max_message_bytes=100)
+    try:
+        with pytest.raises(BadOutcome) as caught:
+            runner.run(kind(lambda _: outcome), turn(), timeout_s=5)
+    finally:
+        runner.close()
+    assert str(caught.value) == said
+    assert not caught.value.retryable
+
+
+def test_a_message_of_exactly_the_limit_is_taken(turn):
+    runner = AgentRunner(max_message_bytes=100)
+    full = TurnOutcome.say("é" * 50)
+    assert runner.run(SpeaksNow(lambda _: full), turn(), timeout_s=5) == full
+
+
+def test_all_turns_of_a_process_share_one_loop_thread(runner, turn):
+    seen = set()
+
+    def where(_turn):
+        seen.add((threading.get_ident(), id(asyncio.get_running_loop())))
+        return TurnOutcome.say("here")
+
+    def one():
+        runner.run(Speaks(where), turn(), timeout_s=5)
+
+    threads = [threading.Thread(target=one) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(seen) == 1
+    assert threading.get_ident() not in {ident for ident, _ in seen}
+
+
+def test_turns_wait_side_by_side(runner, turn):
+    meet = asyncio.Barrier(10)
+
+    async def meeting():
+        await meet.wait()
+        return TurnOutcome.say("met")
+
+    speaking = [runner.start(Speaks(lambda _: meeting()), turn(), timeout_s=10) for _ in range(10)]
+    assert [each.result() for each in speaking] == [TurnOutcome.say("met")] * 10
+
+
+def test_an_instant_agent_answers_in_the_calling_thread_and_starts_no_other(turn):
+    before = threading.active_count()
+    where = []
+    agent = SpeaksNow(lambda _: where.append(threading.get_ident()) or TurnOutcome.say("now"))
+    assert AgentRunner().run(agent, turn(), timeout_s=5) == TurnOutcome.say("now")
+    assert where == [threading.get_ident()]
+    assert threading.active_count() == before
+
+
+def test_the_instant_path_costs_microseconds(turn):
+    runner, agent, context = AgentRunner(), SpeaksNow(lambda _: said), turn()
+    said = TurnOutcome.say("now")
+
+    def thousand():
+        began = time.thread_time()
+        for _ in range(1_000):
+            runner.start(agent, context, timeout_s=5).result()
+        return time.thread_time() - began
+
+    assert min(thousand() for _ in range(5)) < 0.02  # 20 us each; it takes about 2
+
+
+def test_a_closed_runner_cancels_what_runs_and_can_be_used_again(turn):
+    runner = AgentRunner()
+    speaking = runner.start(Speaks(lambda _: asyncio.sleep(60)), turn(), timeout_s=60)
+    runner.close()
+    with pytest.raises(AgentFailed, match="cancelled"):
+        speaking.result()
+    assert not [thread for thread in threading.enumerate() if thread.name == "symposia-agents"]
+    assert runner.run(Speaks(lambda _: TurnOutcome.say("again")), turn(), timeout_s=5)
+    runner.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks processes")
+@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
+def test_a_forked_child_makes_a_loop_of_its_own(runner, turn):
+    agent = Speaks(lambda _: TurnOutcome.say(str(os.getpid())))
+    parent = runner.run(agent, turn(), timeout_s=5)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            said = runner.run(agent, turn(), timeout_s=5).messages[0].content
+            os.write(writing, said.encode())
+            status = 0
+        finally:
+            sys.stdout.flush()
+            os._exit(status)
+    os.close(writing)
+    _, status = os.waitpid(child, 0)
+    with os.fdopen(reading) as pipe:
+        assert pipe.read() == str(child)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert runner.run(agent, turn(), timeout_s=5) == parent
