@@ -47,8 +47,10 @@ def plan(view: SessionView) -> Plan:
 
 def _has_quorum(view: SessionView) -> bool:
     quorum = view.options.quorum
-    answers = sum(result.kind is OutcomeKind.MESSAGE for result in view.results)
-    return quorum is not None and answers >= quorum
+    if quorum is None or (view.options.aggregator and view.turns_left == 0):
+        # What is to be dropped may close this very instant: the aggregator would be a turn too many.
+        return False
+    return sum(result.kind is OutcomeKind.MESSAGE for result in view.results) >= quorum
 
 
 def _ask_all(view: SessionView, memory: _Memory) -> Step:

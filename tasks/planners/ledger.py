@@ -6,13 +6,13 @@ from pydantic import Field
 
 from ...models.collab import Participant
 from ...models.plan import SessionView
-from ...models.roster import role_of
 from ...models.turn import Decision, Frozen
 
 #: Decisions, people and characters that are shown; an instruction has room for 10,000 characters.
 LAST_DECISIONS = 8
-SHOWN_PEOPLE = 40
-SHOWN_TEXT = 160
+SHOWN_PEOPLE = 30
+SHOWN_TEXT = 120
+SHOWN_NAME = 60
 
 
 class Ledger(Frozen):
@@ -66,12 +66,15 @@ class Ledger(Frozen):
 
     def _shown(self, participant: Participant) -> str:
         name, turn = participant.participant_id, self.last_turns.get(participant.participant_id)
-        called = ", ".join(dict.fromkeys(filter(None, (role_of(participant), participant.display_name))))
+        others = dict.fromkeys(
+            it for it in (participant.role_id, participant.display_name) if it and it != name
+        )
+        called = f" ({excerpt(', '.join(others), SHOWN_NAME)})" if others else ""
         spoke = f"last spoke in turn {turn}" if turn else "has not spoken"
-        return f"{excerpt(name)} ({excerpt(called)}): {spoke}"
+        return f"{excerpt(name, SHOWN_NAME)}{called}: {spoke}"
 
 
-def excerpt(text: str) -> str:
-    """The beginning of a text, in one line."""
-    line = " ".join(text[: 4 * SHOWN_TEXT].split())
-    return line if len(line) <= SHOWN_TEXT else line[: SHOWN_TEXT - 1] + "…"
+def excerpt(text: str, length: int = SHOWN_TEXT) -> str:
+    """The beginning of a text, in one line of at most `length` characters."""
+    line = " ".join(text[: 4 * length].split())
+    return line if len(line) <= length else line[: length - 1] + "…"

@@ -89,5 +89,7 @@ def _turn(participant: str, entry: Entry) -> PlannedTurn:
 
 def _finish(board: Board) -> Finish:
     state = board.state
-    detail = f"{state.done} items done" + (f", {state.dropped} dropped" if state.dropped else "")
+    detail = f"{state.done} item{'' if state.done == 1 else 's'} done" + (
+        f", {state.dropped} dropped" if state.dropped else ""
+    )
     return Finish(reason="board_empty", detail=detail, board=board.changes)

@@ -1,0 +1,122 @@
+"""Broadcast: all answer at once, then the round is closed."""
+
+from __future__ import annotations
+
+from simulation import Simulation, people
+from symposia.models.collab import CollabMode
+from symposia.models.options import ModeOptions
+from symposia.models.stop import MaxRounds, MaxTurns, TextSeen
+from symposia.models.turn import OutcomeKind
+
+
+def session(*names, stop=None, **options):
+    return Simulation(CollabMode.BROADCAST, people(*names), stop=stop, options=ModeOptions(**options))
+
+
+def test_all_are_asked_at_once_on_one_snapshot_each_in_its_own_slot():
+    hall = session("ann", "bob", "cyd")
+    turns = list(hall.open.values())
+    assert [turn.participant for turn in turns] == ["ann", "bob", "cyd"]
+    assert [turn.scope for turn in turns] == ["slot:ann", "slot:bob", "slot:cyd"]
+    assert all(turn.snapshot and turn.broadcast for turn in turns)
+    assert hall.steps[0].announce == "", "the purpose is what is broadcast"
+
+
+def test_the_last_answer_closes_the_only_round():
+    hall = session("ann", "bob", "cyd")
+    for name in ("cyd", "ann"):
+        hall.say(name)
+        assert hall.finish is None
+    hall.say("bob")
+    assert (hall.finish.reason, hall.rounds) == ("max_rounds", 1)
+
+
+def test_a_skipped_answer_closes_its_part_of_the_round():
+    hall = session("ann", "bob")
+    hall.turn_out(OutcomeKind.SKIPPED, "ann", error="deadline")
+    hall.say("bob")
+    assert hall.finish.reason == "max_rounds"
+
+
+def test_a_debate_has_more_rounds_and_says_so():
+    hall = session("ann", "bob", stop=MaxRounds(3))
+    hall.run()
+    assert hall.spoken == ["ann", "bob"] * 3
+    assert [step.announce.partition(":")[0] for step in hall.steps] == ["", "Round 2", "Round 3"]
+    assert hall.planned[3].instruction == hall.steps[1].announce
+
+
+def test_the_aggregator_speaks_alone_after_the_answers_and_ends_the_round():
+    hall = session("ann", "sum", "bob", aggregator="sum", stop=MaxRounds(2))
+    assert hall.waiting() == ["ann", "bob"]
+    hall.say("ann")
+    hall.say("bob")
+    assert (hall.next.participant, hall.next.scope, hall.next.snapshot) == ("sum", "floor", False)
+    hall.say("sum")
+    assert hall.waiting() == ["ann", "bob"]
+    assert hall.run().reason == "max_rounds"
+    assert hall.spoken == ["ann", "bob", "sum"] * 2
+
+
+def test_a_quorum_closes_the_round_and_drops_who_has_not_answered():
+    hall = session("ann", "bob", "cyd", "dan", quorum=2, stop=MaxRounds(2))
+    hall.say("dan")
+    hall.say("bob")
+    assert hall.dropped == [1, 3]
+    assert hall.waiting() == ["ann", "bob", "cyd", "dan"], "round two"
+    assert hall.view().totals.rounds == 1
+
+
+def test_passes_do_not_count_for_a_quorum():
+    hall = session("ann", "bob", "cyd", quorum=2)
+    hall.say("ann")
+    hall.turn_out(OutcomeKind.PASSED, "bob")
+    assert hall.waiting() == ["cyd"]
+    hall.say("cyd")
+    assert hall.finish.reason == "max_rounds"
+
+
+def test_a_quorum_hands_over_to_the_aggregator():
+    hall = session("ann", "bob", "cyd", "sum", quorum=1, aggregator="sum")
+    hall.say("bob")
+    assert hall.dropped == [1, 3]
+    assert hall.next.participant == "sum"
+    hall.say("sum")
+    assert hall.finish.reason == "max_rounds"
+
+
+def test_a_quorum_leaves_the_last_turns_allowed_to_those_who_have_them():
+    hall = session("ann", "bob", "sum", quorum=1, aggregator="sum", stop=MaxTurns(2))
+    hall.say("ann")
+    assert hall.waiting() == ["bob"]
+    hall.say("bob")
+    assert hall.finish.reason == "max_turns"
+
+
+def test_answers_that_close_together_close_the_round_once():
+    hall = session("ann", "bob", "cyd", quorum=2, stop=MaxRounds(2))
+    for number in (1, 2, 3):
+        hall.close(number)
+    hall.plan_on()
+    assert hall.dropped == []
+    assert hall.view().totals.rounds == 1
+
+
+def test_a_marker_in_one_answer_still_lets_the_others_finish():
+    hall = session("ann", "bob", stop=TextSeen("DONE"))
+    hall.say("ann", text="done!")
+    assert (hall.finish, hall.waiting()) == (None, ["bob"])
+    hall.say("bob")
+    assert hall.finish.reason == "text_seen"
+
+
+def test_a_turn_limit_asks_no_more_than_it_allows():
+    hall = session("ann", "bob", "cyd", stop=MaxTurns(5))
+    hall.run()
+    assert len(hall.closed) == 5
+
+
+def test_an_aggregator_all_by_itself_answers_too():
+    hall = session("sum", aggregator="sum")
+    hall.run()
+    assert hall.spoken == ["sum", "sum"]

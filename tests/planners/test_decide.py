@@ -1,0 +1,139 @@
+"""What goes first: failure, then stop conditions, then the planner."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulation import Simulation, people
+from symposia.models.collab import CollabMode
+from symposia.models.options import ModeOptions
+from symposia.models.plan import FLOOR, Finish, OpenTurn, PlannedTurn, SessionView, Step, Totals, Wait
+from symposia.models.stop import CostBudget, Deadline, MaxTurns, TextSeen, TokenBudget
+from symposia.models.turn import OutcomeKind, TurnResult, Usage
+from symposia.tasks.decide import decide
+from symposia.tasks.planners import check_step
+
+
+def hall(*, stop=None, **options):
+    return Simulation(
+        CollabMode.BROADCAST, people("ann", "bob", "cyd"), stop=stop, options=ModeOptions(**options)
+    )
+
+
+def table(*, stop=None):
+    return Simulation(CollabMode.ROUND_ROBIN, people("ann", "bob"), stop=stop)
+
+
+def view(**fields):
+    return SessionView(
+        mode=CollabMode.ROUND_ROBIN, purpose="p", roster=people("ann", "bob"), options=ModeOptions(), **fields
+    )
+
+
+def test_a_failure_names_who_failed_and_why_and_waits_for_nobody():
+    session = hall()
+    session.turn_out(OutcomeKind.FAILED, "bob", error="AgentTimeout: 30 s")
+    assert session.finish == Finish(reason="failed", detail="bob: AgentTimeout: 30 s", aborted=True)
+    assert session.waiting() == ["ann", "cyd"]
+
+
+def test_a_failure_comes_before_a_stop_condition():
+    session = table(stop=MaxTurns(1))
+    session.turn_out(OutcomeKind.FAILED)
+    assert session.finish.reason == "failed"
+
+
+def test_a_stop_that_is_met_lets_open_turns_close_first():
+    session = hall(stop=TokenBudget(100))
+    session.say("ann", usage=Usage(input_tokens=60, output_tokens=60))
+    assert (session.finish, session.waiting()) == (None, ["bob", "cyd"])
+    session.say("bob")
+    session.say("cyd")
+    assert (session.finish.reason, session.finish.detail) == ("token_budget", "120 of 100 tokens")
+
+
+def test_a_deadline_waits_for_nobody():
+    session = hall(stop=Deadline(60))
+    session.elapsed_s = 61.0
+    session.say("ann")
+    assert (session.finish.reason, session.finish.detail) == ("deadline", "61 of 60 seconds")
+
+
+def test_a_requested_stop_lets_open_turns_close_first():
+    session = hall()
+    session.stop_requested = True
+    session.say("ann")
+    session.say("bob")
+    assert session.finish is None
+    session.say("cyd")
+    assert (session.finish.reason, session.finish.aborted) == ("stop_requested", False)
+
+
+def test_a_requested_stop_does_not_keep_a_deadline_waiting():
+    session = hall(stop=Deadline(60))
+    session.elapsed_s, session.stop_requested = 61.0, True
+    session.say("ann")
+    assert session.finish.reason == "deadline"
+
+
+def test_a_stop_may_be_requested_before_anybody_spoke():
+    decided = decide(view(), MaxTurns(9), {}, stop_requested=True)
+    assert decided.plan.reason == "stop_requested"
+
+
+def test_what_stop_conditions_saw_survives_as_json_until_the_end():
+    session = table(stop=TextSeen("DONE", by="bob") & CostBudget(0.5))
+    session.say("ann", text="done")
+    session.say("bob", text="I am done.")
+    session.say("ann", usage=Usage(cost_micros=400_000))
+    assert session.finish is None
+    session.say("bob", usage=Usage(cost_micros=100_000))
+    assert session.finish.reason == "text_seen+cost_budget"
+    assert session.finish.detail == "bob said 'DONE' and 0.5 of 0.5 US dollars"
+
+
+def test_while_waiting_nothing_is_remembered_because_it_is_shown_again():
+    passed = TurnResult(number=1, participant="ann", kind=OutcomeKind.PASSED)
+    waiting = view(results=(passed,), open=(OpenTurn(number=2, participant="bob"),))
+    assert decide(waiting, MaxTurns(9), {}).plan == Wait()
+    assert decide(waiting, MaxTurns(9), {}).stop_state == {}
+    assert decide(view(results=(passed,)), MaxTurns(9), {}).stop_state == {"silent": ["ann"]}
+
+
+def test_the_same_view_always_gets_the_same_plan():
+    first = decide(view(totals=Totals(turns=3)), MaxTurns(9), {})
+    assert first == decide(view(totals=Totals(turns=3)), MaxTurns(9), {})
+
+
+@pytest.mark.parametrize(
+    ("fields", "step", "rule"),
+    [
+        ({}, Step(turns=(PlannedTurn(participant="zed"),)), "only participants speak"),
+        (
+            {"open": (OpenTurn(number=1, participant="ann", scope="slot:ann"),)},
+            Step(turns=(PlannedTurn(participant="ann", scope="item:1"),)),
+            "nobody has two turns at once",
+        ),
+        (
+            {"open": (OpenTurn(number=1, participant="ann", scope="item:1"),)},
+            Step(turns=(PlannedTurn(participant="bob", scope="item:1"),)),
+            "no scope is locked twice",
+        ),
+        (
+            {"open": (OpenTurn(number=1, participant="ann", scope="item:1"),)},
+            Step(turns=(PlannedTurn(participant="bob", scope=FLOOR),)),
+            "whoever has the floor is alone",
+        ),
+        ({}, Step(turns=(PlannedTurn(participant="ann"),), drop=(7,)), "only open turns are dropped"),
+        ({"turns_left": 0}, Step(turns=(PlannedTurn(participant="ann"),)), "no more turns than are left"),
+        ({}, Step(), "a step leads on"),
+    ],
+)
+def test_an_unsound_step_is_refused(fields, step, rule):
+    with pytest.raises(AssertionError, match=rule):
+        check_step(view(**fields), step)
+
+
+def test_a_dropped_turn_makes_room():
+    open_turn = OpenTurn(number=1, participant="ann")
+    check_step(view(open=(open_turn,)), Step(turns=(PlannedTurn(participant="bob"),), drop=(1,)))

@@ -1,0 +1,221 @@
+"""What holds in every mode, whatever agents do and in whatever order they finish."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulation import Simulation, people
+from symposia.models.collab import CollabMode
+from symposia.models.options import ModeOptions
+from symposia.models.plan import FLOOR
+from symposia.models.stop import MaxTurns, TextSeen
+from symposia.models.turn import Decision, Expects, NewItem, OutcomeKind
+
+NAMES = ("ann", "bob", "cyd", "dan")
+ROLES = ("maker", "tester")
+LIMIT = 16
+
+#: Whom an agent may name: people, roles, and names that mean nobody.
+anyone = st.sampled_from([*NAMES, *ROLES, "ghost", ""])
+kinds = st.sampled_from([OutcomeKind.MESSAGE] * 6 + [OutcomeKind.PASSED, OutcomeKind.SKIPPED])
+new_items = st.lists(st.builds(NewItem, text=st.just("more"), role=st.none() | anyone), max_size=3).map(tuple)
+decisions = st.builds(
+    Decision,
+    satisfied=st.integers(0, 9).map(lambda n: n == 0),
+    progress=st.integers(0, 4).map(bool),
+    next=st.lists(anyone, max_size=5).map(tuple),
+    side_by_side=st.booleans(),
+    instruction=st.sampled_from(["", "go on", "try again"]),
+)
+
+
+@st.composite
+def sessions(draw, mode, *, stop=None):
+    """A session of one mode, just opened, whose people share two roles."""
+    count = 2 if mode is CollabMode.PAIR else draw(st.integers(1, len(NAMES)))
+    roles = {name: draw(st.sampled_from(ROLES)) for name in NAMES[:count]}
+    options = ModeOptions(
+        aggregator=draw(st.none() | st.sampled_from(NAMES[:count])),
+        quorum=draw(st.none() | st.integers(1, 3)),
+        items=draw(new_items),
+        max_items=draw(st.integers(1, 8)),
+        max_hand_offs=draw(st.integers(0, 4)),
+        max_ping_pong=draw(st.integers(0, 2)),
+        max_stalls=draw(st.integers(1, 3)),
+        max_invalid=draw(st.integers(0, 2)),
+    )
+    return Simulation(
+        mode, people(*NAMES[:count], **roles), options=options, stop=stop, orchestrator=NAMES[0]
+    )
+
+
+def play(session, data, *, kinds=kinds):
+    """Plays to the end: any open turn closes next, in any way, and any number close before somebody plans,
+    or between somebody's look at the session and the plan that comes of it.
+    """
+
+    def close_one():
+        if session.open:
+            number = data.draw(st.sampled_from(sorted(session.open)), label="closes")
+            session.close(number, **data.draw(outcomes(session.open[number], kinds), label="outcome"))
+
+    while session.finish is None:
+        close_one()
+        if not session.open or data.draw(st.booleans(), label="plans"):
+            late = session.open and data.draw(st.booleans(), label="late")
+            session.plan_on(meanwhile=close_one if late else None)
+
+
+def outcomes(turn, kinds):
+    fields = {"kind": kinds, "text": st.sampled_from(["", "DONE"])}
+    if turn.expects is not Expects.MESSAGE:
+        fields["decision"] = st.none() | decisions
+    if turn.item:
+        fields |= {"hand_off": st.none() | anyone.filter(bool), "items": new_items}
+    # Who passes or is skipped brings nothing else.
+    return st.fixed_dictionaries(fields).map(
+        lambda it: it if it["kind"] is OutcomeKind.MESSAGE else {"kind": it["kind"]}
+    )
+
+
+@pytest.mark.parametrize("mode", CollabMode)
+@given(data=st.data())
+def test_it_ends_within_its_turn_limit_and_never_plans_beyond_it(mode, data):
+    session = data.draw(sessions(mode, stop=MaxTurns(LIMIT)))
+    play(session, data)
+    assert len(session.closed) <= LIMIT
+    assert len(session.planned) - len(session.dropped) <= LIMIT
+    assert not session.open or session.finish.aborted
+
+
+@pytest.mark.parametrize("mode", CollabMode)
+@given(data=st.data())
+def test_it_ends_for_a_documented_reason(mode, data):
+    session = data.draw(sessions(mode, stop=MaxTurns(LIMIT) | TextSeen("DONE")))
+    play(session, data)
+    own = {
+        CollabMode.ROUND_ROBIN: set(),
+        CollabMode.ORCHESTRATED: {"satisfied", "stalled"},
+        CollabMode.PAIR: {"approved"},
+        CollabMode.BROADCAST: set(),
+        CollabMode.SWARM: {"board_empty"},
+    }[mode]
+    assert session.finish.reason in own | {"max_turns", "text_seen", "round_of_passes"}
+    if session.finish.reason == "max_turns":
+        assert len(session.closed) == LIMIT
+    if session.finish.reason in ("satisfied", "approved"):
+        assert any(result.decision and result.decision.satisfied for result in session.results.values())
+
+
+@pytest.mark.parametrize("mode", CollabMode)
+@given(data=st.data())
+def test_it_ends_within_its_turn_limit_when_nobody_ever_says_anything(mode, data):
+    session = data.draw(sessions(mode, stop=MaxTurns(LIMIT)))
+    play(session, data, kinds=st.sampled_from([OutcomeKind.PASSED, OutcomeKind.SKIPPED]))
+    assert session.finish.reason in {"round_of_passes", "board_empty", "stalled"}
+
+
+@pytest.mark.parametrize("mode", CollabMode)
+@given(data=st.data())
+def test_a_failure_for_good_ends_it_at_once_as_aborted(mode, data):
+    session = data.draw(sessions(mode, stop=MaxTurns(LIMIT)))
+    play(session, data, kinds=kinds | st.just(OutcomeKind.FAILED))
+    failed = any(result.kind is OutcomeKind.FAILED for result in session.results.values())
+    assert (session.finish.reason == "failed") == session.finish.aborted == failed
+
+
+@given(data=st.data())
+def test_round_robin_gives_turn_n_to_place_n_of_the_roster(data):
+    session = data.draw(sessions(CollabMode.ROUND_ROBIN, stop=MaxTurns(LIMIT)))
+    play(session, data)
+    roster = [p.participant_id for p in session.roster]
+    assert session.spoken == [roster[n % len(roster)] for n in range(len(session.spoken))]
+
+
+@given(data=st.data())
+def test_a_pair_alternates_strictly(data):
+    session = data.draw(sessions(CollabMode.PAIR, stop=MaxTurns(LIMIT)))
+    play(session, data)
+    assert session.spoken == [NAMES[n % 2] for n in range(len(session.spoken))]
+
+
+@given(data=st.data())
+def test_in_an_orchestrated_session_only_people_who_were_named_speak_unless_the_choice_was_refused(data):
+    session = data.draw(sessions(CollabMode.ORCHESTRATED, stop=MaxTurns(LIMIT)))
+    play(session, data)
+    refused, named = 0, ()
+    for number, turn in session.planned.items():
+        if turn.expects is Expects.DECISION:
+            assert turn.participant == NAMES[0]
+            decision = session.results[number].decision if number in session.results else None
+            named = decision.next if decision else ()
+            refused += 1
+        else:
+            assert turn.participant != NAMES[0]
+            role = next(p.role_id for p in session.roster if p.participant_id == turn.participant)
+            assert {turn.participant, role} & set(named) or refused > session.options.max_invalid
+            refused = refused if len(named) > 1 else 0
+    decided = Counter(turn.expects is Expects.DECISION for turn in session.planned.values())
+    assert decided[True] <= (session.options.max_invalid + 1) * (session.rounds + 1)
+
+
+@given(data=st.data())
+def test_in_a_broadcast_all_who_are_asked_are_asked_at_once(data):
+    session = data.draw(sessions(CollabMode.BROADCAST, stop=MaxTurns(LIMIT)))
+    play(session, data)
+    for step in session.steps:
+        assert len({turn.snapshot for turn in step.turns}) <= 1
+        assert all((turn.scope == FLOOR) != turn.snapshot for turn in step.turns)
+    rounds = [step.turns for step in session.steps if any(turn.broadcast for turn in step.turns)]
+    assert all(len(turns) == len(rounds[0]) for turns in rounds[:-1])
+
+
+@given(data=st.data())
+def test_in_a_swarm_every_item_ends_once_as_done_or_dropped(data):
+    session = data.draw(sessions(CollabMode.SWARM, stop=MaxTurns(LIMIT)))
+    play(session, data)
+    for entries in session.board.values():
+        ends = [entry.status for entry in entries if entry.status in ("done", "dropped")]
+        assert ends == [entries[-1].status], [entry.status for entry in entries]
+    put_up = len(session.options.items) or 1
+    added = sum(len(result.items) for result in session.results.values())
+    assert len(session.board) == put_up + added
+    accepted = [
+        it
+        for it in session.board.values()
+        if it[-1].reason != f"the board takes {session.options.max_items} items"
+    ]
+    assert len(accepted) <= session.options.max_items
+
+
+@given(data=st.data())
+def test_in_a_swarm_nobody_works_on_an_item_that_is_not_theirs(data):
+    session = data.draw(sessions(CollabMode.SWARM, stop=MaxTurns(LIMIT)))
+    play(session, data)
+    roles = {p.participant_id: p.role_id for p in session.roster}
+    for turn in session.planned.values():
+        assert turn.item.role in (None, turn.participant, roles[turn.participant])
+        assert turn.item.hand_offs <= session.options.max_hand_offs
+
+
+@given(data=st.data(), count=st.integers(2, 4))
+def test_in_a_swarm_nobody_starves_while_there_is_work_for_all(data, count):
+    items = tuple(NewItem(text=f"item {n}") for n in range(20))
+    session = Simulation(CollabMode.SWARM, people(*NAMES[:count]), options=ModeOptions(items=items))
+    while session.finish is None:
+        number = data.draw(st.sampled_from(sorted(session.open)))
+        session.say(session.open[number].participant)
+        idle = set(NAMES[:count]) - set(session.waiting())
+        started = len(session.planned)
+        assert started == 20 or not idle, "with items open, nobody is left without one"
+
+
+def test_with_one_item_at_a_time_a_swarm_takes_turns():
+    session = Simulation(CollabMode.SWARM, people(*NAMES))
+    for _ in range(12):
+        session.say(items=(NewItem(text="next"),))
+    assert session.spoken == [NAMES[n % 4] for n in range(12)]

@@ -1,0 +1,283 @@
+"""Orchestrated: the orchestrator decides, those it names speak, it decides again."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulation import Simulation, people
+from symposia.models.collab import CollabMode, Participant
+from symposia.models.options import ModeOptions
+from symposia.models.stop import MaxRounds, MaxTurns, TextSeen
+from symposia.models.turn import Decision, Expects, OutcomeKind
+
+
+def session(*workers, stop=None, **options):
+    return Simulation(
+        CollabMode.ORCHESTRATED,
+        people("lead", *(workers or ("coder", "tester", "writer"))),
+        options=ModeOptions(**options),
+        stop=stop,
+        orchestrator="lead",
+    )
+
+
+def test_the_orchestrator_begins_with_a_decision():
+    team = session()
+    assert (team.next.participant, team.next.expects, team.next.scope) == ("lead", Expects.DECISION, "floor")
+
+
+def test_the_speaker_it_names_gets_the_floor_and_its_instruction():
+    team = session()
+    team.decide("tester", instruction="break it")
+    assert (team.next.participant, team.next.instruction, team.next.scope) == ("tester", "break it", "floor")
+    team.say()
+    assert team.next.participant == "lead"
+
+
+def test_several_speak_in_the_order_it_names_them_each_with_its_own_instruction():
+    team = session()
+    team.decide("writer", "coder", "tester", instruction="go on", instructions={"coder": "write it"})
+    told = []
+    while team.next.participant != "lead":
+        told.append((team.next.participant, team.next.instruction))
+        team.say()
+    assert told == [("writer", "go on"), ("coder", "write it"), ("tester", "go on")]
+
+
+def test_several_speak_side_by_side_on_one_snapshot():
+    team = session()
+    team.decide("coder", "tester", side_by_side=True, instructions={"tester": "break it"})
+    turns = {turn.participant: turn for turn in team.open.values()}
+    assert {name: turn.scope for name, turn in turns.items()} == {
+        "coder": "slot:coder",
+        "tester": "slot:tester",
+    }
+    assert all(turn.snapshot for turn in turns.values())
+    assert turns["tester"].instruction == "break it"
+    team.say("tester")
+    assert team.waiting() == ["coder"]
+    team.say("coder")
+    assert team.next.participant == "lead"
+
+
+def test_side_by_side_with_one_name_is_the_floor():
+    team = session()
+    team.decide("coder", side_by_side=True)
+    assert (team.next.scope, team.next.snapshot) == ("floor", False)
+
+
+def test_a_satisfied_orchestrator_ends_the_session_with_its_reason():
+    team = session()
+    team.decide("coder")
+    team.say()
+    team.decide(satisfied=True, reason="all tests pass")
+    assert (team.finish.reason, team.finish.detail) == ("satisfied", "all tests pass")
+
+
+def test_a_round_is_a_decision_and_the_turns_of_those_it_names():
+    team = session(stop=MaxRounds(2))
+    team.decide("coder", "tester")
+    team.say()
+    assert team.view().totals.rounds == 0
+    team.say()
+    assert team.view().totals.rounds == 1
+    team.decide("writer")
+    team.say()
+    assert (team.finish.reason, team.spoken) == ("max_rounds", ["lead", "coder", "tester", "lead", "writer"])
+
+
+def test_ten_rounds_are_the_end_by_default():
+    team = session()
+    while team.finish is None:
+        team.decide("coder") if team.next.participant == "lead" else team.say()
+    assert (team.finish.reason, team.rounds) == ("max_rounds", 10)
+
+
+def test_people_may_be_named_by_role_or_display_name_in_any_case():
+    roster = (
+        Participant(participant_id="lead", role_id="orchestrator"),
+        Participant(participant_id="p1", role_id="coder", display_name="Ada"),
+        Participant(participant_id="p2", role_id="tester", display_name="Bob"),
+    )
+    team = Simulation(CollabMode.ORCHESTRATED, roster, orchestrator="lead")
+    team.decide("CODER", "bob", instructions={"ada": "write it"})
+    assert (team.next.participant, team.next.instruction) == ("p1", "write it")
+    team.say()
+    assert team.next.participant == "p2"
+
+
+def test_a_name_twice_is_one_turn():
+    team = session()
+    team.decide("coder", "coder", "tester")
+    team.say()
+    assert team.next.participant == "tester"
+    team.say()
+    assert team.next.participant == "lead"
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        ((), "it named nobody"),
+        (("nobody-here",), "'nobody-here' takes no part here"),
+        (("lead",), "it named the orchestrator itself"),
+        (("coder", "ghost"), "'ghost' takes no part here"),
+    ],
+)
+def test_an_invalid_choice_is_sent_back_with_the_reason(names, reason):
+    team = session()
+    team.decide(*names)
+    assert (team.next.participant, team.next.expects) == ("lead", Expects.DECISION)
+    assert (
+        f"Your last answer was not a valid choice (1 of 2): {reason}. Choose again." in team.next.instruction
+    )
+
+
+def test_a_name_that_several_share_is_sent_back_with_their_ids():
+    team = Simulation(
+        CollabMode.ORCHESTRATED, people("lead", "c1", "c2", c1="coder", c2="coder"), orchestrator="lead"
+    )
+    team.decide("coder")
+    assert "'coder' may be c1, c2" in team.next.instruction
+
+
+def test_after_too_many_invalid_choices_whoever_has_waited_longest_speaks():
+    team = session()
+    team.decide("writer", "coder")
+    team.say()
+    team.say()
+    for _ in range(3):
+        team.decide("ghost", instruction="find out why")
+    assert (team.next.participant, team.next.instruction) == ("tester", "find out why")
+    team.say()
+    for _ in range(3):
+        team.say()
+    assert team.next.participant == "writer"
+
+
+def test_a_valid_choice_starts_the_count_of_invalid_ones_anew():
+    team = session()
+    for _ in range(5):
+        team.decide()
+        team.decide()
+        team.decide("coder")
+        assert team.next.participant == "coder"
+        team.say()
+        assert "not a valid choice" not in team.next.instruction
+
+
+def test_an_orchestrator_that_passes_or_is_skipped_has_decided_nothing():
+    team = session(max_invalid=1)
+    team.turn_out(OutcomeKind.PASSED)
+    assert "did not say that the work is done" in team.next.instruction
+    team.turn_out(OutcomeKind.SKIPPED)
+    assert team.next.participant == "coder"
+
+
+def test_no_progress_beyond_the_limit_ends_as_stalled():
+    team = session(max_stalls=2)
+    for _ in range(2):
+        team.decide("coder", progress=False)
+        team.say()
+    team.decide("coder", progress=False, reason="nobody knows")
+    assert (team.finish.reason, team.finish.detail) == ("stalled", "nobody knows")
+
+
+def test_progress_starts_the_count_of_stalls_anew():
+    team = session(max_stalls=1, stop=MaxTurns(100))
+    for _ in range(4):
+        team.decide("coder", progress=False)
+        team.say()
+        assert "Decisions without progress in a row: 1 of 1." in team.next.instruction
+        team.decide("tester")
+        team.say()
+    assert team.finish is None
+
+
+def test_telling_the_same_people_the_same_again_is_a_stall():
+    team = session(max_stalls=1)
+    for _ in range(2):
+        team.decide("coder", instruction="try again")
+        team.say()
+    team.decide("coder", instruction="try again")
+    assert team.finish.reason == "stalled"
+
+
+def test_choosing_the_same_people_without_instruction_is_no_stall():
+    team = session(max_stalls=1)
+    for _ in range(5):
+        team.decide("coder")
+        team.say()
+    assert team.finish is None
+
+
+def test_the_orchestrator_sees_a_ledger_of_what_was_decided():
+    team = session()
+    team.decide("coder", "tester", side_by_side=True, instruction="begin")
+    team.say("coder")
+    team.say("tester")
+    assert team.next.instruction.splitlines() == [
+        "Round 2: decide who speaks next, or that the work is done.",
+        "You may choose:",
+        "- coder: last spoke in turn 2",
+        "- tester: last spoke in turn 3",
+        "- writer: has not spoken",
+        "Decided so far:",
+        "- round 1: coder, tester side by side (begin)",
+    ]
+
+
+def test_the_ledger_is_bounded_whatever_is_said():
+    long = "x" * 500
+    roster = [
+        Participant(participant_id="lead"),
+        *(
+            Participant(participant_id=f"{long}{i}", role_id=f"r{long}{i}", display_name=f"d{long}{i}")
+            for i in range(200)
+        ),
+    ]
+    team = Simulation(CollabMode.ORCHESTRATED, roster, orchestrator="lead", stop=MaxTurns(10_000))
+    names = [p.participant_id for p in roster[1:]]
+    for i in range(20):
+        team.decide(*names, side_by_side=True, instruction=f"{i}" + "y" * 7_000)
+        for name in team.waiting():
+            team.say(name)
+    team.decide(*(f"{long}{i}" for i in range(900, 1_000)))
+    assert len(team.next.instruction) < 10_000
+    assert len(team.state) < 2 * sum(len(name) + 20 for name in names)
+
+
+def test_workers_who_fall_silent_do_not_hang_it():
+    team = session("coder")
+    team.decide("coder")
+    team.turn_out(OutcomeKind.SKIPPED, error="deadline")
+    assert team.next.participant == "lead"
+
+
+def test_when_everyone_passes_the_session_ends_whatever_it_waits_for():
+    team = session("coder", stop=TextSeen("never said"))
+    for _ in range(4):
+        if team.finish is None:
+            team.turn_out(OutcomeKind.PASSED)
+    assert (team.finish.reason, team.spoken) == ("round_of_passes", ["lead", "lead", "lead", "coder"])
+
+
+def test_an_orchestrator_alone_may_be_satisfied_or_stalls():
+    alone = Simulation(CollabMode.ORCHESTRATED, people("lead"), orchestrator="lead")
+    for _ in range(3):
+        alone.say()
+    assert (alone.finish.reason, alone.finish.detail) == ("stalled", "lead is alone and not satisfied")
+
+
+def test_a_turn_limit_lets_no_more_speak_side_by_side_than_it_allows():
+    team = session(stop=MaxTurns(3))
+    team.decide("coder", "tester", "writer", side_by_side=True)
+    assert team.waiting() == ["coder", "tester"]
+    team.run()
+    assert len(team.closed) == 3
+
+
+def test_satisfied_counts_even_when_the_last_turn_allowed_says_it():
+    team = session(stop=MaxTurns(1))
+    team.say(decision=Decision(satisfied=True))
+    assert team.finish.reason == "satisfied"

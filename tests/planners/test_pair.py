@@ -1,0 +1,72 @@
+"""Pair: driver, navigator, driver, ... until the navigator approves."""
+
+from __future__ import annotations
+
+from simulation import Simulation, people
+from symposia.models.collab import CollabMode
+from symposia.models.stop import MaxTurns, TextSeen
+from symposia.models.turn import Decision, Expects, OutcomeKind
+
+
+def session(stop=None):
+    return Simulation(CollabMode.PAIR, people("dora", "nick"), stop=stop)
+
+
+def test_the_first_of_the_roster_drives_and_the_second_reviews():
+    pair = session()
+    assert (pair.next.participant, pair.next.expects) == ("dora", Expects.MESSAGE)
+    pair.say()
+    assert (pair.next.participant, pair.next.expects) == ("nick", Expects.REVIEW)
+    pair.say()
+    assert pair.next.participant == "dora"
+
+
+def test_the_navigators_approval_ends_the_session_with_its_reason():
+    pair = session()
+    pair.say()
+    pair.decide(satisfied=False, reason="not yet")
+    pair.say()
+    pair.decide(satisfied=True, reason="reads well")
+    assert (pair.finish.reason, pair.finish.detail) == ("approved", "reads well")
+    assert pair.spoken == ["dora", "nick", "dora", "nick"]
+
+
+def test_the_driver_cannot_approve_its_own_work():
+    pair = session()
+    pair.say(decision=Decision(satisfied=True))
+    assert pair.next.participant == "nick"
+
+
+def test_without_approval_five_revisions_are_the_end():
+    pair = session()
+    assert pair.run().reason == "max_rounds"
+    assert pair.spoken == ["dora", "nick"] * 5
+
+
+def test_an_approval_in_the_last_round_is_an_approval():
+    pair = session()
+    for _ in range(9):
+        pair.say()
+    pair.decide(satisfied=True)
+    assert pair.finish.reason == "approved"
+
+
+def test_a_navigator_who_passes_or_is_skipped_approves_nothing():
+    pair = session()
+    for kind in (OutcomeKind.PASSED, OutcomeKind.SKIPPED):
+        pair.say()
+        pair.turn_out(kind)
+    assert pair.next.participant == "dora"
+
+
+def test_a_pair_that_only_passes_ends_whatever_the_stop_condition_waits_for():
+    pair = session(stop=TextSeen("never said"))
+    pair.turn_out(OutcomeKind.PASSED)
+    pair.turn_out(OutcomeKind.SKIPPED)
+    assert pair.finish.reason == "round_of_passes"
+
+
+def test_a_turn_limit_holds_in_the_middle_of_a_revision():
+    pair = session(stop=MaxTurns(3))
+    assert pair.run().reason == "max_turns"
+    assert pair.spoken == ["dora", "nick", "dora"]

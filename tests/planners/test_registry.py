@@ -1,0 +1,90 @@
+"""Which planner and which stop condition a mode gets, and what is refused before a session opens."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulation import item, people
+from symposia.models.collab import CollabMode
+from symposia.models.errors import InvalidInput
+from symposia.models.options import ModeOptions
+from symposia.models.stop import AllOf, MaxRounds, MaxTurns, RoundOfPasses, TextSeen
+from symposia.tasks.planners import check_fit, effective_stop, planner_for
+
+ROSTER = people("ann", "tess", tess="tester")
+
+
+@pytest.mark.parametrize("mode", CollabMode)
+def test_every_mode_has_a_planner(mode):
+    assert callable(planner_for(mode))
+
+
+@pytest.mark.parametrize(
+    ("mode", "limit"),
+    [
+        (CollabMode.ROUND_ROBIN, MaxRounds(3)),
+        (CollabMode.ORCHESTRATED, MaxRounds(10)),
+        (CollabMode.PAIR, MaxRounds(5)),
+        (CollabMode.BROADCAST, MaxRounds(1)),
+    ],
+)
+def test_without_a_condition_a_mode_with_rounds_has_its_own_limit(mode, limit):
+    assert effective_stop(mode, None) == limit | RoundOfPasses()
+
+
+def test_a_users_condition_replaces_the_default_but_not_the_round_of_passes():
+    assert effective_stop(CollabMode.ROUND_ROBIN, MaxTurns(7)) == MaxTurns(7) | RoundOfPasses()
+
+
+def test_a_swarm_ends_with_its_board_and_far_beyond_it_with_its_turns():
+    assert effective_stop(CollabMode.SWARM, None) == MaxTurns(10_000)
+    assert effective_stop(CollabMode.SWARM, TextSeen("DONE")) == TextSeen("DONE")
+
+
+def test_a_swarm_refuses_a_limit_on_rounds_because_it_would_never_be_met():
+    with pytest.raises(InvalidInput, match=r"^stop\.max_rounds: must not be set for a swarm.*\(got 3\)$"):
+        effective_stop(CollabMode.SWARM, MaxTurns(9) | (MaxRounds(3) & TextSeen("x")))
+
+
+def test_a_condition_that_no_reader_would_follow_is_refused():
+    with pytest.raises(InvalidInput, match=r"^stop: must have at most 64 conditions"):
+        effective_stop(CollabMode.PAIR, AllOf((MaxTurns(1),) * 65))
+
+
+@pytest.mark.parametrize(
+    ("mode", "options", "message"),
+    [
+        (
+            CollabMode.BROADCAST,
+            {"aggregator": "zed"},
+            "options.aggregator: must be the id of a participant: ann, tess",
+        ),
+        (CollabMode.BROADCAST, {"quorum": 3}, "options.quorum: must be at most 2"),
+        (CollabMode.BROADCAST, {"quorum": 2, "aggregator": "ann"}, "options.quorum: must be at most 1"),
+        (
+            CollabMode.SWARM,
+            {"items": (item("a"), item("b")), "max_items": 1},
+            "options.items: must be at most max_items",
+        ),
+        (
+            CollabMode.SWARM,
+            {"items": (item("a"), item("b", "boss"))},
+            "options.items[1].role: must be the role or id",
+        ),
+    ],
+)
+def test_options_that_could_never_work_are_refused(mode, options, message):
+    with pytest.raises(InvalidInput) as refused:
+        check_fit(mode, ROSTER, options=ModeOptions(**options))
+    assert str(refused.value).startswith(message)
+
+
+def test_a_text_that_nobody_here_could_say_is_refused():
+    with pytest.raises(InvalidInput, match=r"^stop\.text\.by: must be the id of a participant: ann, tess"):
+        check_fit(CollabMode.PAIR, ROSTER, options=ModeOptions(), stop=MaxTurns(3) | TextSeen("x", by="zed"))
+
+
+def test_options_of_other_modes_are_not_looked_at():
+    check_fit(
+        CollabMode.PAIR, ROSTER, options=ModeOptions(aggregator="zed", quorum=9, items=(item("a", "boss"),))
+    )

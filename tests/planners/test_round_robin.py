@@ -1,0 +1,61 @@
+"""Round robin: roster order, again and again."""
+
+from __future__ import annotations
+
+from simulation import Simulation, people
+from symposia.models.collab import CollabMode
+from symposia.models.stop import MaxRounds, MaxTurns
+from symposia.models.turn import OutcomeKind
+
+
+def session(*names, stop=None):
+    return Simulation(CollabMode.ROUND_ROBIN, people(*names), stop=stop)
+
+
+def test_everyone_speaks_in_roster_order_three_rounds_by_default():
+    table = session("ann", "bob", "cyd")
+    finish = table.run()
+    assert table.spoken == ["ann", "bob", "cyd"] * 3
+    assert (finish.reason, finish.aborted) == ("max_rounds", False)
+
+
+def test_one_has_the_floor_at_a_time():
+    table = session("ann", "bob")
+    assert [(turn.participant, turn.scope) for turn in table.open.values()] == [("ann", "floor")]
+
+
+def test_someone_who_is_alone_speaks_again_and_again():
+    table = session("ann", stop=MaxTurns(4))
+    table.run()
+    assert table.spoken == ["ann"] * 4
+
+
+def test_a_stop_may_fall_into_the_middle_of_a_round():
+    table = session("ann", "bob", "cyd", stop=MaxTurns(4))
+    assert table.run().reason == "max_turns"
+    assert table.spoken == ["ann", "bob", "cyd", "ann"]
+
+
+def test_a_pass_or_a_skipped_turn_only_moves_the_floor_on():
+    table = session("ann", "bob", "cyd")
+    table.turn_out(OutcomeKind.PASSED)
+    table.turn_out(OutcomeKind.SKIPPED)
+    table.say()
+    assert table.next.participant == "ann"
+
+
+def test_a_full_round_of_passes_ends_the_session_wherever_it_begins():
+    table = session("ann", "bob", "cyd", stop=MaxRounds(100))
+    table.say("ann")
+    for name in ("bob", "cyd", "ann"):
+        assert table.finish is None
+        table.turn_out(OutcomeKind.PASSED, name)
+    assert table.finish.reason == "round_of_passes"
+
+
+def test_a_message_between_the_passes_starts_the_count_anew():
+    table = session("ann", "bob", stop=MaxRounds(100))
+    table.turn_out(OutcomeKind.PASSED)
+    table.say()
+    table.turn_out(OutcomeKind.PASSED)
+    assert table.finish is None

@@ -1,0 +1,192 @@
+"""Swarm: a board of items, taken by whoever is free and eligible."""
+
+from __future__ import annotations
+
+from simulation import PURPOSE, Simulation, item, people
+from symposia.models.collab import CollabMode
+from symposia.models.options import ModeOptions
+from symposia.models.stop import MaxTurns
+from symposia.models.turn import OutcomeKind
+
+
+def session(*names, items=(), stop=None, roles=None, **options):
+    items = tuple(item(it) if isinstance(it, str) else it for it in items)
+    return Simulation(
+        CollabMode.SWARM,
+        people(*names, **(roles or {})),
+        options=ModeOptions(items=items, **options),
+        stop=stop,
+    )
+
+
+def at_work(swarm):
+    return {turn.participant: turn.item.text for turn in swarm.open.values()}
+
+
+def shown(swarm, text):
+    (entries,) = (it for it in swarm.board.values() if it[-1].item.text == text)
+    return [entry.status for entry in entries]
+
+
+def why(swarm, text):
+    return next(it[-1].reason for it in swarm.board.values() if it[-1].item.text == text)
+
+
+def test_the_purpose_is_the_only_item_when_none_are_given():
+    swarm = session("ann", "bob")
+    assert at_work(swarm) == {"ann": PURPOSE}
+    swarm.say("ann")
+    assert (swarm.finish.reason, swarm.finish.detail) == ("board_empty", "1 item done")
+
+
+def test_the_free_take_the_oldest_items_each_in_its_own_scope():
+    swarm = session("ann", "bob", items=["one", "two", "three"])
+    assert at_work(swarm) == {"ann": "one", "bob": "two"}
+    assert [turn.scope for turn in swarm.open.values()] == ["item:1", "item:2"]
+    swarm.say("bob")
+    assert at_work(swarm) == {"ann": "one", "bob": "three"}
+
+
+def test_the_board_shows_what_becomes_of_an_item():
+    swarm = session("ann", items=["one", "two"])
+    assert (shown(swarm, "one"), shown(swarm, "two")) == (["claimed"], ["open"])
+    swarm.run()
+    assert (shown(swarm, "one"), shown(swarm, "two")) == (["claimed", "done"], ["open", "claimed", "done"])
+    done = swarm.board["1"][-1]
+    assert (done.participant, done.turn_number) == ("ann", 1)
+
+
+def test_an_item_is_taken_only_by_its_role_or_participant():
+    swarm = session("ann", "tess", "tom", roles={"tess": "tester", "tom": "tester"},
+                    items=[item("test", "Tester"), item("for tom", "tom"), item("any")])  # fmt: skip
+    assert at_work(swarm) == {"ann": "any", "tess": "test", "tom": "for tom"}
+
+
+def test_an_agent_may_add_items_for_anyone_or_for_a_role():
+    swarm = session("ann", "bob", items=["plan"])
+    swarm.say("ann", items=(item("build"), item("check", "ann")))
+    assert at_work(swarm) == {"bob": "build", "ann": "check"}
+    assert swarm.run().reason == "board_empty"
+    assert swarm.final_board() == {"plan": "done", "build": "done", "check": "done"}
+
+
+def test_work_that_was_only_split_up_is_done():
+    swarm = session("ann", items=["plan"])
+    swarm.turn_out(OutcomeKind.PASSED, "ann", items=(item("build"),))
+    assert shown(swarm, "plan")[-1] == "done"
+
+
+def test_an_item_that_is_for_nobody_here_is_dropped_with_the_reason():
+    swarm = session("ann", items=["plan"])
+    swarm.say("ann", items=(item("paint", "painter"),))
+    assert swarm.finish.reason == "board_empty"
+    assert (shown(swarm, "paint"), why(swarm, "paint")) == (["dropped"], "nobody is 'painter'")
+    assert swarm.finish.detail == "1 item done, 1 dropped"
+
+
+def test_items_beyond_the_limit_are_dropped_and_shown():
+    swarm = session("ann", items=["plan"], max_items=2)
+    swarm.say("ann", items=(item("two"), item("three")))
+    assert (shown(swarm, "three"), why(swarm, "three")) == (["dropped"], "the board takes 2 items")
+    swarm.run()
+    assert swarm.final_board() == {"plan": "done", "two": "done", "three": "dropped"}
+
+
+def test_an_item_may_be_handed_to_another_role():
+    swarm = session("ann", "tess", roles={"tess": "tester"}, items=["build", "paint"])
+    swarm.say("ann", hand_off="Tester")
+    assert at_work(swarm) == {"tess": "paint"}, "ann may not take it back"
+    swarm.say("tess")
+    assert at_work(swarm) == {"tess": "build"}
+    assert swarm.next.item.hand_offs == 1
+
+
+def test_an_item_handed_to_someone_unknown_is_open_to_anyone_else():
+    swarm = session("ann", "bob", items=[item("build", "ann")])
+    swarm.say("ann", hand_off="the expert")
+    assert at_work(swarm) == {"bob": "build"}
+
+
+def test_an_item_that_goes_back_and_forth_too_often_stays_where_it_is():
+    swarm = session("ann", "bob", items=["hot potato"], max_ping_pong=1)
+    swarm.say("ann", hand_off="bob")
+    swarm.say("bob", hand_off="ann")
+    swarm.say("ann", hand_off="bob")
+    assert at_work(swarm) == {"ann": "hot potato"}
+    assert swarm.next.instruction == "This item was handed on 2 times: it stays with you now."
+    swarm.say("ann")
+    assert swarm.final_board() == {"hot potato": "done"}
+
+
+def test_an_item_handed_on_once_more_when_it_had_to_stay_is_dropped():
+    swarm = session("ann", "bob", items=["hot potato"], max_hand_offs=0)
+    swarm.say("ann", hand_off="bob")
+    assert at_work(swarm) == {"ann": "hot potato"}
+    swarm.say("ann", hand_off="bob")
+    assert (swarm.finish.reason, swarm.final_board()) == ("board_empty", {"hot potato": "dropped"})
+
+
+def test_an_item_that_someone_passes_on_goes_to_others():
+    swarm = session("ann", "bob", "cyd", items=["chore"])
+    swarm.turn_out(OutcomeKind.PASSED, "ann")
+    assert at_work(swarm) == {"bob": "chore"}
+    swarm.turn_out(OutcomeKind.SKIPPED, "bob", error="deadline")
+    assert at_work(swarm) == {"cyd": "chore"}
+    swarm.say("cyd")
+    assert swarm.final_board() == {"chore": "done"}
+
+
+def test_an_item_that_everyone_passes_on_is_dropped():
+    swarm = session("ann", "bob", items=["chore"])
+    swarm.turn_out(OutcomeKind.PASSED, "ann")
+    swarm.turn_out(OutcomeKind.PASSED, "bob")
+    assert (swarm.finish.reason, why(swarm, "chore")) == (
+        "board_empty",
+        "everyone who may take it passed on it",
+    )
+
+
+def test_an_item_is_put_back_three_times_at_most():
+    swarm = session("ann", "bob", "cyd", "dan", items=["chore"])
+    for name in ("ann", "bob", "cyd"):
+        swarm.turn_out(OutcomeKind.SKIPPED, name, error="deadline")
+    assert (swarm.finish.reason, why(swarm, "chore")) == (
+        "board_empty",
+        "put back 3 times; the last one: deadline",
+    )
+
+
+def test_whoever_was_idle_longest_takes_the_next_item():
+    swarm = session("ann", "bob", "cyd", items=["one"])
+    for name, following in (("ann", "bob"), ("bob", "cyd"), ("cyd", "ann")):
+        swarm.say(name, items=(item(f"after {name}"),))
+        assert swarm.waiting() == [following]
+
+
+def test_a_turn_limit_leaves_items_open_and_the_board_says_so():
+    swarm = session("ann", "bob", items=["one", "two", "three", "four", "five"], stop=MaxTurns(3))
+    assert swarm.run().reason == "max_turns"
+    assert len(swarm.closed) == 3
+    assert swarm.final_board() == {
+        "one": "done", "two": "done", "three": "done", "four": "dropped", "five": "dropped",
+    }  # fmt: skip
+    assert why(swarm, "five") == "the session ended: max_turns"
+
+
+def test_the_last_item_done_with_the_last_turn_allowed_empties_the_board():
+    swarm = session("ann", items=["one", "two"], stop=MaxTurns(2))
+    assert swarm.run().reason == "board_empty"
+
+
+def test_a_failure_for_good_drops_what_is_left():
+    swarm = session("ann", "bob", items=["one", "two", "three"])
+    swarm.turn_out(OutcomeKind.FAILED, "ann", error="boom")
+    assert (swarm.finish.reason, swarm.finish.aborted) == ("failed", True)
+    assert swarm.final_board() == {"one": "dropped", "two": "dropped", "three": "dropped"}
+
+
+def test_a_claimed_item_whose_turn_was_taken_out_is_put_back():
+    swarm = session("ann", "bob", items=["one", "two"])
+    del swarm.open[1]
+    swarm.say("bob")
+    assert "one" in at_work(swarm).values()

@@ -1,0 +1,202 @@
+"""A session played in memory: `decide` plans, the test answers turns in whatever order it likes.
+
+It keeps the rules of the state in Redis: what a plan has seen is consumed with it and nothing
+else, a plan that waits changes nothing, and state survives only as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from symposia.models.collab import CollabMode, Participant
+from symposia.models.options import ModeOptions
+from symposia.models.plan import (
+    FLOOR,
+    BoardEntry,
+    Finish,
+    OpenTurn,
+    PlannedTurn,
+    SessionView,
+    Step,
+    Totals,
+    Wait,
+)
+from symposia.models.stop import StopCondition
+from symposia.models.turn import Decision, NewItem, OutcomeKind, TurnResult, Usage
+from symposia.tasks.decide import decide
+from symposia.tasks.planners import effective_stop
+
+PURPOSE = "Build the thing."
+
+
+def people(*names: str, **roles: str) -> tuple[Participant, ...]:
+    """Participants by id; `roles` gives some of them a role of another name."""
+    return tuple(Participant(participant_id=name, role_id=roles.get(name, name)) for name in names)
+
+
+@dataclass
+class Simulation:
+    """A session; `plan_on` after what was closed, as a worker does."""
+
+    mode: CollabMode
+    roster: Sequence[Participant]
+    options: ModeOptions = field(default_factory=ModeOptions)
+    stop: StopCondition | None = None
+    orchestrator: str | None = None
+
+    def __post_init__(self) -> None:
+        self.condition = effective_stop(self.mode, self.stop)
+        self.state, self.stop_state = "{}", "{}"
+        self.open: dict[int, PlannedTurn] = {}
+        self.fresh: list[TurnResult] = []
+        #: Every turn ever planned, by number, and the numbers in the order of their closing.
+        self.planned: dict[int, PlannedTurn] = {}
+        self.closed: list[int] = []
+        self.results: dict[int, TurnResult] = {}
+        self.dropped: list[int] = []
+        self.board: dict[str, list[BoardEntry]] = {}
+        self.steps: list[Step] = []
+        self.finish: Finish | None = None
+        self.rounds, self.usage, self.elapsed_s = 0, Usage(), 0.0
+        self.ends_round = self.stop_requested = False
+        self.plan_on()
+
+    @property
+    def spoken(self) -> list[str]:
+        """Who had the closed turns, in the order of the turns' numbers."""
+        return [self.planned[number].participant for number in sorted(self.closed)]
+
+    @property
+    def next(self) -> PlannedTurn:
+        """The one turn that is open."""
+        (turn,) = self.open.values()
+        return turn
+
+    def waiting(self) -> list[str]:
+        """Who has an open turn."""
+        return [turn.participant for turn in self.open.values()]
+
+    def view(self) -> SessionView:
+        ended = self.ends_round and not self.open
+        return SessionView(
+            mode=self.mode,
+            purpose=PURPOSE,
+            roster=tuple(self.roster),
+            orchestrator=self.orchestrator,
+            options=self.options,
+            state=json.loads(self.state),
+            results=tuple(sorted(self.fresh, key=lambda result: result.number)),
+            open=tuple(
+                OpenTurn(number=number, participant=turn.participant, scope=turn.scope, item=turn.item)
+                for number, turn in self.open.items()
+            ),
+            totals=Totals(
+                turns=len(self.closed), rounds=self.rounds + ended, usage=self.usage, elapsed_s=self.elapsed_s
+            ),
+        )
+
+    def plan_on(self, *, meanwhile: Callable[[], None] | None = None) -> None:
+        """Plans until there is something to wait for; `meanwhile` happens between view and plan."""
+        for _ in range(3):
+            if self.finish or self._apply_next_plan(meanwhile):
+                return
+            meanwhile = None
+        raise AssertionError("steps without turns lead to nothing")
+
+    def _apply_next_plan(self, meanwhile: Callable[[], None] | None) -> bool:
+        view = self.view()
+        decided = decide(
+            view, self.condition, json.loads(self.stop_state), stop_requested=self.stop_requested
+        )
+        self.stop_state = json.dumps(decided.stop_state)
+        if meanwhile:
+            meanwhile()
+        match decided.plan:
+            case Wait():
+                assert view.open, "a session that waits for nothing hangs"
+                return bool(self.open)
+            case Finish() as finish:
+                self.finish, self.rounds = finish, view.totals.rounds
+                self._show(finish.board)
+                return True
+            case step:
+                self._apply(step, view)
+                return bool(self.open)
+
+    def _apply(self, step: Step, view: SessionView) -> None:
+        self.steps.append(step)
+        self.state, self.rounds, self.ends_round = json.dumps(step.state), view.totals.rounds, step.ends_round
+        self.fresh = [result for result in self.fresh if result not in view.results]
+        for number in self.open.keys() & set(step.drop):
+            del self.open[number]
+            self.dropped.append(number)
+        for turn in step.turns:
+            number = len(self.planned) + 1
+            self.planned[number] = self.open[number] = turn
+        self._show(step.board)
+        scopes = [turn.scope for turn in self.open.values()]
+        assert max(Counter(scopes).values(), default=0) <= 1, "a scope has one writer"
+        assert FLOOR not in scopes or len(scopes) == 1, "whoever has the floor is alone"
+        assert len(set(self.waiting())) == len(self.open), "nobody speaks twice at once"
+
+    def _show(self, entries: Sequence[BoardEntry]) -> None:
+        for entry in entries:
+            self.board.setdefault(entry.item.item_id, []).append(entry)
+
+    def close(
+        self, number: int, kind: OutcomeKind = OutcomeKind.MESSAGE, text: str = "", **outcome: Any
+    ) -> None:
+        """Closes an open turn without planning on."""
+        turn = self.open.pop(number)
+        result = TurnResult(
+            number=number,
+            participant=turn.participant,
+            kind=kind,
+            item=turn.item,
+            marks=self.condition.marks([text], turn.participant),
+            **outcome,
+        )
+        self.closed.append(number)
+        self.results[number] = result
+        self.fresh.append(result)
+        self.usage += result.usage
+
+    def say(self, participant: str | None = None, text: str = "", **outcome: Any) -> None:
+        """The open turn (of this participant) closes, and the session goes on."""
+        self.close(self._number(participant), text=text, **outcome)
+        self.plan_on()
+
+    def turn_out(self, kind: OutcomeKind, participant: str | None = None, **outcome: Any) -> None:
+        """The open turn (of this participant) closes in another way than with a message."""
+        self.close(self._number(participant), kind, **outcome)
+        self.plan_on()
+
+    def decide(self, *names: str, **decision: Any) -> None:
+        """The orchestrator, or the navigator, speaks and decides."""
+        self.say(decision=Decision(next=names, **decision))
+
+    def _number(self, participant: str | None) -> int:
+        (number,) = (n for n, turn in self.open.items() if participant in (None, turn.participant))
+        return number
+
+    def run(self, *, until: int = 200) -> Finish:
+        """Everyone says something, oldest turn first, until the session ends."""
+        for _ in range(until):
+            if self.finish:
+                return self.finish
+            self.close(min(self.open))
+            self.plan_on()
+        raise AssertionError(f"not finished after {until} turns: {self.spoken}")
+
+    def final_board(self) -> dict[str, str]:
+        """Item texts, and what the board shows of them last."""
+        return {entries[-1].item.text: entries[-1].status for entries in self.board.values()}
+
+
+def item(text: str, role: str | None = None) -> NewItem:
+    """An item for a board."""
+    return NewItem(text=text, role=role)
