@@ -50,7 +50,7 @@ coverage: $(INSTALLED) ## Run the tests and list the lines and branches they lea
 
 .PHONY: bench
 bench: $(INSTALLED) ## Measure turns per second of each mode next to bare Celery tasks
-	@$(BIN)/python -m benchmarks $(ARGS)
+	@$(BIN)/python benchmarks/turns.py $(ARGS)
 
 .PHONY: soak
 soak: $(INSTALLED) ## Run the tests that take minutes

@@ -5,4 +5,8 @@ from setuptools import find_packages, setup
 ROOMS = ("agents", "archive", "config", "models", "state", "tasks", "workers")
 
 found = find_packages(include=[*ROOMS, *(f"{room}.*" for room in ROOMS)])
-setup(packages=["symposia", *(f"symposia.{package}" for package in found)])
+setup(
+    packages=["symposia", *(f"symposia.{package}" for package in found)],
+    # By this name it is recognized, and stays out of the package that its own folder is.
+    script_name="setup.py",
+)

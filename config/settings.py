@@ -95,6 +95,11 @@ def load_settings(**chosen: object) -> Settings:
         raise bad from None
 
 
+def variable(name: str) -> str | None:
+    """Read any variable: the agents file names those that hold API keys."""
+    return os.environ.get(name)
+
+
 def child_environment(settings: Settings) -> dict[str, str]:
     """Return the environment in which a child process reads these same settings."""
     return {

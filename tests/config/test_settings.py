@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from symposia.config.settings import Settings, child_environment, load_settings
+from symposia.config.settings import Settings, child_environment, load_settings, variable
 from symposia.models.errors import InvalidInput
 
 
@@ -106,3 +106,9 @@ def test_every_setting_reaches_a_child_process() -> None:
     handed_down = child_environment(everything).keys() - os.environ.keys()
     named = {f"SYMPOSIA_{name.upper()}" for name in Settings.model_fields}
     assert named <= handed_down | os.environ.keys()
+
+
+def test_a_variable_that_the_agents_file_names_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "key")
+    assert variable("SOME_API_KEY") == "key"
+    assert variable("NO_SUCH_API_KEY") is None

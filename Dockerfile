@@ -1,0 +1,14 @@
+# One image for every role: `symposia worker` by default, Flower and the command line by another command.
+FROM python:3.13-slim
+
+ENV PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1 SYMPOSIA_DATA_DIR=/var/lib/symposia
+
+WORKDIR /src
+COPY . .
+RUN pip install --quiet --constraint constraints.txt . \
+    && rm -rf /src/* \
+    && useradd --system --create-home --home-dir "$SYMPOSIA_DATA_DIR" symposia
+
+USER symposia
+WORKDIR $SYMPOSIA_DATA_DIR
+CMD ["symposia", "worker"]

@@ -1,0 +1,46 @@
+"""The repository root is the package: nothing imports its rooms by bare name, and only `config` reads the environment."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ROOMS = {"agents", "archive", "config", "models", "state", "tasks", "workers"}
+HOLDERS = sorted(ROOMS | {"benchmarks", "examples", "tests"})
+
+
+def sources(*folders: str) -> list[Path]:
+    inside = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    return sorted([*ROOT.glob("*.py"), *inside])
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            yield node.module
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", sources(*HOLDERS), ids=named)
+def test_no_room_is_imported_by_its_bare_name(path: Path) -> None:
+    names = {name.partition(".")[0] for name in imported(ast.parse(path.read_text()))}
+    assert names.isdisjoint(ROOMS)
+
+
+@pytest.mark.parametrize("path", sources(*sorted(ROOMS - {"config"})), ids=named)
+def test_the_environment_is_read_by_config_alone(path: Path) -> None:
+    read = {"environ", "environb", "getenv", "getenvb"}
+    names = {node.attr for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)}
+    assert names.isdisjoint(read)
+
+
+@pytest.mark.parametrize("path", sources(*sorted(ROOMS)), ids=named)
+def test_inside_the_package_imports_are_relative(path: Path) -> None:
+    assert "symposia" not in {name.partition(".")[0] for name in imported(ast.parse(path.read_text()))}
