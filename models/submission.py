@@ -48,6 +48,12 @@ def _read_binding(data: object, where: str) -> AgentBinding:
     return _read(AgentBinding, cast("AgentBinding | Mapping[str, Any]", data), where)
 
 
+def _read_stop(data: object) -> StopCondition | None:
+    if data is None or isinstance(data, Condition):
+        return cast("StopCondition | None", data)
+    return read_stop(data)
+
+
 def _read_message(data: Message | Mapping[str, Any] | str, where: str) -> Message:
     if isinstance(data, str):
         return Message(role=Role.USER, content=data)
@@ -95,7 +101,7 @@ class Submission:
         return cls(
             collab=collab if isinstance(collab, Collab) else Collab(**collab),
             agents={str(name): _read_binding(it, f"agents.{name}") for name, it in _table(agents, "agents").items()},
-            stop=stop if stop is None or isinstance(stop, Condition) else read_stop(stop),
+            stop=_read_stop(stop),
             options=_read(ModeOptions, options, "options"),
             policy=_read(FailurePolicy, policy, "policy"),
             policies={

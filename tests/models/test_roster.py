@@ -1,0 +1,38 @@
+"""Who is meant by a name."""
+
+from __future__ import annotations
+
+import pytest
+
+from symposia.models.collab import Participant
+from symposia.models.roster import named, role_of, seat_named
+
+ROSTER = (
+    Participant(participant_id="coder", role_id="lead"),
+    Participant(participant_id="c-2", role_id="coder", display_name="Ada"),
+    Participant(participant_id="c-3", role_id="tester", display_name="Ada"),
+    Participant(participant_id="c-4", role_id="tester"),
+    Participant(participant_id="c-5"),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "ids", "seat"),
+    [
+        ("coder", ("coder",), "coder"),
+        (" CODER ", ("coder",), "coder"),
+        ("lead", ("coder",), "lead"),
+        ("Tester", ("c-3", "c-4"), "tester"),
+        ("ada", ("c-2", "c-3"), None),
+        ("C-5", ("c-5",), "c-5"),
+        ("ghost", (), None),
+        ("", (), None),
+    ],
+)
+def test_an_id_goes_before_a_role_and_a_role_before_a_display_name(name, ids, seat):
+    assert named(name, ROSTER) == ids
+    assert seat_named(name, ROSTER) == seat
+
+
+def test_who_has_no_role_is_its_own():
+    assert [role_of(p) for p in ROSTER[-2:]] == ["tester", "c-5"]
