@@ -1,1 +1,112 @@
-"""Multi-agent collaboration sessions on Celery workers."""
+"""Symposia: multi-agent collaboration sessions on Celery workers.
+
+    from symposia import Collab, Participant, submit
+
+    job = submit(
+        Collab(title="Review", purpose="Find what is wrong with it.", mode="pair",
+               participants=[Participant(participant_id="coder"), Participant(participant_id="reviewer")]),
+        agents={"coder": "local", "reviewer": "local"},
+    )
+    for message in job.messages(follow=True):
+        print(message.speaker, message.content)
+
+What is named in `__all__` is the public face; the exceptions are in `symposia.models.errors`.
+Names are loaded when they are asked for, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .client import Client, get_job, submit
+    from .job import CollabJob, JobResult
+    from .models.collab import Collab, CollabMode, CollabStatus, Participant, ParticipantKind
+    from .models.dialog import Dialog, DialogStatus, Message, Role
+    from .models.errors import InvalidInput, SymposiaError
+    from .models.events import MapEvent
+    from .models.modes import recommend_mode
+    from .models.options import AgentBinding, FailurePolicy, ModeOptions
+    from .models.stop import (
+        CostBudget,
+        Deadline,
+        MaxRounds,
+        MaxTurns,
+        RoundOfPasses,
+        StopCondition,
+        TextSeen,
+        TokenBudget,
+    )
+    from .models.turn import Decision, NewItem, TurnContext, TurnOutcome, Usage
+
+_HOMES = {
+    "client": ("Client", "get_job", "submit"),
+    "job": ("CollabJob", "JobResult"),
+    "models.collab": ("Collab", "CollabMode", "CollabStatus", "Participant", "ParticipantKind"),
+    "models.dialog": ("Dialog", "DialogStatus", "Message", "Role"),
+    "models.errors": ("InvalidInput", "SymposiaError"),
+    "models.events": ("MapEvent",),
+    "models.modes": ("recommend_mode",),
+    "models.options": ("AgentBinding", "FailurePolicy", "ModeOptions"),
+    "models.stop": (
+        "CostBudget",
+        "Deadline",
+        "MaxRounds",
+        "MaxTurns",
+        "RoundOfPasses",
+        "StopCondition",
+        "TextSeen",
+        "TokenBudget",
+    ),
+    "models.turn": ("Decision", "NewItem", "TurnContext", "TurnOutcome", "Usage"),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "AgentBinding",
+    "Client",
+    "Collab",
+    "CollabJob",
+    "CollabMode",
+    "CollabStatus",
+    "CostBudget",
+    "Deadline",
+    "Decision",
+    "Dialog",
+    "DialogStatus",
+    "FailurePolicy",
+    "InvalidInput",
+    "JobResult",
+    "MapEvent",
+    "MaxRounds",
+    "MaxTurns",
+    "Message",
+    "ModeOptions",
+    "NewItem",
+    "Participant",
+    "ParticipantKind",
+    "Role",
+    "RoundOfPasses",
+    "StopCondition",
+    "SymposiaError",
+    "TextSeen",
+    "TokenBudget",
+    "TurnContext",
+    "TurnOutcome",
+    "Usage",
+    "get_job",
+    "recommend_mode",
+    "submit",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{home}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -193,3 +193,21 @@ def _digest(collab: Collab, spec: SessionSpec, messages: Iterable[Message]) -> s
 def default_client() -> Client:
     """The client of this process's own settings."""
     return Client()
+
+
+def submit(
+    collab: Collab | Mapping[str, Any],
+    *,
+    agents: Agents | None = None,
+    stop: StopCondition | Mapping[str, Any] | None = None,
+    options: ModeOptions | Mapping[str, Any] | None = None,
+    policy: FailurePolicy | Mapping[str, Any] | None = None,
+    **more: Any,
+) -> CollabJob:
+    """Submits a session with this process's own settings: `Client.submit`, which says what it takes."""
+    return default_client().submit(collab, agents=agents, stop=stop, options=options, policy=policy, **more)
+
+
+def get_job(session_id: str) -> CollabJob:
+    """A session submitted before, here or elsewhere. Raises SessionNotFound."""
+    return default_client().get_job(session_id)

@@ -197,7 +197,7 @@ class CollabJob:
             await client.aclose()
 
     def _collab(self, state: SessionState) -> Collab:
-        events = [Event.model_validate_json(text) for text in self._texts("journal", False)]
+        events = tuple(Event.model_validate_json(text) for text in self._texts("journal", False))
         changed = {"status": state.status, "updated_at": _moment(state.updated_ms), "events": events}
         return self._facts.collab.model_copy(update=changed)
 

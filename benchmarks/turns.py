@@ -56,7 +56,7 @@ def run(folder: Path, options: argparse.Namespace) -> int:
         os.environ["SYMPOSIA_AGENTS_FILE"] = str(folder / "agents.toml")
         os.environ["SYMPOSIA_DATA_DIR"] = str(folder)
         sys.path.insert(0, str(Path(__file__).parent))
-        os.environ["PYTHONPATH"] = str(Path(__file__).parent)
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH"))))
         worker = start_worker(folder)
         try:
             bench = Bench(load_settings(), options)

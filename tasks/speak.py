@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from ..models.dialog import Message, Role, said
 from ..models.directives import read_directives
-from ..models.errors import AgentError, LeaseLost
+from ..models.errors import AgentError, AgentFailed, InvalidInput, LeaseLost
 from ..models.ids import new_id
 from ..models.options import AfterRetries, AgentBinding, FailurePolicy
 from ..models.plan import PlannedTurn
@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 
 #: Workers may die under a turn this often before it counts as failed: it may be the turn that kills them.
 TAKEOVERS = 8
+#: Seconds after the agent's deadline in which its turn can still be given back or closed in order.
+SETTLE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str |
         scope=call.scope,
         token=new_id(),
         lease_ms=runtime.limits.lease_ms,
-        timeout_ms=int(timeout_s * 1000),
+        timeout_ms=int((timeout_s + SETTLE_S) * 1000),
         window=runtime.registry.window(binding),
         task_id=task_id,
         parent_id=parent_id or "",
@@ -147,7 +149,10 @@ def _binding(floor: Floor) -> AgentBinding:
 
 
 def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> TurnOutcome:
-    agent = runtime.registry.seat(_binding(floor))
+    try:
+        agent = runtime.registry.seat(_binding(floor))
+    except InvalidInput as error:  # this worker's registry is not the one the session was checked against
+        raise AgentFailed(str(error), retryable=False) from error
     context = turn_context(floor.facts, floor.state, floor.grant, floor.planned, timeout_s=timeout_s)
     left_s = timeout_s - (time.monotonic() - floor.since)
     speaking = runtime.runner.start(agent, context, timeout_s=left_s)

@@ -110,6 +110,26 @@ local function view(session, turns, answer, extra)
   return { answer, now_ms(), redis.call('HMGET', session, unpack(VIEW)), redis.call('HGETALL', turns), extra }
 end
 
+--- The tokens of the newest 64 written turns, so that a commit whose answer was lost is told from a late writer's.
+local function written_by(session, number)
+  local slot = redis.call('HGET', session, 'token:' .. number % 64)
+  if not slot then return nil end
+  local of, token = string.match(slot, '^(%d+)|(.*)$')
+  return of == number and token or nil
+end
+
+--- Refuses a stale writer, on record. After MAPSessionCompleted, the last event of a session, only the journal takes it.
+local function refuse(session, events, journal, conflict, role)
+  if FINAL[redis.call('HGET', session, 'status')] then
+    note(journal, 'turn.refused', conflict)
+    return
+  end
+  conflict.conflict = 'stale_token'
+  emit(events, 'MAPConflictDetected', conflict, role)
+  conflict.resolution = 'refused'
+  emit(events, 'MAPConflictResolved', conflict, role)
+end
+
 --- Writes one closed turn: messages, counters, events. The only place that appends to a dialog in progress.
 local function settle(k, number, turn, outcome)
   for _, message in ipairs(outcome.messages) do
@@ -132,7 +152,7 @@ local function settle(k, number, turn, outcome)
   turn.status, turn.settled_ms = 'closed', now_ms()
   redis.call('HSET', k.turns, number, cjson.encode(turn), number .. ':result', outcome.result)
   redis.call('HDEL', k.turns, number .. ':plan', number .. ':held')
-  redis.call('HSET', k.session, 'updated_ms', turn.settled_ms)
+  redis.call('HSET', k.session, 'updated_ms', turn.settled_ms, 'token:' .. number % 64, number .. '|' .. turn.token)
 end
 
 --- Takes an open turn out of the session. Its record stays, so that a late commit is told from a repeated one.

@@ -10,11 +10,12 @@
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
 local turn = fetch(turns, number)
-if not turn then
-  local is_past = tonumber(number) < tonumber(redis.call('HGET', session, 'next'))
-  return is_past and view(session, turns, 'done') or { 'unknown' }
+if not turn and tonumber(number) >= tonumber(redis.call('HGET', session, 'next')) then return { 'unknown' } end
+if not turn or turn.status == 'closed' then
+  if written_by(session, number) == token then return view(session, turns, 'done') end
+  refuse(session, events, journal, { turn_number = tonumber(number), refused_token_id = token })
+  return view(session, turns, 'stale')
 end
-if turn.status == 'closed' then return view(session, turns, 'done') end
 if turn.status == 'dropped' then
   note(journal, 'turn.dropped', { turn_number = tonumber(number), participant_id = turn.participant, token_id = token })
   redis.call('HDEL', turns, number)
@@ -23,10 +24,8 @@ end
 if turn.status == 'held' and turn.token == token then return { 'held' } end
 if turn.token ~= token or lock_owner(lock) ~= token then
   local conflict = turn_payload(number, turn)
-  conflict.refused_token_id, conflict.conflict = token, 'stale_token'
-  emit(events, 'MAPConflictDetected', conflict, turn.role_id)
-  conflict.resolution = 'refused'
-  emit(events, 'MAPConflictResolved', conflict, turn.role_id)
+  conflict.refused_token_id = token
+  refuse(session, events, journal, conflict, turn.role_id)
   return view(session, turns, 'stale')
 end
 

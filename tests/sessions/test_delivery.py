@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from live import until
+from symposia.models.collab import CollabMode
 from symposia.models.stop import MaxRounds
 from symposia.tasks.graph import TaskGraph, TurnCall
 from symposia.workers.app import create_app
@@ -39,7 +40,7 @@ def deliver_again(stage, job, mode):
     calls = []
     for payload in dispatches(job):
         scope = "floor" if mode == "round_robin" else f"slot:{payload['participant_id']}"
-        calls.append(TurnCall(job.id, payload["turn_number"], payload["participant_id"], mode, scope))
+        calls.append(TurnCall(job.id, payload["turn_number"], payload["participant_id"], CollabMode(mode), scope))
     for call in calls:
         graph.send_turns([call], parent=job.id)
     return len(calls)

@@ -57,7 +57,7 @@ def test_a_frozen_worker_that_wakes_up_late_cannot_write(stage, checked):
         "bob speaks in turn 4",
     ]
     frozen.thaw()
-    until(lambda: "dropped" in frozen.log() or "commit answered" in frozen.log(), what="the late writer gave up")
+    until(lambda: "turn.refused" in [e.event_type for e in job.collab().events], what="the late commit is refused")
     assert len(list(job.messages())) == 4
     checked(job, result)
 
