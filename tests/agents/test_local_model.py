@@ -15,7 +15,13 @@ import psutil
 import pytest
 
 from symposia.agents import local_model as local
-from symposia.agents.local_model import LocalModelError, LocalModelServer, find_running, run_file
+from symposia.agents.local_model import (
+    LocalModelError,
+    LocalModelServer,
+    find_running,
+    recorded_url,
+    run_file,
+)
 from symposia.agents.registry import DEMO_FILE, Registry
 from symposia.agents.runfile import RunFile, RunRecord
 from symposia.models.options import AgentBinding
@@ -47,7 +53,7 @@ def test_it_speaks_through_the_registry(local_model, runner, turn, message, name
 def test_it_is_found_while_it_runs_and_gone_after(tmp_path):
     assert find_running(tmp_path) is None
     with LocalModelServer(tmp_path) as server:
-        assert find_running(tmp_path) == server.url
+        assert find_running(tmp_path) == recorded_url(tmp_path) == server.url
         record = run_file(tmp_path).path
         assert stat.S_IMODE(record.stat().st_mode) == 0o600
         pid = json.loads(record.read_text())["pid"]
