@@ -92,7 +92,7 @@ class CollabJob:
     def turn_state(self) -> TurnState:
         """Whose turn it is (Collab module, section 5.2). Between two turns: who spoke last."""
         state = self.state()
-        order = tuple(self._facts.roster())
+        order = tuple(self._facts.roster)
         turns = state.open_turns() or list(state.records.values())
         holder = turns[0] if turns else None
         name = holder.participant if holder else order[0]

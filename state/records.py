@@ -6,8 +6,8 @@ Nothing here is interpreted: `planner` and `stop` stay the JSON text that their 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..models.collab import CollabStatus
@@ -45,35 +45,139 @@ class TurnRecord:
         return self.status not in ("closed", "dropped")
 
 
-@dataclass(frozen=True, slots=True)
 class SessionState:
-    """A view of a session: O(open turns), whatever the length of its dialog."""
+    """A view of a session: O(open turns), whatever the length of its dialog.
 
-    status: CollabStatus
-    dialog_status: DialogStatus
-    #: The server's clock when the view was taken, milliseconds since the epoch.
-    now_ms: int
-    #: Counts plans; a plan made for one version applies to no other.
-    version: int
-    closed: int
-    next_number: int
-    fence: int
-    rounds: int
-    ends_round: bool
-    planner: str
-    stop: str
-    usage: Usage
-    messages: int
-    opened_ms: int
-    updated_ms: int
-    ended_ms: int | None
-    deadline_ms: int | None
-    stop_requested: bool
-    #: Id of the newest plan, chosen by whoever made it.
-    planned_by: str | None
-    reason: str | None
-    detail: str | None
-    records: dict[int, TurnRecord] = field(default_factory=dict)
+    Made for every answer and seldom read whole, so fields are converted when they are asked for.
+    """
+
+    __slots__ = ("_fields", "_records", "_turns", "now_ms")
+
+    def __init__(self, now_ms: int, fields: Mapping[str, str | None], turns: Mapping[str, str]) -> None:
+        #: The server's clock when the view was taken, milliseconds since the epoch.
+        self.now_ms = now_ms
+        self._fields = fields
+        self._turns = turns
+        self._records: dict[int, TurnRecord] | None = None
+
+    def _int(self, name: str) -> int:
+        return int(self._fields[name] or 0)
+
+    def _moment(self, name: str) -> int | None:
+        value = self._fields[name]
+        return None if value is None else int(value)
+
+    @property
+    def status(self) -> CollabStatus:
+        """Status of the collab."""
+        return CollabStatus(self._fields["status"] or "")
+
+    @property
+    def dialog_status(self) -> DialogStatus:
+        """Status of the dialog."""
+        return DialogStatus(self._fields["dialog_status"] or "")
+
+    @property
+    def version(self) -> int:
+        """Counts plans (and stop requests); a plan made for one version applies to no other."""
+        return self._int("version")
+
+    @property
+    def closed(self) -> int:
+        """Turns closed so far, passes and skips included."""
+        return self._int("closed")
+
+    @property
+    def next_number(self) -> int:
+        """The number the next planned turn gets."""
+        return self._int("next")
+
+    @property
+    def fence(self) -> int:
+        """The newest fencing number."""
+        return self._int("fence")
+
+    @property
+    def rounds(self) -> int:
+        """Rounds completed when the newest plan was made."""
+        return self._int("rounds")
+
+    @property
+    def ends_round(self) -> bool:
+        """A round has ended once all open turns have closed."""
+        return self._fields["ends_round"] == "1"
+
+    @property
+    def planner(self) -> str:
+        """What the planner remembers, as JSON."""
+        return self._fields["planner"] or "{}"
+
+    @property
+    def stop(self) -> str:
+        """What the stop conditions have observed, as JSON."""
+        return self._fields["stop"] or "{}"
+
+    @property
+    def usage(self) -> Usage:
+        """What was spent so far."""
+        return Usage.model_construct(
+            input_tokens=self._int("input_tokens"),
+            output_tokens=self._int("output_tokens"),
+            requests=self._int("requests"),
+            cost_micros=self._int("cost_micros"),
+        )
+
+    @property
+    def messages(self) -> int:
+        """Messages in the dialog."""
+        return self._int("messages")
+
+    @property
+    def opened_ms(self) -> int:
+        """When the session was opened, milliseconds since the epoch."""
+        return self._int("opened_ms")
+
+    @property
+    def updated_ms(self) -> int:
+        """When it last changed, milliseconds since the epoch."""
+        return self._int("updated_ms")
+
+    @property
+    def ended_ms(self) -> int | None:
+        """When it ended, milliseconds since the epoch."""
+        return self._moment("ended_ms")
+
+    @property
+    def deadline_ms(self) -> int | None:
+        """When it must end by the wall clock, milliseconds since the epoch."""
+        return self._moment("deadline_ms")
+
+    @property
+    def stop_requested(self) -> bool:
+        """Somebody asked it to stop."""
+        return self._fields["stop_requested"] == "1"
+
+    @property
+    def planned_by(self) -> str | None:
+        """Id of the newest plan, chosen by whoever made it."""
+        return self._fields["planned_by"]
+
+    @property
+    def reason(self) -> str | None:
+        """Why it ended."""
+        return self._fields["reason"]
+
+    @property
+    def detail(self) -> str | None:
+        """More about why it ended."""
+        return self._fields["detail"]
+
+    @property
+    def records(self) -> dict[int, TurnRecord]:
+        """Turns that are open or not yet consumed by a plan, by number."""
+        if self._records is None:
+            self._records = read_records(self._turns)
+        return self._records
 
     @property
     def is_final(self) -> bool:
@@ -122,15 +226,10 @@ class Answer:
     advance: bool = False
 
 
-def _optional_int(value: str | None) -> int | None:
-    return None if value is None else int(value)
-
-
-def read_records(flat: Sequence[str]) -> dict[int, TurnRecord]:
-    """Records out of the flat field/value list of the turns hash."""
-    fields = dict(zip(flat[::2], flat[1::2], strict=True))
+def read_records(turns: Mapping[str, str]) -> dict[int, TurnRecord]:
+    """Records out of the turns hash, by number."""
     records = {}
-    for name, raw in fields.items():
+    for name, raw in turns.items():
         if ":" in name:
             continue
         data: dict[str, Any] = json.loads(raw)
@@ -146,41 +245,13 @@ def read_records(flat: Sequence[str]) -> dict[int, TurnRecord]:
             dispatches=data["dispatches"],
             parent=data.get("parent"),
             began_ms=data.get("began_ms"),
-            plan=fields.get(f"{name}:plan"),
-            result=fields.get(f"{name}:result"),
+            plan=turns.get(f"{name}:plan"),
+            result=turns.get(f"{name}:result"),
         )
     return records
 
 
 def read_state(now_ms: int, values: Sequence[str | None], flat: Sequence[str]) -> SessionState:
     """A view as `_lib.lua` answers it."""
-    get = dict(zip(view_fields(), values, strict=True)).get
-    return SessionState(
-        status=CollabStatus(get("status") or ""),
-        dialog_status=DialogStatus(get("dialog_status") or ""),
-        now_ms=now_ms,
-        version=int(get("version") or 0),
-        closed=int(get("closed") or 0),
-        next_number=int(get("next") or 1),
-        fence=int(get("fence") or 0),
-        rounds=int(get("rounds") or 0),
-        ends_round=get("ends_round") == "1",
-        planner=get("planner") or "{}",
-        stop=get("stop") or "{}",
-        usage=Usage.model_construct(
-            input_tokens=int(get("input_tokens") or 0),
-            output_tokens=int(get("output_tokens") or 0),
-            requests=int(get("requests") or 0),
-            cost_micros=int(get("cost_micros") or 0),
-        ),
-        messages=int(get("messages") or 0),
-        opened_ms=int(get("opened_ms") or 0),
-        updated_ms=int(get("updated_ms") or 0),
-        ended_ms=_optional_int(get("ended_ms")),
-        deadline_ms=_optional_int(get("deadline_ms")),
-        stop_requested=get("stop_requested") == "1",
-        planned_by=get("planned_by"),
-        reason=get("reason"),
-        detail=get("detail"),
-        records=read_records(flat),
-    )
+    fields = dict(zip(view_fields(), values, strict=True))
+    return SessionState(now_ms, fields, dict(zip(flat[::2], flat[1::2], strict=True)))

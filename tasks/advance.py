@@ -43,7 +43,7 @@ def plan_next(
     plan: Step | Finish = decided.plan
     frame = PlanFrame(
         expected=state.version,
-        roster=facts.roster(),
+        roster=facts.roster,
         stop=json.dumps(decided.stop_state),
         rounds=view.totals.rounds,
         consumed=tuple(result.number for result in view.results),

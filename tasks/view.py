@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 
 from ..models.collab import Collab, Participant
 from ..models.dialog import Message
 from ..models.plan import OpenTurn, PlannedTurn, SessionView, Totals
 from ..models.spec import SessionSpec
-from ..models.turn import TurnContext, TurnResult
+from ..models.turn import TurnContext, TurnResult, Usage
 from ..state.records import Grant, SessionState
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SessionFacts:
-    """What never changes while a session lives."""
+    """What never changes while a session lives; shared by all its turns in a process."""
 
     collab: Collab
     spec: SessionSpec
@@ -26,21 +27,25 @@ class SessionFacts:
         """The collab's id, which is the session's."""
         return self.collab.collab_id
 
-    def participant(self, participant_id: str) -> Participant:
-        """One of the roster. Raises KeyError for others."""
-        for participant in self.collab.participants:
-            if participant.participant_id == participant_id:
-                return participant
-        raise KeyError(participant_id)
-
+    @cached_property
     def roster(self) -> dict[str, Participant]:
         """Participants by id, in roster order."""
         return {p.participant_id: p for p in self.collab.participants}
 
+    @cached_property
+    def participants(self) -> tuple[Participant, ...]:
+        """Participants in roster order."""
+        return tuple(self.collab.participants)
+
 
 def _open_turn(number: int, participant: str, scope: str, plan: str | None) -> OpenTurn:
-    item = PlannedTurn.model_validate_json(plan).item if plan else None
+    item = PlannedTurn.model_validate_json(plan).item if plan and '"item"' in plan else None
     return OpenTurn.model_construct(number=number, participant=participant, scope=scope, item=item)
+
+
+def _totals(state: SessionState, *, closed: int, rounds: int, usage: Usage) -> Totals:
+    elapsed_s = (state.now_ms - state.opened_ms) / 1000
+    return Totals.model_construct(turns=closed, rounds=rounds, usage=usage, elapsed_s=elapsed_s)
 
 
 def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult | None = None) -> SessionView:
@@ -52,23 +57,17 @@ def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult |
         results = sorted([*results, said], key=lambda result: result.number)
         open_turns = [turn for turn in open_turns if turn.number != said.number]
         closed, usage = closed + 1, usage + said.usage
-    ended_round = state.ends_round and not open_turns
-    totals = Totals.model_construct(
-        turns=closed,
-        rounds=state.rounds + ended_round,
-        usage=usage,
-        elapsed_s=(state.now_ms - state.opened_ms) / 1000,
-    )
+    rounds = state.rounds + (state.ends_round and not open_turns)
     return SessionView.model_construct(
         mode=facts.collab.mode,
         purpose=facts.collab.purpose,
-        roster=tuple(facts.collab.participants),
+        roster=facts.participants,
         orchestrator=facts.spec.orchestrator,
         options=facts.spec.options,
         state=json.loads(state.planner),
         results=tuple(results),
         open=tuple(open_turns),
-        totals=totals,
+        totals=_totals(state, closed=closed, rounds=rounds, usage=usage),
         turns_left=None,
     )
 
@@ -78,14 +77,14 @@ def turn_context(
 ) -> TurnContext:
     """What the agent of one turn is told."""
     binding = facts.spec.agents[planned.participant]
-    totals = session_view(facts, state).totals
+    totals = _totals(state, closed=state.closed, rounds=state.rounds, usage=state.usage)
     return TurnContext.model_construct(
         session_id=facts.session_id,
         mode=facts.collab.mode,
         title=facts.collab.title,
         purpose=facts.collab.purpose,
-        me=facts.participant(planned.participant),
-        roster=tuple(facts.collab.participants),
+        me=facts.roster[planned.participant],
+        roster=facts.participants,
         turn_number=grant.number,
         attempt=grant.grants,
         expects=planned.expects,

@@ -12,10 +12,9 @@
 
 local FINAL = { completed = true, cancelled = true }
 
-local function now_ms()
-  local time = redis.call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
-end
+--- A script is one instant: milliseconds since the epoch, by the server's clock.
+local TIME = redis.call('TIME')
+local NOW = TIME[1] * 1000 + math.floor(TIME[2] / 1000)
 
 --- Milliseconds since the epoch as `YYYY-MM-DDTHH:MM:SS.mmmZ` (civil calendar from day numbers).
 local function iso(ms)
@@ -48,7 +47,7 @@ local function session_id()
 end
 
 local function append(stream, event, kind)
-  event.timestamp = iso(now_ms())
+  event.timestamp = iso(NOW)
   event.event_id = uuid(session_id() .. kind .. redis.call('HINCRBY', KEYS[1], kind, 1))
   redis.call('XADD', stream, '*', 'e', cjson.encode(event))
 end
@@ -107,7 +106,7 @@ end
 
 --- What a planner may know, taken in the same instant as the change that precedes it.
 local function view(session, turns, answer, extra)
-  return { answer, now_ms(), redis.call('HMGET', session, unpack(VIEW)), redis.call('HGETALL', turns), extra }
+  return { answer, NOW, redis.call('HMGET', session, unpack(VIEW)), redis.call('HGETALL', turns), extra }
 end
 
 --- The tokens of the newest 64 written turns, so that a commit whose answer was lost is told from a late writer's.
@@ -136,7 +135,7 @@ local function settle(k, number, turn, outcome)
     redis.call('XADD', k.dialog, '*', 'm', message)
   end
   redis.call('HINCRBY', k.session, 'closed', 1)
-  redis.call('HINCRBY', k.session, 'messages', #outcome.messages)
+  if #outcome.messages > 0 then redis.call('HINCRBY', k.session, 'messages', #outcome.messages) end
   local usage = {}
   for _, name in ipairs({ 'input_tokens', 'output_tokens', 'requests', 'cost_micros' }) do
     usage[name] = tonumber(outcome[name])
@@ -149,7 +148,7 @@ local function settle(k, number, turn, outcome)
       response = { turn_number = tonumber(number), participant_id = turn.participant, outcome = outcome.kind },
     }, turn.role_id)
   end
-  turn.status, turn.settled_ms = 'closed', now_ms()
+  turn.status, turn.settled_ms = 'closed', NOW
   redis.call('HSET', k.turns, number, cjson.encode(turn), number .. ':result', outcome.result)
   redis.call('HDEL', k.turns, number .. ':plan', number .. ':held')
   redis.call('HSET', k.session, 'updated_ms', turn.settled_ms, 'token:' .. number % 64, number .. '|' .. turn.token)
@@ -160,7 +159,7 @@ local function drop(k, number, turn, outcome)
   if turn.status == 'speaking' or turn.status == 'held' then
     close_grant(k.events, number, turn, { outcome = outcome, messages = 0 })
   end
-  turn.status, turn.settled_ms = 'dropped', now_ms()
+  turn.status, turn.settled_ms = 'dropped', NOW
   save(k.turns, number, turn)
   redis.call('HDEL', k.turns, number .. ':plan', number .. ':held')
 end
@@ -171,7 +170,7 @@ end
 
 --- Moves the session and its dialog; the caller has checked that the edge exists.
 local function move(k, status, dialog_status)
-  redis.call('HSET', k.session, 'status', status, 'dialog_status', dialog_status, 'updated_ms', now_ms())
+  redis.call('HSET', k.session, 'status', status, 'dialog_status', dialog_status, 'updated_ms', NOW)
   note(k.journal, 'session.' .. status, { dialog = dialog_status })
 end
 
@@ -180,7 +179,7 @@ local function finish(k, ending)
   each_turn(k.turns, function(number, turn)
     if is_open(turn) then drop(k, number, turn, 'cancelled') end
   end)
-  redis.call('HSET', k.session, 'reason', ending.reason, 'detail', ending.detail, 'ended_ms', now_ms())
+  redis.call('HSET', k.session, 'reason', ending.reason, 'detail', ending.detail, 'ended_ms', NOW)
   move(k, ending.status, ending.status)
   emit(k.events, 'MAPSessionCompleted', {
     status = ending.status, reason = ending.reason, detail = ending.detail,
@@ -208,17 +207,17 @@ local function apply(k, locks, plan)
     if turn and is_open(turn) then drop(k, number, turn, 'dropped') end
   end
   local snapshot = redis.call('XREVRANGE', k.dialog, '+', '-', 'COUNT', 1)[1]
-  local numbers, now = {}, now_ms()
+  local numbers = {}
   for _, planned in ipairs(plan.turns) do
     local number = redis.call('HINCRBY', k.session, 'next', 1) - 1
     local turn = planned.record
     turn.status, turn.grants, turn.failures, turn.dispatches = 'planned', 0, 0, 0
-    turn.dispatched_ms, turn.not_before = now, 0
+    turn.dispatched_ms, turn.not_before = NOW, 0
     if turn.snapshot then turn.until_id = snapshot and snapshot[1] or '0-0' end
     redis.call('HSET', k.turns, number, cjson.encode(turn), number .. ':plan', planned.plan)
     numbers[#numbers + 1] = number
   end
-  redis.call('HSET', k.session, 'planner', plan.planner, 'ends_round', plan.ends_round, 'updated_ms', now)
+  redis.call('HSET', k.session, 'planner', plan.planner, 'ends_round', plan.ends_round, 'updated_ms', NOW)
   if plan.announce then
     emit(k.events, 'MAPBroadcastSent', plan.announce.payload, plan.announce.payload.broadcaster_role_id, plan.announce.targets)
   end

@@ -14,10 +14,9 @@ if not turn then
 end
 if turn.scope ~= scope then return { 'unknown' } end
 if not is_open(turn) then return view(session, turns, 'done') end
-local now = now_ms()
 local deadline = tonumber(redis.call('HGET', session, 'deadline_ms') or nil)
-if deadline and now >= deadline then return view(session, turns, 'overdue') end
-if now < turn.not_before then return { 'early' } end
+if deadline and NOW >= deadline then return view(session, turns, 'overdue') end
+if NOW < turn.not_before then return { 'early' } end
 
 local owner = lock_owner(lock)
 if owner and owner ~= token then return { 'busy' } end
@@ -25,9 +24,9 @@ if not owner then
   if turn.status == 'speaking' then close_grant(events, number, turn, { outcome = 'expired', messages = 0 }) end
   turn.status, turn.token, turn.grants = 'speaking', token, turn.grants + 1
   turn.fence = redis.call('HINCRBY', session, 'fence', 1)
-  turn.began_ms, turn.swept_ms, turn.dispatches = now, nil, 0
+  turn.began_ms, turn.swept_ms, turn.dispatches = NOW, nil, 0
   save(turns, number, turn)
-  redis.call('SET', lock, token .. '|' .. (now + timeout_ms), 'PX', math.min(lease_ms, timeout_ms))
+  redis.call('SET', lock, token .. '|' .. (NOW + timeout_ms), 'PX', math.min(lease_ms, timeout_ms))
   local payload = turn_payload(number, turn)
   payload.task_id, payload.parent_id = task_id, parent_id ~= '' and parent_id or nil
   emit(events, 'MAPTurnDispatched', payload, nil, { turn.role_id })

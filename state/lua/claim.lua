@@ -3,7 +3,6 @@
 --- ARGV: limit hold_ms
 --- ANSWERS: claimed(ids)
 --- GUARANTEE: two sweeps at once look at different sessions; one that dies while looking loses nothing.
-local now = now_ms()
-local ids = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, limit)
-for _, id in ipairs(ids) do redis.call('ZADD', due, 'XX', now + hold_ms, id) end
+local ids = redis.call('ZRANGEBYSCORE', due, '-inf', NOW, 'LIMIT', 0, limit)
+for _, id in ipairs(ids) do redis.call('ZADD', due, 'XX', NOW + hold_ms, id) end
 return { 'claimed', ids }

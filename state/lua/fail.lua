@@ -10,7 +10,7 @@ if turn.token ~= token or lock_owner(lock) ~= token then return { 'stale' } end
 close_grant(events, number, turn, { outcome = 'failed', messages = 0, error = error, retried = true })
 redis.call('DEL', lock)
 turn.status, turn.token, turn.failures = 'planned', nil, turn.failures + 1
-turn.not_before = now_ms() + delay_ms
+turn.not_before = NOW + delay_ms
 turn.dispatched_ms, turn.dispatches = turn.not_before, 0
 if agent ~= '' then turn.agent, turn.failures = agent, 0 end
 save(turns, number, turn)

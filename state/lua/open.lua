@@ -8,13 +8,12 @@ if known then
   if known ~= digest then return { 'conflict' } end
   return view(session, turns, 'exists')
 end
-local now = now_ms()
 redis.call('HSET', session, 'digest', digest, 'collab', collab, 'spec', spec,
   'status', 'draft', 'dialog_status', 'active', 'version', 0, 'closed', 0, 'next', 1, 'fence', 0,
   'rounds', 0, 'ends_round', '0', 'planner', '{}', 'stop', '{}',
   'input_tokens', 0, 'output_tokens', 0, 'requests', 0, 'cost_micros', 0,
-  'messages', #messages, 'opened_ms', now, 'updated_ms', now)
-if tonumber(deadline_ms) > 0 then redis.call('HSET', session, 'deadline_ms', now + deadline_ms) end
+  'messages', #messages, 'opened_ms', NOW, 'updated_ms', NOW)
+if tonumber(deadline_ms) > 0 then redis.call('HSET', session, 'deadline_ms', NOW + deadline_ms) end
 note(journal, 'session.created', { dialog = 'active' })
 move({ session = session, journal = journal }, 'active', 'active')
 local assigned = cjson.decode(roles)

@@ -8,7 +8,7 @@ local owner, deadline = lock_owner(lock)
 if owner ~= token or FINAL[redis.call('HGET', session, 'status')] then return { 'lost' } end
 local turn = fetch(turns, number)
 if not turn or turn.token ~= token or turn.status ~= 'speaking' then return { 'lost' } end
-local left = deadline - now_ms()
+local left = deadline - NOW
 if left <= 0 then return { 'lost' } end
 redis.call('PEXPIRE', lock, math.min(lease_ms, left))
 return { 'renewed' }

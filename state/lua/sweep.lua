@@ -8,7 +8,7 @@
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
 if FINAL[status] then return { 'ended' } end
-local now, grace = now_ms(), tonumber(grace_ms)
+local now, grace = NOW, tonumber(grace_ms)
 local far = now + 3600000
 if status == 'suspended' then return view(session, turns, 'swept', { far, {}, 0 }) end
 
