@@ -16,9 +16,8 @@ import json
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from pydantic import JsonValue
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
@@ -27,11 +26,10 @@ from .job import CollabJob, Connections
 from .models.collab import Collab
 from .models.dialog import Message
 from .models.errors import RedisUnavailable, SessionNotFound
-from .models.options import AgentBinding, FailurePolicy, ModeOptions
 from .models.plan import Totals
 from .models.spec import SessionSpec
-from .models.stop import MaxTurns, StopCondition
-from .models.submission import Submission
+from .models.stop import MaxTurns
+from .models.submission import HowToRun, Submission
 from .state.connect import connect
 from .state.index import SessionIndex
 from .state.store import Opening, SessionStore
@@ -46,8 +44,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from celery import Celery
-
-Agents = Mapping[str, str | AgentBinding | Mapping[str, Any]]
 
 
 class Client:
@@ -68,50 +64,19 @@ class Client:
         )
         self.workers = WorkerBook(redis)
 
-    def submit(
-        self,
-        collab: Collab | Mapping[str, Any],
-        *,
-        agents: Agents | None = None,
-        stop: StopCondition | Mapping[str, Any] | None = None,
-        options: ModeOptions | Mapping[str, Any] | None = None,
-        policy: FailurePolicy | Mapping[str, Any] | None = None,
-        policies: Mapping[str, FailurePolicy | Mapping[str, Any]] | None = None,
-        messages: Iterable[Message | str] = (),
-        parameters: Mapping[str, JsonValue] | None = None,
-        thread_id: str | None = None,
-    ) -> CollabJob:
+    def submit(self, collab: Collab | Mapping[str, Any], **how: Unpack[HowToRun]) -> CollabJob:
         """Submits a session. The same `collab_id` again is the same session.
 
         Args:
             collab: what the session is about and who takes part.
-            agents: participant id -> registered agent name, or that with overrides that are data
-                (`AgentBinding`). A participant without an entry is taken by the agent of its own name.
-            stop: when to end, beyond what the mode itself knows; see `models.stop`.
-            options: options of the mode.
-            policy: how failing agents are met; `policies` for single participants.
-            messages: what the dialog starts with; a text is said by the user.
-            parameters: data that every agent is given.
-            thread_id: groups dialogs.
+            how: agents, stop conditions, options, failure policies, ...: see `HowToRun`.
 
         Raises:
             InvalidInput: one line with field, value and rule; nothing was written.
             SessionConflict: the id is taken by a session with other content.
             RedisUnavailable: nothing was written, or the same submit may be repeated.
         """
-        return self.submit_all(
-            Submission.build(
-                collab,
-                agents=agents,
-                stop=stop,
-                options=options,
-                policy=policy,
-                policies=policies,
-                messages=messages,
-                parameters=parameters,
-                thread_id=thread_id,
-            )
-        )
+        return self.submit_all(Submission.build(collab, **how))
 
     def submit_all(self, submission: Submission) -> CollabJob:
         """Submits what a session file says."""
@@ -195,17 +160,9 @@ def default_client() -> Client:
     return Client()
 
 
-def submit(
-    collab: Collab | Mapping[str, Any],
-    *,
-    agents: Agents | None = None,
-    stop: StopCondition | Mapping[str, Any] | None = None,
-    options: ModeOptions | Mapping[str, Any] | None = None,
-    policy: FailurePolicy | Mapping[str, Any] | None = None,
-    **more: Any,
-) -> CollabJob:
-    """Submits a session with this process's own settings: `Client.submit`, which says what it takes."""
-    return default_client().submit(collab, agents=agents, stop=stop, options=options, policy=policy, **more)
+def submit(collab: Collab | Mapping[str, Any], **how: Unpack[HowToRun]) -> CollabJob:
+    """Submits a session with this process's own settings: see `Client.submit`."""
+    return default_client().submit(collab, **how)
 
 
 def get_job(session_id: str) -> CollabJob:

@@ -7,6 +7,7 @@ Redis, because turns keep no results.
 from __future__ import annotations
 
 from celery import Celery, group
+
 from symposia.config.settings import load_settings
 from symposia.state.connect import connect
 from symposia.workers.app import create_app
@@ -42,4 +43,6 @@ def answer(*, chain: str, width: int, left: int) -> None:
 def fan(chain: str, width: int, left: int) -> None:
     """Sends one group."""
     kwargs = {"chain": chain, "width": width, "left": left}
-    group([app.signature("bench.answer", kwargs=kwargs, options=QUIET) for _ in range(width)], app=app).apply_async()
+    group(
+        [app.signature("bench.answer", kwargs=kwargs, options=QUIET) for _ in range(width)], app=app
+    ).apply_async()

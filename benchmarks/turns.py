@@ -56,7 +56,9 @@ def run(folder: Path, options: argparse.Namespace) -> int:
         os.environ["SYMPOSIA_AGENTS_FILE"] = str(folder / "agents.toml")
         os.environ["SYMPOSIA_DATA_DIR"] = str(folder)
         sys.path.insert(0, str(Path(__file__).parent))
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH"))))
+        os.environ["PYTHONPATH"] = os.pathsep.join(
+            filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH")))
+        )
         worker = start_worker(folder)
         try:
             bench = Bench(load_settings(), options)
@@ -80,6 +82,7 @@ class Bench:
 
     def __init__(self, settings, options) -> None:
         import bare
+
         from symposia.client import Client
 
         self.bare = bare
@@ -101,7 +104,7 @@ class Bench:
     def bare_rate(self, *, width: int) -> float:
         """Bare tasks per second: hops for width 1, groups with a barrier for more."""
         rounds = self.options.turns // width
-        self.bare.redis.delete(self.bare.DONE, *[k for k in self.bare.redis.scan_iter("bench:*")])
+        self.bare.redis.delete(self.bare.DONE, *self.bare.redis.scan_iter("bench:*"))
 
         def start() -> None:
             for chain in range(self.options.sessions):
@@ -111,7 +114,9 @@ class Bench:
                 else:
                     self.bare.fan(str(chain), width, rounds)
 
-        seconds = self.timed(start, lambda: int(self.bare.redis.get(self.bare.DONE) or 0) >= self.options.sessions)
+        seconds = self.timed(
+            start, lambda: int(self.bare.redis.get(self.bare.DONE) or 0) >= self.options.sessions
+        )
         return self.options.sessions * rounds * width / seconds
 
     def turn_rate(self, mode: str) -> float:
@@ -132,7 +137,9 @@ class Bench:
         return self.options.sessions * turns / seconds
 
     def report(self) -> int:
-        table = Table(title=f"{self.options.sessions} sessions of {self.options.turns} turns, one worker process")
+        table = Table(
+            title=f"{self.options.sessions} sessions of {self.options.turns} turns, one worker process"
+        )
         for heading in ("mode", "bare tasks/s", "turns/s", "ratio (median)", "min", "max"):
             table.add_column(heading, justify="left" if heading == "mode" else "right")
         self.bare_rate(width=1), self.turn_rate("round_robin")  # warm up
@@ -144,7 +151,14 @@ class Bench:
             middle = statistics.median(ratios)
             worst = min(worst, middle)
             rates = [statistics.median(column) for column in zip(*pairs, strict=True)]
-            table.add_row(mode, f"{rates[0]:.0f}", f"{rates[1]:.0f}", f"{middle:.2f}", f"{ratios[0]:.2f}", f"{ratios[-1]:.2f}")
+            table.add_row(
+                mode,
+                f"{rates[0]:.0f}",
+                f"{rates[1]:.0f}",
+                f"{middle:.2f}",
+                f"{ratios[0]:.2f}",
+                f"{ratios[-1]:.2f}",
+            )
         Console().print(table)
         print(f"worst ratio: {worst:.2f}")
         return 0
@@ -160,11 +174,16 @@ def collab(mode: str, agents: dict[str, str]):
 SHAPES = {
     "round_robin": (dict.fromkeys(("ann", "bob", "cyd", "dan"), "quiet"), lambda turns: {}),
     "pair": ({"driver": "quiet", "navigator": "reviewer"}, lambda turns: {}),
-    "orchestrated": ({"orchestrator": "lead", "ann": "quiet", "bob": "quiet"}, lambda turns: {"options": {"max_stalls": 100}}),
+    "orchestrated": (
+        {"orchestrator": "lead", "ann": "quiet", "bob": "quiet"},
+        lambda turns: {"options": {"max_stalls": 100}},
+    ),
     "broadcast": (dict.fromkeys(("ann", "bob", "cyd", "dan"), "quiet"), lambda turns: {}),
     "swarm": (
         dict.fromkeys(("ann", "bob", "cyd", "dan"), "quiet"),
-        lambda turns: {"options": {"items": [{"text": f"item {n}"} for n in range(turns)], "max_items": turns}},
+        lambda turns: {
+            "options": {"items": [{"text": f"item {n}"} for n in range(turns)], "max_items": turns}
+        },
     ),
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, TypedDict, TypeVar, Unpack, cast
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
@@ -68,6 +68,28 @@ def _table(data: object, where: str) -> Mapping[str, Any]:
     return data
 
 
+class HowToRun(TypedDict, total=False):
+    """How a collab is to be run; every key may be left out, and values may be plain data."""
+
+    #: Participant id -> registered agent name, or that with overrides that are data (`AgentBinding`). A
+    #: participant without an entry is taken by the agent of its own name.
+    agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None
+    #: When to end, beyond what the mode itself knows: a `StopCondition`, or its file form `{"max_rounds": 3}`.
+    stop: StopCondition | Mapping[str, Any] | None
+    #: Options of the mode.
+    options: ModeOptions | Mapping[str, Any] | None
+    #: How failing agents are met.
+    policy: FailurePolicy | Mapping[str, Any] | None
+    #: Participant id -> how its failures are met instead.
+    policies: Mapping[str, FailurePolicy | Mapping[str, Any]] | None
+    #: What the dialog starts with; a text is said by the user.
+    messages: Iterable[Message | Mapping[str, Any] | str] | None
+    #: Data that every agent is given.
+    parameters: Mapping[str, JsonValue] | None
+    #: Groups dialogs.
+    thread_id: str | None
+
+
 @dataclass(frozen=True)
 class Submission:
     """A collab and how to run it."""
@@ -84,33 +106,23 @@ class Submission:
     thread_id: str | None = None
 
     @classmethod
-    def build(
-        cls,
-        collab: Collab | Mapping[str, Any],
-        *,
-        agents: object = None,
-        stop: object = None,
-        options: ModeOptions | Mapping[str, Any] | None = None,
-        policy: FailurePolicy | Mapping[str, Any] | None = None,
-        policies: object = None,
-        messages: Iterable[Message | Mapping[str, Any] | str] | None = None,
-        parameters: object = None,
-        thread_id: str | None = None,
-    ) -> Self:
+    def build(cls, collab: Collab | Mapping[str, Any], **how: Unpack[HowToRun]) -> Self:
         """Reads each part from its own type or from plain data. Raises InvalidInput."""
+        agents, policies = _table(how.get("agents"), "agents"), _table(how.get("policies"), "policies")
         return cls(
             collab=collab if isinstance(collab, Collab) else Collab(**collab),
-            agents={str(name): _read_binding(it, f"agents.{name}") for name, it in _table(agents, "agents").items()},
-            stop=_read_stop(stop),
-            options=_read(ModeOptions, options, "options"),
-            policy=_read(FailurePolicy, policy, "policy"),
+            agents={str(name): _read_binding(it, f"agents.{name}") for name, it in agents.items()},
+            stop=_read_stop(how.get("stop")),
+            options=_read(ModeOptions, how.get("options"), "options"),
+            policy=_read(FailurePolicy, how.get("policy"), "policy"),
             policies={
-                str(name): _read(FailurePolicy, it, f"policies.{name}")
-                for name, it in _table(policies, "policies").items()
+                str(name): _read(FailurePolicy, it, f"policies.{name}") for name, it in policies.items()
             },
-            messages=tuple(_read_message(it, f"messages[{i}]") for i, it in enumerate(_listed(messages))),
-            parameters=dict(_table(parameters, "parameters")),
-            thread_id=thread_id,
+            messages=tuple(
+                _read_message(it, f"messages[{i}]") for i, it in enumerate(_listed(how.get("messages")))
+            ),
+            parameters=dict(_table(how.get("parameters"), "parameters")),
+            thread_id=how.get("thread_id"),
         )
 
     @classmethod
@@ -119,7 +131,9 @@ class Submission:
         data = dict(_table(document, "")) if document is not None else {}
         own = {name: data.pop(name) for name in _OWN if name in data}
         participants, agents = _split_participants(data.get("participants"))
-        collab = Collab(**{**data, "participants": participants}) if "participants" in data else Collab(**data)
+        collab = (
+            Collab(**{**data, "participants": participants}) if "participants" in data else Collab(**data)
+        )
         return cls.build(collab, **{**own, "agents": {**agents, **_table(own.get("agents"), "agents")}})
 
     def prepared(self, *, known_agents: frozenset[str] = frozenset(), max_message_bytes: int) -> Submission:
@@ -151,7 +165,9 @@ class Submission:
                 "agents": self.agents,
                 "stop": stop,
                 "options": self.options,
-                "orchestrator": orchestrator_of(self.collab, self.options.orchestrator) if is_orchestrated else None,
+                "orchestrator": orchestrator_of(self.collab, self.options.orchestrator)
+                if is_orchestrated
+                else None,
                 "policy": self.policy,
                 "policies": self.policies,
                 "parameters": self.parameters,
@@ -169,7 +185,10 @@ class Submission:
 
     def _named_agents(self, agents: Mapping[str, AgentBinding]) -> dict[str, str]:
         named = {f"agents.{name}": binding.agent for name, binding in agents.items()}
-        for where, policy in {"policy": self.policy, **{f"policies.{n}": p for n, p in self.policies.items()}}.items():
+        for where, policy in {
+            "policy": self.policy,
+            **{f"policies.{n}": p for n, p in self.policies.items()},
+        }.items():
             if policy.substitute is not None:
                 named[f"{where}.substitute"] = policy.substitute
         return named
@@ -181,7 +200,9 @@ class Submission:
                 if name not in ids:
                     raise InvalidInput(where, name, f"must name a participant: {', '.join(sorted(ids))}")
         if self.options.aggregator is not None and self.options.aggregator not in ids:
-            raise InvalidInput("options.aggregator", self.options.aggregator, "must be the id of a participant")
+            raise InvalidInput(
+                "options.aggregator", self.options.aggregator, "must be the id of a participant"
+            )
 
     def _check_sizes(self, max_message_bytes: int) -> None:
         texts = {"title": self.collab.title, "purpose": self.collab.purpose}
@@ -207,6 +228,7 @@ def _split_participants(data: object) -> tuple[object, dict[str, Any]]:
     for entry in data:
         if isinstance(entry, Mapping) and "agent" in entry:
             agents[str(entry.get("participant_id"))] = entry["agent"]
-            entry = {name: value for name, value in entry.items() if name != "agent"}
-        plain.append(entry)
+            plain.append({name: value for name, value in entry.items() if name != "agent"})
+        else:
+            plain.append(entry)
     return plain, agents

@@ -13,10 +13,11 @@ from typing import Any
 
 from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
+from redis.typing import KeyT, StreamIdT
 
 from ..models.errors import ResultTimeout, SessionNotFound
 from .keys import session_key
-from .streams import PAGE, Entry, Stream, read_batches
+from .streams import PAGE, Entry, Stream, read_batches, read_entries
 
 #: One blocking read; shorter than the socket timeout.
 BLOCK_MS = 2_000
@@ -35,7 +36,7 @@ class Follower:
         self._cursors: dict[Stream, str] = {"events": events_after, stream: after}
         self._ended = False
 
-    def positions(self) -> dict[str, str]:
+    def positions(self) -> dict[KeyT, StreamIdT]:
         """XREAD's streams: key -> cursor."""
         return {session_key(self.session_id, stream): at for stream, at in self._cursors.items()}
 
@@ -53,7 +54,7 @@ class Follower:
         return found[self._stream]
 
 
-def _follower(session_id: str, stream: Stream, after: str, newest: list[tuple[str, dict[str, str]]]) -> Follower:
+def _follower(session_id: str, stream: Stream, after: str, newest: list[Entry]) -> Follower:
     # From the newest event but one on, so that an ended session's last event is seen at once.
     newest_but_one = newest[1][0] if len(newest) > 1 else "0"
     if stream == "events":
@@ -71,7 +72,7 @@ def follow(
         ResultTimeout: it did not end within `timeout_s` seconds.
     """
     until = None if timeout_s is None else time.monotonic() + timeout_s
-    newest = client.xrevrange(session_key(session_id, "events"), count=2)
+    newest = read_entries(client.xrevrange(session_key(session_id, "events"), count=2))
     follower = _follower(session_id, stream, after, newest)
     while not follower.done:
         left_s = BLOCK_MS / 1000 if until is None else until - time.monotonic()
@@ -80,19 +81,19 @@ def follow(
         block_ms = max(1, min(BLOCK_MS, int(left_s * 1000)))
         entries = follower.feed(client.xread(follower.positions(), count=PAGE, block=block_ms))
         yield from entries
-        if not entries and not follower.done and not client.exists(session_key(session_id, "session")):
+        if not entries and not client.exists(session_key(session_id, "session")):
             raise SessionNotFound(session_id)
 
 
-async def afollow(client: AsyncRedis, session_id: str, stream: Stream, *, after: str = "0") -> AsyncIterator[Entry]:
+async def afollow(
+    client: AsyncRedis, session_id: str, stream: Stream, *, after: str = "0"
+) -> AsyncIterator[Entry]:
     """The same for asyncio."""
-    newest = await client.xrevrange(session_key(session_id, "events"), count=2)
+    newest = read_entries(await client.xrevrange(session_key(session_id, "events"), count=2))
     follower = _follower(session_id, stream, after, newest)
     while not follower.done:
         entries = follower.feed(await client.xread(follower.positions(), count=PAGE, block=BLOCK_MS))
         for entry in entries:
             yield entry
-        if not entries and not follower.done and not await client.exists(session_key(session_id, "session")):
+        if not entries and not await client.exists(session_key(session_id, "session")):
             raise SessionNotFound(session_id)
-
-

@@ -8,6 +8,7 @@ is opened until after it has ended, at a time no later than anything it may be o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from redis import Redis
 
@@ -68,8 +69,7 @@ class SessionIndex:
 
     def newest(self, *, count: int, offset: int = 0) -> list[str]:
         """Session ids, newest first."""
-        ids: list[str] = self._client.zrevrange(SESSIONS, offset, offset + count - 1)
-        return ids
+        return cast("list[str]", self._client.zrevrange(SESSIONS, offset, offset + count - 1))
 
     def unfinished(self) -> int:
         """How many sessions have not ended."""

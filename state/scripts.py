@@ -109,8 +109,8 @@ def evaluate(client: Redis, script: Script, keys: Sequence[str], args: Sequence[
     """
     try:
         try:
-            return client.execute_command("EVALSHA", script.sha, len(keys), *keys, *args)
+            return client.evalsha(script.sha, len(keys), *keys, *args)
         except NoScriptError:
-            return client.execute_command("EVAL", script.text, len(keys), *keys, *args)
+            return client.eval(script.text, len(keys), *keys, *args)
     except ResponseError as error:
         raise ScriptError(script.verb, str(error)) from error

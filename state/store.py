@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 from redis import Redis
 
@@ -45,7 +45,7 @@ class Speech:
     kind: OutcomeKind
     #: The `TurnResult`, as JSON.
     result: str
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     error: str = ""
     #: JSON messages.
     messages: tuple[str, ...] = ()
@@ -122,7 +122,9 @@ class SessionStore:
         args: dict[str, type_value] = {"number": grant.number, "token": grant.token, "lease_ms": lease_ms}
         return self._run("renew", session_id, args, lock=grant.scope).word == "renewed"
 
-    def commit(self, session_id: str, grant: Grant, speech: Speech, *, then: PlanWrite | None = None) -> Answer:
+    def commit(
+        self, session_id: str, grant: Grant, speech: Speech, *, then: PlanWrite | None = None
+    ) -> Answer:
         """Writes a turn, and with it the plan made for its outcome.
 
         Answers `committed`, `held`, `done`, `stale`, `inactive` or `unknown`.
@@ -142,7 +144,9 @@ class SessionStore:
             "plan": then.document if then else "",
         }
         released = then.released if then else ()
-        return self._run("commit", session_id, args, lock=grant.scope, locks=released, rest_args=speech.messages)
+        return self._run(
+            "commit", session_id, args, lock=grant.scope, locks=released, rest_args=speech.messages
+        )
 
     def fail(self, session_id: str, grant: Grant, *, delay_ms: int, error: str, agent: str = "") -> Answer:
         """Gives the turn back for another try, or to another agent: `retried`, `stale` or `done`."""
@@ -158,11 +162,11 @@ class SessionStore:
     # -- the life of a session ---------------------------------------------------------------
 
     def suspend(self, session_id: str) -> SessionState:
-        """active -> suspended. Raises IllegalTransition from any other status."""
+        """Active -> suspended. Raises IllegalTransition from any other status."""
         return self._moved("suspend", session_id, CollabStatus.SUSPENDED)
 
     def resume(self, session_id: str) -> SessionState:
-        """suspended -> active, held commits settled. Raises IllegalTransition from any other status."""
+        """Suspended -> active, held commits settled. Raises IllegalTransition from any other status."""
         return self._moved("resume", session_id, CollabStatus.ACTIVE)
 
     def cancel(self, session_id: str, *, reason: str, detail: str = "", retention_ms: int) -> SessionState:
@@ -199,15 +203,15 @@ class SessionStore:
 
     def documents(self, session_id: str) -> tuple[str, str]:
         """The collab as submitted and the spec, as JSON. Raises SessionNotFound."""
-        collab, spec = self._client.hmget(session_key(session_id, "session"), ["collab", "spec"])
+        values = self._client.hmget(session_key(session_id, "session"), ["collab", "spec"])
+        collab, spec = cast("list[str | None]", values)
         if collab is None or spec is None:
             raise SessionNotFound(session_id)
         return collab, spec
 
     def board(self, session_id: str) -> dict[str, str]:
         """Work items of a swarm: item id -> `BoardEntry` as JSON."""
-        entries: dict[str, str] = self._client.hgetall(session_key(session_id, "board"))
-        return entries
+        return cast("dict[str, str]", self._client.hgetall(session_key(session_id, "board")))
 
     # -- calling ---------------------------------------------------------------------------------
 
@@ -248,7 +252,12 @@ class SessionStore:
 def roles_document(collab: Collab) -> str:
     """What MAPSessionStarted and MAPRolesAssigned say, as JSON."""
     assignments = [
-        {"participant_id": p.participant_id, "role_id": p.role_id, "role_uuid": role_uuid(p.role_id or ""), "kind": p.kind}
+        {
+            "participant_id": p.participant_id,
+            "role_id": p.role_id,
+            "role_uuid": role_uuid(p.role_id or ""),
+            "kind": p.kind,
+        }
         for p in collab.participants
     ]
     started = {"mode": collab.mode, "title": collab.title, "participant_count": len(assignments)}

@@ -7,7 +7,7 @@ off goes on where it stopped and sees nothing twice.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from redis import Redis
 
@@ -21,9 +21,10 @@ Entry = tuple[str, str]
 PAGE = 500
 
 
-def read_entries(raw: list[tuple[str, dict[str, str]]]) -> list[Entry]:
-    """Entries of a stream; each holds one field."""
-    return [(entry_id, next(iter(fields.values()))) for entry_id, fields in raw]
+def read_entries(raw: object) -> list[Entry]:
+    """Entries of a stream as a client that decodes answers them; each holds one field."""
+    entries = cast("list[tuple[str, dict[str, str]]]", raw)
+    return [(entry_id, next(iter(fields.values()))) for entry_id, fields in entries]
 
 
 def read_batches(answer: Any) -> dict[str, list[Entry]]:

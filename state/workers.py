@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import cast
 
 from redis import Redis
 
@@ -52,7 +53,8 @@ class WorkerBook:
 
     def _entries(self, now_ms: int) -> list[WorkerEntry]:
         entries = []
-        for name, raw in sorted(self._client.hgetall(WORKERS).items()):
+        known = cast("dict[str, str]", self._client.hgetall(WORKERS))
+        for name, raw in sorted(known.items()):
             data = json.loads(raw)
             entries.append(WorkerEntry(name, tuple(data["agents"]), now_ms - data["at"]))
         return entries

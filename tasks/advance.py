@@ -35,9 +35,7 @@ def plan_next(
 ) -> PlanWrite | None:
     """The plan for a state, or for the state after `said` is committed; None: wait for open turns. Pure."""
     view = session_view(facts, state, said=said)
-    decided = decide(
-        view, facts.spec.stop, json.loads(state.stop), stop_requested=state.stop_requested
-    )
+    decided = decide(view, facts.spec.stop, json.loads(state.stop), stop_requested=state.stop_requested)
     if isinstance(decided.plan, Wait):
         return None
     plan: Step | Finish = decided.plan
@@ -56,7 +54,12 @@ def plan_next(
 
 
 def dispatch(
-    graph: TaskGraph, facts: SessionFacts, state: SessionState, numbers: Iterable[int], *, parent: str | None = None
+    graph: TaskGraph,
+    facts: SessionFacts,
+    state: SessionState,
+    numbers: Iterable[int],
+    *,
+    parent: str | None = None,
 ) -> None:
     """Sends turns to the queue; without `parent`, as children of the task that planned each."""
     by_parent: dict[str, list[TurnCall]] = {}

@@ -19,19 +19,21 @@ if TYPE_CHECKING:
 
 
 @shared_task(name=TURN, bind=True, ignore_result=True)
-def turn_task(self: Task, *, session: str, turn: int, participant: str, mode: str, scope: str) -> None:
+def turn_task(
+    self: Task[..., None], *, session: str, turn: int, participant: str, mode: str, scope: str
+) -> None:
     """Runs one turn of a session. A delivery is a hint: it may come twice, late, or never."""
     call = TurnCall(session, turn, participant, CollabMode(mode), scope)
     try:
-        run_turn(runtime_of(self.app), call, task_id=self.request.id, parent_id=self.request.parent_id)
+        run_turn(runtime_of(self.app), call, task_id=str(self.request.id), parent_id=self.request.parent_id)
     except SessionNotFound:
         return  # ended and expired: nothing is owed to this message
 
 
 @shared_task(name=ADVANCE, bind=True, ignore_result=True)
-def advance_task(self: Task, *, session: str) -> None:
+def advance_task(self: Task[..., None], *, session: str) -> None:
     """Plans a session's next step if nobody has."""
     try:
-        advance(runtime_of(self.app), session, parent=self.request.id)
+        advance(runtime_of(self.app), session, parent=str(self.request.id))
     except SessionNotFound:
         return

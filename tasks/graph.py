@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from celery import Celery, group
 
@@ -81,7 +82,7 @@ class TaskGraph:
         )
 
     @staticmethod
-    def _options(call: TurnCall) -> dict[str, object]:
+    def _options(call: TurnCall) -> dict[str, Any]:
         return {
             "queue": QUEUE,
             "argsrepr": "",

@@ -39,7 +39,6 @@ class LeaseKeeper:
         self._every_s = lease_ms / 3000
         self._held: dict[str, _Held] = {}
         self._lock = threading.Lock()
-        self._closed = threading.Event()
         self._thread: threading.Thread | None = None
 
     @contextmanager
@@ -57,12 +56,9 @@ class LeaseKeeper:
             with self._lock:
                 self._held.pop(grant.token, None)
 
-    def close(self) -> None:
-        """Stops renewing."""
-        self._closed.set()
-
     def _run(self) -> None:
-        while not self._closed.wait(self._every_s / 4):
+        while True:
+            time.sleep(self._every_s / 4)
             now = time.monotonic()
             with self._lock:
                 due = [entry for entry in self._held.values() if entry.renew_at <= now]

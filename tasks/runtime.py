@@ -54,7 +54,9 @@ class FactsCache:
                 return facts
         opened_ms = opened_ms or self._store.state(session_id).opened_ms
         collab, spec = self._store.documents(session_id)
-        facts = SessionFacts(Collab.model_validate_json(collab), SessionSpec.model_validate_json(spec), opened_ms)
+        facts = SessionFacts(
+            Collab.model_validate_json(collab), SessionSpec.model_validate_json(spec), opened_ms
+        )
         with self._lock:
             self._known[session_id] = facts
             while len(self._known) > self._size:

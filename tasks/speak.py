@@ -58,7 +58,9 @@ class Floor:
         elapsed_s = time.monotonic() - self.since
         return datetime.fromtimestamp(self.state.now_ms / 1000 + elapsed_s, UTC)
 
-    def result(self, kind: OutcomeKind, outcome: TurnOutcome | None = None, *, error: str | None = None) -> TurnResult:
+    def result(
+        self, kind: OutcomeKind, outcome: TurnOutcome | None = None, *, error: str | None = None
+    ) -> TurnResult:
         """What planners and stop conditions will know of this turn."""
         outcome = outcome or TurnOutcome()
         texts = [draft.content for draft in outcome.messages]
@@ -78,9 +80,7 @@ class Floor:
     def messages(self, outcome: TurnOutcome) -> tuple[str, ...]:
         """The outcome's messages with speaker, turn, token and time, as JSON."""
         stamp = self.now()
-        return tuple(
-            _message(self, draft.role, draft.content, stamp).to_json() for draft in outcome.messages
-        )
+        return tuple(_message(self, draft.role, draft.content, stamp).to_json() for draft in outcome.messages)
 
 
 def _message(floor: Floor, role: Role, content: str, stamp: datetime) -> Message:
@@ -133,7 +133,11 @@ def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> str:
     try:
         outcome = _ask(runtime, floor, timeout_s)
     except LeaseLost:
-        log.info("turn %s of %s: the lease was lost; what was said is dropped", floor.grant.number, floor.session_id)
+        log.info(
+            "turn %s of %s: the lease was lost; what was said is dropped",
+            floor.grant.number,
+            floor.session_id,
+        )
         return "lost"
     except AgentError as error:
         return _failed(runtime, floor, error)
@@ -161,7 +165,12 @@ def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> TurnOutcome:
 
 
 def _commit(
-    runtime: Runtime, floor: Floor, kind: OutcomeKind, outcome: TurnOutcome | None = None, *, error: str | None = None
+    runtime: Runtime,
+    floor: Floor,
+    kind: OutcomeKind,
+    outcome: TurnOutcome | None = None,
+    *,
+    error: str | None = None,
 ) -> str:
     outcome = outcome or TurnOutcome()
     result = floor.result(kind, outcome, error=error)
@@ -180,7 +189,8 @@ def _commit(
 
 def _plan_ahead(runtime: Runtime, floor: Floor, result: TurnResult) -> PlanWrite | None:
     """The next step, to be written in the same instant as the turn: one round trip less for each turn
-    that has the floor alone. With other turns open the plan would most likely be outdated."""
+    that has the floor alone. With other turns open the plan would most likely be outdated.
+    """
     if len(floor.state.open_turns()) > 1:
         return None
     return plan_next(
@@ -200,7 +210,14 @@ def _go_on(runtime: Runtime, floor: Floor, answer: Answer, write: PlanWrite | No
 def _failed(runtime: Runtime, floor: Floor, error: AgentError) -> str:
     policy, failures = floor.policy, floor.grant.failures + 1
     line = str(error)[:500]
-    log.warning("turn %s of %s failed (%d of %d): %s", floor.grant.number, floor.session_id, failures, policy.attempts, line)
+    log.warning(
+        "turn %s of %s failed (%d of %d): %s",
+        floor.grant.number,
+        floor.session_id,
+        failures,
+        policy.attempts,
+        line,
+    )
     if error.retryable and failures < policy.attempts:
         delay_ms = int(policy.delay_s(failures) * 1000)
         answer = runtime.store.fail(floor.session_id, floor.grant, delay_ms=delay_ms, error=line)

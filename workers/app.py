@@ -1,7 +1,7 @@
 """The Celery app.
 
-    celery -A symposia.workers worker          # as any Celery user expects
-    symposia worker                            # the same, with this project's defaults
+celery -A symposia.workers worker          # as any Celery user expects
+symposia worker                            # the same, with this project's defaults
 """
 
 from __future__ import annotations

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 from celery import Celery, bootsteps
 from redis.exceptions import RedisError
 
 from ..state.workers import WorkerBook
-from ..tasks.runtime import Runtime, runtime_of
+from ..tasks.runtime import runtime_of
 from ..tasks.sweep import sweep
 
 log = logging.getLogger(__name__)
@@ -30,6 +31,7 @@ class SweepThread(threading.Thread):
         self._closed = threading.Event()
 
     def run(self) -> None:
+        """Sweeps until `close`."""
         runtime = runtime_of(self._app)
         book = WorkerBook(runtime.store.client)
         announce_at = 0.0
@@ -43,41 +45,47 @@ class SweepThread(threading.Thread):
                 log.warning("sweep put off: %s", error)
             except Exception:
                 log.exception("sweep failed; it will be tried again")
+        with suppress(RedisError, OSError):
+            book.leave(self._worker)
 
     def close(self) -> None:
         """Ends the thread after the sweep under way."""
         self._closed.set()
 
 
-class SweepStep(bootsteps.StartStopStep):  # type: ignore[misc]
+class SweepStep(bootsteps.StartStopStep):
     """Runs the sweep thread as long as the worker runs."""
 
-    requires = {"celery.worker.components:Pool"}
+    requires = ("celery.worker.components:Pool",)
 
-    def __init__(self, worker: Any, **_options: Any) -> None:
+    def __init__(self, _worker: Any, **_options: Any) -> None:
         self._thread: SweepThread | None = None
 
     def start(self, worker: Any) -> None:
+        """The pool is there: tasks that the sweep sends can run."""
         interval_s: float = worker.app.conf.symposia_sweep_interval_s
         self._thread = SweepThread(worker.app, worker.hostname, interval_s=interval_s)
         self._thread.start()
 
-    def stop(self, worker: Any) -> None:
+    def stop(self, _worker: Any) -> None:
+        """Warm shutdown begins: turns under way still commit, but nothing new is sent."""
         if self._thread is not None:
             self._thread.close()
 
     def terminate(self, worker: Any) -> None:
+        """The same in a cold shutdown."""
         self.stop(worker)
 
 
-class RuntimeStep(bootsteps.StartStopStep):  # type: ignore[misc]
-    """Builds the runtime when the worker starts, so that a bad agents file is told at once."""
+class RuntimeStep(bootsteps.StartStopStep):
+    """Builds the runtime when the worker starts, so that a bad agents file is told at once.
 
-    requires = {"celery.worker.components:Pool"}
+    Nothing is closed when it stops: in a warm shutdown turns still speak, and need their leases, after
+    this step. Its threads are daemons and end with the process.
+    """
+
+    requires = ("celery.worker.components:Pool",)
 
     def start(self, worker: Any) -> None:
-        self._runtime: Runtime = runtime_of(worker.app)
-
-    def stop(self, worker: Any) -> None:
-        self._runtime.leases.close()
-        self._runtime.runner.close()
+        """Raises RegistryError, which ends the worker."""
+        runtime_of(worker.app)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from live import REGISTRY, LiveWorker
 from symposia.client import Client
 from symposia.config.settings import load_settings
@@ -40,7 +41,9 @@ class Stage:
     def client(self) -> Client:
         return Client(load_settings(**self.settings))
 
-    def start_worker(self, *, app: str = "symposia.workers", concurrency: int = 4, wait: bool = True) -> LiveWorker:
+    def start_worker(
+        self, *, app: str = "symposia.workers", concurrency: int = 4, wait: bool = True
+    ) -> LiveWorker:
         env = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in self.settings.items()}
         worker = LiveWorker(f"w{len(self.workers) + 1}", self.folder, env, app=app, concurrency=concurrency)
         self.workers.append(worker)
@@ -93,12 +96,16 @@ def check_trace(job: CollabJob, result: JobResult) -> None:
     kinds = [event["event_type"] for event in events]
     assert kinds[:2] == ["MAPSessionStarted", "MAPRolesAssigned"]
     assert kinds[-1] == "MAPSessionCompleted"
-    dispatched = {e["payload"]["token_id"]: e["payload"] for e in events if e["event_type"] == "MAPTurnDispatched"}
+    dispatched = {
+        e["payload"]["token_id"]: e["payload"] for e in events if e["event_type"] == "MAPTurnDispatched"
+    }
     completed = [e["payload"] for e in events if e["event_type"] == "MAPTurnCompleted"]
     assert sorted(p["token_id"] for p in completed) == sorted(dispatched)
     fences = [e["payload"]["fence"] for e in events if e["event_type"] == "MAPTurnDispatched"]
     assert fences == sorted(set(fences))
-    written = [(message.turn_number, message.token_id) for message in result.dialog.messages if message.speaker]
+    written = [
+        (message.turn_number, message.token_id) for message in result.dialog.messages if message.speaker
+    ]
     assert len(written) == len(set(written)), "a turn is written once"
     for number, token in written:
         assert dispatched[token]["turn_number"] == number

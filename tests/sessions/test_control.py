@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from live import until
 from symposia.models.errors import IllegalTransition, SessionConflict
 from symposia.models.stop import MaxTurns
@@ -43,7 +44,11 @@ def test_what_is_said_after_cancel_is_dropped_and_recorded(stage, gated_job, che
     job.cancel("changed our minds")
     gate.touch()
     result = job.result(timeout=10)
-    assert (result.collab.status, result.dialog.status, result.reason) == ("cancelled", "cancelled", "changed our minds")
+    assert (result.collab.status, result.dialog.status, result.reason) == (
+        "cancelled",
+        "cancelled",
+        "changed our minds",
+    )
     until(lambda: "turn.dropped" in [e.event_type for e in job.collab().events], what="the drop is recorded")
     assert len(list(job.messages())) == 1
     with pytest.raises(IllegalTransition, match="a cancelled collab cannot become suspended"):
@@ -111,7 +116,9 @@ def test_the_same_collab_submitted_twice_is_one_session(stage):
     stage.start_worker()
     from symposia import Collab, Participant
 
-    collab = Collab(title="t", purpose="p", mode="pair", participants=[Participant(participant_id=n) for n in "ab"])
+    collab = Collab(
+        title="t", purpose="p", mode="pair", participants=[Participant(participant_id=n) for n in "ab"]
+    )
     first = stage.client.submit(collab, agents={"a": "say", "b": "say"}, stop=MaxTurns(2))
     second = stage.client.submit(collab, agents={"a": "say", "b": "say"}, stop=MaxTurns(2))
     assert first.id == second.id

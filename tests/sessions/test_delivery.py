@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from live import until
 from symposia.models.collab import CollabMode
 from symposia.models.stop import MaxRounds
@@ -14,7 +15,10 @@ MODES = {
     "pair": ({"driver": "say", "navigator": "navigator"}, {}),
     "orchestrated": ({"orchestrator": "lead", "coder": "say", "tester": "say", "writer": "say"}, {}),
     "broadcast": ({"ann": "say", "bob": "say", "cyd": "say"}, {"stop": MaxRounds(2)}),
-    "swarm": ({"ann": "claimer", "tess": "claimer"}, {"roles": {"tess": "tester"}, "options": {"items": [{"text": "plan"}]}}),
+    "swarm": (
+        {"ann": "claimer", "tess": "claimer"},
+        {"roles": {"tess": "tester"}, "options": {"items": [{"text": "plan"}]}},
+    ),
 }
 
 
@@ -40,7 +44,9 @@ def deliver_again(stage, job, mode):
     calls = []
     for payload in dispatches(job):
         scope = "floor" if mode == "round_robin" else f"slot:{payload['participant_id']}"
-        calls.append(TurnCall(job.id, payload["turn_number"], payload["participant_id"], CollabMode(mode), scope))
+        calls.append(
+            TurnCall(job.id, payload["turn_number"], payload["participant_id"], CollabMode(mode), scope)
+        )
     for call in calls:
         graph.send_turns([call], parent=job.id)
     return len(calls)
@@ -69,7 +75,9 @@ def test_turns_delivered_again_while_the_session_runs_and_after_it_ended_change_
 
 def test_messages_stay_small_and_readable(stage):
     """What Flower shows names the turn, and never what was said."""
-    job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxRounds(1), messages=["A secret word."])
+    job = stage.submit(
+        "round_robin", {"ann": "say", "bob": "say"}, stop=MaxRounds(1), messages=["A secret word."]
+    )
     redis = stage.client.workers._client
     raw = redis.lindex("symposia", 0)
     assert f"session={job.id}" in raw

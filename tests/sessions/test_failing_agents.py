@@ -32,7 +32,8 @@ def test_after_the_last_try_the_session_is_aborted_and_says_why(stage, checked):
     )
     result = job.result(timeout=20)
     assert (result.ok, result.reason, result.collab.status) == (False, "failed", "cancelled")
-    assert "ann" in result.detail and "mood 2" in result.detail
+    assert "ann" in result.detail
+    assert "mood 2" in result.detail
     checked(job, result)
 
 
@@ -47,7 +48,10 @@ def test_a_participant_who_cannot_speak_is_skipped(stage, checked):
     )
     result = job.result(timeout=20)
     assert [m.speaker for m in result.dialog.messages] == ["bob", "bob"]
-    assert [pair for pair in outcomes(job) if pair[1] != "failed"] == [("ann", "skipped"), ("bob", "message")] * 2
+    assert [pair for pair in outcomes(job) if pair[1] != "failed"] == [
+        ("ann", "skipped"),
+        ("bob", "message"),
+    ] * 2
     checked(job, result)
 
 

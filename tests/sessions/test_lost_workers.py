@@ -47,7 +47,10 @@ def test_a_frozen_worker_that_wakes_up_late_cannot_write(stage, checked):
     until(lambda: [c for c in stage.calls() if c["turn"] == 2], what="turn 2 is being spoken")
     stage.start_worker(concurrency=1)
     frozen.freeze()
-    until(lambda: [c for c in stage.calls() if c["turn"] == 2 and c["attempt"] == 2], what="turn 2 is taken over")
+    until(
+        lambda: [c for c in stage.calls() if c["turn"] == 2 and c["attempt"] == 2],
+        what="turn 2 is taken over",
+    )
     gate.touch()
     result = job.result(timeout=20)
     assert [m.content for m in result.dialog.messages] == [
@@ -57,7 +60,10 @@ def test_a_frozen_worker_that_wakes_up_late_cannot_write(stage, checked):
         "bob speaks in turn 4",
     ]
     frozen.thaw()
-    until(lambda: "turn.refused" in [e.event_type for e in job.collab().events], what="the late commit is refused")
+    until(
+        lambda: "turn.refused" in [e.event_type for e in job.collab().events],
+        what="the late commit is refused",
+    )
     assert len(list(job.messages())) == 4
     checked(job, result)
 
@@ -80,7 +86,10 @@ def test_a_late_writer_is_refused_while_the_session_goes_on_and_that_is_recorded
     gate.touch()
     frozen.thaw()
     until(
-        lambda: [e for e in job.events() if e.event_type == "MAPConflictDetected"] or "the lease was lost" in frozen.log(),
+        lambda: (
+            [e for e in job.events() if e.event_type == "MAPConflictDetected"]
+            or "the lease was lost" in frozen.log()
+        ),
         what="the late commit is refused",
     )
     stage.start_worker()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 
 import pytest
+
 from symposia.models.stop import MaxTurns
 
 QUIET = """
@@ -25,7 +27,8 @@ def quiet_stage(stage):
 def test_two_hundred_sessions_of_twenty_turns_submitted_at_once_all_complete(quiet_stage, checked):
     quiet_stage.start_workers(2)
     jobs = [
-        quiet_stage.submit("round_robin", {"ann": "quiet", "bob": "quiet"}, stop=MaxTurns(20)) for _ in range(200)
+        quiet_stage.submit("round_robin", {"ann": "quiet", "bob": "quiet"}, stop=MaxTurns(20))
+        for _ in range(200)
     ]
     for job in jobs:
         result = job.result(timeout=55)
@@ -43,5 +46,5 @@ def test_turn_two_thousand_costs_what_turn_one_costs(quiet_stage):
     assert result.turns == 2_000
 
     began = [e.timestamp.timestamp() for e in job.events() if e.event_type == "MAPTurnDispatched"]
-    gaps = [later - earlier for earlier, later in zip(began, began[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(began)]
     assert statistics.median(gaps[-500:]) < 3 * statistics.median(gaps[:500]) + 0.005

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+
 from symposia.models.stop import MaxRounds, MaxTurns
 
 
@@ -13,7 +14,12 @@ def speakers(result):
 
 
 def turn_events(job):
-    wanted = {"MAPTurnDispatched": "begin", "MAPTurnCompleted": "end", "MAPBroadcastSent": "sent", "MAPBroadcastReceived": "received"}
+    wanted = {
+        "MAPTurnDispatched": "begin",
+        "MAPTurnCompleted": "end",
+        "MAPBroadcastSent": "sent",
+        "MAPBroadcastReceived": "received",
+    }
     return [
         (wanted[e.event_type], e.payload.get("participant_id") or e.payload.get("receiver_role_id"))
         for e in job.events()
@@ -31,13 +37,17 @@ def test_round_robin_speaks_in_roster_order_and_everyone_sees_all_that_was_said(
     assert speakers(result) == ["ann", "bob", "cyd"] * 2
     texts = [message.content for message in result.dialog.messages]
     assert [call["seen"] for call in stage.calls()] == [texts[:n] for n in range(6)]
-    assert turn_events(job) == [pair for name in speakers(result) for pair in (("begin", name), ("end", name))]
+    assert turn_events(job) == [
+        pair for name in speakers(result) for pair in (("begin", name), ("end", name))
+    ]
     checked(job, result)
 
 
 def test_round_robin_stops_in_the_middle_of_a_round_when_told_so(stage, checked):
     stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(3), messages=["Hello, you two."])
+    job = stage.submit(
+        "round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(3), messages=["Hello, you two."]
+    )
     result = job.result(timeout=30)
 
     assert speakers(result) == [None, "ann", "bob", "ann"]

@@ -57,7 +57,9 @@ def until(condition: Callable[[], T], *, timeout_s: float = 20.0, what: str = ""
 class LiveWorker:
     """A Celery worker process: started, ready, killed, frozen, stopped."""
 
-    def __init__(self, name: str, folder: Path, env: Mapping[str, str], *, app: str, concurrency: int) -> None:
+    def __init__(
+        self, name: str, folder: Path, env: Mapping[str, str], *, app: str, concurrency: int
+    ) -> None:
         self.log_file = folder / f"{name}.log"
         self._output: IO[bytes] = self.log_file.open("ab")
         command = [sys.executable, "-m", "celery", "-A", app, "worker", "--loglevel", "INFO"]

@@ -62,7 +62,12 @@ def lead(turn: TurnContext) -> TurnOutcome:
     said = sum(1 for message in turn.messages if message.speaker == turn.me.participant_id)
     decisions = (
         Decision(next=("coder",), instruction="write it"),
-        Decision(next=("tester", "writer"), side_by_side=True, instructions={"tester": "break it"}, instruction="tell it"),
+        Decision(
+            next=("tester", "writer"),
+            side_by_side=True,
+            instructions={"tester": "break it"},
+            instruction="tell it",
+        ),
         Decision(satisfied=True, reason="all is well"),
     )
     outcome = TurnOutcome.say(f"decision {said + 1}")

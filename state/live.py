@@ -1,0 +1,109 @@
+"""Watching a whole session live: its events, its journal and what is said, in one.
+
+Unlike `follow`, which serves one stream, this also says when nothing happens, so that
+whoever watches can look after other things between two reads.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from redis import Redis
+
+from ..models.dialog import Message
+from ..models.errors import SessionNotFound
+from ..models.events import MapEvent, MAPEventType
+from ..models.meta import Event
+from .keys import session_key
+from .streams import PAGE, StreamReader, read_batches
+
+_Watched = Literal["events", "journal"]
+_WATCHED: tuple[_Watched, ...] = ("events", "journal")
+
+#: The events that may bring messages.
+_SPOKEN = frozenset({MAPEventType.SESSION_STARTED, MAPEventType.TURN_COMPLETED})
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Something that happened in a session."""
+
+    #: A MAP event, or one of the journal: what MAP has no type for.
+    event: MapEvent | Event
+    #: What was said in the turn that the event closes; what the dialog begins with, when it is the first.
+    messages: tuple[Message, ...] = ()
+
+
+class _Entry(NamedTuple):
+    at_ms: int
+    counter: int
+    stream: _Watched
+    text: str
+
+
+def watch(client: Redis, session_id: str, *, idle_ms: int = 500) -> Iterator[Moment | None]:
+    """All that happened so far and what happens from now on, until the session has ended.
+
+    None is yielded whenever nothing happened for `idle_ms` milliseconds.
+
+    Raises:
+        SessionNotFound: there is no such session (any more).
+    """
+    words = _Words(StreamReader(client), session_id)
+    cursors: dict[_Watched, str] = dict.fromkeys(_WATCHED, "0")
+    ended = False
+    while not ended:
+        entries = _read(client, session_id, cursors, idle_ms)
+        for entry in entries:
+            moment = _moment(entry, words)
+            ended = ended or moment.event.event_type == MAPEventType.SESSION_COMPLETED
+            yield moment
+        if not entries:
+            yield None
+            if not client.exists(session_key(session_id, "session")):
+                raise SessionNotFound(session_id)
+
+
+class _Words:
+    """The dialog as far as it was read, by the token under which it was written."""
+
+    def __init__(self, streams: StreamReader, session_id: str) -> None:
+        self._streams = streams
+        self._session_id = session_id
+        self._cursor = "0"
+        self._said: defaultdict[str | None, list[Message]] = defaultdict(list)
+
+    def of(self, token_id: str | None) -> tuple[Message, ...]:
+        """What was written under a token, once. A turn's messages are there before its event is."""
+        for entry_id, text in self._streams.all(self._session_id, "dialog", after=self._cursor):
+            message = Message.model_validate_json(text)
+            self._said[message.token_id].append(message)
+            self._cursor = entry_id
+        return tuple(self._said.pop(token_id, ()))
+
+
+def _read(client: Redis, session_id: str, cursors: dict[_Watched, str], idle_ms: int) -> list[_Entry]:
+    """New entries of all watched streams in the order of their time; moves the cursors behind them."""
+    keys = {stream: session_key(session_id, stream) for stream in cursors}
+    positions: dict[str, str] = {keys[stream]: at for stream, at in cursors.items()}
+    batches = read_batches(client.xread(positions, count=PAGE, block=idle_ms))  # type: ignore[arg-type]
+    found = []
+    for stream, key in keys.items():
+        for entry_id, text in batches.get(key, ()):
+            at_ms, _, counter = entry_id.partition("-")
+            found.append(_Entry(int(at_ms), int(counter), stream, text))
+            cursors[stream] = entry_id
+    return sorted(found)
+
+
+def _moment(entry: _Entry, words: _Words) -> Moment:
+    if entry.stream == "journal":
+        return Moment(Event.model_validate_json(entry.text))
+    event = MapEvent.model_validate_json(entry.text)
+    if event.event_type not in _SPOKEN:
+        return Moment(event)
+    token_id = (event.payload or {}).get("token_id")
+    return Moment(event, words.of(token_id if isinstance(token_id, str) else None))

@@ -1,0 +1,164 @@
+"""A session's task tree as a picture: Mermaid, DOT or text. Pure.
+
+Turns that were sent side by side stand in one box; what was lost on the way (a worker that
+died, an agent that failed) is marked. Whatever comes from a session is escaped: it may hold
+anything a model can say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from enum import StrEnum
+
+from ..models.events import MapEvent
+from .task_tree import Outcome, TaskNode, TaskTree, read_tree
+
+
+class GraphFormat(StrEnum):
+    """How a task tree is drawn."""
+
+    #: For Markdown pages and https://mermaid.live.
+    MERMAID = "mermaid"
+    #: For Graphviz.
+    DOT = "dot"
+    #: For a terminal.
+    TEXT = "text"
+
+
+def draw(events: Iterable[MapEvent], form: GraphFormat) -> str:
+    """The task tree that a session's MAP events tell of."""
+    return _DRAWN[form](read_tree(events))
+
+
+def one_line(text: str, *, limit: int = 120) -> str:
+    """`text` without line breaks and control characters, cut to `limit` characters."""
+    plain = "".join(c if c.isprintable() else " " for c in text)
+    line = " ".join(plain.split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def _fate(node: TaskNode) -> str:
+    """What became of a node, in words."""
+    words = [node.outcome.value]
+    if node.attempt > 1:
+        words.append(f"attempt {node.attempt}")
+    if node.tokens:
+        words.append(f"{node.tokens} tokens")
+    if node.error:
+        words.append(node.error)
+    return ", ".join(words)
+
+
+def _heading(tree: TaskTree) -> list[str]:
+    return [part for part in (f"{tree.mode}: {tree.title}", tree.ending or "goes on") if part]
+
+
+# -- Mermaid ----------------------------------------------------------------------------------
+
+_PLAIN = frozenset(" -_.,:/()")
+
+
+def _mermaid_text(text: str) -> str:
+    """Anything but letters, digits and a few signs as character codes, which Mermaid takes in labels."""
+    return "".join(c if c.isalnum() or c in _PLAIN else f"#{ord(c)};" for c in one_line(text))
+
+
+def _mermaid(tree: TaskTree) -> str:
+    heading = "<br/>".join(_mermaid_text(part) for part in _heading(tree))
+    lines = ["flowchart TD", f'  root(["{heading}"])']
+    grouped = {index for group in tree.groups() for index in group}
+    lines += [f"  {_mermaid_node(i, node)}" for i, node in enumerate(tree.nodes) if i not in grouped]
+    for number, group in enumerate(tree.groups()):
+        lines.append(f'  subgraph group{number}["side by side"]')
+        lines += [f"    {_mermaid_node(i, tree.nodes[i])}" for i in group]
+        lines.append("  end")
+    for index, parent in enumerate(tree.parent_of()):
+        lines.append(f"  {'root' if parent is None else f't{parent}'} --> t{index}")
+    lines.append("  classDef lost stroke-dasharray: 4 4,color:#888")
+    return "\n".join(lines)
+
+
+def _mermaid_node(index: int, node: TaskNode) -> str:
+    label = f"{node.turn} {_mermaid_text(node.participant)}<br/>{_mermaid_text(_fate(node))}"
+    return f't{index}["{label}"]{":::lost" if node.outcome.is_lost else ""}'
+
+
+# -- DOT --------------------------------------------------------------------------------------
+
+
+def _dot_text(text: str) -> str:
+    return one_line(text).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _dot(tree: TaskTree) -> str:
+    heading = "\\n".join(_dot_text(part) for part in _heading(tree))
+    lines = [
+        "digraph session {",
+        '  node [shape=box, style=rounded, fontname="sans-serif"];',
+        f'  root [label="{heading}", shape=oval];',
+    ]
+    lines += [f"  {_dot_node(index, node)}" for index, node in enumerate(tree.nodes)]
+    for number, group in enumerate(tree.groups()):
+        members = " ".join(f"t{index};" for index in group)
+        lines.append(f'  subgraph cluster_{number} {{ label="side by side"; style=dashed; {members} }}')
+    for index, parent in enumerate(tree.parent_of()):
+        lines.append(f"  {'root' if parent is None else f't{parent}'} -> t{index};")
+    return "\n".join([*lines, "}"])
+
+
+def _dot_node(index: int, node: TaskNode) -> str:
+    label = f"{node.turn} {_dot_text(node.participant)}\\n{_dot_text(_fate(node))}"
+    lost = ', style="rounded,dashed", fontcolor=gray' if node.outcome.is_lost else ""
+    return f't{index} [label="{label}"{lost}];'
+
+
+# -- text -------------------------------------------------------------------------------------
+
+_MARKS = {Outcome.SPEAKING: "…", Outcome.PASSED: "○", Outcome.SKIPPED: "○"}
+
+
+def _text(tree: TaskTree) -> str:
+    """The main line goes straight down, however long it is; what branches off it is indented."""
+    lines = [one_line("  ".join(_heading(tree)))]
+    beside = {index for group in tree.groups() for index in group}
+    for index, prefix in _branches(tree):
+        node = tree.nodes[index]
+        mark = "✗" if node.outcome.is_lost else _MARKS.get(node.outcome, "●")
+        together = "  (side by side)" if index in beside else ""
+        name = one_line(node.participant, limit=40)
+        lines.append(f"{prefix}{mark} {node.turn} {name}  {one_line(_fate(node))}{together}")
+    return "\n".join(lines)
+
+
+def _branches(tree: TaskTree) -> Iterator[tuple[int, str]]:
+    """Node indices in the order they are printed, each with what stands before it.
+
+    Of several children the one with most below it goes on in its parent's column. Without
+    recursion: a session of two thousand turns is two thousand levels deep.
+    """
+    children: dict[int | None, list[int]] = {}
+    weight = [1] * len(tree.nodes)
+    parents = tree.parent_of()
+    for index, parent in enumerate(parents):
+        children.setdefault(parent, []).append(index)
+    for index in reversed(range(len(parents))):
+        if (parent := parents[index]) is not None:
+            weight[parent] += weight[index]
+    waiting: list[tuple[int | None, str, str]] = [(None, "", "")]
+    while waiting:
+        parent, prefix, below = waiting.pop()
+        if parent is not None:
+            yield parent, prefix
+        planned = children.get(parent, [])
+        main = max(planned, key=lambda index: (weight[index], index), default=None)
+        if main is not None:
+            waiting.append((main, below, below))
+        aside = [index for index in planned if index != main]
+        waiting += [(index, f"{below}├─", f"{below}│ ") for index in reversed(aside)]
+
+
+_DRAWN: dict[GraphFormat, Callable[[TaskTree], str]] = {
+    GraphFormat.MERMAID: _mermaid,
+    GraphFormat.DOT: _dot,
+    GraphFormat.TEXT: _text,
+}

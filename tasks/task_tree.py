@@ -1,0 +1,153 @@
+"""The tree of a session's tasks, read from its MAP events.
+
+The root is the task that opened the session, whose id is the session's. Every grant of a
+turn is a node: MAPTurnDispatched says which task was given the turn (`task_id`) and which
+one planned it (`parent_id`), MAPTurnCompleted how it ended. A turn that was granted more
+than once (its worker was lost, its agent failed) has a node for each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from pydantic import JsonValue
+
+from ..models.events import MapEvent, MAPEventType
+
+
+class Outcome(StrEnum):
+    """How a task's grant ended."""
+
+    #: It has not ended yet.
+    SPEAKING = "speaking"
+    MESSAGE = "message"
+    PASSED = "passed"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+    #: Its lease ran out: the worker was lost.
+    EXPIRED = "expired"
+    #: Nobody waited for it any more.
+    DROPPED = "dropped"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_lost(self) -> bool:
+        """Nothing of it was written: the turn was given out again, or given up."""
+        return self in (Outcome.FAILED, Outcome.EXPIRED, Outcome.DROPPED, Outcome.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskNode:
+    """One grant of one turn."""
+
+    task_id: str
+    parent_id: str
+    turn: int
+    participant: str
+    #: 1 for the first grant of the turn.
+    attempt: int
+    outcome: Outcome = Outcome.SPEAKING
+    tokens: int = 0
+    #: Why it failed; one line.
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskTree:
+    """A session's tasks."""
+
+    session_id: str
+    mode: str
+    title: str
+    #: How the session ended, e.g. `completed: max_rounds`; empty while it goes on.
+    ending: str
+    #: In the order in which they were given their turns, so that parents come before children.
+    nodes: tuple[TaskNode, ...]
+
+    def parent_of(self) -> list[int | None]:
+        """For each node the index of the node that planned it; None: the root did."""
+        newest: dict[str, int] = {}
+        parents: list[int | None] = []
+        for index, node in enumerate(self.nodes):
+            # A task that planned on after the session was resumed or swept has no node: the root sent it.
+            parents.append(newest.get(node.parent_id))
+            newest[node.task_id] = index
+        return parents
+
+    def groups(self) -> list[list[int]]:
+        """Indices of nodes that were sent side by side: several turns planned by one task."""
+        planned: dict[tuple[str, int | None], list[int]] = {}
+        for index, parent in enumerate(self.parent_of()):
+            planned.setdefault((self.nodes[index].parent_id, parent), []).append(index)
+        return [group for group in planned.values() if len({self.nodes[i].turn for i in group}) > 1]
+
+
+@dataclass(slots=True)
+class _Reader:
+    """What was read so far."""
+
+    session_id: str = ""
+    mode: str = ""
+    title: str = ""
+    ending: str = ""
+    #: By the token of the grant.
+    nodes: dict[str, TaskNode] = field(default_factory=dict)
+
+    def take(self, event: MapEvent) -> None:
+        """Reads one event."""
+        payload: Mapping[str, JsonValue] = event.payload or {}
+        self.session_id = event.session_id
+        match event.event_type:
+            case MAPEventType.SESSION_STARTED:
+                self.mode, self.title = _text(payload, "mode"), _text(payload, "title")
+            case MAPEventType.TURN_DISPATCHED:
+                self.nodes[_text(payload, "token_id")] = _node(payload)
+            case MAPEventType.TURN_COMPLETED:
+                self._close(_text(payload, "token_id"), payload.get("result"))
+            case MAPEventType.SESSION_COMPLETED:
+                self.ending = f"{_text(payload, 'status')}: {_text(payload, 'reason')}"
+            case _:
+                pass
+
+    def _close(self, token_id: str, result: JsonValue) -> None:
+        if token_id not in self.nodes or not isinstance(result, dict):
+            return
+        usage = result.get("usage")
+        spent = usage if isinstance(usage, dict) else {}
+        self.nodes[token_id] = replace(
+            self.nodes[token_id],
+            outcome=Outcome(_text(result, "outcome")),
+            tokens=_number(spent, "input_tokens") + _number(spent, "output_tokens"),
+            error=_text(result, "error"),
+        )
+
+
+def read_tree(events: Iterable[MapEvent]) -> TaskTree:
+    """The tree as far as the events tell it. Events without task ids are passed over."""
+    reader = _Reader()
+    for event in events:
+        reader.take(event)
+    nodes = tuple(node for node in reader.nodes.values() if node.task_id)
+    return TaskTree(reader.session_id, reader.mode, reader.title, reader.ending, nodes)
+
+
+def _node(payload: Mapping[str, JsonValue]) -> TaskNode:
+    return TaskNode(
+        task_id=_text(payload, "task_id"),
+        parent_id=_text(payload, "parent_id"),
+        turn=_number(payload, "turn_number"),
+        participant=_text(payload, "participant_id"),
+        attempt=_number(payload, "attempt"),
+    )
+
+
+def _text(data: Mapping[str, JsonValue], name: str) -> str:
+    value = data.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _number(data: Mapping[str, JsonValue], name: str) -> int:
+    value = data.get(name)
+    return value if isinstance(value, int) else 0
