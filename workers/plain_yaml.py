@@ -1,0 +1,105 @@
+"""YAML without its surprises: text stays text, and nothing is read that was not written.
+
+Only what YAML 1.2's core schema calls so is a number or a boolean: `no`, `12:30` and
+`2026-01-01` are text. A key that stands twice is an error, because one of the two would be
+lost. There are no tags, and no aliases: a file of a few lines could unfold to gigabytes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar
+
+import yaml
+from yaml import MappingNode, Node, SequenceNode
+from yaml.constructor import ConstructorError
+
+#: Pure Python where the C parser is not built in.
+_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_Base):  # type: ignore[misc]  # either of two classes
+    """A safe loader for the core schema, which refuses repeated keys."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
+
+    def construct_mapping(self, node: MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[object] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, str):
+                raise _refused(f"the key {key!r} must be text", key_node)
+            if key in seen:
+                raise _refused(f"the key {key!r} stands here twice", key_node)
+            seen.add(key)
+        return dict(super().construct_mapping(node, deep=deep))
+
+
+for _tag, _pattern, _first in (
+    ("null", r"~|null|Null|NULL|", ("~", "n", "N", "")),
+    ("bool", r"true|True|TRUE|false|False|FALSE", tuple("tTfF")),
+    ("int", r"[-+]?[0-9]{1,18}", tuple("-+0123456789")),
+    ("float", r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?", tuple("-+.0123456789")),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_pattern})\Z"), list(_first))
+_Loader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: int(loader.construct_scalar(node)))
+_Loader.add_constructor("tag:yaml.org,2002:float", lambda loader, node: float(loader.construct_scalar(node)))
+
+
+class NotYaml(ValueError):
+    """The text cannot be read; `line` counts from 1, and is None where none is to blame."""
+
+    def __init__(self, problem: str, line: int | None) -> None:
+        super().__init__(problem)
+        self.line = line
+
+
+def read_yaml(text: str) -> object:
+    """The one document that `text` holds. Raises NotYaml."""
+    try:
+        _refuse_aliases(text)
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise NotYaml(str(error.problem or error.context), mark.line + 1 if mark else None) from None
+    except (yaml.YAMLError, RecursionError) as error:
+        raise NotYaml(" ".join(str(error).split())[:200] or "it is nested too deeply", None) from None
+
+
+def _refuse_aliases(text: str) -> None:
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.AliasEvent):
+            raise _refused("aliases are not supported", event)
+
+
+def _refused(problem: str, where: Any) -> ConstructorError:
+    return ConstructorError(None, None, problem, where.start_mark)
+
+
+def line_of(text: str, path: str) -> int | None:
+    """The line on which the value at `path` begins, e.g. `participants[1].kind`.
+
+    Where the path leads to something that is not there, the line of what should hold it.
+    """
+    try:
+        node: Node | None = yaml.compose(text, Loader=_Loader)
+    except (yaml.YAMLError, RecursionError):
+        return None
+    line = None
+    for step in path.replace("[", ".[").strip(".").split("."):
+        found = _child(node, step)
+        if found is None:
+            break
+        node, line = found
+    return line
+
+
+def _child(node: Node | None, step: str) -> tuple[Node, int] | None:
+    if isinstance(node, SequenceNode) and step.startswith("["):
+        index = int(step[1:-1])
+        return (node.value[index], node.value[index].start_mark.line + 1) if index < len(node.value) else None
+    if isinstance(node, MappingNode):
+        for key, value in node.value:
+            if key.value == step:
+                return value, key.start_mark.line + 1
+    return None
