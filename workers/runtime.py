@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 from celery import Celery
 
+from ..agents.local_model import recorded_url
 from ..agents.registry import Registry
 from ..agents.runner import AgentRunner
-from ..config.settings import Settings
+from ..config.settings import Settings, variable
 from ..state.connect import connect
 from ..state.index import SessionIndex
 from ..state.store import SessionStore
@@ -30,6 +31,15 @@ def limits_of(settings: Settings) -> TurnLimits:
     )
 
 
+def load_registry(settings: Settings) -> Registry:
+    """The agents of the settings' file. Raises RegistryError, which says file, entry, field and rule."""
+    return Registry.load(
+        settings.agents_file,
+        getenv=variable,
+        local_model=lambda: recorded_url(settings.data_dir),
+    )
+
+
 def build_runtime(app: Celery, settings: Settings, *, redis_url: str) -> Runtime:
     """A runtime on the Redis at `redis_url`. Connects lazily; raises RegistryError for a bad agents file."""
     client = connect(redis_url)
@@ -40,7 +50,7 @@ def build_runtime(app: Celery, settings: Settings, *, redis_url: str) -> Runtime
         index=SessionIndex(client),
         facts=FactsCache(store),
         graph=TaskGraph(app),
-        registry=Registry.load(settings.agents_file, getenv=os.environ.get),
+        registry=load_registry(settings),
         runner=AgentRunner(max_message_bytes=limits.max_message_bytes),
         leases=LeaseKeeper(store, lease_ms=limits.lease_ms),
         limits=limits,
