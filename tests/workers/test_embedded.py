@@ -1,6 +1,7 @@
 """The embedded server: one on each data folder, found by every process, gone when it should be."""
 
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -196,3 +197,15 @@ def test_a_configured_url_wins_over_a_running_embedded_server(server: EmbeddedSe
 
 def test_without_a_url_and_without_a_server_there_is_none(tmp_path: Path) -> None:
     assert resolve_redis_url(load_settings(data_dir=tmp_path)) is None
+
+
+@pytest.mark.skipif(
+    shutil.which("redis-server") is None, reason="redis-server is not installed: make debian-packages"
+)
+def test_a_redis_can_stand_in_for_the_valkey(tmp_path: Path) -> None:
+    with (
+        EmbeddedServer(tmp_path, program=Path("redis-server"), bound=True) as server,
+        connect(server.url) as client,
+    ):
+        assert "valkey_version" not in client.info("server")
+        assert client.config_get("appendonly") == {"appendonly": "yes"}
