@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from .local_model import CONTEXT_TOKENS, MODEL_NAME, find_weights
+from .local_model import CONTEXT_TOKENS, MODEL_NAME, default_threads, find_weights
 from .runfile import RunFile, RunRecord
 
 #: Errors only: the engine logs every request at the levels below.
@@ -45,7 +45,7 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="symposia.agents.local_model_process", description=__doc__)
     parser.add_argument("weights", nargs="?", type=Path, help="a GGUF file; default: the installed one")
-    parser.add_argument("--threads", type=int, default=2, help="CPU threads")
+    parser.add_argument("--threads", type=int, default=default_threads(), help="CPU threads")
     parser.add_argument("--slots", type=int, default=4, help="requests worked on side by side")
     parser.add_argument("--run-file", type=Path, help="where to record URL and process id")
     parser.add_argument("--until-stdin-closes", action="store_true", help="end with whoever holds the pipe")
@@ -61,8 +61,9 @@ def _serve(weights: Path, *, threads: int, slots: int) -> tuple[object, str]:
     params.port = 0
     params.n_ctx = CONTEXT_TOKENS * slots
     params.n_parallel = slots
-    params.cpuparams.n_threads = threads
-    params.cpuparams_batch.n_threads = threads
+    for cpu in (params.cpuparams, params.cpuparams_batch):
+        cpu.n_threads = threads
+        cpu.poll = 0  # threads that wait sleep: their core has other work
     #: MiB of prompts kept for reuse; the engine's default is eight thousand.
     params.cache_ram_mib = 64
     #: Pages in a browser have no business here.
