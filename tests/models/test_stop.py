@@ -149,6 +149,8 @@ def test_and_is_met_by_all_and_names_all():
     both = MaxTurns(3) & MaxRounds(1)
     assert both.reason({}, Totals(turns=3)) is None
     assert both.reason({}, Totals(turns=4, rounds=1)).code == "max_turns+max_rounds"
+    assert not both.reason({}, Totals(turns=4, rounds=1)).urgent
+    assert (MaxTurns(3) & Deadline(5)).reason({}, Totals(turns=3, elapsed_s=5)).urgent
 
 
 def test_composition_is_flat():

@@ -194,6 +194,14 @@ def test_progress_starts_the_count_of_stalls_anew():
     assert team.finish is None
 
 
+def test_an_invalid_choice_neither_adds_to_the_stalls_nor_ends_them():
+    team = session(max_stalls=1)
+    team.decide(progress=False)
+    team.decide("ghost")
+    team.decide("coder", progress=False)
+    assert team.finish.reason == "stalled"
+
+
 def test_telling_the_same_people_the_same_again_is_a_stall():
     team = session(max_stalls=1)
     for _ in range(2):

@@ -6,7 +6,8 @@ from simulation import PURPOSE, Simulation, item, people
 from symposia.models.collab import CollabMode
 from symposia.models.options import ModeOptions
 from symposia.models.stop import MaxTurns
-from symposia.models.turn import OutcomeKind
+from symposia.models.turn import OutcomeKind, TurnResult
+from symposia.tasks.planners.board import Board, BoardState
 
 
 def session(*names, items=(), stop=None, roles=None, **options):
@@ -190,3 +191,13 @@ def test_a_claimed_item_whose_turn_was_taken_out_is_put_back():
     del swarm.open[1]
     swarm.say("bob")
     assert "one" in at_work(swarm).values()
+
+
+def test_only_whoever_claimed_an_item_can_close_it():
+    board = Board(BoardState(), roster=people("ann", "bob"), options=ModeOptions())
+    board.add(item("one"))
+    claimed = board.claim(people("ann")[0])
+    board.settle(TurnResult(number=1, participant="bob", kind=OutcomeKind.MESSAGE, item=claimed.item))
+    assert not board.is_empty
+    board.settle(TurnResult(number=2, participant="ann", kind=OutcomeKind.MESSAGE, item=claimed.item))
+    assert board.is_empty
