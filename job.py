@@ -11,19 +11,22 @@ from redis import Redis
 
 from .models.collab import Collab, CollabStatus
 from .models.dialog import Dialog, Message
-from .models.errors import ResultTimeout
+from .models.errors import InvalidInput, ResultTimeout
 from .models.events import MapEvent
 from .models.ids import timestamp_from_ms
 from .models.meta import Event
 from .models.plan import BoardEntry
+from .models.spec import SessionSpec
 from .models.turn import TurnState, Usage
 from .state.connect import aconnect
 from .state.follow import END_ONLY, afollow, follow
 from .state.index import SessionIndex
+from .state.live import Moment, watch
 from .state.records import SessionState
 from .state.store import SessionStore
 from .state.streams import Stream, StreamReader
 from .tasks.advance import redrive
+from .tasks.drawing import GraphFormat, draw
 from .tasks.graph import TaskGraph
 from .tasks.view import SessionFacts
 
@@ -76,6 +79,11 @@ class CollabJob:
         """The session's id: the collab's."""
         return self._facts.session_id
 
+    @property
+    def spec(self) -> SessionSpec:
+        """What it is run with: agents, stop conditions, options and policies."""
+        return self._facts.spec
+
     def __repr__(self) -> str:
         return f"CollabJob({self.id!r})"
 
@@ -117,6 +125,12 @@ class CollabJob:
         entries = self._to.store.board(self.id)
         return tuple(BoardEntry.model_validate_json(entries[item_id]) for item_id in sorted(entries))
 
+    def graph(self, format: str = "mermaid") -> str:  # noqa: A002 - the word everyone uses for it
+        """The session's tasks as a picture: `mermaid`, `dot` or `text`. Raises InvalidInput for others."""
+        if format not in list(GraphFormat):
+            raise InvalidInput("format", format, f"must be one of {', '.join(GraphFormat)}")
+        return draw(self.events(), GraphFormat(format))
+
     # -- following --------------------------------------------------------------------------
 
     def messages(self, *, follow: bool = False) -> Iterator[Message]:
@@ -126,6 +140,10 @@ class CollabJob:
     def events(self, *, follow: bool = False) -> Iterator[MapEvent]:
         """The MAP events, from MAPSessionStarted on; with `follow`, until MAPSessionCompleted."""
         return (MapEvent.model_validate_json(text) for text in self._texts("events", follow))
+
+    def live(self) -> Iterator[Moment | None]:
+        """All that happens, with what is said, until the session ends; None whenever nothing happens."""
+        return watch(self._to.redis, self.id)
 
     async def amessages(self, *, follow: bool = False) -> AsyncIterator[Message]:
         """`messages` for asyncio."""

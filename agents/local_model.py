@@ -63,6 +63,11 @@ class LocalModelServer:
         self._process: subprocess.Popen[bytes] | None = None
         self.url = ""
 
+    @property
+    def pid(self) -> int | None:
+        """Process id of the server, once this object has started it."""
+        return self._process.pid if self._process else None
+
     def start(self) -> str:
         """Start the server and wait until it answers; its URL.
 
@@ -74,7 +79,12 @@ class LocalModelServer:
         self._log_path.parent.mkdir(parents=True, exist_ok=True)
         with self._log_path.open("wb") as log:
             self._process = subprocess.Popen(
-                self._command(weights), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log
+                self._command(weights),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                # Ctrl-C goes to a whole process group; turns that are being put away still need it.
+                process_group=0,
             )
         try:
             self.url = self._announced_url(self._process)

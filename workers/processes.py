@@ -23,8 +23,8 @@ def end(process: subprocess.Popen[bytes], *, timeout_s: float) -> None:
         process.wait()
 
 
-def dying_with_parent() -> Callable[[], None] | None:
-    """A `preexec_fn` after which the kernel ends the child with the thread that starts it.
+def dying_with_parent(number: signal.Signals = signal.SIGTERM) -> Callable[[], None] | None:
+    """A `preexec_fn` after which the kernel sends the child a signal when the thread that starts it ends.
 
     None where the system knows no such thing (it is Linux's). The thread counts, not the
     process: start such a child from one that stays.
@@ -36,7 +36,7 @@ def dying_with_parent() -> Callable[[], None] | None:
     parent = os.getpid()
 
     def ask_for_signal() -> None:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        prctl(_PR_SET_PDEATHSIG, number)
         if os.getppid() != parent:  # it died before the kernel was asked
             os._exit(1)
 

@@ -1,0 +1,197 @@
+"""What runs beside the command line: the embedded server, the local model, workers, Flower."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from ..agents.local_model import LocalModelServer, find_running
+from ..models.shown import without_password
+from .discovery import find_running as find_server
+from .embedded import EmbeddedServer
+from .processes import dying_with_parent
+
+#: Lines of a program's output that are kept to tell why it ended.
+_KEPT_LINES = 40
+_POLL_S = 0.1
+
+
+class Server:
+    """The embedded server: started here, or found running and then left alone."""
+
+    name = "server"
+
+    def __init__(self, server: EmbeddedServer) -> None:
+        self._server = server
+
+    def start(self) -> None:
+        """Start it, or find it. Raises EmbeddedServerError."""
+        self._server.start()
+
+    def ended(self) -> str | None:
+        """Why it does not run."""
+        if self._server.pid is not None:
+            return _exit_of(self._server.pid)
+        return None if find_server(self._server.data_dir) else "does not answer any more"
+
+    def stop(self, hurry: threading.Event) -> None:
+        """End it, if it was started here."""
+        self._server.stop(timeout_s=1.0 if hurry.is_set() else 10.0)
+
+
+class Model:
+    """The local model: started here, or found running and then left alone."""
+
+    name = "local model"
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+        self._model: LocalModelServer | None = None
+
+    def start(self) -> None:
+        """Start it, or find it. Raises LocalModelError."""
+        if self._model is not None:
+            self._model.stop()
+        self._model = None
+        if find_running(self._data_dir) is None:
+            self._model = LocalModelServer(self._data_dir)
+            self._model.start()
+
+    def ended(self) -> str | None:
+        """Why it does not run."""
+        if self._model is not None and self._model.pid is not None:
+            return _exit_of(self._model.pid)
+        return None if find_running(self._data_dir) else "does not answer any more"
+
+    def stop(self, _hurry: threading.Event) -> None:
+        """End it, if it was started here."""
+        if self._model is not None:
+            self._model.stop()
+
+
+class Program:
+    """A program of its own: it ends with this process, however that ends (Linux).
+
+    Args:
+        name: what it is called in messages.
+        command: program and arguments. No secret may stand in them: every user can read them.
+        environment: its environment.
+        heard: is given every line it prints, by a thread of its own.
+        patience_s: seconds it may take to end when it is asked to; None: as long as it takes.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        heard: Callable[[str], None],
+        patience_s: float | None = None,
+    ) -> None:
+        self.name = name
+        self._command = command
+        self._environment = environment
+        self._heard = heard
+        self._patience_s = patience_s
+        self._process: subprocess.Popen[str] | None = None
+        self._listener: threading.Thread | None = None
+        self._last: deque[str] = deque(maxlen=_KEPT_LINES)
+
+    def start(self) -> None:
+        """Start it."""
+        self._close()
+        self._process = subprocess.Popen(
+            self._command,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            # Ctrl-C goes to a whole process group: this one is asked to stop when its turn comes.
+            process_group=0,
+            preexec_fn=dying_with_parent(signal.SIGKILL),  # noqa: PLW1509 - safe, see there
+        )
+        self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
+        self._listener.start()
+
+    def ended(self) -> str | None:
+        """Why it does not run, with the last line it printed."""
+        code = None if self._process is None else self._process.poll()
+        if code is None:
+            return None
+        last = next((line for line in reversed(self._last) if line.strip()), "")
+        return _described(code) + (f": {last.strip()}" if last else "")
+
+    def stop(self, hurry: threading.Event) -> None:
+        """Ask it to end, and insist when there is a hurry or its time is up."""
+        process = self._process
+        if process is None:
+            return
+        with suppress(ProcessLookupError):
+            process.terminate()
+        until = None if self._patience_s is None else time.monotonic() + self._patience_s
+        while process.poll() is None:
+            if hurry.wait(_POLL_S) or (until is not None and time.monotonic() > until):
+                # Its group too: a pool's processes would wait for one that is gone.
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        self._close()
+
+    def _listen(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None  # noqa: S101 - it was opened as a pipe
+        for line in process.stdout:
+            text = without_password(line.rstrip("\n"))
+            self._last.append(text)
+            self._heard(text)
+
+    def _close(self) -> None:
+        if self._listener is not None:
+            self._listener.join(timeout=1.0)
+        if self._process is not None and self._process.stdout is not None and not self._is_listening():
+            self._process.stdout.close()
+        self._process = self._listener = None
+
+    def _is_listening(self) -> bool:
+        return self._listener is not None and self._listener.is_alive()
+
+
+def worker_command(
+    *,
+    concurrency: int | None = None,
+    pool: str | None = None,
+    name: str | None = None,
+    queues: str | None = None,
+    loglevel: str = "INFO",
+) -> list[str]:
+    """The command that runs a Celery worker with this project's defaults."""
+    command = [sys.executable, "-m", "celery", "-A", "symposia.workers", "worker", "--loglevel", loglevel]
+    chosen = {"--concurrency": concurrency, "--pool": pool, "--hostname": name, "--queues": queues}
+    return command + [
+        part for option, value in chosen.items() if value is not None for part in (option, str(value))
+    ]
+
+
+def _exit_of(pid: int) -> str | None:
+    """How a child of this process ended; None: it runs. Its status stays there for who started it."""
+    try:
+        gone = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return "has ended"
+    if gone is None:
+        return None
+    return _described(gone.si_status if gone.si_code == os.CLD_EXITED else -gone.si_status)
+
+
+def _described(code: int) -> str:
+    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"

@@ -1,0 +1,164 @@
+"""A group of services that is started together, kept alive, and stopped in order.
+
+Everything happens in the thread that calls: the kernel ends a bound child with the thread
+that started it, so whoever supervises calls `tend` now and then instead of leaving it to a
+thread of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from types import FrameType
+from typing import Protocol, Self
+
+from ..models.errors import StateError, SymposiaError
+
+log = logging.getLogger(__name__)
+
+#: Seconds before a service that ended is started again, doubled each time it ends soon.
+FIRST_DELAY_S = 0.5
+MAX_DELAY_S = 30.0
+#: A service that ran for so many seconds ended for a new reason.
+SETTLED_S = 60.0
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Service(Protocol):
+    """Something that runs beside this process."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        ...
+
+    def start(self) -> None:
+        """Start it, or start it again. Raises SymposiaError where that fails."""
+        ...
+
+    def ended(self) -> str | None:
+        """Why it does not run; None: it runs."""
+        ...
+
+    def stop(self, hurry: threading.Event) -> None:
+        """End it and wait for that; at once when `hurry` is set, before or meanwhile."""
+        ...
+
+
+class ServiceEnded(StateError):
+    """A service ended again and again."""
+
+
+class Interrupts:
+    """Signals that ask this process to stop, while the context lasts.
+
+    The first raises KeyboardInterrupt in the main thread. After that, or after `calm`, they
+    only set `hurry`: what is being put away is not interrupted, but it is cut short.
+    """
+
+    def __init__(self) -> None:
+        self.hurry = threading.Event()
+        self._armed = True
+        self._restore = ExitStack()
+
+    def calm(self) -> None:
+        """From now on a signal only means hurry."""
+        self._armed = False
+
+    def __enter__(self) -> Self:
+        for number in _SIGNALS:
+            self._restore.callback(signal.signal, number, signal.signal(number, self._on_signal))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._restore.close()
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        if self._armed:
+            self._armed = False
+            raise KeyboardInterrupt
+        self.hurry.set()
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A service and how often it had to be started."""
+
+    service: Service
+    started_at: float = 0.0
+    #: When it will be started again; None: it runs, as far as is known.
+    restart_at: float | None = None
+    failures: int = 0
+
+    def put_off(self) -> float:
+        """Notes that it ended; seconds until it is started again."""
+        now = time.monotonic()
+        self.failures = 1 if now - self.started_at > SETTLED_S else self.failures + 1
+        delay_s = min(FIRST_DELAY_S * 2.0 ** (self.failures - 1), MAX_DELAY_S)
+        self.restart_at = now + delay_s
+        return delay_s
+
+
+class Supervisor:
+    """Runs services as a context: starts them in order, stops them in reverse.
+
+    Args:
+        services: those that others need first.
+        interrupts: of this process; stopping is not interrupted by them.
+        gives_up_after: how often in a row a service may end soon after its start; None: any number.
+    """
+
+    def __init__(
+        self, services: Sequence[Service], *, interrupts: Interrupts, gives_up_after: int | None = None
+    ) -> None:
+        self._kept = [_Kept(service) for service in services]
+        self._interrupts = interrupts
+        self._gives_up_after = gives_up_after
+
+    def __enter__(self) -> Self:
+        try:
+            for kept in self._kept:
+                self._start(kept)
+        except BaseException:
+            self._stop_all()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop_all()
+
+    def tend(self) -> None:
+        """Start again what has ended, when its time has come. Raises ServiceEnded when that is no use."""
+        for kept in self._kept:
+            if kept.restart_at is not None:
+                if time.monotonic() >= kept.restart_at:
+                    self._restart(kept)
+            elif (why := kept.service.ended()) is not None:
+                self._put_off(kept, why)
+
+    def _restart(self, kept: _Kept) -> None:
+        try:
+            self._start(kept)
+        except SymposiaError as error:
+            self._put_off(kept, str(error))
+
+    def _put_off(self, kept: _Kept, why: str) -> None:
+        name, delay_s = kept.service.name, kept.put_off()
+        if self._gives_up_after is not None and kept.failures >= self._gives_up_after:
+            raise ServiceEnded(f"the {name} does not stay up: {why}")
+        log.warning("the %s %s; it is started again in %g s", name, why, delay_s)
+
+    def _start(self, kept: _Kept) -> None:
+        kept.started_at, kept.restart_at = time.monotonic(), None
+        kept.service.start()
+
+    def _stop_all(self) -> None:
+        self._interrupts.calm()
+        for kept in reversed(self._kept):
+            kept.service.stop(self._interrupts.hurry)
