@@ -27,11 +27,11 @@ LOCAL_MODEL = "local"
 #: Sync callables that run at the same time in one process.
 CALLABLE_THREADS = 32
 
-# The prompt is read at some 300 tokens a second on two cores: a long one would cost more than the answer.
+# It reads some 150 tokens a second on one core: a long prompt would cost more than the answer.
 _LOCAL = ModelEntry(
     model=MODEL_NAME,
     base_url="http://127.0.0.1/v1",
-    context_tokens=CONTEXT_TOKENS // 5,
+    context_tokens=CONTEXT_TOKENS // 8,
     plain=True,
     http_retries=1,
 )
