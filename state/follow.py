@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Iterator
+from math import inf
 from typing import Any
 
 from redis import Redis
@@ -23,43 +24,51 @@ from .streams import PAGE, Entry, Stream, read_batches, read_entries
 BLOCK_MS = 2_000
 #: As a cursor of the events: nothing but the end matters.
 END_ONLY = "end"
-_END = '"MAPSessionCompleted"'
+#: As cjson writes it; no text can hold this, because quotes in texts are escaped.
+_END = '"event_type":"MAPSessionCompleted"'
 
 
 class Follower:
-    """The cursors of one reader of one stream, and whether it has seen all there will be."""
+    """The cursors of one reader of one stream, and whether it has seen all there will be.
 
-    def __init__(self, session_id: str, stream: Stream, *, after: str, events_after: str) -> None:
-        self.session_id = session_id
+    Args:
+        session_id: whose stream.
+        stream: which one.
+        after: where to begin: a cursor, or `END_ONLY`.
+        newest: the newest event, in a list; none: there is no such session.
+    """
+
+    def __init__(self, session_id: str, stream: Stream, *, after: str, newest: list[Entry]) -> None:
+        if not newest:
+            raise SessionNotFound(session_id)
+        at, text = newest[0]
         self.done = False
+        self._session_id = session_id
         self._stream = stream
-        self._cursors: dict[Stream, str] = {"events": events_after, stream: after}
-        self._ended = False
+        self._ended = _END in text
+        self._cursors: dict[Stream, str] = {"events": at, stream: at if after == END_ONLY else after}
 
     def positions(self) -> dict[KeyT, StreamIdT]:
         """XREAD's streams: key -> cursor."""
-        return {session_key(self.session_id, stream): at for stream, at in self._cursors.items()}
+        return {session_key(self._session_id, stream): at for stream, at in self._cursors.items()}
+
+    def block_ms(self, left_s: float = inf) -> int | None:
+        """How long the next read may wait; None, not at all, when nothing more will be written."""
+        return None if self._ended else max(1, int(min(BLOCK_MS, left_s * 1000)))
 
     def feed(self, answer: Any) -> list[Entry]:
         """Takes one XREAD answer; gives back the new entries of the followed stream."""
         batches = read_batches(answer)
         found: dict[Stream, list[Entry]] = {}
         for stream in self._cursors:
-            entries = batches.get(session_key(self.session_id, stream), [])
+            entries = batches.get(session_key(self._session_id, stream), [])
             if entries:
                 self._cursors[stream] = entries[-1][0]
             found[stream] = entries
-        self._ended = self._ended or any(_END in text for _, text in found["events"])
+        # Only a read that was begun after the end was known has surely seen the last entry.
         self.done = self._ended and len(found[self._stream]) < PAGE
+        self._ended = self._ended or any(_END in text for _, text in found["events"])
         return found[self._stream]
-
-
-def _follower(session_id: str, stream: Stream, after: str, newest: list[Entry]) -> Follower:
-    # From the newest event but one on, so that an ended session's last event is seen at once.
-    newest_but_one = newest[1][0] if len(newest) > 1 else "0"
-    if stream == "events":
-        newest_but_one = after = newest_but_one if after == END_ONLY else after
-    return Follower(session_id, stream, after=after, events_after=newest_but_one)
 
 
 def follow(
@@ -71,29 +80,33 @@ def follow(
         SessionNotFound: there is no such session (any more).
         ResultTimeout: it did not end within `timeout_s` seconds.
     """
-    until = None if timeout_s is None else time.monotonic() + timeout_s
-    newest = read_entries(client.xrevrange(session_key(session_id, "events"), count=2))
-    follower = _follower(session_id, stream, after, newest)
-    while not follower.done:
-        left_s = BLOCK_MS / 1000 if until is None else until - time.monotonic()
-        if left_s <= 0:
-            raise ResultTimeout(session_id, timeout_s=timeout_s or 0)
-        block_ms = max(1, min(BLOCK_MS, int(left_s * 1000)))
+    deadline = inf if timeout_s is None else time.monotonic() + timeout_s
+    newest = read_entries(client.xrevrange(session_key(session_id, "events"), count=1))
+    follower = Follower(session_id, stream, after=after, newest=newest)
+    while True:
+        block_ms = follower.block_ms(deadline - time.monotonic())
         entries = follower.feed(client.xread(follower.positions(), count=PAGE, block=block_ms))
         yield from entries
+        if follower.done:
+            return
         if not entries and not client.exists(session_key(session_id, "session")):
             raise SessionNotFound(session_id)
+        if time.monotonic() >= deadline:
+            raise ResultTimeout(session_id, timeout_s=timeout_s or 0)
 
 
 async def afollow(
     client: AsyncRedis, session_id: str, stream: Stream, *, after: str = "0"
 ) -> AsyncIterator[Entry]:
-    """The same for asyncio."""
-    newest = read_entries(await client.xrevrange(session_key(session_id, "events"), count=2))
-    follower = _follower(session_id, stream, after, newest)
-    while not follower.done:
-        entries = follower.feed(await client.xread(follower.positions(), count=PAGE, block=BLOCK_MS))
+    """The same for asyncio, without a timeout of its own: use `asyncio.timeout`."""
+    newest = read_entries(await client.xrevrange(session_key(session_id, "events"), count=1))
+    follower = Follower(session_id, stream, after=after, newest=newest)
+    while True:
+        block_ms = follower.block_ms()
+        entries = follower.feed(await client.xread(follower.positions(), count=PAGE, block=block_ms))
         for entry in entries:
             yield entry
+        if follower.done:
+            return
         if not entries and not await client.exists(session_key(session_id, "session")):
             raise SessionNotFound(session_id)

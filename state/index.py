@@ -44,8 +44,8 @@ class SessionIndex:
         self._client.zadd(DUE, {session_id: due_ms}, lt=True)
 
     def look_at(self, session_id: str, due_ms: int) -> None:
-        """Sets the time of the next look at a session that is still in the index."""
-        self._client.zadd(DUE, {session_id: due_ms}, xx=True)
+        """Sets the time of the next look at a claimed session, unless an earlier one was asked for meanwhile."""
+        evaluate(self._client, load("postpone"), [DUE], [session_id, due_ms])
 
     def settle(self, session_id: str) -> None:
         """The session has ended: the sweep need not look again."""

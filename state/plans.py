@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..models.collab import Participant
-from ..models.ids import new_id, role_uuid
+from ..models.ids import new_id
 from ..models.plan import BoardEntry, Finish, PlannedTurn, Step
+from .roles import role_of, role_uuid_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +46,12 @@ class PlanFrame:
     scopes: dict[int, str]
 
 
-def _role(participant: Participant) -> str:
-    return participant.role_id or participant.participant_id
-
-
 def _turn(planned: PlannedTurn, frame: PlanFrame) -> dict[str, Any]:
-    role = _role(frame.roster[planned.participant])
+    speaker = frame.roster[planned.participant]
     record = {
         "participant": planned.participant,
-        "role_id": role,
-        "role_uuid": role_uuid(role),
+        "role_id": role_of(speaker),
+        "role_uuid": role_uuid_of(speaker),
         "scope": planned.scope,
         "broadcast": planned.broadcast,
         "snapshot": planned.snapshot,
@@ -64,7 +61,7 @@ def _turn(planned: PlannedTurn, frame: PlanFrame) -> dict[str, Any]:
 
 
 def _announcement(step: Step, frame: PlanFrame) -> dict[str, Any]:
-    targets = [_role(frame.roster[turn.participant]) for turn in step.turns]
+    targets = [role_of(frame.roster[turn.participant]) for turn in step.turns]
     message = {"content": step.announce or frame.purpose}
     payload = {"broadcaster_role_id": "system", "target_count": len(targets), "message": message}
     return {"payload": payload, "targets": targets}
@@ -102,4 +99,4 @@ def plan_write(plan: Step | Finish, frame: PlanFrame) -> PlanWrite:
         }
         if plan.announce is not None:
             document["announce"] = _announcement(plan, frame)
-    return PlanWrite(plan_id, frame.expected, json.dumps(document), released)
+    return PlanWrite(plan_id, frame.expected, json.dumps(document, ensure_ascii=False), released)

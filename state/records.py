@@ -5,44 +5,18 @@ Nothing here is interpreted: `planner` and `stop` stay the JSON text that their 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..models.collab import CollabStatus
 from ..models.dialog import DialogStatus
 from ..models.turn import Usage
 from .scripts import view_fields
+from .turn_records import TurnRecord, read_records
 
-
-@dataclass(frozen=True, slots=True)
-class TurnRecord:
-    """One record of the turns hash."""
-
-    number: int
-    participant: str
-    scope: str
-    #: planned | speaking | held | closed | dropped
-    status: str
-    #: Fencing number of the newest grant; 0 before the first.
-    fence: int = 0
-    grants: int = 0
-    failures: int = 0
-    dispatches: int = 0
-    #: Task id of the task that planned this turn.
-    parent: str | None = None
-    #: Milliseconds since the epoch, by the server's clock, at which the newest grant began.
-    began_ms: int | None = None
-    #: The `PlannedTurn`, as JSON; gone once the turn has closed.
-    plan: str | None = None
-    #: The `TurnResult`, as JSON; there once the turn has closed.
-    result: str | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Still to be spoken or settled."""
-        return self.status not in ("closed", "dropped")
+if TYPE_CHECKING:
+    from .store import Claim
 
 
 class SessionState:
@@ -205,6 +179,8 @@ class Grant:
     grants: int
     #: Failures of the agent in this seat so far.
     failures: int
+    #: How often the lease of this turn ran out, whoever sat in the seat.
+    takeovers: int
     #: Agent that replaces the participant's own after it failed for good.
     substitute: str | None
     #: The dialog window as JSON messages, oldest first.
@@ -226,32 +202,35 @@ class Answer:
     advance: bool = False
 
 
-def read_records(turns: Mapping[str, str]) -> dict[int, TurnRecord]:
-    """Records out of the turns hash, by number."""
-    records = {}
-    for name, raw in turns.items():
-        if ":" in name:
-            continue
-        data: dict[str, Any] = json.loads(raw)
-        number = int(name)
-        records[number] = TurnRecord(
-            number=number,
-            participant=data["participant"],
-            scope=data["scope"],
-            status=data["status"],
-            fence=data.get("fence", 0),
-            grants=data["grants"],
-            failures=data["failures"],
-            dispatches=data["dispatches"],
-            parent=data.get("parent"),
-            began_ms=data.get("began_ms"),
-            plan=turns.get(f"{name}:plan"),
-            result=turns.get(f"{name}:result"),
-        )
-    return records
-
-
 def read_state(now_ms: int, values: Sequence[str | None], flat: Sequence[str]) -> SessionState:
     """A view as `_lib.lua` answers it."""
     fields = dict(zip(view_fields(), values, strict=True))
     return SessionState(now_ms, fields, dict(zip(flat[::2], flat[1::2], strict=True)))
+
+
+def read_answer(raw: list[Any], claim: Claim | None) -> Answer:
+    """What a verb answered; `claim`: the wish, when the verb was `begin`."""
+    word = raw[0]
+    if len(raw) < 4:
+        return Answer(word, due_ms=raw[1] if word == "retried" else None)
+    state = read_state(raw[1], raw[2], raw[3])
+    extra = raw[4] if len(raw) > 4 else None
+    if word == "granted" and claim is not None and extra is not None:
+        fence, grants, failures, takeovers, agent, messages = extra
+        newest_first: list[str] = messages
+        grant = Grant(
+            number=claim.number,
+            scope=claim.scope,
+            token=claim.token,
+            fence=fence,
+            grants=grants,
+            failures=failures,
+            takeovers=takeovers,
+            substitute=agent or None,
+            messages=tuple(reversed(newest_first)),
+        )
+        return Answer(word, state, grant=grant)
+    if word == "swept" and extra is not None:
+        due_ms, numbers, advance = extra
+        return Answer(word, state, numbers=tuple(numbers), due_ms=due_ms, advance=advance == 1)
+    return Answer(word, state, numbers=tuple(extra or ()))

@@ -36,7 +36,11 @@ class Script:
     rest_of_args: str | None
 
     def key_list(self, session_id: str, lock: str | None, rest: Sequence[str]) -> list[str]:
-        """KEYS in the header's order."""
+        """KEYS in the header's order; a lock or further keys that it does not name are a programming error."""
+        if (lock is None) == ("lock" in self.keys):
+            raise TypeError(f"{self.verb}: {'expected' if lock is None else 'takes no'} a lock")
+        if rest and self.rest_of_keys is None:
+            raise TypeError(f"{self.verb}: takes no further keys, got {list(rest)}")
         names = {part: session_key(session_id, part) for part in SESSION_PARTS}
         if lock is not None:
             names["lock"] = lock
@@ -46,6 +50,8 @@ class Script:
         """ARGV in the header's order; a missing or unknown name is a programming error."""
         if args.keys() != set(self.args):
             raise TypeError(f"{self.verb}: expected arguments {sorted(self.args)}, got {sorted(args)}")
+        if rest and self.rest_of_args is None:
+            raise TypeError(f"{self.verb}: takes no further arguments, got {len(rest)}")
         return [*(args[name] for name in self.args), *rest]
 
 

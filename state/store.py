@@ -6,21 +6,24 @@ the server's: no worker's clock is trusted with anything.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
 from redis import Redis
 
 from ..models.collab import Collab, CollabStatus
 from ..models.errors import IllegalTransition, SessionConflict, SessionNotFound
-from ..models.ids import role_uuid
+from ..models.ids import new_id
 from ..models.turn import OutcomeKind, Usage
 from .keys import lock_key, session_key
 from .plans import PlanWrite
-from .records import Answer, Grant, SessionState, read_state
-from .scripts import evaluate, load, type_value, view_fields
+from .records import Answer, Grant, SessionState, read_answer
+from .roles import roles_document
+from .scripts import evaluate, load, type_value
+
+#: No turn spends more of anything: a counter that overflowed would stop a script half way.
+MOST_SPENT = 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,7 @@ class SessionStore:
         return self._run("plan", session_id, args, locks=write.released)
 
     def begin(self, session_id: str, claim: Claim) -> Answer:
-        """Asks for the floor: `granted`, `done`, `overdue`, `busy`, `early`, `inactive` or `unknown`."""
+        """Asks for the floor: `granted`, `done`, `overdue`, `busy`, `lost`, `early`, `inactive` or `unknown`."""
         args: dict[str, type_value] = {
             "number": claim.number,
             "scope": claim.scope,
@@ -136,10 +139,10 @@ class SessionStore:
             "kind": speech.kind.value,
             "result": speech.result,
             "error": speech.error,
-            "input_tokens": usage.input_tokens,
-            "output_tokens": usage.output_tokens,
-            "requests": usage.requests,
-            "cost_micros": usage.cost_micros,
+            "input_tokens": min(usage.input_tokens, MOST_SPENT),
+            "output_tokens": min(usage.output_tokens, MOST_SPENT),
+            "requests": min(usage.requests, MOST_SPENT),
+            "cost_micros": min(usage.cost_micros, MOST_SPENT),
             "expected": then.expected if then else "",
             "plan": then.document if then else "",
         }
@@ -163,21 +166,26 @@ class SessionStore:
 
     def suspend(self, session_id: str) -> SessionState:
         """Active -> suspended. Raises IllegalTransition from any other status."""
-        return self._moved("suspend", session_id, CollabStatus.SUSPENDED)
+        return self._moved("suspend", session_id, CollabStatus.SUSPENDED, {"request": new_id()})
 
     def resume(self, session_id: str) -> SessionState:
         """Suspended -> active, held commits settled. Raises IllegalTransition from any other status."""
-        return self._moved("resume", session_id, CollabStatus.ACTIVE)
+        return self._moved("resume", session_id, CollabStatus.ACTIVE, {"request": new_id()})
 
     def cancel(self, session_id: str, *, reason: str, detail: str = "", retention_ms: int) -> SessionState:
         """Ends the session now. Raises IllegalTransition when it has ended already."""
         scopes = [record.scope for record in self.state(session_id).open_turns()]
-        args: dict[str, type_value] = {"reason": reason, "detail": detail, "retention_ms": retention_ms}
+        args: dict[str, type_value] = {
+            "request": new_id(),
+            "reason": reason,
+            "detail": detail,
+            "retention_ms": retention_ms,
+        }
         return self._moved("cancel", session_id, CollabStatus.CANCELLED, args, locks=scopes)
 
     def request_stop(self, session_id: str) -> SessionState:
         """Lets the session end after the turns in flight. Raises IllegalTransition when it has ended."""
-        return self._moved("stop", session_id, CollabStatus.COMPLETED)
+        return self._moved("stop", session_id, CollabStatus.COMPLETED, {})
 
     def sweep(self, session_id: str, *, grace_ms: int) -> Answer:
         """What the session is owed now: `swept` (numbers, advance, due_ms), `ended` or `missing`."""
@@ -191,15 +199,7 @@ class SessionStore:
 
     def state(self, session_id: str) -> SessionState:
         """The session now. Raises SessionNotFound."""
-        with self._client.pipeline(transaction=True) as pipe:
-            pipe.time()
-            pipe.hmget(session_key(session_id, "session"), list(view_fields()))
-            pipe.hgetall(session_key(session_id, "turns"))
-            (seconds, micros), values, turns = pipe.execute()
-        if values[0] is None:
-            raise SessionNotFound(session_id)
-        flat = [text for pair in turns.items() for text in pair]
-        return read_state(seconds * 1000 + micros // 1000, values, flat)
+        return _known(session_id, self._run("view", session_id, {}))
 
     def documents(self, session_id: str) -> tuple[str, str]:
         """The collab as submitted and the spec, as JSON. Raises SessionNotFound."""
@@ -220,16 +220,15 @@ class SessionStore:
         verb: str,
         session_id: str,
         target: CollabStatus,
-        args: Mapping[str, type_value] | None = None,
+        args: Mapping[str, type_value],
         *,
         locks: Iterable[str] = (),
     ) -> SessionState:
-        answer = self._run(verb, session_id, args or {}, locks=locks)
-        if answer.word == "missing" or answer.state is None:
-            raise SessionNotFound(session_id)
+        answer = self._run(verb, session_id, args, locks=locks)
+        state = _known(session_id, answer)
         if answer.word == "refused":
-            raise IllegalTransition("collab", answer.state.status, target)
-        return answer.state
+            raise IllegalTransition("collab", state.status, target)
+        return state
 
     def _run(
         self,
@@ -246,47 +245,10 @@ class SessionStore:
         one = None if lock is None else lock_key(session_id, lock)
         many = [lock_key(session_id, scope) for scope in locks]
         keys = script.key_list(session_id, one, many)
-        return _read_answer(evaluate(self._client, script, keys, script.arg_list(args, rest_args)), claim)
+        return read_answer(evaluate(self._client, script, keys, script.arg_list(args, rest_args)), claim)
 
 
-def roles_document(collab: Collab) -> str:
-    """What MAPSessionStarted and MAPRolesAssigned say, as JSON."""
-    assignments = [
-        {
-            "participant_id": p.participant_id,
-            "role_id": p.role_id,
-            "role_uuid": role_uuid(p.role_id or ""),
-            "kind": p.kind,
-        }
-        for p in collab.participants
-    ]
-    started = {"mode": collab.mode, "title": collab.title, "participant_count": len(assignments)}
-    return json.dumps(
-        {"started": started, "assignments": assignments, "targets": [a["role_id"] for a in assignments]}
-    )
-
-
-def _read_answer(raw: list[Any], claim: Claim | None) -> Answer:
-    word = raw[0]
-    if len(raw) < 4:
-        return Answer(word, due_ms=raw[1] if word == "retried" else None)
-    state = read_state(raw[1], raw[2], raw[3])
-    extra = raw[4] if len(raw) > 4 else None
-    if word == "granted" and claim is not None and extra is not None:
-        fence, grants, failures, agent, messages = extra
-        newest_first: list[str] = messages
-        grant = Grant(
-            number=claim.number,
-            scope=claim.scope,
-            token=claim.token,
-            fence=fence,
-            grants=grants,
-            failures=failures,
-            substitute=agent or None,
-            messages=tuple(reversed(newest_first)),
-        )
-        return Answer(word, state, grant=grant)
-    if word == "swept" and extra is not None:
-        due_ms, numbers, advance = extra
-        return Answer(word, state, numbers=tuple(numbers), due_ms=due_ms, advance=advance == 1)
-    return Answer(word, state, numbers=tuple(extra or ()))
+def _known(session_id: str, answer: Answer) -> SessionState:
+    if answer.state is None:
+        raise SessionNotFound(session_id)
+    return answer.state

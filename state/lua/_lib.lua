@@ -48,12 +48,14 @@ end
 
 local function append(stream, event, kind)
   event.timestamp = iso(NOW)
-  event.event_id = uuid(session_id() .. kind .. redis.call('HINCRBY', KEYS[1], kind, 1))
+  -- The time is part of it because an id may be used again once its session has expired.
+  event.event_id = uuid(session_id() .. kind .. redis.call('HINCRBY', KEYS[1], kind, 1) .. event.timestamp)
   redis.call('XADD', stream, '*', 'e', cjson.encode(event))
 end
 
 --- Records a MAP event (mplp-map-event.schema.json).
 local function emit(events, event_type, payload, initiator, targets)
+  if targets and #targets == 0 then targets = nil end -- cjson would make it an object
   append(events, {
     event_type = event_type, session_id = session_id(), payload = payload,
     initiator_role = initiator, target_roles = targets,
@@ -117,6 +119,11 @@ local function written_by(session, number)
   return of == number and token or nil
 end
 
+--- Records that something was said in vain.
+local function lament(journal, number, turn, token)
+  note(journal, 'turn.dropped', { turn_number = tonumber(number), participant_id = turn.participant, token_id = token })
+end
+
 --- Refuses a stale writer, on record. After MAPSessionCompleted, the last event of a session, only the journal takes it.
 local function refuse(session, events, journal, conflict, role)
   if FINAL[redis.call('HGET', session, 'status')] then
@@ -154,11 +161,21 @@ local function settle(k, number, turn, outcome)
   redis.call('HSET', k.session, 'updated_ms', turn.settled_ms, 'token:' .. number % 64, number .. '|' .. turn.token)
 end
 
---- Takes an open turn out of the session. Its record stays, so that a late commit is told from a repeated one.
-local function drop(k, number, turn, outcome)
+--- Locks by the token that holds each now.
+local function holders(locks)
+  local held = {}
+  for _, lock in ipairs(locks) do held[lock_owner(lock) or ''] = lock end
+  return held
+end
+
+--- Takes an open turn out of the session, and its lock with it if it still holds it: another turn of
+--- the same scope may have taken that. The record stays for a while, so that a late commit is known as one.
+local function drop(k, number, turn, outcome, held)
   if turn.status == 'speaking' or turn.status == 'held' then
     close_grant(k.events, number, turn, { outcome = outcome, messages = 0 })
+    if held[turn.token] then redis.call('DEL', held[turn.token]) end
   end
+  if turn.status == 'held' then lament(k.journal, number, turn, turn.token) end
   turn.status, turn.settled_ms = 'dropped', NOW
   save(k.turns, number, turn)
   redis.call('HDEL', k.turns, number .. ':plan', number .. ':held')
@@ -169,42 +186,49 @@ local function is_open(turn)
 end
 
 --- Moves the session and its dialog; the caller has checked that the edge exists.
-local function move(k, status, dialog_status)
-  redis.call('HSET', k.session, 'status', status, 'dialog_status', dialog_status, 'updated_ms', NOW)
+local function move(k, status, dialog_status, request)
+  redis.call('HSET', k.session, 'status', status, 'dialog_status', dialog_status, 'updated_ms', NOW,
+    'moved_by', request or '')
   note(k.journal, 'session.' .. status, { dialog = dialog_status })
 end
 
---- Ends the session: closes what is open, records why, and lets the live keys expire.
-local function finish(k, ending)
+--- Answers a move that there is no edge for: refused, unless it is the newest move of all, asked for
+--- again because its first answer was lost.
+local function again(session, turns, request, answer)
+  return view(session, turns, redis.call('HGET', session, 'moved_by') == request and answer or 'refused')
+end
+
+--- Ends the session: closes what is open, records why, and lets the live keys expire, all in one instant.
+local function finish(k, ending, held)
   each_turn(k.turns, function(number, turn)
-    if is_open(turn) then drop(k, number, turn, 'cancelled') end
+    if is_open(turn) then drop(k, number, turn, 'cancelled', held) end
   end)
   redis.call('HSET', k.session, 'reason', ending.reason, 'detail', ending.detail, 'ended_ms', NOW)
-  move(k, ending.status, ending.status)
+  move(k, ending.status, ending.status, ending.request)
   emit(k.events, 'MAPSessionCompleted', {
     status = ending.status, reason = ending.reason, detail = ending.detail,
     turns = tonumber(redis.call('HGET', k.session, 'closed')),
   })
-  for _, key in pairs(k) do redis.call('PEXPIRE', key, ending.retention_ms) end
+  for _, key in pairs(k) do redis.call('PEXPIREAT', key, NOW + ending.retention_ms) end
 end
 
 --- Applies a plan made for the version the session has now; `locks` are those of the turns it takes out.
 --- Answers the numbers of the new turns. `planned_by` lets a planner whose answer was lost know its own plan.
 local function apply(k, locks, plan)
-  if #locks > 0 then redis.call('DEL', unpack(locks)) end
   for _, number in ipairs(plan.consumed) do
     redis.call('HDEL', k.turns, number, number .. ':result')
   end
   for id, entry in pairs(plan.board) do redis.call('HSET', k.board, id, entry) end
   redis.call('HINCRBY', k.session, 'version', 1)
   redis.call('HSET', k.session, 'stop', plan.stop, 'rounds', plan.rounds, 'planned_by', plan.id)
+  local held = holders(locks)
   if plan.finish then
-    finish(k, plan.finish)
+    finish(k, plan.finish, held)
     return {}
   end
   for _, number in ipairs(plan.drop) do
     local turn = fetch(k.turns, number)
-    if turn and is_open(turn) then drop(k, number, turn, 'dropped') end
+    if turn and is_open(turn) then drop(k, number, turn, 'dropped', held) end
   end
   local snapshot = redis.call('XREVRANGE', k.dialog, '+', '-', 'COUNT', 1)[1]
   local numbers = {}

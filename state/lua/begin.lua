@@ -1,9 +1,9 @@
 --- begin: gives a turn's floor to one worker, with the next fencing number and a lease.
 --- KEYS: session dialog events turns lock
 --- ARGV: number scope token lease_ms timeout_ms window task_id parent_id
---- ANSWERS: granted(view, grant) done(view) overdue(view) busy early inactive(view) unknown missing
+--- ANSWERS: granted(view, grant) done(view) overdue(view) busy lost early inactive(view) unknown missing
 --- GUARANTEE: at most one live token a scope; fencing numbers only rise; the same token asked again
---- (its first answer was lost) gets the same grant again.
+--- (its first answer was lost) gets the same grant again while its lease lasts, and never a second one.
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
 if status ~= 'active' then return view(session, turns, 'inactive') end
@@ -19,14 +19,18 @@ if deadline and NOW >= deadline then return view(session, turns, 'overdue') end
 if NOW < turn.not_before then return { 'early' } end
 
 local owner = lock_owner(lock)
-if owner and owner ~= token then return { 'busy' } end
+if turn.token == token and owner ~= token then return { 'lost' } end
+if owner and turn.token ~= token then return { 'busy' } end
 if not owner then
-  if turn.status == 'speaking' then close_grant(events, number, turn, { outcome = 'expired', messages = 0 }) end
+  redis.call('SET', lock, token .. '|' .. (NOW + timeout_ms), 'PX', math.min(lease_ms, timeout_ms))
+  if turn.status == 'speaking' then
+    close_grant(events, number, turn, { outcome = 'expired', messages = 0 })
+    turn.takeovers = (turn.takeovers or 0) + 1
+  end
   turn.status, turn.token, turn.grants = 'speaking', token, turn.grants + 1
   turn.fence = redis.call('HINCRBY', session, 'fence', 1)
   turn.began_ms, turn.swept_ms, turn.dispatches = NOW, nil, 0
   save(turns, number, turn)
-  redis.call('SET', lock, token .. '|' .. (NOW + timeout_ms), 'PX', math.min(lease_ms, timeout_ms))
   local payload = turn_payload(number, turn)
   payload.task_id, payload.parent_id = task_id, parent_id ~= '' and parent_id or nil
   emit(events, 'MAPTurnDispatched', payload, nil, { turn.role_id })
@@ -38,4 +42,4 @@ if tonumber(window) > 0 then
     messages[i] = entry[2][2]
   end
 end
-return view(session, turns, 'granted', { turn.fence, turn.grants, turn.failures, turn.agent or '', messages })
+return view(session, turns, 'granted', { turn.fence, turn.grants, turn.failures, turn.takeovers or 0, turn.agent or '', messages })

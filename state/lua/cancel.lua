@@ -1,14 +1,14 @@
 --- cancel: aborts a session now; what is in flight is dropped, and recorded when it arrives.
 --- KEYS: session dialog events journal turns board locks*
---- ARGV: reason detail retention_ms
+--- ARGV: request reason detail retention_ms
 --- ANSWERS: cancelled(view) refused(view) missing
 --- GUARANTEE: nothing is written after it. The protocol has no edge from suspended to cancelled, so a
 --- suspended session becomes active first, in the same instant.
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
-if FINAL[status] then return view(session, turns, 'refused') end
+if FINAL[status] then return again(session, turns, request, 'cancelled') end
 local k = { session = session, dialog = dialog, events = events, journal = journal, turns = turns, board = board }
 if status == 'suspended' then move(k, 'active', 'active') end
-if #locks > 0 then redis.call('DEL', unpack(locks)) end
-finish(k, { status = 'cancelled', reason = reason, detail = detail, retention_ms = retention_ms })
+local ending = { status = 'cancelled', reason = reason, detail = detail, retention_ms = retention_ms, request = request }
+finish(k, ending, holders(locks))
 return view(session, turns, 'cancelled')

@@ -17,8 +17,7 @@ if not turn or turn.status == 'closed' then
   return view(session, turns, 'stale')
 end
 if turn.status == 'dropped' then
-  note(journal, 'turn.dropped', { turn_number = tonumber(number), participant_id = turn.participant, token_id = token })
-  redis.call('HDEL', turns, number)
+  lament(journal, number, turn, token)
   return view(session, turns, 'inactive')
 end
 if turn.status == 'held' and turn.token == token then return { 'held' } end
@@ -34,6 +33,7 @@ local outcome = {
   kind = kind, result = result, error = error ~= '' and error or nil, messages = messages,
   input_tokens = input_tokens, output_tokens = output_tokens, requests = requests, cost_micros = cost_micros,
 }
+local next_step = plan ~= '' and cjson.decode(plan) -- whatever can fail comes before the first write
 redis.call('DEL', lock)
 if status == 'suspended' then
   turn.status = 'held'
@@ -42,7 +42,7 @@ if status == 'suspended' then
 end
 settle(k, number, turn, outcome)
 local numbers = {}
-if plan ~= '' and redis.call('HGET', session, 'version') == expected then
-  numbers = apply(k, locks, cjson.decode(plan))
+if next_step and redis.call('HGET', session, 'version') == expected then
+  numbers = apply(k, locks, next_step)
 end
 return view(session, turns, 'committed', numbers)

@@ -1,5 +1,5 @@
 --- open: makes a session, once.
---- KEYS: session dialog events journal turns board
+--- KEYS: session dialog events journal turns
 --- ARGV: digest collab spec roles deadline_ms messages*
 --- ANSWERS: opened(view) exists(view) conflict
 --- GUARANTEE: a second submit of the same collab changes nothing; one with other content is told so.

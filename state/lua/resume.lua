@@ -1,13 +1,13 @@
 --- resume: lets a suspended session go on and settles the commits that were held, in turn order.
---- KEYS: session dialog events journal turns board
---- ARGV:
+--- KEYS: session dialog events journal turns
+--- ARGV: request
 --- ANSWERS: resumed(view) refused(view) missing
 --- GUARANTEE: every held commit is written exactly once.
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
-if status ~= 'suspended' then return view(session, turns, 'refused') end
-local k = { session = session, dialog = dialog, events = events, journal = journal, turns = turns, board = board }
-move(k, 'active', 'active')
+if status ~= 'suspended' then return again(session, turns, request, 'resumed') end
+local k = { session = session, dialog = dialog, events = events, journal = journal, turns = turns }
+move(k, 'active', 'active', request)
 local held = {}
 each_turn(turns, function(number, turn)
   if turn.status == 'held' then held[#held + 1] = { tonumber(number), number, turn } end

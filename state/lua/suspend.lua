@@ -1,10 +1,10 @@
 --- suspend: pauses a session; turns in flight may finish, but nothing they say enters the dialog yet.
 --- KEYS: session journal turns
---- ARGV:
+--- ARGV: request
 --- ANSWERS: suspended(view) refused(view) missing
 --- GUARANTEE: from this instant until resume no message is appended.
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
-if status ~= 'active' then return view(session, turns, 'refused') end
-move({ session = session, journal = journal }, 'suspended', 'paused')
+if status ~= 'active' then return again(session, turns, request, 'suspended') end
+move({ session = session, journal = journal }, 'suspended', 'paused', request)
 return view(session, turns, 'suspended')

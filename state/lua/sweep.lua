@@ -25,7 +25,7 @@ each_turn(turns, function(number, turn)
     local next_ms
     if turn.status == 'speaking' then
       local ttl = left[turn.scope] or grace
-      next_ms = ttl > 0 and now + ttl + 1 or math.max(turn.began_ms, turn.swept_ms or 0)
+      next_ms = ttl >= 0 and now + ttl + 1 or math.max(turn.began_ms, turn.swept_ms or 0)
     else
       local is_retry = turn.dispatches == 0 and turn.not_before > 0
       next_ms = turn.dispatched_ms + (is_retry and 0 or grace * 2 ^ math.min(turn.dispatches, 6))

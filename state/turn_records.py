@@ -1,0 +1,62 @@
+"""One turn as the turns hash holds it, see `_lib.lua`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecord:
+    """One record of the turns hash."""
+
+    number: int
+    participant: str
+    scope: str
+    #: planned | speaking | held | closed | dropped
+    status: str
+    #: Fencing number of the newest grant; 0 before the first.
+    fence: int = 0
+    grants: int = 0
+    failures: int = 0
+    dispatches: int = 0
+    #: Task id of the task that planned this turn.
+    parent: str | None = None
+    #: Milliseconds since the epoch, by the server's clock, at which the newest grant began.
+    began_ms: int | None = None
+    #: The `PlannedTurn`, as JSON; gone once the turn has closed.
+    plan: str | None = None
+    #: The `TurnResult`, as JSON; there once the turn has closed.
+    result: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Still to be spoken or settled."""
+        return self.status not in ("closed", "dropped")
+
+
+def read_records(turns: Mapping[str, str]) -> dict[int, TurnRecord]:
+    """Records out of the turns hash, by number."""
+    records = {}
+    for name, raw in turns.items():
+        if ":" in name:
+            continue
+        data: dict[str, Any] = json.loads(raw)
+        number = int(name)
+        records[number] = TurnRecord(
+            number=number,
+            participant=data["participant"],
+            scope=data["scope"],
+            status=data["status"],
+            fence=data.get("fence", 0),
+            grants=data["grants"],
+            failures=data["failures"],
+            dispatches=data["dispatches"],
+            parent=data.get("parent"),
+            began_ms=data.get("began_ms"),
+            plan=turns.get(f"{name}:plan"),
+            result=turns.get(f"{name}:result"),
+        )
+    return records
