@@ -39,6 +39,47 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Closed:
+    """How one grant of a turn ended, as MAPTurnCompleted tells it."""
+
+    token_id: str
+    turn: int
+    participant: str
+    outcome: Outcome
+    #: Input and output.
+    tokens: int
+    #: Why it failed; one line.
+    error: str
+    #: It failed, and will be tried again.
+    retried: bool
+
+    @classmethod
+    def of(cls, event: MapEvent) -> Closed:
+        """Reads a MAPTurnCompleted event."""
+        payload = event.payload or {}
+        result = payload.get("result")
+        told = result if isinstance(result, dict) else {}
+        usage = told.get("usage")
+        spent = usage if isinstance(usage, dict) else {}
+        return cls(
+            token_id=_text(payload, "token_id"),
+            turn=_number(payload, "turn_number"),
+            participant=_text(payload, "participant_id"),
+            outcome=Outcome(_text(told, "outcome")),
+            tokens=_number(spent, "input_tokens") + _number(spent, "output_tokens"),
+            error=_text(told, "error"),
+            retried=told.get("retried") is True,
+        )
+
+    @property
+    def is_final(self) -> bool:
+        """The turn has closed; it will not be given to anyone else."""
+        if self.outcome is Outcome.FAILED:
+            return not self.retried
+        return not self.outcome.is_lost
+
+
+@dataclass(frozen=True, slots=True)
 class TaskNode:
     """One grant of one turn."""
 
@@ -105,23 +146,17 @@ class _Reader:
             case MAPEventType.TURN_DISPATCHED:
                 self.nodes[_text(payload, "token_id")] = _node(payload)
             case MAPEventType.TURN_COMPLETED:
-                self._close(_text(payload, "token_id"), payload.get("result"))
+                self._close(Closed.of(event))
             case MAPEventType.SESSION_COMPLETED:
                 self.ending = f"{_text(payload, 'status')}: {_text(payload, 'reason')}"
             case _:
                 pass
 
-    def _close(self, token_id: str, result: JsonValue) -> None:
-        if token_id not in self.nodes or not isinstance(result, dict):
-            return
-        usage = result.get("usage")
-        spent = usage if isinstance(usage, dict) else {}
-        self.nodes[token_id] = replace(
-            self.nodes[token_id],
-            outcome=Outcome(_text(result, "outcome")),
-            tokens=_number(spent, "input_tokens") + _number(spent, "output_tokens"),
-            error=_text(result, "error"),
-        )
+    def _close(self, end: Closed) -> None:
+        node = self.nodes.get(end.token_id)
+        if node is not None:
+            closed = replace(node, outcome=end.outcome, tokens=end.tokens, error=end.error)
+            self.nodes[end.token_id] = closed
 
 
 def read_tree(events: Iterable[MapEvent]) -> TaskTree:

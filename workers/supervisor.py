@@ -27,6 +27,7 @@ MAX_DELAY_S = 30.0
 #: A service that ran for so many seconds ended for a new reason.
 SETTLED_S = 60.0
 
+_LOOK_EVERY_S = 0.25
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -120,6 +121,7 @@ class Supervisor:
         self._kept = [_Kept(service) for service in services]
         self._interrupts = interrupts
         self._gives_up_after = gives_up_after
+        self._next_look = 0.0
 
     def __enter__(self) -> Self:
         try:
@@ -134,7 +136,14 @@ class Supervisor:
         self._stop_all()
 
     def tend(self) -> None:
-        """Start again what has ended, when its time has come. Raises ServiceEnded when that is no use."""
+        """Start again what has ended, when its time has come. May be called as often as one likes.
+
+        Raises:
+            ServiceEnded: a service ended too often.
+        """
+        if time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + _LOOK_EVERY_S
         for kept in self._kept:
             if kept.restart_at is not None:
                 if time.monotonic() >= kept.restart_at:

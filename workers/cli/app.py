@@ -1,0 +1,46 @@
+"""The command line's commands, put together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from . import demo
+
+app = typer.Typer(
+    name="symposia",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    add_completion=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=(
+        "Exit codes: 0 completed, 1 the session was cancelled or aborted, 2 bad input or usage, 3 not found, "
+        "4 Redis or a worker is missing, 130 interrupted."
+    ),
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"symposia {version('symposia')}")
+        raise typer.Exit
+
+
+@app.callback()
+def symposia(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Multi-agent collaboration sessions on Celery workers.
+
+    New here? [bold]symposia demo[/bold] runs a session in each of the five modes.
+    """
+
+
+demo.add_to(app)

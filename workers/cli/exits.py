@@ -1,0 +1,96 @@
+"""How a command ends: exit codes, and one line for every error that is somebody's to mend.
+
+| code | means |
+|---|---|
+| 0 | done; the session completed |
+| 1 | the session was cancelled or aborted |
+| 2 | bad input, or not possible in this status |
+| 3 | no such session |
+| 4 | Redis, a worker or another part is missing |
+| 130 | interrupted |
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from enum import IntEnum
+
+import typer
+
+
+class ExitCode(IntEnum):
+    """Exit codes of all commands."""
+
+    DONE = 0
+    CANCELLED = 1
+    BAD_INPUT = 2
+    NOT_FOUND = 3
+    MISSING = 4
+    INTERRUPTED = 130
+
+
+def guarded(app: typer.Typer, arguments: Sequence[str]) -> int:
+    """Runs the command line; answers its exit code. A defect of Symposia itself raises, with its traceback."""
+    debug = "--debug" in arguments
+    try:
+        code = app(args=list(arguments), prog_name="symposia", standalone_mode=False)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; the interpreter must not flush into the void.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.DONE
+    except Exception as error:
+        if (blame := exit_code_of(error)) is None or debug:
+            raise
+        _tell(error)
+        return blame
+    return int(code or 0)
+
+
+def exit_code_of(error: Exception) -> ExitCode | None:
+    """The exit code for an error that is told in one line; None for a defect."""
+    from ...agents.local_model import LocalModelError
+    from ...models import errors
+
+    match error:
+        case errors.SessionNotFound():
+            return ExitCode.NOT_FOUND
+        case (
+            errors.InvalidInput()
+            | errors.LifecycleError()
+            | errors.SessionConflict()
+            | errors.RegistryError()
+        ):
+            return ExitCode.BAD_INPUT
+        case errors.StateError() | LocalModelError():
+            return ExitCode.MISSING
+        case errors.SymposiaError():
+            return ExitCode.CANCELLED
+        case typer.TyperException():
+            return ExitCode.BAD_INPUT
+        case _:
+            return _missing(error)
+
+
+def _missing(error: Exception) -> ExitCode | None:
+    """Redis or the broker went away in the middle of something."""
+    from kombu.exceptions import OperationalError
+    from redis.exceptions import ConnectionError as RedisConnectionError
+    from redis.exceptions import TimeoutError as RedisTimeoutError
+
+    gone = (OperationalError, RedisConnectionError, RedisTimeoutError)
+    return ExitCode.MISSING if isinstance(error, gone) else None
+
+
+def _tell(error: Exception) -> None:
+    from ...models.shown import without_password
+
+    if isinstance(error, typer.TyperException) and hasattr(error, "show"):
+        error.show()
+        return
+    text = without_password(" ".join(str(error).split()))
+    print(f"symposia: {text}", file=sys.stderr)  # noqa: T201 - the one place that does

@@ -1,0 +1,115 @@
+"""Following a session on the screen: who speaks, what was said, how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from ...job import CollabJob, JobResult
+from ...models.collab import Collab
+from ...models.events import MapEvent, MAPEventType
+from ...models.spec import SessionSpec
+from ...state.live import Moment
+from ...tasks.task_tree import Closed, Outcome
+from .screen import Cast, printable, row
+from .tally import Tally, expected_turns
+
+_FATES = {
+    Outcome.MESSAGE: "decided without a word",
+    Outcome.EXPIRED: "its worker was lost; another one takes the turn",
+    Outcome.DROPPED: "nobody waits for it any more",
+    Outcome.CANCELLED: "the session ended before it could speak",
+}
+
+
+class LiveView:
+    """Prints what happens in one session; on a terminal with a line of progress below.
+
+    A context: the line of progress lasts as long as it does.
+    """
+
+    def __init__(self, console: Console, collab: Collab, spec: SessionSpec) -> None:
+        self._console = console
+        self._cast = Cast(collab.participants)
+        self._tally = Tally()
+        self._suspended = False
+        total = expected_turns(collab, spec)
+        bar = (BarColumn(bar_width=24), MofNCompleteColumn()) if total else ()
+        self._progress = Progress(
+            *(SpinnerColumn(), TextColumn("{task.description}"), *bar),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._line = self._progress.add_task("waiting for a worker", total=total)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def show(self, moment: Moment) -> None:
+        """Prints one moment of the session."""
+        for line in self._lines(moment):
+            self._console.print(line)
+        if isinstance(moment.event, MapEvent):
+            self._tally.take(moment.event)
+            self._progress.update(self._line, description=self._now(), completed=self._tally.turns)
+
+    def _now(self) -> str:
+        names = ", ".join(self._cast.name(name) for name in self._tally.speaking.values())
+        verb = "speak" if len(self._tally.speaking) > 1 else "speaks"
+        now = f"{names} {verb}" if names else "the next turn is planned"
+        return f"{now} · {self._tally.tokens} tokens"
+
+    def _lines(self, moment: Moment) -> Iterator[Table | Text]:
+        event = moment.event
+        if not isinstance(event, MapEvent):
+            yield from self._noted(event.event_type)
+            return
+        if event.event_type is MAPEventType.BROADCAST_SENT:
+            yield self._to_all(event)
+        for message in moment.messages:
+            name = self._cast.styled(message.speaker)
+            yield row(message.turn_number, name, Text(printable(message.content)))
+        if event.event_type is MAPEventType.TURN_COMPLETED and not moment.messages:
+            yield self._silent(Closed.of(event))
+
+    def _noted(self, event_type: str) -> Iterator[Text]:
+        """Pauses and their ends."""
+        if event_type == "session.suspended":
+            self._suspended = True
+            yield Text("     suspended: `symposia resume` lets it go on", style="yellow")
+        elif event_type == "session.active" and self._suspended:
+            self._suspended = False
+            yield Text("     resumed", style="yellow")
+
+    def _to_all(self, event: MapEvent) -> Table:
+        message = (event.payload or {}).get("message")
+        content = message.get("content") if isinstance(message, dict) else ""
+        return row(None, Text("to all".ljust(self._cast.width), style="bold"), Text(printable(str(content))))
+
+    def _silent(self, end: Closed) -> Table:
+        """A turn in which nothing was said."""
+        words = _FATES.get(end.outcome, end.outcome.value)
+        words += f": {printable(end.error)}" if end.error else ""
+        words += "; it is tried again" if end.retried else ""
+        style = "dim" if end.outcome in (Outcome.MESSAGE, Outcome.PASSED) else "yellow"
+        return row(end.turn, self._cast.styled(end.participant), Text(words, style=style))
+
+
+def follow(job: CollabJob, console: Console, *, between: Callable[[], None]) -> JobResult:
+    """Shows a session until it ends; `between` is called again and again meanwhile."""
+    with LiveView(console, job.collab(), job.spec) as view:
+        for moment in job.live():
+            if moment is not None:
+                view.show(moment)
+            between()
+    return job.result()

@@ -1,0 +1,79 @@
+"""What a terminal is given: consoles, names in their colours, and text that cannot command it.
+
+Whatever participants say may come from a model, so control characters never reach the
+terminal, and nothing they say is read as markup.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from functools import cached_property
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ...models.collab import Participant
+
+_COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
+#: Columns where there is no terminal to ask: lines are broken by whoever reads them.
+_WIDE = 1_000
+_NAME_WIDTH = 16
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console for people."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else _WIDE
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, width=width)
+
+
+def print_json(data: object, *, lines: bool = False) -> None:
+    """Data for programs, on standard output; with `lines` on a line of its own."""
+    text = json.dumps(data, ensure_ascii=False, indent=None if lines else 2)
+    print(text.encode(errors="replace").decode(), flush=lines)  # noqa: T201 - the one place that does
+
+
+def printable(text: str) -> str:
+    """`text` with everything but line breaks that is no visible character made a blank."""
+    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
+
+
+class Cast:
+    """The participants of a session as they appear on a screen."""
+
+    def __init__(self, participants: Iterable[Participant]) -> None:
+        self._names = {p.participant_id: printable(p.display_name or p.participant_id) for p in participants}
+        self._order = list(self._names)
+
+    def name(self, participant_id: str | None) -> str:
+        """What a participant is called; who is none is the user."""
+        return self._names.get(participant_id or "", printable(participant_id or "user"))
+
+    def styled(self, participant_id: str | None) -> Text:
+        """The name, in the participant's own colour, cut and filled up to the width of the column."""
+        name = Text(self.name(participant_id), style=f"bold {self._colour(participant_id)}")
+        name.truncate(self.width, overflow="ellipsis", pad=True)
+        return name
+
+    @cached_property
+    def width(self) -> int:
+        """Columns of the names."""
+        return min(_NAME_WIDTH, max(map(len, self._names.values()), default=0))
+
+    def _colour(self, participant_id: str | None) -> str:
+        if participant_id not in self._names:
+            return "white"
+        return _COLOURS[self._order.index(participant_id) % len(_COLOURS)]
+
+
+def row(turn: int | None, name: Text, words: Text) -> Table:
+    """A line of a dialog: turn number, who, what; long text stays in its column."""
+    table = Table.grid(padding=(0, 1))
+    table.add_column(justify="right", width=4, style="dim")
+    table.add_column(width=len(name))
+    table.add_column(overflow="fold")
+    table.add_row("" if turn is None else str(turn), name, words)
+    return table
