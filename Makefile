@@ -56,8 +56,8 @@ bench: $(INSTALLED) ## Measure turns per second of each mode next to bare Celery
 	@$(BIN)/python benchmarks/turns.py $(ARGS)
 
 .PHONY: soak
-soak: $(INSTALLED) ## Run the tests that take minutes
-	@$(BIN)/python -m pytest -m soak --timeout=1800 $(ARGS)
+soak: $(INSTALLED) ## Run the slow tests and those that take minutes
+	@$(BIN)/python -m pytest -m 'slow or soak' --timeout=1800 $(ARGS)
 
 .PHONY: pins
 pins: ## Write constraints.txt anew with the newest versions
