@@ -35,7 +35,7 @@ from .state.index import SessionIndex
 from .state.store import Opening, SessionStore
 from .state.workers import WorkerBook
 from .tasks.graph import TaskGraph
-from .tasks.planners import effective_stop
+from .tasks.planners import check_fit, effective_stop
 from .tasks.view import SessionFacts
 from .workers.app import create_app
 from .workers.connection import redis_url_in_use
@@ -85,6 +85,7 @@ class Client:
                 known_agents=self.known_agents(), max_message_bytes=self.settings.max_message_bytes
             )
             collab = prepared.collab
+            check_fit(collab.mode, collab.participants, options=prepared.options, stop=prepared.stop)
             stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.settings.max_turns)
             spec = prepared.spec(stop)
             opening = Opening(
