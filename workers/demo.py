@@ -6,6 +6,7 @@ the folder goes, however the demo ends.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

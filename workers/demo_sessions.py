@@ -1,8 +1,9 @@
 """The five sessions of `symposia demo`: one small story for each mode.
 
 A librarian, an architect and a poet plan a library. With `local` they are played by the
-local model; with `scripted` by their twins, who say what `agents/demo.toml` has for them, or
-what stands here.
+local model; with `scripted` by their twins, who say what stands here, or what
+`agents/demo.toml` has for them. Their host and their reviewer follow a script in both: to
+decide who speaks next, or that work is good, takes a larger model than the local one.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ class _Person(StrEnum):
 
 
 _ROLES = {_Person.ADA: "librarian", _Person.BEN: "architect", _Person.CLEO: "poet"}
-_ALL = tuple(_Person)
 
 
 def demo_sessions(kind: AgentKind, only: CollabMode | None = None) -> list[Submission]:
@@ -37,28 +37,36 @@ def demo_sessions(kind: AgentKind, only: CollabMode | None = None) -> list[Submi
 
 
 def _round_robin(kind: AgentKind) -> Submission:
+    story = {
+        _Person.ADA: (
+            "A boy sat between the shelves and read by the exit sign.",
+            "I gave him a lamp and a card.",
+        ),
+        _Person.BEN: ("He had come in through the skylight.", "Since then the skylight is never locked."),
+        _Person.CLEO: (
+            "The books leaned closer, to hear how they end.",
+            "And every night one more window is bright.",
+        ),
+    }
+    agents = {who.value: _agent(who, kind, lines) for who, lines in story.items()}
     return _session(
         CollabMode.ROUND_ROBIN,
-        title="A library for everyone",
-        purpose="What makes a library a good place to be? Name one thing.",
-        agents=_people(kind),
+        title="A light in the library",
+        purpose="Continue the story with one new sentence.",
+        agents={who: {**agent, "temperature": 1.0} for who, agent in agents.items()},
         stop={"max_rounds": 2},
+        messages=["One night, a light went on in the closed library."],
     )
 
 
 def _orchestrated(kind: AgentKind) -> Submission:
-    host: dict[str, Any] = {"agent": "host"}
-    if kind == "local":
-        instructions = "You lead a talk. Answer with one line: NEXT: and the name of who speaks next."
-        host = {"agent": "ada", "instructions": instructions, "max_tokens": 12}
     return _session(
         CollabMode.ORCHESTRATED,
         title="The host asks",
         purpose="Find out what the new library needs most.",
-        agents={"host": host, **_people(kind)},
+        agents={"host": {"agent": "host"}, **{who.value: _agent(who, kind) for who in _Person}},
         roles={"host": "orchestrator"},
-        stop={"max_rounds": 3},
-        options={"max_invalid": 1},
+        stop={"max_rounds": 4},
     )
 
 
@@ -71,58 +79,55 @@ def _pair(kind: AgentKind) -> Submission:
         CollabMode.PAIR,
         title="A line above the door",
         purpose="Write one line that stands above the library's door.",
-        agents={"cleo": _agent("cleo", kind, replies), "reviewer": {"agent": "reviewer"}},
+        agents={"cleo": _agent(_Person.CLEO, kind, replies), "reviewer": {"agent": "reviewer"}},
         stop={"max_rounds": 3},
     )
 
 
 def _broadcast(kind: AgentKind) -> Submission:
-    verdict = ["Quiet, light and room: three answers, one house."]
+    answers = {
+        _Person.ADA: ["The one that its last reader could not put down."],
+        _Person.BEN: ["A blank one, and a pencil on a string."],
+        _Person.CLEO: ["Then put them side by side: one to end the day with, one to begin."],
+    }
     return _session(
         CollabMode.BROADCAST,
         title="One question to all",
-        purpose="Which single book belongs in every library?" if kind == "local" else "What comes first?",
-        agents={**_people(kind, _Person.ADA, _Person.BEN), "cleo": _agent("cleo", kind, verdict)},
-        options={"aggregator": "cleo"},
+        purpose="Which single book belongs in every library?",
+        agents={who.value: _agent(who, kind, replies) for who, replies in answers.items()},
+        options={"aggregator": _Person.CLEO.value},
     )
 
 
 def _swarm(kind: AgentKind) -> Submission:
-    plans = [
-        {
-            "say": "{item}: a courtyard.",
-            "items": [{"text": "Write a line for the courtyard wall", "role": "poet"}],
-        }
-    ]
-    agents = {
-        "ada": _agent("ada", kind, ["{item}: done, 4,000 of them."]),
-        "ben": _agent("ben", kind, plans),
-        "cleo": _agent("cleo", kind, ["{item}: here the rain reads aloud."]),
+    drawn = {
+        "say": "{item}: done, around a courtyard.",
+        "items": [{"text": "Name the courtyard", "role": "poet"}],
+    }
+    work: dict[_Person, list[Any]] = {
+        _Person.ADA: ["{item}: done, and the cat is on the list."],
+        _Person.BEN: [drawn],
+        _Person.CLEO: ["{item}: done, without a rhyme."],
     }
     items = [
-        {"text": "Choose the first books", "role": "librarian"},
         {"text": "Draw the ground floor", "role": "architect"},
-        {"text": "Name the reading room", "role": "poet"},
+        {"text": "Choose the first books", "role": "librarian"},
         {"text": "Invite the neighbours"},
     ]
     return _session(
         CollabMode.SWARM,
         title="Opening day",
         purpose="Get the library ready for its opening.",
-        agents=agents,
+        agents={who.value: _agent(who, kind, replies) for who, replies in work.items()},
         options={"items": items},
     )
 
 
-def _people(kind: AgentKind, *names: _Person) -> dict[str, dict[str, Any]]:
-    return {name.value: _agent(name.value, kind) for name in names or _ALL}
-
-
-def _agent(name: str, kind: AgentKind, replies: Sequence[Any] = ()) -> dict[str, Any]:
+def _agent(who: _Person, kind: AgentKind, replies: Sequence[Any] = ()) -> dict[str, Any]:
     """Who plays a person; `replies` are what the scripted twin says instead of its usual lines."""
     if kind == "local":
-        return {"agent": name}
-    binding: dict[str, Any] = {"agent": f"{name}-scripted"}
+        return {"agent": who.value}
+    binding: dict[str, Any] = {"agent": f"{who}-scripted"}
     return {**binding, "parameters": {"replies": list(replies)}} if replies else binding
 
 
@@ -135,6 +140,7 @@ def _session(
     roles: Mapping[str, str] | None = None,
     stop: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
+    messages: Sequence[str] = (),
 ) -> Submission:
     known = {person.value: role for person, role in _ROLES.items()} | dict(roles or {})
     participants = [
@@ -142,4 +148,4 @@ def _session(
         for name in agents
     ]
     collab = {"title": title, "purpose": purpose, "mode": mode, "participants": participants}
-    return Submission.build(collab, agents=agents, stop=stop, options=options)
+    return Submission.build(collab, agents=agents, stop=stop, options=options, messages=messages)

@@ -70,7 +70,7 @@ def _run(sessions: list[Submission], screen: Console, *, local_model: bool) -> l
         screen.status(f"starting {parts}"),
         demo_stage(local_model=local_model, heard=_ignored) as (client, crew),
     ):
-        screen.print(f"Started {parts}.")
+        screen.print(f"Started {parts}. Host and Reviewer follow a script.")
         for submission in sessions:
             job = client.submit_all(submission)
             screen.print()

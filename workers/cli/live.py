@@ -7,7 +7,6 @@ from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
-from rich.table import Table
 from rich.text import Text
 
 from ...job import CollabJob, JobResult
@@ -69,7 +68,7 @@ class LiveView:
         now = f"{names} {verb}" if names else "the next turn is planned"
         return f"{now} · {self._tally.tokens} tokens"
 
-    def _lines(self, moment: Moment) -> Iterator[Table | Text]:
+    def _lines(self, moment: Moment) -> Iterator[Text]:
         event = moment.event
         if not isinstance(event, MapEvent):
             yield from self._noted(event.event_type)
@@ -78,7 +77,7 @@ class LiveView:
             yield self._to_all(event)
         for message in moment.messages:
             name = self._cast.styled(message.speaker)
-            yield row(message.turn_number, name, Text(printable(message.content)))
+            yield row(self._console, message.turn_number, name, Text(printable(message.content)))
         if event.event_type is MAPEventType.TURN_COMPLETED and not moment.messages:
             yield self._silent(Closed.of(event))
 
@@ -91,18 +90,23 @@ class LiveView:
             self._suspended = False
             yield Text("     resumed", style="yellow")
 
-    def _to_all(self, event: MapEvent) -> Table:
+    def _to_all(self, event: MapEvent) -> Text:
         message = (event.payload or {}).get("message")
         content = message.get("content") if isinstance(message, dict) else ""
-        return row(None, Text("to all".ljust(self._cast.width), style="bold"), Text(printable(str(content))))
+        return row(
+            self._console,
+            None,
+            Text("to all".ljust(self._cast.width), style="bold"),
+            Text(printable(str(content))),
+        )
 
-    def _silent(self, end: Closed) -> Table:
+    def _silent(self, end: Closed) -> Text:
         """A turn in which nothing was said."""
         words = _FATES.get(end.outcome, end.outcome.value)
         words += f": {printable(end.error)}" if end.error else ""
         words += "; it is tried again" if end.retried else ""
         style = "dim" if end.outcome in (Outcome.MESSAGE, Outcome.PASSED) else "yellow"
-        return row(end.turn, self._cast.styled(end.participant), Text(words, style=style))
+        return row(self._console, end.turn, self._cast.styled(end.participant), Text(words, style=style))
 
 
 def follow(job: CollabJob, console: Console, *, between: Callable[[], None]) -> JobResult:

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from ...models.collab import Participant
@@ -69,11 +68,14 @@ class Cast:
         return _COLOURS[self._order.index(participant_id) % len(_COLOURS)]
 
 
-def row(turn: int | None, name: Text, words: Text) -> Table:
+def row(screen: Console, turn: int | None, name: Text, words: Text) -> Text:
     """A line of a dialog: turn number, who, what; long text stays in its column."""
-    table = Table.grid(padding=(0, 1))
-    table.add_column(justify="right", width=4, style="dim")
-    table.add_column(width=len(name))
-    table.add_column(overflow="fold")
-    table.add_row("" if turn is None else str(turn), name, words)
-    return table
+    head = Text.assemble((f"{'' if turn is None else turn:>4} ", "dim"), name, " ")
+    margin = Text(" " * len(head))
+    lines = words.wrap(screen, max(screen.width - len(head), 20), overflow="fold")
+    for line in lines:
+        line.rstrip()
+    return Text("\n").join(
+        Text.assemble(margin if number else head, line) if line else Text()
+        for number, line in enumerate(lines)
+    )
