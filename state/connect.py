@@ -20,13 +20,11 @@ CONNECT_TIMEOUT_S = 2.0
 def connect(url: str, *, retries: int = 3) -> Redis:
     """A client for `url` that decodes responses. Nothing is sent before the first command.
 
-    Every script is idempotent, so a command whose reply was lost may be sent again. A lone surrogate,
-    such as the name of an odd file in an error message, is written as `?` and stops nobody.
+    Every script is idempotent, so a command whose reply was lost may be sent again.
     """
     client: Redis = Redis.from_url(
         url,
         decode_responses=True,
-        encoding_errors="replace",
         socket_timeout=SOCKET_TIMEOUT_S,
         socket_connect_timeout=CONNECT_TIMEOUT_S,
         socket_keepalive=True,

@@ -94,7 +94,7 @@ class SessionState:
     @property
     def usage(self) -> Usage:
         """What was spent so far."""
-        return Usage.model_construct(
+        return Usage(
             input_tokens=self._int("input_tokens"),
             output_tokens=self._int("output_tokens"),
             requests=self._int("requests"),

@@ -1,0 +1,88 @@
+"""How sessions end: everything is closed, said so last, and expires."""
+
+import pytest
+
+from symposia.state.keys import lock_key, session_key
+from table import RETENTION_MS, turn, until
+
+PARTS = ("session", "dialog", "events", "journal", "turns", "board")
+
+
+def ends(table):
+    return {"cancel": table.cancel, "finish": table.finish}
+
+
+@pytest.mark.parametrize("how", ["cancel", "finish"])
+def test_every_key_of_an_ended_session_expires_at_the_same_instant(table, how):
+    table.plan(turn("ann"), turn("bob", "b"), board=())
+    table.speak(1, "hello")
+    table.grant(2, scope="b")
+    table.client.hset(table.key("board"), "i", "{}")
+    ends(table)[how]()
+    times = {part: table.client.execute_command("PEXPIRETIME", session_key(table.id, part)) for part in PARTS}
+    assert len(set(times.values())) == 1
+    assert 0 < table.client.pttl(table.key("session")) <= RETENTION_MS
+
+
+def test_nothing_of_an_ended_session_is_left_when_its_time_is_over(table):
+    grant = table.grant(table.plan_one())
+    table.cancel(retention_ms=20)
+    table.commit(grant, "noted, and that must not outlive the rest")
+    until(lambda: not list(table.client.scan_iter("symposia:*")))
+    assert table.commit(grant, "later").word == "missing"
+    assert table.fail(grant).word == "missing"
+    assert not table.renew(grant)
+    assert not list(table.client.scan_iter("symposia:*"))
+
+
+def test_a_session_that_goes_on_does_not_expire(table):
+    table.speak(table.plan_one(), "hello")
+    table.suspend()
+    assert {table.client.ttl(key) for key in table.client.scan_iter("symposia:*")} == {-1}
+
+
+@pytest.mark.parametrize("how", ["cancel", "finish"])
+def test_the_end_closes_every_grant_and_is_told_last(table, how):
+    scopes = ("a", "b", "c", "d")
+    numbers = table.plan(*(turn("ann", scope) for scope in scopes))
+    table.speak(numbers[0], "hello", scope="a")
+    table.grant(numbers[1], scope="b")
+    table.grant(numbers[2], scope="c")
+    table.expire("c")
+    ends(table)[how]()
+    assert sorted(table.outcomes()) == ["cancelled", "cancelled", "message"]
+    assert table.kinds()[-1] == "MAPSessionCompleted"
+    assert not [scope for scope in scopes if table.client.exists(lock_key(table.id, scope))]
+    assert not table.state().open_turns()
+
+
+def test_why_a_session_was_cancelled_is_kept_and_told(table):
+    state = table.cancel(reason="too_expensive", detail="over 10 €")
+    assert (state.reason, state.detail, state.is_final) == ("too_expensive", "over 10 €", True)
+    (told,) = table.payloads("MAPSessionCompleted")
+    expected = {"status": "cancelled", "reason": "too_expensive", "detail": "over 10 €", "turns": 0}
+    assert told == expected
+    assert state.ended_ms == state.updated_ms <= state.now_ms
+
+
+def test_an_ended_session_can_still_be_read(table):
+    table.speak(table.plan_one(), "hello")
+    table.finish()
+    state = table.state()
+    assert (state.status, state.closed, state.messages, table.texts()) == ("completed", 1, 1, ["hello"])
+    assert table.store.documents(table.id)
+
+
+def test_no_verb_wakes_an_ended_session(table):
+    one, two = table.plan(turn("ann"), turn("bob", "b"))
+    grant = table.grant(one)
+    table.finish()
+    before = table.client.hgetall(table.key("session"))
+    assert table.begin(two, scope="b").word == "inactive"
+    assert table.commit(grant, "hello").word == "inactive"
+    assert table.fail(grant).word == "done"
+    assert table.sweep().word == "ended"
+    assert table.open().word == "exists"
+    after = table.client.hgetall(table.key("session"))
+    assert {**after, "notes": 0} == {**before, "notes": 0}, "only a note says that somebody came too late"
+    assert table.texts() == []

@@ -1,0 +1,102 @@
+"""`fail`: a turn is given back, to be tried again or by another agent."""
+
+from symposia.models.plan import Step
+from table import turn, until
+
+
+def test_a_failed_turn_is_tried_again(table):
+    first = table.grant(table.plan_one())
+    assert table.fail(first, error="timeout").word == "retried"
+    second = table.grant(first.number)
+    assert (second.failures, second.grants, second.takeovers) == (1, 2, 0)
+    table.commit(second, "hello")
+    assert table.texts() == ["hello"]
+    failed, written = (payload["result"] for payload in table.payloads("MAPTurnCompleted"))
+    assert failed == {"outcome": "failed", "messages": 0, "error": "timeout", "retried": True}
+    assert written["outcome"] == "message"
+    assert table.state().closed == 1
+
+
+def test_nobody_takes_a_failed_turn_before_its_delay_has_passed(table):
+    grant = table.grant(table.plan_one())
+    answer = table.fail(grant, delay_ms=40)
+    assert answer.due_ms is not None
+    assert table.begin(grant.number).word == "early"
+    granted = until(lambda: (a := table.begin(grant.number)).word == "granted" and a)
+    assert granted.state.now_ms >= answer.due_ms
+
+
+def test_a_substitute_starts_with_a_clean_record(table):
+    number = table.plan_one()
+    for _ in range(3):
+        table.fail(table.grant(number))
+    table.expire_grant(number)
+    assert table.fail(table.grant(number), agent="stand-in").word == "retried"
+    grant = table.grant(number)
+    assert (grant.substitute, grant.failures, grant.takeovers) == ("stand-in", 0, 1)
+    assert grant.grants == 6, "attempts are counted over all who tried"
+    table.fail(grant)
+    assert table.grant(number).substitute == "stand-in"
+
+
+def test_only_the_holder_gives_a_turn_back(table):
+    number = table.plan_one()
+    late = table.grant(number)
+    table.expire()
+    assert table.fail(late).word == "stale"
+    grant = table.grant(number)
+    assert table.fail(late).word == "stale"
+    assert table.owner() == grant.token
+    table.commit(grant, "hello")
+    assert table.fail(grant).word == table.fail(late).word == "done"
+
+
+def test_a_failure_sent_again_counts_once(table):
+    grant = table.grant(table.plan_one())
+    first, second = (table.fail(grant, delay_ms=60_000) for _ in range(2))
+    assert (first.word, second.word) == ("retried", "retried")
+    assert first.due_ms == second.due_ms
+    assert table.state().records[grant.number].failures == 1
+    assert table.outcomes() == ["failed"]
+
+
+def test_a_late_failure_does_not_disturb_whoever_tries_next(table):
+    first = table.grant(table.plan_one())
+    table.fail(first)
+    second = table.grant(first.number)
+    assert table.fail(first).word == "stale"
+    assert table.commit(first, "stale").word == "stale"
+    assert table.commit(second, "hello").word == "committed"
+
+
+def test_a_turn_that_was_given_back_cannot_be_written_by_its_old_token(table):
+    grant = table.grant(table.plan_one())
+    table.fail(grant)
+    assert table.commit(grant, "after all").word == "stale"
+    assert table.texts() == []
+
+
+def test_a_turn_may_be_given_back_while_the_session_is_paused(table):
+    grant = table.grant(table.plan_one())
+    table.suspend()
+    assert table.fail(grant).word == "retried"
+    table.resume()
+    assert table.begin(grant.number).word == "granted"
+
+
+def test_a_failure_of_a_session_that_is_over_or_gone_changes_nothing(table):
+    grant = table.grant(table.plan_one())
+    table.cancel()
+    assert table.fail(grant).word == "done"
+    assert table.outcomes() == ["cancelled"]
+    table.client.flushall()
+    assert table.fail(grant).word == "missing"
+
+
+def test_a_failed_turn_can_be_dropped(table):
+    one, two = table.plan(turn("ann"), turn("bob"))
+    table.fail(table.grant(one))
+    holder = table.grant(two)
+    assert table.store.plan(table.id, table.write(Step(drop=(one,)))).word == "planned"
+    assert table.owner() == holder.token
+    assert table.outcomes() == ["failed"], "its grant was closed by the failure"

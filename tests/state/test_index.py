@@ -1,0 +1,117 @@
+"""The due index: claims exclude each other, and nothing is ever looked at later than somebody asked for."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from symposia.state import index as index_module
+from symposia.state.keys import DUE, SESSIONS
+from table import until
+
+HOUR = 3_600_000
+
+
+def due(index, session_id):
+    return index._client.zscore(DUE, session_id)
+
+
+def test_a_session_is_claimed_when_its_time_has_come(index):
+    index.add("now", look_in_ms=0)
+    index.add("later", look_in_ms=HOUR)
+    assert index.claim(limit=10, hold_ms=HOUR) == ["now"]
+    assert index.claim(limit=10, hold_ms=HOUR) == []
+
+
+def test_those_longest_overdue_come_first_and_no_more_than_asked_for(index):
+    now = index.now_ms()
+    for i in range(5):
+        index.sooner(f"s{i}", now - i)
+    assert index.claim(limit=2, hold_ms=HOUR) == ["s4", "s3"]
+    assert index.claim(limit=2, hold_ms=HOUR) == ["s2", "s1"]
+
+
+def test_two_sweeps_never_claim_the_same_session(index):
+    now = index.now_ms()
+    for i in range(200):
+        index.sooner(f"s{i}", now)
+    with ThreadPoolExecutor(8) as pool:
+        claims = list(pool.map(lambda _: index.claim(limit=30, hold_ms=HOUR), range(8)))
+    claimed = [session_id for ids in claims for session_id in ids]
+    assert len(claimed) == len(set(claimed)) == 200
+
+
+def test_a_claim_whose_sweep_died_is_up_again_after_the_hold(index):
+    index.add("s", look_in_ms=0)
+    assert index.claim(limit=1, hold_ms=20) == ["s"]
+    assert until(lambda: index.claim(limit=1, hold_ms=20)) == ["s"]
+
+
+def test_after_the_look_a_session_waits_for_its_next_time(index):
+    index.add("s", look_in_ms=0)
+    index.claim(limit=1, hold_ms=1_000)
+    index.look_at("s", index.now_ms() + HOUR)
+    assert due(index, "s") > index.now_ms() + HOUR - 10_000
+    assert index.claim(limit=1, hold_ms=1_000) == []
+
+
+@pytest.mark.parametrize("asked_in_ms", [0, 300])
+def test_a_look_asked_for_while_the_sweep_was_looking_is_not_put_off(index, asked_in_ms):
+    index.add("s", look_in_ms=0)
+    index.claim(limit=1, hold_ms=10_000)
+    asked = index.now_ms() + asked_in_ms
+    index.sooner("s", asked)
+    index.look_at("s", index.now_ms() + HOUR)
+    assert due(index, "s") == asked
+    assert until(lambda: index.claim(limit=1, hold_ms=HOUR)) == ["s"]
+
+
+def test_a_look_can_always_be_had_sooner(index):
+    index.add("s", look_in_ms=HOUR)
+    at = index.now_ms() + 50_000
+    index.look_at("s", at)
+    assert due(index, "s") == at
+    index.sooner("s", at + 1)
+    assert due(index, "s") == at
+    index.sooner("s", at - 1)
+    assert due(index, "s") == at - 1
+
+
+def test_a_session_that_was_settled_is_not_entered_again_by_the_sweep_that_was_looking(index):
+    index.add("s", look_in_ms=0)
+    index.claim(limit=1, hold_ms=HOUR)
+    index.settle("s")
+    index.look_at("s", index.now_ms())
+    assert due(index, "s") is None
+    assert index.unfinished() == 0
+    assert index.newest(count=1) == ["s"], "it is still listed"
+
+
+def test_entering_a_session_again_keeps_its_earlier_time(index):
+    index.add("s", look_in_ms=10_000)
+    first, opened = due(index, "s"), index.opened_ms("s")
+    index.add("s", look_in_ms=HOUR)
+    assert (due(index, "s"), index.opened_ms("s")) == (first, opened)
+    index.add("s", look_in_ms=0)
+    assert due(index, "s") < first
+
+
+def test_sessions_are_listed_newest_first_page_by_page(index):
+    for i in range(5):
+        index._client.zadd(SESSIONS, {f"s{i}": i})
+    assert index.newest(count=2) == ["s4", "s3"]
+    assert index.newest(count=2, offset=4) == ["s0"]
+    index.forget(["s3"])
+    index.forget([])
+    assert index.newest(count=9) == ["s4", "s2", "s1", "s0"]
+
+
+def test_the_listing_keeps_the_newest_only(index, monkeypatch):
+    monkeypatch.setattr(index_module, "LISTED", 3)
+    for i in range(5):
+        index._client.zadd(SESSIONS, {f"s{i}": i})
+    index.add("newest", look_in_ms=0)
+    assert index.newest(count=9) == ["newest", "s4", "s3"]
+
+
+def test_a_session_nobody_entered_has_no_opening_time(index):
+    assert index.opened_ms("nobody") is None

@@ -1,0 +1,40 @@
+"""The literal keys: whoever looks at the server, or upgrades a worker, relies on them."""
+
+from symposia.models.plan import BoardEntry
+from symposia.models.turn import WorkItem
+from symposia.state.keys import PERMANENT, lock_key, session_key
+from table import turn
+
+ID = "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11"
+
+
+def test_a_session_lives_under_its_own_hash_tag():
+    assert [
+        session_key(ID, part) for part in ("session", "dialog", "events", "journal", "turns", "board")
+    ] == [
+        f"symposia:{{{ID}}}:session",
+        f"symposia:{{{ID}}}:dialog",
+        f"symposia:{{{ID}}}:events",
+        f"symposia:{{{ID}}}:journal",
+        f"symposia:{{{ID}}}:turns",
+        f"symposia:{{{ID}}}:board",
+    ]
+
+
+def test_a_lock_is_named_by_its_scope():
+    assert lock_key(ID, "floor") == f"symposia:{{{ID}}}:lock:floor"
+    assert lock_key(ID, "slot:ann") == f"symposia:{{{ID}}}:lock:slot:ann"
+
+
+def test_only_the_indexes_are_permanent():
+    assert {"symposia:due", "symposia:sessions", "symposia:workers"} == PERMANENT
+
+
+def test_a_session_makes_the_keys_that_are_documented_and_no_others(table):
+    item = WorkItem(item_id="i1", text="do it")
+    board = (BoardEntry(item=item, status="open"),)
+    first, second = table.plan(turn(), turn("bob", "slot:bob"), board=board)
+    table.grant(first)
+    table.commit(table.grant(second, scope="slot:bob"), "hello")
+    parts = ("session", "dialog", "events", "journal", "turns", "board", "lock:floor")
+    assert set(table.client.scan_iter("*")) == {session_key(table.id, part) for part in parts}

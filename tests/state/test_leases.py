@@ -1,0 +1,85 @@
+"""`renew`, and what happens when nobody does."""
+
+from table import RETENTION_MS, turn, until
+
+
+def test_the_owner_keeps_its_lease(table):
+    grant = table.grant(table.plan_one(), lease_ms=200)
+    assert table.renew(grant, lease_ms=20_000)
+    assert 200 < table.lease_ms() <= 20_000
+
+
+def test_a_lease_nobody_renews_runs_out(table):
+    number = table.plan_one()
+    late = table.grant(number, lease_ms=5)
+    until(lambda: table.owner() is None)
+    assert not table.renew(late)
+    assert table.commit(late, "too late").word == "stale"
+    assert table.grant(number).takeovers == 1
+
+
+def test_only_the_owner_renews(table):
+    number = table.plan_one()
+    late = table.grant(number)
+    table.expire()
+    grant = table.grant(number, lease_ms=5_000)
+    assert not table.renew(late, lease_ms=60_000)
+    assert table.lease_ms() <= 5_000
+    assert table.renew(grant)
+
+
+def test_a_renewal_never_reaches_beyond_the_turns_deadline(table):
+    grant = table.grant(table.plan_one(), lease_ms=50, timeout_ms=300)
+    assert table.renew(grant, lease_ms=60_000)
+    assert table.lease_ms() <= 300
+    until(lambda: table.owner() is None)
+    assert not table.renew(grant)
+
+
+def test_a_lease_may_be_renewed_while_the_session_is_paused(table):
+    grant = table.grant(table.plan_one())
+    table.suspend()
+    assert table.renew(grant)
+
+
+def test_nothing_is_renewed_after_a_cancel(table):
+    grant = table.grant(table.plan_one())
+    table.cancel()
+    assert not table.renew(grant)
+
+
+def test_nothing_is_renewed_after_the_session_ended_around_a_lock(table):
+    """A turn that began while its session was being cancelled: nobody knows of its lock."""
+    grant = table.grant(table.plan_one())
+    ending = {"request": "r", "reason": "cancelled", "detail": "", "retention_ms": RETENTION_MS}
+    assert table.store._run("cancel", table.id, ending, locks=()).word == "cancelled"
+    assert table.owner() == grant.token
+    assert not table.renew(grant)
+    assert table.commit(grant, "too late").word == "inactive"
+    assert table.lease_ms() > 0, "it runs out by itself"
+
+
+def test_nothing_is_renewed_after_a_drop(table):
+    grant = table.grant(table.plan_one())
+    table.plan(drop=(grant.number,))
+    assert not table.renew(grant)
+
+
+def test_nothing_is_renewed_after_its_own_commit_or_failure(table):
+    one, two = table.plan(turn("ann"), turn("bob", "slot:bob"))
+    written, failed = table.grant(one), table.grant(two, scope="slot:bob")
+    table.commit(written)
+    table.fail(failed)
+    assert not table.renew(written)
+    assert not table.renew(failed)
+
+
+def test_a_lock_taken_out_of_the_hands_of_its_owner_is_not_renewed_by_him(table):
+    """Fencing is by equality: whatever put another token there, the old one is worth nothing."""
+    grant = table.grant(table.plan_one())
+    key = table.key("lock:floor")
+    value = table.client.get(key)
+    table.client.set(key, value.replace(grant.token, "another"), keepttl=True)
+    assert not table.renew(grant)
+    assert table.commit(grant, "stale").word == "stale"
+    table.client.delete(key)

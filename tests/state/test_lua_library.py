@@ -1,0 +1,71 @@
+"""The few things Lua has no library for: dates and identifiers."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from symposia.models.ids import is_uuid4, timestamp_from_ms
+from symposia.state.scripts import _lua
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LAST_MS = int((datetime(2100, 12, 31, 23, 59, 59, tzinfo=UTC) - EPOCH).total_seconds() * 1000) + 999
+#: A hundred of them in one call: what is tested is Lua, not the network.
+BATCH = 100
+
+
+@pytest.fixture
+def lua(client):
+    def call(expression: str, values: list) -> list[str]:
+        text = f"local VIEW = {{}}\n{_lua('_lib')}\nlocal out = {{}}\n"
+        text += f"for i, value in ipairs(ARGV) do out[i] = {expression} end return out"
+        return client.eval(text, 1, "symposia:{an-id}:session", *values)
+
+    return call
+
+
+fixture_is_pure = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+
+
+@fixture_is_pure
+@given(moments=st.lists(st.integers(0, LAST_MS), min_size=1, max_size=BATCH))
+@example(moments=[0, 1, 999, 1_000, 86_399_999, 86_400_000, LAST_MS])
+def test_a_moment_is_written_as_python_writes_it(lua, moments):
+    written = lua("iso(tonumber(value))", moments)
+    assert written == [timestamp_from_ms(ms) for ms in moments]
+    python = [(EPOCH + timedelta(milliseconds=ms)).isoformat(timespec="milliseconds") for ms in moments]
+    assert written == [text.replace("+00:00", "Z") for text in python]
+
+
+def test_every_day_around_every_leap_year_is_written_right(lua):
+    days = [datetime(year, month, day, tzinfo=UTC) for year in range(1970, 2101) for month, day in EDGES]
+    days += [datetime(year, 2, 28, tzinfo=UTC) + timedelta(days=1) for year in range(1970, 2101)]
+    moments = [int((day - EPOCH).total_seconds()) * 1000 for day in days]
+    assert lua("iso(tonumber(value))", moments) == [timestamp_from_ms(ms) for ms in moments]
+
+
+EDGES = [(1, 1), (2, 28), (3, 1), (6, 30), (12, 31)]
+
+
+@fixture_is_pure
+@given(seeds=st.lists(st.text(), min_size=1, max_size=BATCH, unique=True))
+def test_an_identifier_is_a_uuid_of_version_4_and_follows_from_its_seed(lua, seeds):
+    raw = [seed.encode("utf-8", "surrogatepass") for seed in seeds]
+    made = lua("uuid(value)", raw)
+    assert all(is_uuid4(text) for text in made)
+    assert len(set(made)) == len(seeds)
+    assert lua("uuid(value)", raw) == made
+
+
+def test_the_identifiers_pattern_of_the_protocol_is_met(lua, mplp):
+    pattern = mplp.document("schemas/v2/common/identifiers.schema.json")["pattern"]
+    assert all(re.fullmatch(pattern, text) for text in lua("uuid(value)", list(range(1_000))))
+
+
+def test_a_script_is_one_instant(lua, client):
+    first, second = lua("NOW", [1, 2])
+    seconds, micros = client.time()
+    assert first == second
+    assert 0 <= seconds * 1000 + micros // 1000 - first < 1_000

@@ -1,0 +1,149 @@
+"""`suspend`, `resume`, `stop`: what is under way is neither lost nor written behind anybody's back."""
+
+import pytest
+
+from symposia.models.errors import IllegalTransition
+from symposia.models.plan import Step
+from symposia.models.turn import Usage
+from table import turn
+
+
+def steps(table):
+    return [event["event_type"] for event in table.journal()]
+
+
+def test_a_session_and_its_dialog_pause_and_go_on_together(table):
+    state = table.suspend()
+    assert (state.status, state.dialog_status) == ("suspended", "paused")
+    state = table.resume()
+    assert (state.status, state.dialog_status) == ("active", "active")
+    assert steps(table) == ["session.created", "session.active", "session.suspended", "session.active"]
+    assert [event["data"]["dialog"] for event in table.journal()] == ["active", "active", "paused", "active"]
+
+
+def test_moves_without_an_edge_are_refused(table):
+    with pytest.raises(IllegalTransition, match="a active collab cannot become active"):
+        table.resume()
+    table.suspend()
+    with pytest.raises(IllegalTransition, match="suspended"):
+        table.suspend()
+    table.cancel()
+    for move in (table.suspend, table.resume, table.cancel, lambda: table.store.request_stop(table.id)):
+        with pytest.raises(IllegalTransition, match="a cancelled collab cannot become"):
+            move()
+    assert steps(table)[-1] == "session.cancelled"
+
+
+def test_what_is_said_while_a_session_is_paused_is_held_and_written_on_resume(table):
+    grant = table.grant(table.plan_one())
+    table.suspend()
+    usage = Usage(output_tokens=3)
+    assert table.commit(grant, "hello", usage=usage).word == "held"
+    state = table.state()
+    assert (state.closed, state.messages, state.usage.tokens, table.texts()) == (0, 0, 0, [])
+    assert state.records[grant.number].status == "held"
+    assert table.owner() is None
+
+    state = table.resume()
+    assert (state.closed, state.messages, state.usage, table.texts()) == (1, 1, usage, ["hello"])
+    (record,) = state.unconsumed()
+    assert record.number == grant.number
+    assert table.commit(grant, "hello").word == "done"
+
+
+def test_held_turns_are_written_once_and_in_the_order_of_their_numbers(table):
+    scopes = [f"slot:{i}" for i in range(12)]
+    numbers = table.plan(*(turn("ann", scope) for scope in scopes))
+    grants = [table.grant(number, scope=scope) for number, scope in zip(numbers, scopes, strict=True)]
+    table.suspend()
+    for grant in reversed(grants):
+        assert [table.commit(grant, f"turn {grant.number}").word for _ in range(2)] == ["held", "held"]
+    table.resume()
+    table.suspend()
+    table.resume()
+    assert table.texts() == [f"turn {number}" for number in numbers]
+
+
+def test_a_held_turn_refuses_everybody_else(table):
+    number = table.plan_one()
+    late = table.grant(number)
+    table.expire()
+    grant = table.grant(number)
+    table.suspend()
+    table.commit(grant, "held")
+    assert table.commit(late, "stale").word == "stale"
+    assert table.fail(grant).word == "stale"
+    assert not table.renew(grant)
+    table.resume()
+    assert table.texts() == ["held"]
+
+
+def test_a_lease_that_runs_out_during_a_pause_is_lost_as_ever(table):
+    number = table.plan_one()
+    grant = table.grant(number)
+    table.suspend()
+    table.expire()
+    assert table.commit(grant, "too late").word == "stale"
+    table.resume()
+    table.speak(number, "again")
+    assert table.texts() == ["again"]
+
+
+def test_a_plan_does_not_come_along_with_a_held_commit(table):
+    grant = table.grant(table.plan_one())
+    ahead = table.write(Step(turns=(turn("bob"),)), after=grant.number)
+    table.suspend()
+    assert table.commit(grant, "hello", then=ahead).word == "held"
+    state = table.resume()
+    assert (state.next_number, len(state.unconsumed())) == (2, 1)
+
+
+def test_a_broadcast_answered_during_a_pause_is_received_on_resume(table):
+    number = table.plan_one(broadcast=True)
+    grant = table.grant(number)
+    table.suspend()
+    table.commit(grant, "hello")
+    assert not table.events("MAPBroadcastReceived")
+    table.resume()
+    assert len(table.events("MAPBroadcastReceived")) == 1
+
+
+def test_what_was_held_is_dropped_on_record_when_the_session_is_cancelled(table):
+    grant = table.grant(table.plan_one())
+    table.suspend()
+    table.commit(grant, "never written")
+    state = table.cancel()
+    assert (state.status, state.closed, table.texts()) == ("cancelled", 0, [])
+    assert table.outcomes() == ["cancelled"]
+    (dropped,) = table.journal("turn.dropped")
+    assert dropped["data"]["token_id"] == grant.token
+    assert table.commit(grant, "never written").word == "inactive"
+
+
+def test_a_paused_session_goes_through_active_when_it_is_cancelled(table):
+    table.suspend()
+    state = table.cancel()
+    assert (state.status, state.dialog_status) == ("cancelled", "cancelled")
+    assert steps(table)[2:] == ["session.suspended", "session.active", "session.cancelled"]
+
+
+def test_a_stop_leaves_what_is_under_way_and_outdates_every_plan(table):
+    grant = table.grant(table.plan_one())
+    write = table.write(Step(turns=(turn("bob"),)))
+    state = table.store.request_stop(table.id)
+    assert (state.status, state.stop_requested) == ("active", True)
+    assert table.store.plan(table.id, write).word == "outdated"
+    assert table.commit(grant, "hello").word == "committed"
+    assert table.finish("stopped").state.status == "completed"
+
+
+def test_a_stop_asked_for_again_changes_nothing(table):
+    versions = [table.store.request_stop(table.id).version for _ in range(3)]
+    assert len(set(versions)) == 1
+    assert steps(table).count("session.stop.requested") == 1
+
+
+def test_a_paused_session_may_be_asked_to_stop(table):
+    table.suspend()
+    assert table.store.request_stop(table.id).stop_requested
+    assert table.resume().stop_requested

@@ -1,0 +1,162 @@
+"""`plan`: compare-and-set on the session's version."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from symposia.models.plan import BoardEntry, Finish, Step
+from symposia.models.turn import WorkItem
+from table import turn
+
+
+def test_turns_are_numbered_from_one_on_and_never_anew(table):
+    assert table.plan(turn("ann"), turn("bob", "slot:bob")) == (1, 2)
+    table.speak(1, "hello")
+    assert table.plan(turn("cyd", "slot:cyd")) == (3,)
+    assert table.state().next_number == 4
+
+
+def test_a_step_planned_twice_exists_once(table):
+    write = table.write(Step(turns=(turn(),)))
+    first, second = (table.store.plan(table.id, write) for _ in range(2))
+    assert (first.word, first.numbers) == ("planned", (1,))
+    assert (second.word, second.numbers) == ("outdated", ())
+    assert second.state.planned_by == write.plan_id, "a planner whose answer was lost knows its own plan"
+    assert len(second.state.open_turns()) == 1
+
+
+def test_of_eight_planners_at_once_exactly_one_wins(table):
+    for _ in range(10):
+        state = table.state()
+        writes = [table.write(Step(turns=(turn(),)), state=state) for _ in range(8)]
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda write: table.store.plan(table.id, write), writes))
+        assert sorted(answer.word for answer in answers) == ["outdated"] * 7 + ["planned"]
+        won = next(write for write, answer in zip(writes, answers, strict=True) if answer.word == "planned")
+        assert {answer.state.planned_by for answer in answers} == {won.plan_id}
+        assert all(answer.state.version == state.version + 1 for answer in answers)
+    assert table.state().next_number == 11
+
+
+def test_a_plan_consumes_the_results_it_was_made_from_and_no_others(table):
+    one, two = table.plan(turn("ann"), turn("bob", "slot:bob"))
+    table.speak(one)
+    seen_one = table.write(Step(state={"seen": 1}))
+    table.speak(two, scope="slot:bob")
+    assert table.store.plan(table.id, seen_one).word == "planned"
+    state = table.state()
+    assert [record.number for record in state.unconsumed()] == [two]
+    assert json.loads(state.planner) == {"seen": 1}
+    assert json.loads(state.records[two].result)["number"] == two
+
+
+def test_a_planner_sees_its_state_its_round_and_its_board_again(table):
+    item = WorkItem(item_id="i1", text="do it")
+    table.plan(turn(), state={"cursor": 2}, ends_round=True, board=(BoardEntry(item=item, status="open"),))
+    state = table.state()
+    assert json.loads(state.planner) == {"cursor": 2}
+    assert state.ends_round
+    assert BoardEntry.model_validate_json(table.store.board(table.id)["i1"]).item == item
+
+
+def test_a_planned_turn_is_kept_as_the_planner_wrote_it(table):
+    planned = turn("bob", instruction="Say “hé” \\ / \x00", item=WorkItem(item_id="i", text="é"))
+    table.plan(planned)
+    record = table.state().records[1]
+    assert type(planned).model_validate_json(record.plan) == planned
+    assert (record.participant, record.scope, record.status, record.grants) == ("bob", "floor", "planned", 0)
+
+
+def test_a_session_that_is_paused_or_over_takes_no_plan(table):
+    write = table.write(Step(turns=(turn(),)))
+    table.suspend()
+    assert table.store.plan(table.id, write).word == "inactive"
+    table.cancel()
+    assert table.store.plan(table.id, write).word == "inactive"
+    assert table.state().next_number == 1
+
+
+def test_a_plan_for_a_session_that_is_gone_is_missing(table):
+    write = table.write(Step(turns=(turn(),)))
+    table.client.flushall()
+    assert table.store.plan(table.id, write).word == "missing"
+
+
+def test_a_broadcast_is_announced_to_all_it_asks(table):
+    table.plan(
+        turn("bob", "slot:bob", broadcast=True), turn("cyd", "slot:cyd", broadcast=True), announce="Ideas?"
+    )
+    (sent,) = table.events("MAPBroadcastSent")
+    assert sent["target_roles"] == ["bob", "cyd"]
+    expected = {"broadcaster_role_id": "system", "target_count": 2, "message": {"content": "Ideas?"}}
+    assert sent["payload"] == expected
+    table.speak(1, "one", scope="slot:bob")
+    (received,) = table.events("MAPBroadcastReceived")
+    assert received["payload"]["receiver_role_id"] == "bob"
+    assert received["payload"]["response"]["turn_number"] == 1
+
+
+def test_a_broadcast_without_a_text_says_the_purpose(table):
+    table.plan(turn("bob"), announce="")
+    assert table.payloads("MAPBroadcastSent")[0]["message"] == {"content": table.collab.purpose}
+
+
+def test_a_broadcast_to_nobody_is_a_valid_event(table):
+    table.plan(announce="Anyone?")
+    (sent,) = table.events("MAPBroadcastSent")
+    assert "target_roles" not in sent
+    assert sent["payload"]["target_count"] == 0
+
+
+def test_a_dropped_turn_is_over_and_its_lock_free(table):
+    one, two = table.plan(turn("ann"), turn("bob", "slot:bob"))
+    grant = table.grant(one)
+    table.plan(drop=(one,))
+    assert table.owner() is None
+    assert table.state().records[one].status == "dropped"
+    assert table.outcomes() == ["dropped"]
+    assert not table.renew(grant)
+    assert table.begin(one).word == "done"
+    assert [record.number for record in table.state().open_turns()] == [two]
+
+
+def test_dropping_a_turn_leaves_the_lock_of_another_one_in_its_scope_alone(table):
+    one, two = table.plan(turn("ann"), turn("bob"))
+    grant = table.grant(two)
+    assert table.begin(one).word == "busy"
+    table.plan(drop=(one,))
+    assert table.owner() == grant.token
+    assert table.commit(grant, "still mine").word == "committed"
+
+
+def test_dropping_a_turn_whose_lease_ran_out_leaves_its_successors_lock_alone(table):
+    one, two = table.plan(turn("ann"), turn("bob"))
+    late = table.grant(one)
+    table.expire()
+    grant = table.grant(two)
+    table.plan(drop=(one,))
+    assert table.owner() == grant.token
+    assert not table.renew(late)
+    assert table.renew(grant)
+
+
+def test_a_turn_that_closed_in_the_meantime_is_not_dropped(table):
+    one = table.plan_one()
+    write = table.write(Step(drop=(one,)))
+    table.speak(one, "just in time")
+    assert table.store.plan(table.id, write).word == "planned"
+    assert table.state().records[one].status == "closed"
+    assert table.outcomes() == ["message"]
+
+
+@pytest.mark.parametrize("aborted", [False, True])
+def test_finishing_is_a_plan_too(table, aborted):
+    table.speak(table.plan_one(), "hello")
+    write = table.write(Finish(reason="satisfied", detail="all said", aborted=aborted), rounds=1)
+    answer = table.store.plan(table.id, write)
+    assert answer.word == "planned"
+    assert answer.state.status == ("cancelled" if aborted else "completed")
+    assert (answer.state.reason, answer.state.detail, answer.state.rounds) == ("satisfied", "all said", 1)
+    assert answer.state.ended_ms is not None
+    assert table.store.plan(table.id, write).word == "inactive"

@@ -1,0 +1,203 @@
+"""The loader, and what it takes on trust: that a header says what its script does."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+import pytest
+from redis.crc import key_slot
+from redis.exceptions import NoScriptError
+
+from symposia.models.errors import ScriptError
+from symposia.state import scripts
+from symposia.state.keys import DUE, SESSION_PARTS, lock_key
+from symposia.state.scripts import evaluate, load
+
+LUA = files("symposia.state") / "lua"
+VERBS = sorted(path.name.removesuffix(".lua") for path in LUA.iterdir() if not path.name.startswith("_"))
+LIBRARY = (LUA / "_lib.lua").read_text("utf-8")
+#: What the scripts call, with the release of Redis that brought it (or the newest option used of it).
+COMMANDS = {
+    "DEL": "1.0",
+    "EXISTS": "1.0",
+    "GET": "1.0",
+    "HDEL": "2.0",
+    "HGET": "2.0",
+    "HGETALL": "2.0",
+    "HINCRBY": "2.0",
+    "HMGET": "2.0",
+    "HSET": "4.0",
+    "PEXPIRE": "2.6",
+    "PEXPIREAT": "2.6",
+    "PTTL": "2.6",
+    "SET": "2.6",
+    "TIME": "2.6",
+    "XADD": "5.0",
+    "XREVRANGE": "5.0",
+    "ZADD": "6.2",
+    "ZRANGEBYSCORE": "2.0",
+    "ZSCORE": "1.2",
+}
+
+
+def body(verb: str) -> str:
+    return (LUA / f"{verb}.lua").read_text("utf-8")
+
+
+def code(text: str) -> str:
+    """Without comments and the contents of strings."""
+    return re.sub(r"'[^']*'", "''", re.sub(r"--.*", "", text))
+
+
+def header(verb: str, field: str) -> str:
+    """A header line with the comment lines that continue it."""
+    comments = [line.removeprefix("--- ") for line in body(verb).splitlines() if line.startswith("--- ")]
+    joined = "\n".join(comments)
+    found = re.search(rf"^{field}:(.*(?:\n(?![A-Z]+:).*)*)", joined, re.MULTILINE)
+    assert found, f"{verb}.lua has no {field} line"
+    return found[1].strip()
+
+
+def answers(verb: str) -> dict[str, tuple[str, ...]]:
+    """The answer words a header lists, with what each carries."""
+    listed = re.findall(r"([a-z]+)(?:\(([^)]*)\))?", header(verb, "ANSWERS"))
+    return {word: tuple(filter(None, carried.split(", "))) for word, carried in listed}
+
+
+def produced(verb: str) -> dict[str, bool]:
+    """The words a body answers with, and whether a view comes along."""
+    source = re.sub(r"--.*", "", body(verb))
+    returns = "\n".join(line for line in source.splitlines() if "return " in line)
+    words = dict.fromkeys(re.findall(r"\{ '([a-z]+)'", returns), False)
+    words |= dict.fromkeys(re.findall(r"\bview\(session, turns, '([a-z]+)'", returns), True)
+    for word in re.findall(r"\bagain\(session, turns, request, '([a-z]+)'", returns):
+        words |= {word: True, "refused": True}
+    return words
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_header_names_its_verb_its_answers_and_its_guarantee(verb):
+    assert body(verb).startswith(f"--- {verb}: ")
+    assert header(verb, "GUARANTEE")
+    assert answers(verb)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_body_reads_keys_and_arguments_by_name_only(verb):
+    assert not re.search(r"\b(KEYS|ARGV)\b", code(body(verb)))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_name_a_header_declares_is_used(verb):
+    script = load(verb)
+    declared = {*script.keys, *script.args, script.rest_of_keys, script.rest_of_args} - {None}
+    assert {name for name in declared if not re.search(rf"\b{name}\b", code(body(verb)))} == set()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_script_answers_with_the_words_of_its_header_and_no_others(verb):
+    assert produced(verb) == {word: "view" in carried for word, carried in answers(verb).items()}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_first_key_of_a_verb_is_the_session_that_the_library_writes_to(verb):
+    assert load(verb).keys[0] == ("due" if verb in ("claim", "postpone") else "session")
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if load(verb).keys != ("due",)])
+def test_all_keys_of_a_call_are_in_one_cluster_slot(verb):
+    script = load(verb)
+    one = lock_key("an-id", "floor") if "lock" in script.keys else None
+    many = [lock_key("an-id", scope) for scope in ("slot:ann", "item:{7}")] if script.rest_of_keys else []
+    keys = script.key_list("an-id", one, many)
+    assert len({key_slot(key.encode()) for key in keys}) == 1
+    assert len(keys) == len(script.keys) + len(many)
+
+
+def test_scripts_call_nothing_newer_than_redis_6_2():
+    source = LIBRARY + "".join(map(body, VERBS))
+    assert set(re.findall(r"redis\.call\('([A-Z]+)'", source)) <= set(COMMANDS)
+    assert set(re.findall(r"redis\.p?call\b", source)) == {"redis.call"}, "an error ends the script"
+    used = set(re.findall(r"\b(redis|cjson|string|table|math|os|struct|bit|cmsgpack)\.(\w+)", code(source)))
+    assert used <= {
+        ("redis", "call"),
+        ("redis", "sha1hex"),
+        ("cjson", "decode"),
+        ("cjson", "encode"),
+        ("math", "floor"),
+        ("math", "max"),
+        ("math", "min"),
+        ("string", "find"),
+        ("string", "format"),
+        ("string", "match"),
+        ("string", "sub"),
+        ("table", "sort"),
+    }
+    assert max(COMMANDS.values()) == "6.2"
+
+
+def test_arguments_are_matched_by_name():
+    script = load("plan")
+    assert script.arg_list({"plan": "{}", "expected": 3}, ()) == [3, "{}"]
+    with pytest.raises(TypeError, match=r"plan: expected arguments \['expected', 'plan'\], got \['plan'\]"):
+        script.arg_list({"plan": "{}"}, ())
+    with pytest.raises(TypeError, match="got"):
+        script.arg_list({"plan": "{}", "expected": 3, "extra": 1}, ())
+    with pytest.raises(TypeError, match="takes no further arguments"):
+        script.arg_list({"plan": "{}", "expected": 3}, ["more"])
+
+
+def test_keys_are_matched_by_name():
+    with pytest.raises(TypeError, match="a lock"):
+        load("begin").key_list("an-id", None, ())
+    with pytest.raises(TypeError, match="a lock"):
+        load("plan").key_list("an-id", "a lock", ())
+    with pytest.raises(TypeError, match="takes no further keys"):
+        load("begin").key_list("an-id", "a lock", ["more"])
+
+
+def test_a_server_that_has_forgotten_its_scripts_is_given_them_again(table):
+    number = table.plan_one()
+    table.client.script_flush()
+    grant = table.grant(number)
+    table.client.script_flush()
+    assert table.commit(grant, "still here").word == "committed"
+    assert table.texts() == ["still here"]
+
+
+def test_a_known_script_is_not_sent_again(table):
+    table.state()
+    table.client.config_resetstat()
+    for _ in range(3):
+        table.store.sweep(table.id, grace_ms=60_000)
+    commands = table.client.info("commandstats")
+    assert commands["cmdstat_evalsha"]["calls"] >= 3
+    assert commands.get("cmdstat_eval", {"calls": 0})["calls"] <= 1
+
+
+def test_a_failing_script_says_which_it_was_and_what_the_server_said(table):
+    table.client.delete(table.key("turns"))
+    table.client.set(table.key("turns"), "not a hash")
+    with pytest.raises(ScriptError, match=r"script 'begin' failed: .*WRONGTYPE") as caught:
+        table.begin(1)
+    assert caught.value.verb == "begin"
+    assert not isinstance(caught.value.__cause__, NoScriptError)
+    table.client.delete(table.key("turns"))
+
+
+def test_the_index_scripts_work_on_the_due_index_alone(client):
+    for verb in ("claim", "postpone"):
+        script = load(verb)
+        assert (script.keys, script.rest_of_keys) == (("due",), None)
+    assert evaluate(client, load("claim"), [DUE], [10, 1000]) == ["claimed", []]
+
+
+def test_headers_name_no_part_that_the_key_builder_does_not_know():
+    for verb in set(VERBS) - {"claim", "postpone"}:
+        assert set(load(verb).keys) <= {*SESSION_PARTS, "lock"}
+
+
+def test_a_script_is_read_once_a_process():
+    assert load("begin") is load("begin")
+    assert scripts.view_fields() is scripts.view_fields()

@@ -1,0 +1,169 @@
+"""`sweep`: what a session is owed is found, given out once, and never more often than needed."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from symposia.models.plan import Step
+from table import Table, turn, until
+
+#: A grace no test waits for.
+LONG = 60_000
+#: One that passes while a test polls.
+SHORT = 20
+
+
+def age(table, number, ms):
+    """Lets a turn look as if it had been dispatched earlier."""
+    key = table.key("turns")
+    raw = table.client.hget(key, str(number))
+    stamp = raw.split('"dispatched_ms":')[1].split(",")[0].rstrip("}")
+    table.client.hset(
+        key, str(number), raw.replace(f'"dispatched_ms":{stamp}', f'"dispatched_ms":{int(stamp) - ms}')
+    )
+
+
+def test_a_session_that_is_owed_nothing_yet_is_looked_at_when_it_may_be(table):
+    table.plan_one()
+    answer = table.sweep(grace_ms=LONG)
+    assert (answer.word, answer.numbers, answer.advance) == ("swept", (), False)
+    assert 0 < answer.due_ms - answer.state.now_ms <= LONG
+
+
+def test_a_lost_dispatch_is_found_after_grace_then_after_twice_and_four_times_that(table):
+    number = table.plan_one()
+    for factor in (1, 2, 4, 8, 16, 32, 64, 64, 64):
+        age(table, number, LONG * factor - 5_000)
+        assert table.sweep(grace_ms=LONG).numbers == (), f"before {factor} times the grace"
+        age(table, number, 5_000)
+        answer = table.sweep(grace_ms=LONG)
+        assert answer.numbers == (number,), f"after {factor} times the grace"
+        assert answer.due_ms - answer.state.now_ms <= LONG
+    assert table.state().records[number].dispatches == 9
+
+
+def test_a_turn_that_began_is_counted_from_there_again(table):
+    number = table.plan_one()
+    age(table, number, LONG)
+    assert table.sweep(grace_ms=LONG).numbers == (number,)
+    table.grant(number)
+    assert table.state().records[number].dispatches == 0
+
+
+def test_two_sweeps_at_once_give_a_turn_out_once(table):
+    numbers = table.plan(*(turn("ann", f"slot:{i}") for i in range(5)))
+    for number in numbers:
+        age(table, number, LONG)
+    with ThreadPoolExecutor(8) as pool:
+        given = [answer.numbers for answer in pool.map(lambda _: table.sweep(grace_ms=LONG), range(8))]
+    assert sorted(number for found in given for number in found) == list(numbers)
+    assert sum(1 for found in given if found) == 1
+
+
+def test_a_turn_under_way_is_left_alone_until_its_lease_runs_out(table):
+    grant = table.grant(table.plan_one(), lease_ms=5_000)
+    answer = table.sweep(grace_ms=0)
+    assert answer.numbers == ()
+    assert 0 < answer.due_ms - answer.state.now_ms <= 5_001
+    table.expire()
+    assert table.sweep(grace_ms=LONG).numbers == (grant.number,), "at once, whatever the grace"
+    answer = table.sweep(grace_ms=LONG)
+    assert answer.numbers == (), "and then only after the grace"
+    assert answer.due_ms - answer.state.now_ms <= LONG
+
+
+def test_an_expired_turn_nobody_takes_is_given_out_again_after_a_grace(table):
+    number = table.expire_grant(table.plan_one()).number
+    first = until(lambda: (a := table.sweep(grace_ms=SHORT)).numbers == (number,) and a)
+    second = until(lambda: (a := table.sweep(grace_ms=SHORT)).numbers == (number,) and a)
+    third = until(lambda: (a := table.sweep(grace_ms=SHORT)).numbers == (number,) and a)
+    assert second.state.now_ms - first.state.now_ms >= SHORT
+    assert third.state.now_ms - second.state.now_ms >= 2 * SHORT
+
+
+def test_a_turn_is_not_given_out_while_another_one_has_its_scope(table):
+    one, two = table.plan(turn("ann"), turn("bob"))
+    table.expire_grant(one)
+    table.grant(two, lease_ms=7_000)
+    answer = table.sweep(grace_ms=LONG)
+    assert answer.numbers == ()
+    assert answer.due_ms - answer.state.now_ms <= 7_001
+
+
+def test_a_failed_turn_is_given_out_when_its_delay_is_over_whatever_the_grace(table):
+    grant = table.grant(table.plan_one())
+    due_ms = table.fail(grant, delay_ms=50).due_ms
+    assert table.sweep(grace_ms=LONG).due_ms == due_ms
+    answer = until(lambda: (a := table.sweep(grace_ms=LONG)).numbers and a)
+    assert answer.numbers == (grant.number,)
+    assert answer.state.now_ms >= due_ms
+
+
+def test_a_step_nobody_planned_is_found_after_grace_and_asked_for_once_a_grace(table):
+    table.speak(table.plan_one())
+    answer = table.sweep(grace_ms=LONG)
+    assert (answer.advance, answer.numbers) == (False, ())
+    assert answer.due_ms - answer.state.now_ms <= LONG
+    first = until(lambda: (a := table.sweep(grace_ms=SHORT)).advance and a)
+    assert not table.sweep(grace_ms=SHORT).advance
+    second = until(lambda: (a := table.sweep(grace_ms=SHORT)).advance and a)
+    assert second.state.now_ms - first.state.now_ms >= SHORT
+    assert not table.state().open_turns(), "a sweep plans nothing itself"
+
+
+def test_a_session_nobody_ever_planned_for_is_found(table):
+    assert until(lambda: table.sweep(grace_ms=SHORT).advance)
+
+
+def test_a_turn_that_closed_while_others_speak_is_reminded_of_too(table):
+    one, _ = table.plan(turn("ann", "a"), turn("bob", "b"))
+    table.speak(one, scope="a")
+    assert until(lambda: table.sweep(grace_ms=SHORT).advance)
+
+
+def test_the_sessions_deadline_is_a_due_time(client):
+    table = Table(client, opened=False)
+    table.open(deadline_s=0.03)
+    table.grant(table.plan_one())
+    deadline_ms = table.state().deadline_ms
+    assert table.sweep(grace_ms=1).due_ms <= deadline_ms
+    answer = until(lambda: (a := table.sweep(grace_ms=1)).advance and a)
+    assert answer.state.now_ms >= deadline_ms
+
+
+def test_a_paused_session_is_left_alone(table):
+    table.plan_one()
+    table.suspend()
+    answer = table.sweep(grace_ms=0)
+    assert (answer.word, answer.numbers, answer.advance) == ("swept", (), False)
+    assert answer.due_ms - answer.state.now_ms == 3_600_000
+
+
+def test_an_ended_or_expired_session_is_told_from_one_that_waits(table):
+    table.cancel()
+    assert table.sweep().word == "ended"
+    table.client.flushall()
+    assert table.sweep().word == "missing"
+
+
+def test_a_dropped_turn_is_remembered_for_ten_minutes(table):
+    grant = table.grant(table.plan_one())
+    table.plan(drop=(grant.number,))
+    table.sweep()
+    assert grant.number in table.state().records
+    key = table.key("turns")
+    raw = table.client.hget(key, str(grant.number))
+    stamp = int(raw.split('"settled_ms":')[1].split(",")[0].rstrip("}"))
+    table.client.hset(key, str(grant.number), raw.replace(str(stamp), str(stamp - 600_001)))
+    table.sweep()
+    assert grant.number not in table.state().records
+    assert table.commit(grant, "very late").word == "stale"
+
+
+def test_a_turn_planned_while_the_sweep_was_looking_is_left_for_the_next_look(table):
+    one = table.plan_one()
+    scopes = table.store.state(table.id)
+    table.store.plan(table.id, table.write(Step(turns=(turn("bob", "b"),)), state=scopes))
+    table.grant(2, scope="b")
+    answer = table.store._run("sweep", table.id, {"grace_ms": LONG}, locks=["floor"], rest_args=["floor"])
+    assert answer.numbers == ()
+    assert answer.due_ms - answer.state.now_ms <= LONG + 1
+    assert one in answer.state.records

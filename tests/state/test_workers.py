@@ -1,0 +1,46 @@
+"""Which workers are there: announced, silent, gone."""
+
+import json
+
+from symposia.state import workers as workers_module
+from symposia.state.keys import WORKERS
+from symposia.state.workers import WorkerBook
+
+
+def silent_for(client, name, ms):
+    entry = json.loads(client.hget(WORKERS, name))
+    client.hset(WORKERS, name, json.dumps({**entry, "at": entry["at"] - ms}))
+
+
+def test_a_worker_says_which_agents_it_knows(client):
+    book = WorkerBook(client)
+    book.announce("w2", ["b", "a"])
+    book.announce("w1", [])
+    first, second = book.alive()
+    assert (first.name, first.agents, second.name, second.agents) == ("w1", (), "w2", ("a", "b"))
+    assert 0 <= second.age_ms < 5_000
+
+
+def test_a_silent_worker_is_not_alive_until_it_speaks_again(client):
+    book = WorkerBook(client)
+    book.announce("w", ["a"])
+    silent_for(client, "w", workers_module.SILENT_MS + 1_000)
+    assert book.alive() == []
+    book.announce("w", ["a", "b"])
+    assert [worker.agents for worker in book.alive()] == [("a", "b")]
+
+
+def test_those_silent_for_long_are_struck_out_by_whoever_writes_next(client):
+    book = WorkerBook(client)
+    book.announce("gone", [])
+    silent_for(client, "gone", 10 * workers_module.SILENT_MS + 1_000)
+    book.announce("here", [])
+    assert client.hkeys(WORKERS) == ["here"]
+
+
+def test_a_worker_that_leaves_is_gone_at_once(client):
+    book = WorkerBook(client)
+    book.announce("w", [])
+    book.leave("w")
+    book.leave("never was there")
+    assert book.alive() == []
