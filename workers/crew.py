@@ -2,38 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 
 from pydantic import SecretStr
 
 from ..agents.registry import Registry
 from ..agents.seats import LOCAL_MODEL
+from ..client import Client
 from ..config.settings import Settings, child_environment
-from .services import Program, worker_command
+from ..models.submission import Submission
+from ..state.connect import check_reachable, connect
+from .embedded import EmbeddedServer
+from .services import Model, Program, worker_command
+from .supervisor import Interrupts, Service, Supervisor
 
 #: What a program prints, by its name.
 Heard = Callable[[str, str], None]
 
+#: Seconds between two looks whether any worker is there. One that was killed is missed after 30 s.
+_LOOK_EVERY_S = 5.0
+
 
 def with_server(settings: Settings, url: str) -> Settings:
-    """The settings of those who use the server at `url`, for Celery's messages as well unless they go elsewhere."""
+    """The settings of those who use the server at `url`."""
     return settings.model_copy(update={"redis_url": SecretStr(url)})
+
+
+def configured_server(settings: Settings) -> str | None:
+    """The Redis that is configured, if one is. Raises RedisUnavailable when it does not answer."""
+    if settings.redis_url is None:
+        return None
+    url = settings.redis_url.get_secret_value()
+    with connect(url, retries=0) as client:
+        check_reachable(client, url)
+    return url
 
 
 def worker(settings: Settings, name: str, *, heard: Heard, patience_s: float | None = None) -> Program:
     """A Celery worker as a program of its own. `heard` is given its name and every line it prints."""
     return Program(
         name,
-        worker_command(name=f"{name}@%h"),
+        worker_command(name=f"{name}@%h", banner=False),
         environment=child_environment(settings),
         heard=lambda line: heard(name, line),
         patience_s=patience_s,
     )
 
 
-def needs_local_model(registry: Registry, agents: Iterable[str]) -> bool:
-    """Whether one of the agents speaks with the local model."""
-    wanted = set(agents)
-    return any(
-        it.name in wanted and it.kind == "llm" and it.what == LOCAL_MODEL for it in registry.describe()
-    )
+def needs_local_model(registry: Registry, submission: Submission) -> bool:
+    """Whether one of the agents of a prepared submission speaks with the local model."""
+    policies = (submission.policy, *submission.policies.values())
+    named = {it.agent for it in submission.agents.values()} | {it.substitute for it in policies}
+    return any(it.name in named and it.kind == "llm" and it.what == LOCAL_MODEL for it in registry.describe())
+
+
+class Crew:
+    """Keeps up what was started for a session, and hires a worker when there is none.
+
+    Args:
+        client: of the installation that is used.
+        supervisor: keeps the services.
+        hire: makes the worker, once.
+    """
+
+    def __init__(self, client: Client, supervisor: Supervisor, *, hire: Callable[[], Service]) -> None:
+        self.client = client
+        self._supervisor = supervisor
+        self._hire: Callable[[], Service] | None = hire
+        self._next_look = 0.0
+
+    def tend(self) -> None:
+        """Look after everything. May be called as often as one likes. Raises ServiceEnded."""
+        self._supervisor.tend()
+        if self._hire is None or time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + _LOOK_EVERY_S
+        if not self.client.workers.alive():
+            self._supervisor.add(self._hire())
+            self._hire = None
+
+
+@contextmanager
+def crew_for_a_run(
+    settings: Settings, *, local_model: bool, say: Callable[[str], None], heard: Heard
+) -> Iterator[Crew]:
+    """All that a session needs and that is not there yet, for as long as the context lasts.
+
+    Args:
+        settings: without a Redis URL the embedded server is started, or found running.
+        local_model: whether the local model is needed.
+        say: is told what is started.
+        heard: is given what the worker prints.
+
+    Raises:
+        StateError, LocalModelError: a part could not be started or does not answer.
+    """
+    with Interrupts() as interrupts, ExitStack() as stack:
+        url = (
+            configured_server(settings)
+            or stack.enter_context(EmbeddedServer(settings.data_dir, bound=True)).url
+        )
+        settings = with_server(settings, url)
+        client = Client(settings)
+
+        def hire() -> Service:
+            say("No worker is running: one is started for this run.")
+            return worker(settings, f"run-{time.time_ns() // 1_000_000:x}", heard=heard, patience_s=None)
+
+        services: list[Service] = [Model(settings.data_dir)] if local_model else []
+        supervisor = Supervisor(services, interrupts=interrupts, say=say, gives_up_after=3)
+        yield Crew(client, stack.enter_context(supervisor), hire=hire)

@@ -7,7 +7,7 @@ the folder goes, however the demo ends.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from ..agents.registry import DEMO_FILE
 from ..client import Client
 from ..config.settings import load_settings
-from .crew import Heard, worker
+from .crew import worker
 from .embedded import EmbeddedServer
 from .services import Model
 from .supervisor import Interrupts, Service, Supervisor
@@ -29,7 +29,7 @@ _POLL_S = 0.05
 
 
 @contextmanager
-def demo_stage(*, local_model: bool, heard: Heard) -> Iterator[tuple[Client, Supervisor]]:
+def demo_stage(*, local_model: bool, say: Callable[[str], None]) -> Iterator[tuple[Client, Supervisor]]:
     """A client of an installation that lasts as long as the context, and who keeps it up.
 
     Raises:
@@ -48,14 +48,18 @@ def demo_stage(*, local_model: bool, heard: Heard) -> Iterator[tuple[Client, Sup
         }
         settings = load_settings(**chosen, redis_url=server.url, broker_url=server.url)
         services: list[Service] = [
-            worker(settings, f"worker{number}", heard=heard, patience_s=_PATIENCE_S)
+            worker(settings, f"worker{number}", heard=_ignored, patience_s=_PATIENCE_S)
             for number in range(1, WORKERS + 1)
         ]
         if local_model:
             services.append(Model(Path(folder)))
-        with Supervisor(services, interrupts=interrupts, gives_up_after=3) as supervisor:
+        with Supervisor(services, interrupts=interrupts, say=say, gives_up_after=3) as supervisor:
             client = Client(settings)
             while len(client.workers.alive()) < WORKERS:
                 supervisor.tend()
                 time.sleep(_POLL_S)
             yield client, supervisor
+
+
+def _ignored(_name: str, _line: str) -> None:
+    """What workers print matters only when they end, and is told then."""

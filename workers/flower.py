@@ -15,7 +15,7 @@ def flower_command(port: int) -> list[str]:
     """The command that serves Flower on a port of this machine."""
     return [
         *(sys.executable, "-m", "celery", "-A", "symposia.workers", "flower"),
-        *(f"--address={HOST}", f"--port={port}"),
+        *(f"--address={HOST}", f"--port={port}", "--logging=error"),
     ]
 
 

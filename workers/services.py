@@ -173,13 +173,25 @@ def worker_command(
     name: str | None = None,
     queues: str | None = None,
     loglevel: str = "INFO",
+    banner: bool = True,
 ) -> list[str]:
-    """The command that runs a Celery worker with this project's defaults."""
-    command = [sys.executable, "-m", "celery", "-A", "symposia.workers", "worker", "--loglevel", loglevel]
-    chosen = {"--concurrency": concurrency, "--pool": pool, "--hostname": name, "--queues": queues}
-    return command + [
-        part for option, value in chosen.items() if value is not None for part in (option, str(value))
+    """The command that runs a Celery worker with this project's defaults; None leaves the choice to them."""
+    quiet = [] if banner else ["--quiet"]
+    command = [
+        sys.executable,
+        "-m",
+        "celery",
+        *quiet,
+        "-A",
+        "symposia.workers",
+        "worker",
+        "--loglevel",
+        loglevel,
     ]
+    # Workers have nothing to tell each other; asking around would cost a second at every start.
+    command += ["--without-mingle", "--without-gossip"]
+    chosen = {"--concurrency": concurrency, "--pool": pool, "--hostname": name, "--queues": queues}
+    return [*command, *(f"{option}={value}" for option, value in chosen.items() if value is not None)]
 
 
 def _exit_of(pid: int) -> str | None:

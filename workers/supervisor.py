@@ -7,19 +7,16 @@ thread of its own.
 
 from __future__ import annotations
 
-import logging
 import signal
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import FrameType
 from typing import Protocol, Self
 
 from ..models.errors import StateError, SymposiaError
-
-log = logging.getLogger(__name__)
 
 #: Seconds before a service that ended is started again, doubled each time it ends soon.
 FIRST_DELAY_S = 0.5
@@ -112,14 +109,21 @@ class Supervisor:
     Args:
         services: those that others need first.
         interrupts: of this process; stopping is not interrupted by them.
+        say: is told in a line what ended and when it is started again.
         gives_up_after: how often in a row a service may end soon after its start; None: any number.
     """
 
     def __init__(
-        self, services: Sequence[Service], *, interrupts: Interrupts, gives_up_after: int | None = None
+        self,
+        services: Sequence[Service],
+        *,
+        interrupts: Interrupts,
+        say: Callable[[str], None],
+        gives_up_after: int | None = None,
     ) -> None:
         self._kept = [_Kept(service) for service in services]
         self._interrupts = interrupts
+        self._say = say
         self._gives_up_after = gives_up_after
         self._next_look = 0.0
 
@@ -134,6 +138,11 @@ class Supervisor:
 
     def __exit__(self, *_: object) -> None:
         self._stop_all()
+
+    def add(self, service: Service) -> None:
+        """Start one more."""
+        self._kept.append(kept := _Kept(service))
+        self._start(kept)
 
     def tend(self) -> None:
         """Start again what has ended, when its time has come. May be called as often as one likes.
@@ -161,7 +170,7 @@ class Supervisor:
         name, delay_s = kept.service.name, kept.put_off()
         if self._gives_up_after is not None and kept.failures >= self._gives_up_after:
             raise ServiceEnded(f"the {name} does not stay up: {why}")
-        log.warning("the %s %s; it is started again in %g s", name, why, delay_s)
+        self._say(f"the {name} {why}; it is started again in {delay_s:g} s")
 
     def _start(self, kept: _Kept) -> None:
         kept.started_at, kept.restart_at = time.monotonic(), None

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import demo
+from . import demo, look, run, serve, steer
 
 app = typer.Typer(
     name="symposia",
@@ -43,4 +43,5 @@ def symposia(
     """
 
 
-demo.add_to(app)
+for group in (demo, run, look, steer, serve):
+    group.add_to(app)

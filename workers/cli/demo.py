@@ -68,7 +68,7 @@ def _run(sessions: list[Submission], screen: Console, *, local_model: bool) -> l
     results = []
     with (
         screen.status(f"starting {parts}"),
-        demo_stage(local_model=local_model, heard=_ignored) as (client, crew),
+        demo_stage(local_model=local_model, say=screen.print) as (client, crew),
     ):
         screen.print(f"Started {parts}. Host and Reviewer follow a script.")
         for submission in sessions:
@@ -79,7 +79,3 @@ def _run(sessions: list[Submission], screen: Console, *, local_model: bool) -> l
             screen.print(ending(result))
             results.append(result)
     return results
-
-
-def _ignored(_name: str, _line: str) -> None:
-    """What workers print matters only when they end, and is told then."""

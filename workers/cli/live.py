@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Self
 
+from pydantic import JsonValue
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 from rich.text import Text
@@ -117,3 +118,9 @@ def follow(job: CollabJob, console: Console, *, between: Callable[[], None]) -> 
                 view.show(moment)
             between()
     return job.result()
+
+
+def moment_json(moment: Moment) -> dict[str, JsonValue]:
+    """One moment as data."""
+    event: dict[str, JsonValue] = {"event": moment.event.to_wire()}
+    return {**event, "messages": [it.to_wire() for it in moment.messages]} if moment.messages else event

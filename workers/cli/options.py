@@ -18,6 +18,16 @@ class Mode(StrEnum):
     SWARM = "swarm"
 
 
+class Status(StrEnum):
+    """Where a session is in its life, by the names the models have for it."""
+
+    DRAFT = "draft"
+    ACTIVE = "active"
+    SUSPENDED = "suspended"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print data for programs on standard output.")]
 SessionId = Annotated[
     str, typer.Argument(metavar="ID", help="The session's id, or its first 8 characters or more.")

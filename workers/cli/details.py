@@ -1,0 +1,72 @@
+"""What `symposia show` shows of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import JsonValue
+from rich.console import Console
+from rich.text import Text
+
+from ...job import CollabJob
+from ...models.ids import timestamp_from_ms
+from ...models.plan import BoardEntry
+from ...state.records import SessionState
+from .render import STATUS_STYLE, heading, usage_json
+from .screen import Cast, printable, row
+
+
+def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
+    """A session in lines, with its `last` messages."""
+    collab, state = job.collab(), job.state()
+    cast = Cast(collab.participants)
+    yield heading(collab)
+    yield Text.assemble((state.status.value, STATUS_STYLE[state.status]), " · ", " · ".join(_facts(state)))
+    yield Text(f"purpose: {printable(collab.purpose)}")
+    holder = job.turn_state().current_turn_holder
+    if not state.is_final:
+        speaking = [f"{cast.name(turn.participant)} ({turn.status})" for turn in state.open_turns()]
+        yield Text("now: " + (", ".join(speaking) or f"planning, after {cast.name(holder)}"))
+    for entry in job.board():
+        yield _item(entry, cast)
+    messages = list(job.messages())
+    if len(messages) > last:
+        yield Text(f"     … {len(messages) - last} earlier messages", style="dim")
+    for message in messages[len(messages) - last :] if last else ():
+        yield row(screen, message.turn_number, cast.styled(message.speaker), Text(printable(message.content)))
+
+
+def details_json(job: CollabJob) -> dict[str, JsonValue]:
+    """All of a session, as data."""
+    state = job.state()
+    return {
+        "collab": job.collab().to_wire(),
+        "dialog": job.dialog().to_wire(),
+        "status": state.status.value,
+        "reason": state.reason,
+        "detail": state.detail,
+        "turn_state": job.turn_state().model_dump(mode="json"),
+        "turns": state.closed,
+        "rounds": state.rounds,
+        "usage": usage_json(state.usage),
+        "board": [entry.model_dump(mode="json", exclude_none=True) for entry in job.board()],
+    }
+
+
+def _facts(state: SessionState) -> Iterator[str]:
+    if state.reason:
+        yield state.reason + (f" ({printable(state.detail)})" if state.detail else "")
+    if state.stop_requested and not state.is_final:
+        yield "stops after the turns in flight"
+    yield f"{state.closed} turns"
+    yield f"{state.rounds} rounds"
+    yield f"{state.usage.tokens} tokens ({state.usage.input_tokens} in, {state.usage.output_tokens} out)"
+    if state.usage.cost_micros:
+        yield f"{state.usage.cost_micros / 1e6:.4f} US dollars"
+    yield f"opened {timestamp_from_ms(state.opened_ms)}"
+
+
+def _item(entry: BoardEntry, cast: Cast) -> Text:
+    who = f" by {cast.name(entry.participant)}" if entry.participant else ""
+    why = f" ({printable(entry.reason)})" if entry.reason else ""
+    return Text(f"item: {printable(entry.item.text)}: {entry.status}{who}{why}")

@@ -1,0 +1,41 @@
+"""From what a user types to a session."""
+
+from __future__ import annotations
+
+from ...client import Client
+from ...config.settings import load_settings
+from ...job import CollabJob
+from ...models.errors import InvalidInput, SessionNotFound
+from ...models.ids import is_uuid4
+from ...state.connect import connect
+from ...state.index import LISTED, SessionIndex
+
+#: Characters an id may be shortened to.
+SHORTEST = 8
+
+
+def find_job(text: str) -> CollabJob:
+    """The session with this id, or the one listed session whose id begins so.
+
+    Raises:
+        InvalidInput: it is too short, or several sessions begin so.
+        SessionNotFound: none does.
+    """
+    client, wanted = Client(load_settings()), text.strip().lower()
+    return client.get_job(wanted if is_uuid4(wanted) else _completed(client, wanted))
+
+
+def _completed(client: Client, prefix: str) -> str:
+    if len(prefix) < SHORTEST:
+        raise InvalidInput(
+            "id", prefix, f"must be a session's id, or its first {SHORTEST} characters or more"
+        )
+    with connect(client.redis_url) as redis:
+        ids = [it for it in SessionIndex(redis).newest(count=LISTED) if it.startswith(prefix)]
+    if len(ids) > 1:
+        raise InvalidInput(
+            "id", prefix, f"must be longer: {len(ids)} sessions begin so, such as {', '.join(ids[:3])}"
+        )
+    if not ids:
+        raise SessionNotFound(prefix)
+    return ids[0]

@@ -1,0 +1,169 @@
+"""`symposia list`, `show`, `watch`, `graph` and `export`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .options import AsJson, Mode, SessionId, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ...client import Client
+    from ...job import CollabJob
+    from .render import Listed
+
+#: Sessions that are read at once.
+_PAGE = 100
+
+
+class GraphFormat(StrEnum):
+    """How a task graph is drawn."""
+
+    MERMAID = "mermaid"
+    DOT = "dot"
+    TEXT = "text"
+
+
+class ExportFormat(StrEnum):
+    """Whose format a session is exported in."""
+
+    JSON = "json"
+    OPENAI = "openai"
+    ANTHROPIC = "anthropic"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.command("list")(list_sessions)
+    for command in (show, watch, graph, export):
+        app.command()(command)
+
+
+def list_sessions(
+    status: Annotated[Status | None, typer.Option(help="Only sessions in this status.")] = None,
+    mode: Annotated[Mode | None, typer.Option(help="Only sessions in this mode.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """List sessions, newest first.
+
+    Example: [bold]symposia list --status active[/bold]
+    """
+    from itertools import islice
+
+    from ...client import Client
+    from ...config.settings import load_settings
+    from .render import session_table
+    from .screen import console, print_json
+
+    found = list(islice(_listed(Client(load_settings()), status, mode), limit))
+    if as_json:
+        print_json([it.to_json() for it in found])
+    elif found:
+        console().print(session_table(found))
+    else:
+        console(stderr=True).print("No sessions.")
+
+
+def _listed(client: Client, status: Status | None, mode: Mode | None) -> Iterator[Listed]:
+    from .render import Listed
+
+    offset = 0
+    while page := client.jobs(count=_PAGE, offset=offset):
+        for job in page:
+            it = Listed(job.collab(), job.state())
+            wanted = (status or it.state.status.value, mode or it.collab.mode.value)
+            if wanted == (it.state.status.value, it.collab.mode.value):
+                yield it
+        offset += _PAGE
+
+
+def show(
+    session: SessionId,
+    last: Annotated[int, typer.Option(min=0, help="Messages to show, the newest.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show a session: its status, whose turn it is, what it spent, what was said.
+
+    Example: [bold]symposia show 3f2a91c4[/bold]
+    """
+    from .details import details, details_json
+    from .screen import console, print_json
+
+    job = _job(session)
+    if as_json:
+        print_json(details_json(job))
+        return
+    screen = console()
+    for line in details(job, screen, last=last):
+        screen.print(line)
+
+
+def watch(session: SessionId, as_json: AsJson = False) -> None:
+    """Follow a session live, until it ends. Ctrl-C leaves it running.
+
+    With --json every event is a line of its own.
+
+    Example: [bold]symposia watch 3f2a91c4[/bold]
+    """
+    from .live import follow, moment_json
+    from .render import ending, heading
+    from .screen import console, print_json
+
+    job = _job(session)
+    try:
+        if as_json:
+            for moment in filter(None, job.live()):
+                print_json(moment_json(moment), lines=True)
+        else:
+            screen = console()
+            screen.print(heading(job.collab()))
+            screen.print(ending(follow(job, screen, between=lambda: None)))
+    except KeyboardInterrupt:
+        console(stderr=True).print(f"Session {job.id} goes on.")
+        raise
+    if not job.result().ok:
+        raise typer.Exit(1)
+
+
+def graph(
+    session: SessionId,
+    form: Annotated[GraphFormat, typer.Option("--format", help="How it is drawn.")] = GraphFormat.TEXT,
+) -> None:
+    """Draw a session's tasks: which turn was planned by which, what ran side by side, what was lost.
+
+    Example: [bold]symposia graph 3f2a91c4 --format mermaid[/bold]
+    """
+    typer.echo(_job(session).graph(form.value))
+
+
+def export(
+    session: SessionId,
+    form: Annotated[ExportFormat, typer.Option("--format", help="Whose format.")] = ExportFormat.JSON,
+) -> None:
+    """Print a session as JSON: the protocol's own documents, or messages for a model's API.
+
+    Example: [bold]symposia export 3f2a91c4 --format openai > messages.json[/bold]
+    """
+    from ...models.conversations import to_anthropic_messages, to_openai_messages
+    from .screen import print_json
+
+    job = _job(session)
+    match form:
+        case ExportFormat.JSON:
+            print_json({"collab": job.collab().to_wire(), "dialog": job.dialog().to_wire()})
+        case ExportFormat.OPENAI:
+            print_json({"messages": to_openai_messages(job.dialog())})
+        case ExportFormat.ANTHROPIC:
+            system, messages = to_anthropic_messages(job.dialog())
+            print_json({"system": system, "messages": messages} if system else {"messages": messages})
+
+
+def _job(session: str) -> CollabJob:
+    from .find import find_job
+
+    return find_job(session)

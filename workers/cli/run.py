@@ -1,0 +1,109 @@
+"""`symposia run` and `symposia submit`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .options import AsJson
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ...config.settings import Settings
+    from ...job import JobResult
+    from ..session_file import SessionFile
+
+File = Annotated[
+    str, typer.Argument(metavar="FILE", help="A session file, YAML or JSON; - is standard input.")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show what the worker logs.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.command()(run)
+    app.command()(submit)
+
+
+def run(file: File, as_json: AsJson = False, verbose: Verbose = False) -> None:
+    """Run a session, follow it live, and exit as it ended.
+
+    Starts what is missing for as long as the session lasts: the embedded server when no Redis
+    is configured, a worker when none is running, the local model when an agent speaks with it.
+
+    Example: [bold]symposia run examples/pair.yaml[/bold]
+    """
+    from ...config.settings import load_settings
+    from ..session_file import SessionFile
+    from .render import ending, result_json
+    from .screen import console, print_json
+
+    source = SessionFile.open(file)
+    result = _run(source, load_settings(), console(stderr=as_json), verbose=verbose)
+    if as_json:
+        print_json(result_json(result))
+    else:
+        console().print(ending(result))
+    if not result.ok:
+        raise typer.Exit(1)
+
+
+def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: bool) -> JobResult:
+    from ...agents.registry import Registry
+    from ..crew import crew_for_a_run, needs_local_model
+    from .live import follow
+    from .render import heading
+    from .screen import console, printable
+
+    submission, limit = source.submission(), settings.max_message_bytes
+    # Before anything is started: a broken file starts nothing.
+    with source.blamed():
+        local_model = needs_local_model(
+            registry := Registry.load(settings.agents_file), submission.prepared(max_message_bytes=limit)
+        )
+    aside = console(stderr=True)
+
+    def heard(name: str, line: str) -> None:
+        if verbose:
+            aside.print(f"{name} | {printable(line)}", style="dim")
+
+    with crew_for_a_run(settings, local_model=local_model, say=aside.print, heard=heard) as crew:
+        known = crew.client.known_agents() or frozenset(registry.names())
+        with source.blamed():
+            submission.prepared(known_agents=known, max_message_bytes=limit)
+            job = crew.client.submit_all(submission)
+        screen.print(heading(job.collab()))
+        try:
+            return follow(job, screen, between=crew.tend)
+        except KeyboardInterrupt:
+            aside.print(
+                f"Interrupted. Session {job.id} goes on as soon as a worker is there: symposia watch {job.id}"
+            )
+            raise
+
+
+def submit(file: File, as_json: AsJson = False) -> None:
+    """Queue a session and print its id.
+
+    Example: [bold]symposia submit examples/swarm.yaml[/bold]
+    """
+    from ...client import Client
+    from ...config.settings import load_settings
+    from ..session_file import SessionFile
+    from .screen import console, print_json
+
+    source = SessionFile.open(file)
+    submission, client = source.submission(), Client(load_settings())
+    with source.blamed():
+        job = client.submit_all(submission)
+    workers = len(client.workers.alive())
+    if not workers:
+        console(stderr=True).print(
+            "No worker is running: the session waits for one (symposia worker, or symposia up)."
+        )
+    if as_json:
+        print_json({"id": job.id, "workers": workers})
+    else:
+        typer.echo(job.id)

@@ -1,0 +1,117 @@
+"""`symposia up` and `symposia worker`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+Concurrency = Annotated[
+    int | None, typer.Option("--concurrency", "-c", min=1, max=1_000, help="Turns side by side in a worker.")
+]
+
+
+class Pool(StrEnum):
+    """Celery's worker pools that turns can run in."""
+
+    THREADS = "threads"
+    PREFORK = "prefork"
+    SOLO = "solo"
+
+
+class LogLevel(StrEnum):
+    """How much is logged."""
+
+    DEBUG = "DEBUG"
+    INFO = "INFO"
+    WARNING = "WARNING"
+    ERROR = "ERROR"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.command()(up)
+    app.command()(worker)
+
+
+def up(
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Worker processes.")] = 1,
+    concurrency: Concurrency = None,
+    flower: Annotated[bool, typer.Option(help="Serve Flower, the page that shows tasks and workers.")] = True,
+    local_model: Annotated[
+        bool | None, typer.Option(help="Serve the local model; unless told, where it is installed.")
+    ] = None,
+) -> None:
+    """Run all that sessions need, until Ctrl-C.
+
+    The embedded server where no Redis is configured, workers, the local model and Flower. What
+    ends is started again. Ctrl-C lets the turns in flight finish; a second one ends them.
+
+    Example: [bold]symposia up --workers 2 --no-flower[/bold]
+    """
+    from ...config.settings import load_settings
+    from ..household import Household, keep_up
+    from .screen import console, printable
+
+    screen = console()
+
+    def heard(name: str, line: str) -> None:
+        if line.strip():
+            screen.print(f"{name:<8} | {printable(line)}", soft_wrap=True)
+
+    chosen = {} if concurrency is None else {"worker_concurrency": concurrency}
+    keep_up(
+        load_settings(**chosen),
+        Household(workers=workers, flower=flower, local_model=local_model),
+        heard=heard,
+    )
+
+
+def worker(
+    concurrency: Concurrency = None,
+    pool: Annotated[
+        Pool | None, typer.Option(help="How turns run side by side; unless told, in threads.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", "-n", help="The worker's name, unique; %h is the host.")
+    ] = None,
+    queues: Annotated[str | None, typer.Option("--queues", "-Q", help="Queues to take turns from.")] = None,
+    loglevel: Annotated[
+        LogLevel, typer.Option(case_sensitive=False, help="How much is logged.")
+    ] = LogLevel.INFO,
+) -> None:
+    """Run a Celery worker with this project's defaults, in the place of this process.
+
+    The same as [bold]celery -A symposia.workers worker[/bold], whose other options it leaves out.
+
+    Example: [bold]SYMPOSIA_REDIS_URL=redis://db:6379/0 symposia worker --concurrency 32[/bold]
+    """
+    import os
+
+    from ...config.settings import load_settings
+    from ..connection import redis_url_in_use
+    from ..embedded import resolve_redis_url
+    from ..services import worker_command
+
+    settings = load_settings()
+    if resolve_redis_url(settings) is None:
+        _check(redis_url_in_use(settings))
+    command = worker_command(
+        concurrency=concurrency, pool=pool and pool.value, name=name, queues=queues, loglevel=loglevel.value
+    )
+    os.execv(command[0], command)  # noqa: S606 - the signals that ask it to stop reach the worker itself
+
+
+def _check(url: str) -> None:
+    """A Redis that nobody configured is not waited for. Raises RedisUnavailable."""
+    from ...models.errors import RedisUnavailable
+    from ...state.connect import check_reachable, connect
+
+    try:
+        with connect(url, retries=0) as client:
+            check_reachable(client, url)
+    except RedisUnavailable as error:
+        raise RedisUnavailable(
+            url, hint=f"{error.hint}; start one with `symposia up`, or set SYMPOSIA_REDIS_URL"
+        ) from None

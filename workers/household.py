@@ -1,0 +1,95 @@
+"""All that sessions need, kept up in one foreground group: what `symposia up` runs."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from ..agents.local_model import LocalModelError, find_weights, require_engine
+from ..config.settings import Settings, child_environment
+from ..models.shown import without_password
+from .crew import Heard, configured_server, with_server, worker
+from .embedded import EmbeddedServer
+from .flower import flower_command, flower_url
+from .services import Model, Program, Server
+from .supervisor import Interrupts, Service, Supervisor
+
+#: Seconds between two looks at what runs.
+_TEND_EVERY_S = 0.2
+#: Seconds Flower may take to end.
+_FLOWER_PATIENCE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Household:
+    """What is kept up."""
+
+    workers: int = 1
+    flower: bool = True
+    #: None: where it is installed.
+    local_model: bool | None = None
+
+
+def keep_up(settings: Settings, household: Household, *, heard: Heard) -> None:
+    """Runs until this process is asked to stop; then stops everything, workers first.
+
+    `heard` is given what the programs print, each line with the program's name, and what is
+    to be said about them, under the name `up`.
+
+    Raises:
+        StateError, LocalModelError: a part could not be started; nothing is left running.
+    """
+
+    def say(line: str) -> None:
+        heard("up", line)
+
+    with Interrupts() as interrupts, ExitStack() as stack:
+        services: list[Service] = []
+        if (url := configured_server(settings)) is None:
+            server = EmbeddedServer(settings.data_dir, bound=True)
+            stack.callback(server.stop)
+            url, services = server.start(), [Server(server)]
+        services += _rest(with_server(settings, url), household, heard)
+        supervisor = stack.enter_context(Supervisor(services, interrupts=interrupts, say=say))
+        say(f"server at {without_password(url)}")
+        if household.flower:
+            say(f"Flower at {flower_url(settings.flower_port)}")
+        say("Ctrl-C stops everything")
+        try:
+            while True:
+                supervisor.tend()
+                time.sleep(_TEND_EVERY_S)
+        except KeyboardInterrupt:
+            say("stopping: turns in flight may finish; Ctrl-C again ends them")
+
+
+def _rest(settings: Settings, household: Household, heard: Heard) -> list[Service]:
+    """Everything but the server; workers last, so that they are stopped first."""
+    services: list[Service] = []
+    if _wants_model(household):
+        services.append(Model(settings.data_dir))
+    if household.flower:
+        command, environment = flower_command(settings.flower_port), child_environment(settings)
+        services.append(
+            Program(
+                "flower",
+                command,
+                environment=environment,
+                heard=lambda line: heard("flower", line),
+                patience_s=_FLOWER_PATIENCE_S,
+            )
+        )
+    names = [f"worker{number}" for number in range(1, household.workers + 1)]
+    return services + [worker(settings, name, heard=heard) for name in names]
+
+
+def _wants_model(household: Household) -> bool:
+    if household.local_model is not None:
+        return household.local_model
+    try:
+        find_weights()
+        require_engine()
+    except LocalModelError:
+        return False
+    return True
