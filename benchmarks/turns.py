@@ -109,10 +109,10 @@ class Bench:
         def start() -> None:
             for chain in range(self.options.sessions):
                 if width == 1:
-                    kwargs = {"chain": str(chain), "left": rounds}
-                    self.bare.app.send_task("bench.hop", kwargs=kwargs, **self.bare.QUIET)
+                    message = self.bare.message(f"chain-{chain:031}", rounds)
+                    self.bare.app.send_task("bench.hop", kwargs=message, **self.bare.QUIET)
                 else:
-                    self.bare.fan(str(chain), width, rounds)
+                    self.bare.fan(f"chain-{chain:031}", width, rounds)
 
         seconds = self.timed(
             start, lambda: int(self.bare.redis.get(self.bare.DONE) or 0) >= self.options.sessions

@@ -40,12 +40,12 @@ class SessionFacts:
 
 def _open_turn(number: int, participant: str, scope: str, plan: str | None) -> OpenTurn:
     item = PlannedTurn.model_validate_json(plan).item if plan and '"item"' in plan else None
-    return OpenTurn.model_construct(number=number, participant=participant, scope=scope, item=item)
+    return OpenTurn(number=number, participant=participant, scope=scope, item=item)
 
 
 def _totals(state: SessionState, *, closed: int, rounds: int, usage: Usage) -> Totals:
     elapsed_s = (state.now_ms - state.opened_ms) / 1000
-    return Totals.model_construct(turns=closed, rounds=rounds, usage=usage, elapsed_s=elapsed_s)
+    return Totals(turns=closed, rounds=rounds, usage=usage, elapsed_s=elapsed_s)
 
 
 def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult | None = None) -> SessionView:
@@ -58,7 +58,7 @@ def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult |
         open_turns = [turn for turn in open_turns if turn.number != said.number]
         closed, usage = closed + 1, usage + said.usage
     rounds = state.rounds + (state.ends_round and not open_turns)
-    return SessionView.model_construct(
+    return SessionView(
         mode=facts.collab.mode,
         purpose=facts.collab.purpose,
         roster=facts.participants,
@@ -78,7 +78,7 @@ def turn_context(
     """What the agent of one turn is told."""
     binding = facts.spec.agents[planned.participant]
     totals = _totals(state, closed=state.closed, rounds=state.rounds, usage=state.usage)
-    return TurnContext.model_construct(
+    return TurnContext(
         session_id=facts.session_id,
         mode=facts.collab.mode,
         title=facts.collab.title,
