@@ -51,8 +51,8 @@ def run(file: File, as_json: AsJson = False, verbose: Verbose = False) -> None:
 
 
 def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: bool) -> JobResult:
-    from ...agents.registry import Registry
     from ..crew import crew_for_a_run, needs_local_model
+    from ..runtime import load_registry
     from .live import follow
     from .render import heading
     from .screen import console, printable
@@ -60,10 +60,9 @@ def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: b
     submission, limit = source.submission(), settings.max_message_bytes
     # Before anything is started: a broken file starts nothing.
     with source.blamed():
-        local_model = needs_local_model(
-            registry := Registry.load(settings.agents_file), submission.prepared(max_message_bytes=limit)
-        )
-    aside = console(stderr=True)
+        prepared = submission.prepared(max_message_bytes=limit)
+    registry, aside = load_registry(settings), console(stderr=True)
+    local_model = needs_local_model(registry, prepared)
 
     def heard(name: str, line: str) -> None:
         if verbose:

