@@ -17,7 +17,7 @@ from celery import Celery, group
 
 from ..models.collab import CollabMode
 from ..models.ids import new_id
-from .names import ADVANCE, QUEUE, TURN
+from .names import ADVANCE, TURN
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,6 @@ class TaskGraph:
             task_id=session_id if first else new_id(),
             root_id=session_id,
             parent_id=None if first else session_id,
-            queue=QUEUE,
             argsrepr="",
             kwargsrepr=shown,
             add_to_parent=False,
@@ -84,7 +83,6 @@ class TaskGraph:
     @staticmethod
     def _options(call: TurnCall) -> dict[str, Any]:
         return {
-            "queue": QUEUE,
             "argsrepr": "",
             "kwargsrepr": str(call),
             "add_to_parent": False,

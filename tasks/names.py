@@ -4,4 +4,3 @@ from __future__ import annotations
 
 TURN = "symposia.turn"
 ADVANCE = "symposia.advance"
-QUEUE = "symposia"
