@@ -15,8 +15,9 @@ QUEUE = "symposia"
 
 #: What kombu's Redis transport is told; other transports refuse these options.
 _REDIS_TRANSPORT = {
-    # Seconds after which a message that a dead worker held goes back to the queue. A turn may last
-    # longer: live workers refresh what they hold.
+    # Seconds after which a message that a worker holds is delivered again. Nothing waits for that: the sweep
+    # finds a dead worker's turn by its lease. A turn that lasts longer is delivered once more, and that
+    # delivery finds the floor taken and ends.
     "visibility_timeout": 60,
     # Look for such messages every 5 s, and each time: the defaults look every 100 s.
     "unacked_restore_interval": 5,
