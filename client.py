@@ -32,7 +32,8 @@ from .models.stop import MaxTurns
 from .models.submission import HowToRun, Submission
 from .state.connect import connect
 from .state.index import SessionIndex
-from .state.store import Opening, SessionStore
+from .state.requests import Opening
+from .state.store import SessionStore
 from .state.workers import WorkerBook
 from .tasks.graph import TaskGraph
 from .tasks.planners import check_fit, effective_stop

@@ -18,8 +18,7 @@
     │   ├── RedisUnavailable (also ConnectionError)
     │   └── ScriptError
     ├── TurnError                           control flow between workers and state
-    │   ├── LeaseLost
-    │   └── StaleToken
+    │   └── LeaseLost
     ├── AgentError                          raised by agents; `retryable` says whether to try again
     │   ├── AgentFailed
     │   ├── AgentTimeout
@@ -226,10 +225,6 @@ class TurnError(SymposiaError):
 
 class LeaseLost(TurnError):
     """The lease ran out or was taken back while the agent spoke."""
-
-
-class StaleToken(TurnError):
-    """The token is not the one that holds the turn now."""
 
 
 class AgentError(SymposiaError):

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..models.collab import CollabStatus
 from ..models.dialog import DialogStatus
 from ..models.turn import Usage
+from .requests import Claim
 from .scripts import view_fields
 from .turn_records import TurnRecord, read_records
-
-if TYPE_CHECKING:
-    from .store import Claim
 
 
 class SessionState:

@@ -7,67 +7,22 @@ the server's: no worker's clock is trusted with anything.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import cast
 
 from redis import Redis
 
-from ..models.collab import Collab, CollabStatus
+from ..models.collab import CollabStatus
 from ..models.errors import IllegalTransition, SessionConflict, SessionNotFound
 from ..models.ids import new_id
-from ..models.turn import OutcomeKind, Usage
 from .keys import lock_key, session_key
 from .plans import PlanWrite
 from .records import Answer, Grant, SessionState, read_answer
+from .requests import Claim, Opening, Speech
 from .roles import roles_document
 from .scripts import evaluate, load, type_value
 
 #: No turn spends more of anything: a counter that overflowed would stop a script half way.
 MOST_SPENT = 10**12
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """A session to be made."""
-
-    collab: Collab
-    #: The `SessionSpec`, as JSON.
-    spec: str
-    #: Tells the same submission again from another one under the same id.
-    digest: str
-    #: JSON messages the dialog starts with.
-    messages: tuple[str, ...] = ()
-    #: Seconds the session may take by the wall clock; None: no limit.
-    deadline_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Speech:
-    """What a turn wants written."""
-
-    kind: OutcomeKind
-    #: The `TurnResult`, as JSON.
-    result: str
-    usage: Usage = field(default_factory=Usage)
-    error: str = ""
-    #: JSON messages.
-    messages: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A worker's wish to speak a turn."""
-
-    number: int
-    scope: str
-    #: The execution token: a new UUID for every wish.
-    token: str
-    lease_ms: int
-    timeout_ms: int
-    #: How many of the newest messages the agent wants to see.
-    window: int
-    task_id: str
-    parent_id: str = ""
 
 
 class SessionStore:

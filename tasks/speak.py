@@ -21,7 +21,7 @@ from ..models.plan import PlannedTurn
 from ..models.turn import OutcomeKind, TurnOutcome, TurnResult
 from ..state.plans import PlanWrite
 from ..state.records import Answer, Grant, SessionState
-from ..state.store import Claim, Speech
+from ..state.requests import Claim, Speech
 from .advance import advance, dispatch, follow, plan_next
 from .graph import TurnCall
 from .runtime import Runtime

@@ -33,7 +33,6 @@ from symposia.models.errors import (
     SessionConflict,
     SessionError,
     SessionNotFound,
-    StaleToken,
     StateError,
     SymposiaError,
     TurnError,
@@ -74,7 +73,6 @@ EXAMPLES = {
     LeaseLost("s1", 3): (
         "turn 3 of session 's1': The lease ran out or was taken back while the agent spoke."
     ),
-    StaleToken("s1", 3): "turn 3 of session 's1': The token is not the one that holds the turn now.",
     AgentError("boom", retryable=False): "boom",
     AgentFailed(): "The agent raised an error.",
     AgentTimeout("too slow"): "too slow",

@@ -17,7 +17,8 @@ from symposia.models.turn import OutcomeKind, Usage
 from symposia.state.keys import lock_key, session_key
 from symposia.state.plans import PlanFrame, PlanWrite, plan_write
 from symposia.state.records import Answer, Grant, SessionState
-from symposia.state.store import Claim, Opening, SessionStore, Speech
+from symposia.state.requests import Claim, Opening, Speech
+from symposia.state.store import SessionStore
 
 T = TypeVar("T")
 RETENTION_MS = 60_000

@@ -1,0 +1,52 @@
+"""What the store is asked to write, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..models.collab import Collab
+from ..models.turn import OutcomeKind, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A session to be made."""
+
+    collab: Collab
+    #: The `SessionSpec`, as JSON.
+    spec: str
+    #: Tells the same submission again from another one under the same id.
+    digest: str
+    #: JSON messages the dialog starts with.
+    messages: tuple[str, ...] = ()
+    #: Seconds the session may take by the wall clock; None: no limit.
+    deadline_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """What a turn wants written."""
+
+    kind: OutcomeKind
+    #: The `TurnResult`, as JSON.
+    result: str
+    usage: Usage = field(default_factory=Usage)
+    error: str = ""
+    #: JSON messages.
+    messages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A worker's wish to speak a turn."""
+
+    number: int
+    scope: str
+    #: The execution token: a new UUID for every wish.
+    token: str
+    lease_ms: int
+    timeout_ms: int
+    #: How many of the newest messages the agent wants to see.
+    window: int
+    task_id: str
+    parent_id: str = ""
