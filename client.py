@@ -31,7 +31,7 @@ from .models.spec import SessionSpec
 from .models.stop import MaxTurns
 from .models.submission import HowToRun, Submission
 from .state.connect import connect
-from .state.index import SessionIndex
+from .state.index import LISTED, SessionIndex
 from .state.requests import Opening
 from .state.store import SessionStore
 from .state.workers import WorkerBook
@@ -132,6 +132,11 @@ class Client:
                     expired.append(session_id)
             self._to.index.forget(expired)
         return found
+
+    def ids(self, prefix: str) -> list[str]:
+        """Ids of listed sessions that begin with `prefix`, newest first."""
+        with self._redis_errors():
+            return [it for it in self._to.index.newest(count=LISTED) if it.startswith(prefix)]
 
     def known_agents(self) -> frozenset[str]:
         """Names of the agents that workers have announced; empty when none was heard of lately."""

@@ -87,10 +87,13 @@ def _missing(error: Exception) -> ExitCode | None:
 
 
 def _tell(error: Exception) -> None:
+    from ...models.errors import SymposiaError
     from ...models.shown import without_password
 
     if isinstance(error, typer.TyperException) and hasattr(error, "show"):
         error.show()
         return
     text = without_password(" ".join(str(error).split()))
+    if not isinstance(error, SymposiaError):
+        text = f"Redis or the broker went away: {text}"
     print(f"symposia: {text}", file=sys.stderr)  # noqa: T201 - the one place that does

@@ -7,8 +7,6 @@ from ...config.settings import load_settings
 from ...job import CollabJob
 from ...models.errors import InvalidInput, SessionNotFound
 from ...models.ids import is_uuid4
-from ...state.connect import connect
-from ...state.index import LISTED, SessionIndex
 
 #: Characters an id may be shortened to.
 SHORTEST = 8
@@ -30,8 +28,7 @@ def _completed(client: Client, prefix: str) -> str:
         raise InvalidInput(
             "id", prefix, f"must be a session's id, or its first {SHORTEST} characters or more"
         )
-    with connect(client.redis_url) as redis:
-        ids = [it for it in SessionIndex(redis).newest(count=LISTED) if it.startswith(prefix)]
+    ids = client.ids(prefix)
     if len(ids) > 1:
         raise InvalidInput(
             "id", prefix, f"must be longer: {len(ids)} sessions begin so, such as {', '.join(ids[:3])}"

@@ -1,0 +1,53 @@
+"""Every command explains itself, at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from symposia.workers.cli.app import app
+
+COMMANDS = [command.name or command.callback.__name__ for command in app.registered_commands]
+
+
+def test_the_commands_are_these():
+    assert [
+        *("demo", "run", "submit", "list", "show", "watch", "graph", "export"),
+        *("suspend", "resume", "stop", "cancel", "up", "worker", "doctor"),
+    ] == COMMANDS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_an_example(command):
+    said = CliRunner().invoke(app, [command, "--help"])
+    assert said.exit_code == 0
+    assert "Example: " in said.output
+    assert f"symposia {command}" in said.output.split("Example: ")[1]
+
+
+def test_the_exit_codes_are_in_the_help():
+    said = " ".join(CliRunner().invoke(app, ["--help"]).output.split())
+    assert "0 completed, 1 the session was cancelled or aborted, 2 bad input or usage, 3 not found" in said
+
+
+def test_help_loads_nothing_heavy():
+    code = """
+import sys
+from symposia.workers.cli import main
+try:
+    main(["--help"])
+except SystemExit as end:
+    assert not end.code
+heavy = {"celery", "kombu", "redis", "pydantic", "pydantic_ai", "sqlmodel"} & sys.modules.keys()
+assert not heavy, heavy
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_the_version_is_that_of_the_distribution():
+    from importlib.metadata import version
+
+    assert CliRunner().invoke(app, ["--version"]).output == f"symposia {version('symposia')}\n"

@@ -1,0 +1,136 @@
+"""Sessions from the command line: submitted, looked at, paused, ended, taken away."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from live import until
+from terminal import Terminal
+
+
+@pytest.fixture
+def spoken(busy: Terminal, pair_file: str) -> str:
+    """The id of a session that has ended."""
+    session = busy.call("submit", pair_file).out.strip()
+    assert busy.call("watch", session).code == 0
+    return session
+
+
+@pytest.fixture
+def waiting(busy: Terminal, gated_file: str) -> str:
+    """The id of a session whose second turn is under way."""
+    session = busy.call("submit", gated_file).out.strip()
+    until(lambda: busy.call("show", session, "--json").json()["turns"] == 1)
+    return session
+
+
+def test_submit_prints_the_id_and_nothing_else(busy, pair_file):
+    said = busy.call("submit", pair_file)
+    assert (said.code, len(said.out), said.err) == (0, 37, "")
+    assert busy.call("watch", said.out.strip()).code == 0
+
+
+def test_show_tells_how_it_ended_and_what_was_said(busy, spoken):
+    said = busy.call("show", spoken)
+    assert said.code == 0
+    assert "completed" in said.out
+    assert "max_rounds" in said.out
+    assert said.out.count("Write one line") == 5  # the purpose, and four echoes
+    assert busy.call("show", spoken, "--last", "1").out.count("Write one line") == 2
+
+
+def test_an_id_may_be_cut_to_eight_characters(busy, spoken):
+    assert busy.call("show", spoken[:8], "--json").json()["collab"]["collab_id"] == spoken
+    short = busy.call("show", spoken[:7])
+    assert (short.code, short.err.count("\n")) == (2, 1)
+    assert "first 8 characters" in short.err
+
+
+def test_who_is_not_there_is_not_found(busy, spoken):
+    for wanted in ("0" * 8, "00000000-0000-4000-8000-000000000000"):
+        said = busy.call("show", wanted)
+        assert (said.code, said.err.count("\n")) == (3, 1)
+
+
+def test_list_is_newest_first_and_can_be_narrowed(busy, spoken, waiting, gate):
+    everything = busy.call("list", "--json").json()
+    assert [it["id"] for it in everything][:2] == [waiting, spoken]
+    assert everything[1]["status"] == "completed"
+    active = [it["id"] for it in busy.call("list", "--status", "active", "--json").json()]
+    assert waiting in active
+    assert spoken not in active
+    assert busy.call("list", "--mode", "swarm", "--json").json() == []
+    assert len(busy.call("list", "--limit", "1", "--json").json()) == 1
+    assert spoken[:8] in busy.call("list").out
+    assert busy.call("cancel", waiting).code == 0
+    gate.touch()
+
+
+def test_export_gives_the_protocols_documents_and_the_formats_of_models(busy, spoken, mplp):
+    document = busy.call("export", spoken).json()
+    mplp.validate("collab", document["collab"])
+    mplp.validate("dialog", document["dialog"])
+    for form in ("openai", "anthropic"):
+        messages = busy.call("export", spoken, "--format", form).json()["messages"]
+        assert [message["role"] for message in messages] == ["assistant"] * 4
+
+
+@pytest.mark.parametrize(
+    ("form", "begin"), [("mermaid", "flowchart TD"), ("dot", "digraph"), ("text", "pair:")]
+)
+def test_graph_draws_every_turn(busy, spoken, form, begin):
+    said = busy.call("graph", spoken, "--format", form)
+    assert said.code == 0
+    assert said.out.startswith(begin)
+    assert said.out.count("ann") == said.out.count("bob") == 2
+
+
+def test_watch_follows_to_the_end_with_every_event_on_a_line(busy, pair_file):
+    session = busy.call("submit", pair_file).out.strip()
+    lines = [json.loads(line) for line in busy.call("watch", session, "--json").out.splitlines()]
+    kinds = [line["event"]["event_type"] for line in lines]
+    assert kinds[-1] == "MAPSessionCompleted"
+    assert kinds.count("MAPTurnDispatched") == kinds.count("MAPTurnCompleted") == 4
+    said = [message["content"] for line in lines for message in line.get("messages", [])]
+    assert len(said) == 4
+
+
+def test_a_paused_session_says_nothing_until_it_is_resumed(busy, waiting, gate):
+    watching = busy.start("watch", waiting).until("ann")
+    assert busy.call("suspend", waiting, "--json").json() == {"id": waiting, "status": "suspended"}
+    watching.until("suspended")
+    gate.touch()
+    assert busy.call("resume", waiting).code == 0
+    said = watching.until("resumed").ended()
+    assert said.code == 0
+    assert "completed" in said.out
+    again = busy.call("resume", waiting)
+    assert (again.code, again.err) == (2, "symposia: a completed collab cannot become active\n")
+
+
+def test_a_stopped_session_completes_after_the_turn_in_flight(busy, waiting, gate):
+    assert busy.call("stop", waiting).code == 0
+    assert "stops after the turns in flight" in busy.call("show", waiting).out
+    gate.touch()
+    assert busy.call("watch", waiting).code == 0
+    ended = busy.call("show", waiting, "--json").json()
+    assert (ended["status"], ended["reason"], ended["turns"]) == ("completed", "stop_requested", 2)
+
+
+def test_a_cancelled_session_ends_at_once_and_watching_it_exits_with_1(busy, waiting, gate):
+    watching = busy.start("watch", waiting).until("ann")
+    assert busy.call("cancel", waiting, "--reason", "wrong question").code == 0
+    said = watching.ended()
+    assert said.code == 1
+    assert "wrong question" in said.out
+    gate.touch()
+
+
+def test_ctrl_c_leaves_a_watched_session_running(busy, waiting, gate):
+    said = busy.start("watch", waiting).until("ann").interrupt().ended()
+    assert (said.code, said.err) == (130, f"Session {waiting} goes on.\n")
+    assert busy.call("show", waiting, "--json").json()["status"] == "active"
+    gate.touch()
+    assert busy.call("watch", waiting).code == 0
