@@ -13,19 +13,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Iterable, Mapping
-from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Unpack
 
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import TimeoutError as RedisTimeoutError
+from kombu.exceptions import OperationalError
 
 from .config.settings import Settings, load_settings
 from .job import CollabJob, Connections
 from .models.collab import Collab
 from .models.dialog import Message
-from .models.errors import RedisUnavailable, SessionNotFound
+from .models.errors import SessionNotFound
 from .models.plan import Totals
 from .models.spec import SessionSpec
 from .models.stop import MaxTurns
@@ -42,9 +41,10 @@ from .workers.app import create_app
 from .workers.connection import redis_url_in_use
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from celery import Celery
+
+
+log = logging.getLogger(__name__)
 
 
 class Client:
@@ -81,22 +81,21 @@ class Client:
 
     def submit_all(self, submission: Submission) -> CollabJob:
         """Submits what a session file says."""
-        with self._redis_errors():
-            prepared = submission.prepared(
-                known_agents=self.known_agents(), max_message_bytes=self.settings.max_message_bytes
-            )
-            collab = prepared.collab
-            check_fit(collab.mode, collab.participants, options=prepared.options, stop=prepared.stop)
-            stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.settings.max_turns)
-            spec = prepared.spec(stop)
-            opening = Opening(
-                collab=collab,
-                spec=spec.model_dump_json(exclude_defaults=True),
-                digest=_digest(collab, spec, prepared.messages),
-                messages=tuple(message.to_json() for message in prepared.messages),
-                deadline_s=stop.remaining(Totals()).seconds,
-            )
-            return self._open(opening, spec)
+        prepared = submission.prepared(
+            known_agents=self.known_agents(), max_message_bytes=self.settings.max_message_bytes
+        )
+        collab = prepared.collab
+        check_fit(collab.mode, collab.participants, options=prepared.options, stop=prepared.stop)
+        stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.settings.max_turns)
+        spec = prepared.spec(stop)
+        opening = Opening(
+            collab=collab,
+            spec=spec.model_dump_json(exclude_defaults=True),
+            digest=_digest(collab, spec, prepared.messages),
+            messages=tuple(message.to_json() for message in prepared.messages),
+            deadline_s=stop.remaining(Totals()).seconds,
+        )
+        return self._open(opening, spec)
 
     def _open(self, opening: Opening, spec: SessionSpec) -> CollabJob:
         session_id = opening.collab.collab_id
@@ -107,15 +106,21 @@ class Client:
         answer = self._to.store.open(opening)
         if answer.word == "exists":
             return self.get_job(session_id)
-        self._to.graph.send_advance(session_id, first=True)
+        try:
+            self._to.graph.send_advance(session_id, first=True)
+        except OperationalError as error:
+            log.warning(
+                "session %s waits for the sweep of a worker: the broker does not answer (%s)",
+                session_id,
+                error,
+            )
         opened_ms = answer.state.opened_ms if answer.state else 0
         return CollabJob(SessionFacts(opening.collab, spec, opened_ms), self._to)
 
     def get_job(self, session_id: str) -> CollabJob:
         """A session submitted before, here or elsewhere. Raises SessionNotFound."""
-        with self._redis_errors():
-            state = self._to.store.state(session_id)
-            collab, spec = self._to.store.documents(session_id)
+        state = self._to.store.state(session_id)
+        collab, spec = self._to.store.documents(session_id)
         facts = SessionFacts(
             Collab.model_validate_json(collab), SessionSpec.model_validate_json(spec), state.opened_ms
         )
@@ -124,31 +129,21 @@ class Client:
     def jobs(self, *, count: int = 20, offset: int = 0) -> list[CollabJob]:
         """Sessions, newest first; those that have expired are left out."""
         found, expired = [], []
-        with self._redis_errors():
-            for session_id in self._to.index.newest(count=count, offset=offset):
-                try:
-                    found.append(self.get_job(session_id))
-                except SessionNotFound:
-                    expired.append(session_id)
-            self._to.index.forget(expired)
+        for session_id in self._to.index.newest(count=count, offset=offset):
+            try:
+                found.append(self.get_job(session_id))
+            except SessionNotFound:
+                expired.append(session_id)
+        self._to.index.forget(expired)
         return found
 
     def ids(self, prefix: str) -> list[str]:
         """Ids of listed sessions that begin with `prefix`, newest first."""
-        with self._redis_errors():
-            return [it for it in self._to.index.newest(count=LISTED) if it.startswith(prefix)]
+        return [it for it in self._to.index.newest(count=LISTED) if it.startswith(prefix)]
 
     def known_agents(self) -> frozenset[str]:
         """Names of the agents that workers have announced; empty when none was heard of lately."""
         return frozenset(name for worker in self.workers.alive() for name in worker.agents)
-
-    @contextmanager
-    def _redis_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except (RedisConnectionError, RedisTimeoutError) as error:
-            hint = f"{error}; start one with `symposia up`, or set SYMPOSIA_REDIS_URL"
-            raise RedisUnavailable(self.redis_url, hint=hint) from error
 
 
 def _digest(collab: Collab, spec: SessionSpec, messages: Iterable[Message]) -> str:

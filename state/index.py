@@ -33,11 +33,9 @@ class SessionIndex:
     def add(self, session_id: str, *, look_in_ms: int) -> None:
         """Enters a session; one that is there already keeps its earlier time."""
         now = self.now_ms()
-        with self._client.pipeline(transaction=False) as pipe:
-            pipe.zadd(DUE, {session_id: now + look_in_ms}, lt=True)
-            pipe.zadd(SESSIONS, {session_id: now}, nx=True)
-            pipe.zremrangebyrank(SESSIONS, 0, -LISTED - 1)
-            pipe.execute()
+        self._client.zadd(DUE, {session_id: now + look_in_ms}, lt=True)
+        self._client.zadd(SESSIONS, {session_id: now}, nx=True)
+        self._client.zremrangebyrank(SESSIONS, 0, -LISTED - 1)
 
     def sooner(self, session_id: str, due_ms: int) -> None:
         """Has the session looked at by `due_ms` at the latest."""

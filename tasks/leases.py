@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from redis.exceptions import RedisError
-
+from ..models.errors import StateError
 from ..state.records import Grant
 from ..state.store import SessionStore
 
@@ -68,7 +67,7 @@ class LeaseKeeper:
     def _renew(self, entry: _Held) -> None:
         try:
             renewed = self._store.renew(entry.session_id, entry.grant, lease_ms=self._lease_ms)
-        except RedisError as error:
+        except StateError as error:
             # The lease may still hold when Redis is back; the commit will tell.
             log.warning("lease of turn %s not renewed: %s", entry.grant.number, error)
             return
