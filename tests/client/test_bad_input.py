@@ -1,0 +1,243 @@
+"""Bad input is refused in one line with field, value and rule, and nothing is written: by both ways in."""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import Any
+
+import pytest
+
+from symposia.client import Client
+from symposia.config.settings import load_settings
+from symposia.models.errors import (
+    InvalidInput,
+    InvariantViolation,
+    MessageTooLarge,
+    RedisUnavailable,
+    UnknownAgent,
+)
+from symposia.state.connect import connect
+from symposia.workers.session_file import SessionFile
+
+
+def people(*names: str) -> list[dict[str, str]]:
+    return [{"participant_id": name} for name in names]
+
+
+def a_pair(**changes: Any) -> dict[str, Any]:
+    return {"title": "t", "purpose": "p", "mode": "pair", "participants": people("ann", "bob"), **changes}
+
+
+#: What is wrong, the collab, how it is run, and the line that says so.
+BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "unknown mode": (
+        a_pair(mode="chaos"),
+        {},
+        "mode: must be 'broadcast', 'round_robin', 'orchestrated', 'swarm' or 'pair' (got 'chaos')",
+    ),
+    "duplicate participants": (
+        a_pair(participants=people("ann", "ann")),
+        {},
+        "participants: must not name a participant_id twice (got 'ann') [map_unique_participant_ids]",
+    ),
+    "no participants": (a_pair(participants=[]), {}, "participants: must have at least 1 item (got [])"),
+    "no orchestrator": (
+        a_pair(mode="orchestrated"),
+        {},
+        (
+            "participants: must hold exactly one orchestrator: give it role_id 'orchestrator', or name it"
+            " (got nothing) [map_orchestrator_required]"
+        ),
+    ),
+    "three in a pair": (
+        a_pair(participants=people("ann", "bob", "cyd")),
+        {},
+        "participants: must be exactly two in mode 'pair' (got 3) [map_pair_exactly_two]",
+    ),
+    "blank title": (a_pair(title=" "), {}, "title: must not be blank (got ' ')"),
+    "invalid id": (a_pair(collab_id="zz"), {}, "collab_id: must be a UUID v4 (got 'zz')"),
+    "invalid thread": (a_pair(), {"thread_id": "zz"}, "thread_id: must be a UUID v4 (got 'zz')"),
+    "a message of 10 MB": (
+        a_pair(),
+        {"messages": ["hello", "x" * 10_000_000]},
+        "messages[1].content: must be at most 1048576 bytes of UTF-8 (got 10000000)",
+    ),
+    "a long message in few characters": (
+        a_pair(),
+        {"messages": ["\N{SNOWMAN}" * 400_000]},
+        "messages[0].content: must be at most 1048576 bytes of UTF-8 (got 1200000)",
+    ),
+    "a purpose of 2 MB": (
+        a_pair(purpose="x" * 2_000_000),
+        {},
+        "purpose: must be at most 1048576 bytes of UTF-8 (got 2000000)",
+    ),
+    "an unknown role in a message": (
+        a_pair(),
+        {"messages": [{"role": "king", "content": "x"}]},
+        "messages[0].role: must be 'user', 'assistant', 'system' or 'agent' (got 'king')",
+    ),
+    "an unknown field": (a_pair(mod="pair"), {}, "mod: is not a known field (got 'pair')"),
+    "an agent of nobody": (
+        a_pair(),
+        {"agents": {"zed": "x"}},
+        "agents: must name a participant: ann, bob (got 'zed')",
+    ),
+    "an agent that is no name": (
+        a_pair(),
+        {"agents": {"ann": 5}},
+        "agents.ann: must be a table of AgentBinding fields (got 5)",
+    ),
+    "an agent with code": (
+        a_pair(),
+        {"agents": {"ann": {"agent": "x", "callable": "os:system"}}},
+        "agents.ann.callable: is not a known field (got 'os:system')",
+    ),
+    "an agent with a host": (
+        a_pair(),
+        {"agents": {"ann": {"agent": "x", "base_url": "http://elsewhere"}}},
+        "agents.ann.base_url: is not a known field (got 'http://elsewhere')",
+    ),
+    "a temperature too high": (
+        a_pair(),
+        {"agents": {"ann": {"agent": "x", "temperature": 3}}},
+        "agents.ann.temperature: must be less than or equal to 2 (got 3)",
+    ),
+    "a policy of nobody": (
+        a_pair(),
+        {"policies": {"zed": {}}},
+        "policies: must name a participant: ann, bob (got 'zed')",
+    ),
+    "no attempts": (
+        a_pair(),
+        {"policy": {"attempts": 0}},
+        "policy.attempts: must be greater than or equal to 1 (got 0)",
+    ),
+    "no turns": (
+        a_pair(),
+        {"stop": {"max_turns": 0}},
+        "stop.max_turns: must be greater than or equal to 1 (got 0)",
+    ),
+    "a text nobody can say": (
+        a_pair(),
+        {"stop": {"text": {"text": "DONE", "by": "zed"}}},
+        "stop.text.by: must be the id of a participant: ann, bob (got 'zed')",
+    ),
+    "rounds of a swarm": (
+        a_pair(mode="swarm"),
+        {"stop": {"max_rounds": 2}},
+        "stop.max_rounds: must not be set for a swarm, which has no rounds (got 2)",
+    ),
+    "a quorum of too many": (
+        a_pair(mode="broadcast"),
+        {"options": {"quorum": 3}},
+        "options.quorum: must be at most 2: so many answer (got 3)",
+    ),
+    "an aggregator from elsewhere": (
+        a_pair(mode="broadcast"),
+        {"options": {"aggregator": "zed"}},
+        "options.aggregator: must be the id of a participant (got 'zed')",
+    ),
+    "a human without an answer": (
+        a_pair(participants=[*people("ann"), {"participant_id": "bob", "kind": "human"}]),
+        {},
+        "participants.bob.kind: must be bound to an agent: agents={'bob': 'NAME'} (got 'human')",
+    ),
+    "a session that is over": (
+        a_pair(status="completed"),
+        {},
+        "status: must be draft: submitting activates a session (got 'completed')",
+    ),
+}
+
+
+def written(client: Client) -> list[str]:
+    with connect(client.redis_url) as redis:
+        return list(redis.scan_iter("*"))
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_it_is_refused_in_one_line_and_nothing_is_written(client, what):
+    collab, how, line = BAD[what]
+    with pytest.raises(InvalidInput) as refused:
+        client.submit(collab, **how)
+    assert str(refused.value) == line
+    assert isinstance(refused.value, ValueError)
+    assert written(client) == []
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_a_session_file_is_refused_in_the_same_words_with_its_name(client, tmp_path, what):
+    collab, how, line = BAD[what]
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps({**collab, **how}))
+    file = SessionFile.open(str(path))
+    with pytest.raises(InvalidInput) as refused, file.blamed():
+        client.submit_all(file.submission())
+    said = str(refused.value)
+    assert said.startswith(str(path))
+    assert said.endswith(f": {line}")
+    assert "\n" not in said
+    assert written(client) == []
+
+
+def test_what_is_wrong_has_a_class_of_its_own_where_a_program_may_care(client):
+    with pytest.raises(InvariantViolation) as pair:
+        client.submit(a_pair(participants=people("ann")))
+    assert pair.value.name == "map_pair_exactly_two"
+    with pytest.raises(MessageTooLarge) as large:
+        client.submit(a_pair(), messages=["x" * 2_000_000])
+    assert (large.value.size_bytes, large.value.limit_bytes) == (2_000_000, 1_048_576)
+
+
+def test_the_cap_on_messages_is_a_setting(redis_url, tmp_path):
+    client = Client(load_settings(redis_url=redis_url, data_dir=tmp_path, max_message_bytes=1_024))
+    with pytest.raises(MessageTooLarge, match="at most 1024 bytes"):
+        client.submit(a_pair(), messages=["x" * 1_025])
+    assert written(client) == []
+    assert client.submit(a_pair(), messages=["x" * 1_024]).state().messages == 1
+
+
+@pytest.mark.parametrize(
+    ("how", "line"),
+    [
+        (
+            {"agents": {"ann": "coder", "bob": "codr"}},
+            "agents.bob: must be a registered agent: coder (got 'codr')",
+        ),
+        ({"agents": {"ann": "coder"}}, "agents.bob: must be a registered agent: coder, tester (got 'bob')"),
+        (
+            {
+                "agents": {"ann": "coder", "bob": "coder"},
+                "policies": {"ann": {"then": "substitute", "substitute": "tster"}},
+            },
+            "policies.ann.substitute: must be a registered agent: tester (got 'tster')",
+        ),
+    ],
+)
+def test_an_agent_that_no_worker_knows_is_refused_with_names_that_are_near(client, how, line):
+    client.workers.announce("w1@here", ["coder", "tester"])
+    with pytest.raises(UnknownAgent) as refused:
+        client.submit(a_pair(), **how)
+    assert str(refused.value) == line
+    assert written(client) == ["symposia:workers"]
+
+
+def test_without_a_worker_nothing_is_known_of_agents_and_the_session_is_queued(client):
+    job = client.submit(a_pair(), agents={"ann": "anything", "bob": "at all"})
+    assert job.status() == "active"
+    assert job.state().closed == 0
+
+
+def test_a_redis_that_is_away_is_named_without_its_password_and_with_a_way_to_start_one(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and nobody listens
+        url = f"redis://:hunter2@127.0.0.1:{taken.getsockname()[1]}/0"
+        with pytest.raises(RedisUnavailable) as refused:
+            Client(load_settings(redis_url=url, data_dir=tmp_path)).submit(a_pair())
+    said = str(refused.value)
+    assert said.startswith(f"Redis at {url.replace('hunter2', '***')} does not answer: ")
+    assert "symposia up" in said
+    assert "hunter2" not in said
+    assert "\n" not in said

@@ -1,0 +1,108 @@
+"""Submitting: once is once, whatever it was submitted as, and found again by its id."""
+
+from __future__ import annotations
+
+import pytest
+
+from symposia.models.collab import Collab, Participant
+from symposia.models.errors import SessionConflict, SessionNotFound
+from symposia.models.ids import new_id
+from symposia.models.meta import Meta
+from symposia.models.options import AgentBinding, FailurePolicy
+from symposia.models.stop import MaxRounds, MaxTurns
+
+
+def a_collab(**changes):
+    participants = [Participant(participant_id="ann"), Participant(participant_id="bob")]
+    return Collab(**{"title": "t", "purpose": "p", "mode": "pair", "participants": participants, **changes})
+
+
+def everything(client):
+    redis = client.workers._client
+    return {key: redis.dump(key) for key in redis.scan_iter("symposia:{*}:*")}
+
+
+def test_the_same_collab_again_is_the_same_session_and_changes_nothing(client):
+    collab = a_collab()
+    first = client.submit(collab, stop=MaxTurns(2), messages=["hello"])
+    before = everything(client)
+    again = client.submit(collab, stop=MaxTurns(2), messages=["hello"])
+    assert (again.id, again.spec) == (first.id, first.spec)
+    assert everything(client) == before
+    assert [job.id for job in client.jobs()] == [first.id]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"meta": Meta(tags=["again"])},
+        {"participants": [Participant(participant_id=name, role_id=name) for name in ("ann", "bob")]},
+    ],
+)
+def test_what_does_not_change_the_session_makes_no_other_one(client, changes):
+    collab = a_collab()
+    client.submit(collab)
+    assert client.submit(collab.changed(**changes)).id == collab.collab_id
+
+
+def test_values_and_their_plain_data_are_the_same_submission(client):
+    collab = a_collab()
+    job = client.submit(
+        collab,
+        agents={"ann": AgentBinding(agent="x", temperature=0.5)},
+        stop=MaxRounds(2) | MaxTurns(9),
+        policy=FailurePolicy(attempts=2),
+    )
+    again = client.submit(
+        collab.to_wire(),
+        agents={"ann": {"agent": "x", "temperature": 0.5}},
+        stop={"max_rounds": 2, "max_turns": 9},
+        policy={"attempts": 2},
+    )
+    assert again.spec == job.spec
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{"stop": MaxTurns(3)}, {"agents": {"ann": "other"}}, {"messages": ["x"]}, {"parameters": {"a": 1}}],
+)
+def test_the_id_of_another_session_is_refused(client, how):
+    collab = a_collab()
+    client.submit(collab)
+    before = everything(client)
+    with pytest.raises(SessionConflict, match=f"session '{collab.collab_id}' was submitted before"):
+        client.submit(collab, **how)
+    assert everything(client) == before
+
+
+def test_a_job_is_found_again_by_its_id_with_all_it_was_submitted_with(client):
+    job = client.submit(a_collab(), agents={"ann": "x"}, stop=MaxTurns(2), parameters={"depth": 3})
+    found = client.get_job(job.id)
+    assert (found.id, found.spec) == (job.id, job.spec)
+    assert found.collab() == job.collab()
+    assert found.dialog() == job.dialog()
+
+
+@pytest.mark.parametrize("session_id", [new_id(), "", "}{", "a b"])
+def test_a_session_that_never_was_is_not_found(client, session_id):
+    with pytest.raises(SessionNotFound, match="no session"):
+        client.get_job(session_id)
+
+
+def test_sessions_are_listed_newest_first_and_page_by_page(client):
+    ids = [client.submit(a_collab()).id for _ in range(3)]
+    listed = [job.id for job in client.jobs()]
+    assert sorted(listed) == sorted(ids)
+    assert [job.id for job in client.jobs(count=1, offset=1)] == listed[1:2]
+
+
+def test_before_anyone_has_spoken_the_turn_state_names_the_first_of_the_roster(client):
+    state = client.submit(a_collab()).turn_state()
+    assert (state.current_turn_holder, state.turn_order, state.turn_index) == ("ann", ("ann", "bob"), 0)
+    assert state.turn_started_at.endswith("Z")
+
+
+def test_who_names_no_agent_is_played_by_the_agent_of_its_own_name(client):
+    job = client.submit(a_collab(), agents={"ann": {"agent": "x", "instructions": "Be brief."}})
+    assert job.spec.agents["ann"] == AgentBinding(agent="x", instructions="Be brief.")
+    assert job.spec.agents["bob"] == AgentBinding(agent="bob")
