@@ -119,7 +119,7 @@ _MARKS = {Outcome.SPEAKING: "…", Outcome.PASSED: "○", Outcome.SKIPPED: "○"
 
 def _text(tree: TaskTree) -> str:
     """The main line goes straight down, however long it is; what branches off it is indented."""
-    lines = [one_line("  ".join(_heading(tree)))]
+    lines = [one_line(" · ".join(_heading(tree)))]
     beside = {index for group in tree.groups() for index in group}
     for index, prefix in _branches(tree):
         node = tree.nodes[index]

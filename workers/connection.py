@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from kombu.transport import TRANSPORT_ALIASES
+
 from ..config.settings import Settings
+from ..models.errors import InvalidInput
 from .embedded import resolve_redis_url
 
 #: Where a Redis usually listens: tried when none is configured and no embedded server runs.
@@ -15,7 +18,16 @@ def redis_url_in_use(settings: Settings) -> str:
 
 
 def broker_url_in_use(settings: Settings) -> str:
-    """Where task messages travel: the configured broker, else the Redis in use."""
-    if settings.broker_url is not None:
-        return settings.broker_url.get_secret_value()
-    return redis_url_in_use(settings)
+    """Where task messages travel: the configured broker, else the Redis in use.
+
+    Raises:
+        InvalidInput: Celery has no transport for the configured one.
+    """
+    if settings.broker_url is None:
+        return redis_url_in_use(settings)
+    url = settings.broker_url.get_secret_value()
+    scheme = url.partition("://")[0]
+    if scheme.partition("+")[0] not in TRANSPORT_ALIASES:
+        rule = "must begin with a transport that Celery has, such as redis:// or amqp://"
+        raise InvalidInput("SYMPOSIA_BROKER_URL", f"{scheme}://", rule)
+    return url

@@ -82,11 +82,14 @@ class SessionFile:
             self._refuse(str(error), line_of(self.text, error.field), error)
 
     def _document(self) -> object:
-        if self.name.endswith(".json"):
+        is_json = self.name.endswith(".json")
+        if is_json or self.text.lstrip().startswith("{"):
             try:
                 return json.loads(self.text, object_pairs_hook=_without_repeats, parse_constant=_no_constant)
             except json.JSONDecodeError as error:
-                self._refuse(f"is not JSON: {error.msg}", error.lineno)
+                # A YAML document may begin with a brace as well.
+                if is_json:
+                    self._refuse(f"is not JSON: {error.msg}", error.lineno)
             except (ValueError, RecursionError) as error:
                 self._refuse(f"is not JSON: {error}", None)
         try:

@@ -124,6 +124,14 @@ def test_a_bad_setting_is_told_by_the_name_of_its_variable(terminal: Terminal, m
     assert "SYMPOSIA_LEASE_S: must be" in said.err
 
 
+def test_a_broker_that_celery_does_not_know_is_told(terminal: Terminal, pair_file):
+    terminal.settings["broker_url"] = "nonsense://:hush-hush@host"
+    said = terminal.call("submit", pair_file)
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert "SYMPOSIA_BROKER_URL: must begin with a transport that Celery has" in said.err
+    assert "hush-hush" not in said.err
+
+
 def test_bad_usage_exits_with_2(terminal: Terminal):
     for arguments in (["graph"], ["export", "x", "--format", "xml"], ["dance"], ["list", "--limit", "0"]):
         said = terminal.call(*arguments)

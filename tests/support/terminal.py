@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
@@ -18,7 +18,7 @@ from uuid import uuid4
 import psutil
 import pytest
 
-from live import until
+from live import SUPPORT, until
 from symposia.workers.cli.app import app
 from symposia.workers.cli.exits import guarded
 
@@ -78,14 +78,15 @@ class Terminal:
     """Runs commands with settings of its own; knows every process that came of them."""
 
     folder: Path
-    settings: Mapping[str, str]
+    settings: dict[str, str]
     _mark: str = field(default_factory=lambda: str(uuid4()))
     _started: list[Running] = field(default_factory=list)
 
     @property
     def environment(self) -> dict[str, str]:
         chosen = {f"SYMPOSIA_{name.upper()}": value for name, value in self.settings.items()}
-        return {**os.environ, "TMPDIR": str(self.temporary), **chosen, MARK: self._mark}
+        more = {"TMPDIR": str(self.temporary), "PYTHONPATH": str(SUPPORT), MARK: self._mark}
+        return {**os.environ, **chosen, **more}
 
     @property
     def temporary(self) -> Path:
@@ -146,6 +147,9 @@ class Terminal:
             lambda: not self.processes(), timeout_s=timeout_s, what=f"nothing runs: {list(self._described())}"
         )
 
+    def wait_until_something_runs(self, *, count: int) -> None:
+        until(lambda: len(self.processes()) >= count, what=f"{count} processes")
+
     def close(self) -> None:
         left = self.processes()
         for process in left:
@@ -156,7 +160,9 @@ class Terminal:
 
     def _is_ours(self, process: psutil.Process) -> bool:
         try:
-            return process.environ().get(MARK) == self._mark and process.status() != psutil.STATUS_ZOMBIE
+            # The server overwrites its environment with its title, but works in its folder.
+            marked = process.environ().get(MARK) == self._mark or self.folder in Path(process.cwd()).parents
+            return marked and process.status() != psutil.STATUS_ZOMBIE
         except psutil.Error:
             return False
 

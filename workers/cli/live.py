@@ -16,7 +16,7 @@ from ...models.events import MapEvent, MAPEventType
 from ...models.spec import SessionSpec
 from ...state.live import Moment
 from ...tasks.task_tree import Closed, Outcome
-from .screen import Cast, printable, row
+from .screen import TO_ALL, Cast, printable, row
 from .tally import Tally, expected_turns
 
 _FATES = {
@@ -97,7 +97,7 @@ class LiveView:
         return row(
             self._console,
             None,
-            Text("to all".ljust(self._cast.width), style="bold"),
+            Text(TO_ALL.ljust(self._cast.width), style="bold"),
             Text(printable(str(content))),
         )
 

@@ -20,6 +20,8 @@ _COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 #: Columns where there is no terminal to ask: lines are broken by whoever reads them.
 _WIDE = 1_000
 _NAME_WIDTH = 16
+#: Stands in the column of names where everyone is spoken to.
+TO_ALL = "to all"
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -60,7 +62,7 @@ class Cast:
     @cached_property
     def width(self) -> int:
         """Columns of the names."""
-        return min(_NAME_WIDTH, max(map(len, self._names.values()), default=0))
+        return min(_NAME_WIDTH, max(map(len, (TO_ALL, *self._names.values()))))
 
     def _colour(self, participant_id: str | None) -> str:
         if participant_id not in self._names:

@@ -1,0 +1,92 @@
+"""The newcomer's first command: it shows all modes, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import pytest
+
+from symposia.agents.local_model import LocalModelError, find_weights, require_engine
+from symposia.models.collab import CollabMode
+from symposia.workers.demo_sessions import demo_sessions
+from terminal import Terminal
+
+FACTS = {
+    "round_robin": ("max_rounds", 6),
+    "orchestrated": ("satisfied", 6),
+    "pair": ("approved", 4),
+    "broadcast": ("max_rounds", 3),
+    "swarm": ("board_empty", 4),
+}
+
+
+def nothing_is_left(terminal: Terminal) -> None:
+    terminal.wait_until_nothing_runs()
+    assert not list(terminal.temporary.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["local", "scripted"])
+def test_there_is_a_story_for_each_mode(kind):
+    assert [it.collab.mode for it in demo_sessions(kind)] == [
+        *("round_robin", "orchestrated", "pair", "broadcast", "swarm")
+    ]
+    for mode in CollabMode:
+        (session,) = demo_sessions(kind, mode)
+        assert session.prepared(max_message_bytes=1_000).collab.mode is mode
+
+
+def test_one_mode_is_shown_with_who_said_what_and_how_it_ended(bare: Terminal):
+    said = bare.run("demo", "--mode", "pair", "--agents", "scripted")
+    assert (said.code, said.err) == (0, "")
+    for words in (
+        "   1 Cleo     Every reader is welcome here",
+        "   4 Reviewer APPROVED: short and clear.",
+        "✓ completed: approved (short and clear.) · 4 turns · ",
+        "mode  ended                turns  tokens  seconds  turns/s",
+    ):
+        assert words in said.out
+    nothing_is_left(bare)
+
+
+@pytest.mark.slow
+def test_all_modes_end_as_they_should(bare: Terminal):
+    sessions = bare.run("demo", "--agents", "scripted", "--json").json()["sessions"]
+    assert {it["collab"]["mode"]: (it["reason"], it["turns"]) for it in sessions} == FACTS
+    nothing_is_left(bare)
+
+
+def test_settings_of_the_user_have_no_part_in_it(bare: Terminal):
+    bare.settings |= {
+        "redis_url": "redis://127.0.0.1:1/0",
+        "broker_url": "amqp://127.0.0.1:1//",
+        "agents_file": "no.toml",
+    }
+    assert bare.run("demo", "--mode", "swarm", "--agents", "scripted").code == 0
+
+
+@pytest.mark.parametrize("moment", ["at once", "Started", "Host"])
+def test_ctrl_c_leaves_nothing_behind(bare: Terminal, moment):
+    running = bare.start("demo", "--agents", "scripted")
+    if moment == "at once":
+        bare.wait_until_something_runs(count=2)
+    else:
+        running.until(moment)
+    assert running.interrupt().ended().code == 130
+    nothing_is_left(bare)
+
+
+def test_a_demo_that_is_killed_takes_its_processes_along(bare: Terminal):
+    running = bare.start("demo", "--agents", "scripted").until("Started")
+    running.process.kill()
+    bare.wait_until_nothing_runs()
+
+
+@pytest.mark.slow
+def test_the_local_model_speaks(bare: Terminal):
+    try:
+        find_weights()
+        require_engine()
+    except LocalModelError as error:
+        pytest.skip(str(error))
+    (session,) = bare.run("demo", "--mode", "broadcast", "--json").json()["sessions"]
+    assert (session["reason"], session["turns"]) == ("max_rounds", 3)
+    assert session["usage"]["output_tokens"] > 0
+    nothing_is_left(bare)

@@ -1,0 +1,98 @@
+"""`symposia doctor` says what is the matter and what to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from live import until
+from symposia.state.connect import connect
+from symposia.workers.embedded import EmbeddedServer
+from terminal import Terminal
+
+
+def findings(terminal: Terminal, subject: str) -> list[dict[str, str]]:
+    return [it for it in terminal.call("doctor", "--json").json()["findings"] if it["subject"] == subject]
+
+
+def test_where_all_is_well_it_exits_with_0(busy: Terminal):
+    said = busy.call("doctor", "--json").json()
+    assert said["ok"]
+    assert {it["subject"] for it in said["findings"]} == {
+        *("Python", "packages", "agents", "local model", "Redis", "workers", "sessions")
+    }
+    (worker,) = findings(busy, "workers")
+    assert worker["text"].startswith("w1@live knows claimer, echo, gated")
+    report = busy.call("doctor")
+    assert (report.code, report.err) == (0, "")
+    assert "✓ workers      w1@live" in report.out
+
+
+def test_a_redis_that_is_away_is_named_without_its_password_and_how_to_start_one(bare: Terminal):
+    bare.settings["redis_url"] = "redis://:hush-hush@127.0.0.1:1/0"
+    said = bare.call("doctor")
+    assert said.code == 4
+    assert "✗ Redis        Redis at redis://:***@127.0.0.1:1/0 does not answer: " in said.out
+    assert "start one with `symposia up`, or set SYMPOSIA_REDIS_URL" in said.out
+    assert "hush-hush" not in said.out + said.err
+
+
+def test_without_a_worker_sessions_cannot_run(terminal: Terminal):
+    assert terminal.call("doctor").code == 4
+    (finding,) = findings(terminal, "workers")
+    assert finding == {
+        "subject": "workers",
+        "grade": "bad",
+        "text": "none is running",
+        "advice": "symposia worker, or symposia up",
+    }
+
+
+def test_a_server_that_forgets_is_warned_of(terminal: Terminal):
+    with connect(terminal.settings["redis_url"]) as client:
+        client.config_set("maxmemory-policy", "allkeys-lru")
+        told = [(it["grade"], it["text"]) for it in findings(terminal, "Redis")]
+        client.config_set("maxmemory-policy", "noeviction")
+    assert [grade for grade, _ in told] == ["ok", "warning", "warning"]
+    assert "no append-only file" in told[1][1]
+    assert "maxmemory-policy allkeys-lru" in told[2][1]
+
+
+def test_the_embedded_server_is_not_warned_of(bare: Terminal):
+    with EmbeddedServer(bare.folder / "data", bound=True):
+        assert [it["grade"] for it in findings(bare, "Redis")] == ["ok"]
+
+
+def test_an_agents_file_with_problems_is_told(terminal: Terminal):
+    (terminal.folder / "registry.toml").write_text('[agents.x]\nkind = "python"\ncallable = "nowhere:x"\n')
+    told = findings(terminal, "agents")
+    assert [it["grade"] for it in told] == ["ok", "warning"]
+    assert "x: ImportError: nowhere:x" in told[1]["text"]
+    (terminal.folder / "registry.toml").write_text("[agents.x]\n")
+    (told_of,) = findings(terminal, "agents")
+    assert told_of["grade"] == "bad"
+    assert "[agents.x]" in told_of["text"]
+
+
+def test_another_broker_is_asked_as_well(terminal: Terminal):
+    assert findings(terminal, "broker") == []
+    terminal.settings["broker_url"] = "redis://:hush-hush@127.0.0.1:1/0"
+    (finding,) = findings(terminal, "broker")
+    assert finding["grade"] == "bad"
+    assert finding["text"].startswith("redis://:***@127.0.0.1:1/0: ")
+    terminal.settings["broker_url"] = terminal.settings["redis_url"].replace("/0", "/1")
+    assert [it["grade"] for it in findings(terminal, "broker")] == ["ok"]
+
+
+@pytest.mark.leaves_keys
+def test_sessions_that_nobody_looks_after_are_told(terminal: Terminal, pair_file, monkeypatch):
+    monkeypatch.setattr("symposia.workers.checkup.OVERDUE_MS", -3_600_000)
+    assert [it["text"] for it in findings(terminal, "sessions")] == ["0 have not ended"]
+    session = terminal.call("submit", pair_file)
+    assert (
+        session.err == "No worker is running: the session waits for one (symposia worker, or symposia up).\n"
+    )
+    (told,) = until(lambda: findings(terminal, "sessions"))
+    assert (told["grade"], told["text"].split(":")[0]) == (
+        "warning",
+        "1 of 1 that have not ended are overdue",
+    )

@@ -1,0 +1,90 @@
+"""`symposia run` on real processes: it starts what is missing, and takes it away again."""
+
+from __future__ import annotations
+
+import pytest
+
+from symposia.state.connect import connect
+from symposia.state.workers import WorkerBook
+from terminal import Terminal
+
+MISSING = "No worker is running: one is started for this run.\n"
+
+
+def test_where_nothing_runs_a_server_and_a_worker_are_started_and_are_gone_afterwards(
+    bare: Terminal, pair_file
+):
+    said = bare.run("run", pair_file)
+    assert (said.code, said.err) == (0, MISSING)
+    lines = said.out.splitlines()
+    assert lines[0].startswith("A line above the door  pair  ")
+    assert [line.split()[:2] for line in lines[1:5]] == [
+        ["1", "ann"],
+        ["2", "bob"],
+        ["3", "ann"],
+        ["4", "bob"],
+    ]
+    assert "completed: max_rounds" in lines[5]
+    bare.wait_until_nothing_runs()
+
+
+def test_what_was_run_is_there_in_the_next_run(bare: Terminal, pair_file):
+    first = bare.run("run", pair_file, "--json").json()
+    assert (first["reason"], first["turns"]) == ("max_rounds", 4)
+    again = bare.run(
+        "run",
+        "-",
+        "--json",
+        stdin=(bare.folder / "pair.yaml").read_text() + f"collab_id: {first['collab']['collab_id']}\n",
+    )
+    assert again.code == 2, again
+    assert "was submitted before with other content" in again.err
+
+
+def test_a_session_file_may_come_by_standard_input(terminal: Terminal, pair_file):
+    said = terminal.run("run", "-", stdin=(terminal.folder / "pair.yaml").read_text())
+    assert (said.code, said.err) == (0, MISSING)
+    terminal.wait_until_nothing_runs()
+
+
+def test_a_session_that_fails_exits_with_1_and_says_why(terminal: Terminal, pair_file):
+    failing = (terminal.folder / "pair.yaml").read_text().replace("agent: echo", "agent: moody", 1)
+    said = terminal.run(
+        "run", "-", stdin=f"{failing}\nparameters: {{fails: 9}}\npolicy: {{attempts: 2, backoff_s: 0}}\n"
+    )
+    assert said.code == 1
+    assert "RuntimeError: mood 1; it is tried again" in said.out
+    assert "cancelled: failed (ann: RuntimeError: mood 2)" in said.out
+    assert "Traceback" not in said.err
+
+
+def test_a_worker_that_is_there_is_used(busy: Terminal, pair_file):
+    said = busy.call("run", pair_file)
+    assert (said.code, said.err) == (0, "")
+
+
+def test_ctrl_c_stops_what_was_started_and_leaves_the_session(terminal: Terminal, gated_file):
+    running = terminal.start("run", gated_file).until("ann")
+    session = terminal.call("list", "--json").json()[0]["id"]
+    said = running.interrupt().until("Interrupted").interrupt().ended()
+    assert said.code == 130
+    assert f"Session {session} goes on as soon as a worker is there: symposia watch {session}" in said.err
+    terminal.wait_until_nothing_runs()
+    assert terminal.call("show", session, "--json").json()["status"] == "active"
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_is_started_again(terminal: Terminal, gated_file, gate):
+    terminal.settings["lease_s"] = "2"
+    running = terminal.start("run", gated_file).until("ann")
+    for process in terminal.processes():
+        if "celery" in process.cmdline():
+            process.kill()
+    running.until("it is started again in 0.5 s")
+    gate.touch()
+    said = running.ended(timeout_s=50)
+    assert said.code == 0
+    assert "its worker was lost" in said.out
+    terminal.wait_until_nothing_runs()
+    with connect(terminal.settings["redis_url"]) as client:
+        assert not WorkerBook(client).alive()[1:]

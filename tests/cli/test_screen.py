@@ -1,0 +1,140 @@
+"""What a terminal is shown: nothing that was said can command it, and the length is known where it can be."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from symposia.models.collab import Collab, Participant
+from symposia.models.dialog import Message, Role, said
+from symposia.models.events import MapEvent, MAPEventType
+from symposia.models.ids import new_id, role_uuid, utcnow
+from symposia.models.meta import Event
+from symposia.models.options import AgentBinding
+from symposia.models.spec import SessionSpec
+from symposia.models.stop import MaxRounds, MaxTurns, TextSeen, TokenBudget
+from symposia.state.live import Moment
+from symposia.workers.cli.live import LiveView
+from symposia.workers.cli.screen import printable
+from symposia.workers.cli.tally import expected_turns
+
+
+def collab(mode="round_robin", names=("ann", "bob", "cyd")):
+    people = [Participant(participant_id=name, display_name=name.title()) for name in names]
+    return Collab(title="A talk", purpose="Talk.", mode=mode, participants=people)
+
+
+def spec(stop=None):
+    return SessionSpec(agents={"ann": AgentBinding(agent="echo")}, stop=stop or MaxRounds(2))
+
+
+@pytest.mark.parametrize(
+    ("mode", "stop", "length"),
+    [
+        ("round_robin", MaxRounds(2), 6),
+        ("round_robin", MaxRounds(2) | MaxTurns(5) | TextSeen("x"), 5),
+        ("round_robin", MaxRounds(2) & MaxTurns(5), 6),
+        ("round_robin", MaxRounds(2) & TextSeen("x"), None),
+        ("broadcast", MaxRounds(1), 3),
+        ("orchestrated", MaxRounds(2), None),
+        ("orchestrated", MaxRounds(2) | MaxTurns(9), 9),
+        ("swarm", MaxTurns(10_000), None),
+        ("round_robin", TokenBudget(100), None),
+    ],
+)
+def test_the_length_of_a_session_is_known_where_its_limits_tell(mode, stop, length):
+    assert expected_turns(collab(mode), spec(stop)) == length
+
+
+def shown(*moments: Moment, width: int = 40) -> list[str]:
+    screen = Console(file=StringIO(), width=width, highlight=False, markup=False, emoji=False)
+    with LiveView(screen, collab(), spec()) as view:
+        for moment in moments:
+            view.show(moment)
+    return screen.file.getvalue().splitlines()
+
+
+def turn(kind=MAPEventType.TURN_COMPLETED, *, messages=(), **result):
+    payload = {
+        "role_id": role_uuid("bob"),
+        "turn_number": 2,
+        "token_id": new_id(),
+        "participant_id": "bob",
+        "attempt": 1,
+    }
+    event = MapEvent(
+        event_type=kind, session_id=new_id(), payload={**payload, **({"result": result} if result else {})}
+    )
+    spoken = [
+        said(
+            Role.AGENT,
+            text,
+            timestamp=utcnow(),
+            participant_id="bob",
+            turn_number=2,
+            token_id=new_id(),
+            fence=1,
+        )
+        for text in messages
+    ]
+    return Moment(event, tuple(spoken))
+
+
+def test_long_text_stays_in_its_column():
+    assert shown(turn(messages=["one two three four five six seven eight"], outcome="message")) == [
+        "   2 Bob    one two three four five six",
+        "            seven eight",
+    ]
+
+
+def test_paragraphs_stay_apart():
+    assert shown(turn(messages=["one\n\ntwo"], outcome="message")) == [
+        "   2 Bob    one",
+        "",
+        "            two",
+    ]
+
+
+def test_nothing_that_is_said_commands_the_terminal():
+    evil = "\x1b[2J\x1b]0;owned\x07 [bold]x[/bold] :smile: \u202e\u2028\r\x9b31m"
+    (line,) = shown(turn(messages=[evil], outcome="message"), width=200)
+    assert all(c.isprintable() for c in line)
+    assert "[bold]x[/bold] :smile:" in line
+    assert printable("a\tb\nc\u200b") == "a b\nc "
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        ({"outcome": "passed"}, "passed"),
+        ({"outcome": "failed", "error": "boom", "retried": True}, "failed: boom; it is tried again"),
+        ({"outcome": "failed", "error": "boom"}, "failed: boom"),
+        ({"outcome": "skipped", "error": "boom"}, "skipped: boom"),
+        ({"outcome": "expired"}, "its worker was lost; another one takes the turn"),
+        ({"outcome": "dropped"}, "nobody waits for it any more"),
+        ({"outcome": "cancelled"}, "the session ended before it could speak"),
+        ({"outcome": "message"}, "decided without a word"),
+    ],
+)
+def test_a_turn_without_words_is_told(result, words):
+    assert shown(turn(**result), width=100) == [f"   2 Bob    {words}"]
+
+
+def test_pauses_are_told_once_each():
+    created, active, paused = (
+        Moment(Event(event_type=f"session.{it}", source="collab"))
+        for it in ("created", "active", "suspended")
+    )
+    assert shown(created, active, paused, active, width=80) == [
+        "     suspended: `symposia resume` lets it go on",
+        "     resumed",
+    ]
+
+
+def test_what_a_session_begins_with_is_said_by_the_user():
+    event = MapEvent(event_type=MAPEventType.SESSION_STARTED, session_id=new_id(), payload={})
+    assert shown(Moment(event, (Message(role=Role.USER, content="Hello, you two."),))) == [
+        "     user   Hello, you two."
+    ]

@@ -1,0 +1,112 @@
+"""Session files: plain YAML or JSON, read without surprises."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symposia.models.errors import InvalidInput, InvalidSessionFile
+from symposia.workers.plain_yaml import NotYaml, line_of, read_yaml
+from symposia.workers.session_file import SessionFile
+
+TEXT = """\
+title: A line
+purpose: Write a line.
+mode: pair
+participants:
+  - participant_id: ann
+    agent: echo
+  - participant_id: bob
+    kind: robot
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        *(
+            ("no", "no"),
+            ("on", "on"),
+            ("12:30", "12:30"),
+            ("2026-01-01", "2026-01-01"),
+            ("0x1f", "0x1f"),
+            ("1_000", "1_000"),
+        ),
+        *(("true", True), ("False", False), ("null", None), ("~", None), ("", None)),
+        *(
+            ("12", 12),
+            ("-3", -3),
+            ("010", 10),
+            ("1.5", 1.5),
+            (".5", 0.5),
+            ("1e3", 1000.0),
+            ("-2.5e-1", -0.25),
+        ),
+        *(("9" * 30, "9" * 30), ("1.2.3", "1.2.3"), ("e3", "e3"), (".", "."), ("-", [None]), ("'12'", "12")),
+    ],
+)
+def test_a_scalar_is_what_it_looks_like(written, read):
+    assert read_yaml(f"value: {written}" if written != "-" else "value:\n-") == {"value": read}
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**17), 10**17)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs"))),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(st.characters(categories=("L", "N")), min_size=1), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text(st.characters(categories=("L", "N")), min_size=1), JSON, max_size=4))
+def test_what_json_says_yaml_reads_as_well(document):
+    assert read_yaml(json.dumps(document, ensure_ascii=False)) == document
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_read_or_refused(text):
+    with suppress(NotYaml):
+        read_yaml(text)
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("mode", 3),
+        ("participants[0].agent", 6),
+        ("participants[1].kind", 8),
+        ("participants[1].role_id", 7),
+        ("participants[9]", 4),
+        ("nothing", None),
+    ],
+)
+def test_a_fields_line_is_found(path, line):
+    assert line_of(TEXT, path) == line
+
+
+def test_a_broken_rule_is_told_with_file_and_line():
+    with pytest.raises(InvalidSessionFile) as caught:
+        SessionFile("talk.yaml", TEXT).submission()
+    assert str(caught.value).startswith("talk.yaml:8: participants[1].kind: must be")
+    assert isinstance(caught.value.__cause__, InvalidInput)
+
+
+@pytest.mark.parametrize("name", ["talk.json", "talk"])
+def test_json_is_read_with_all_its_escapes(tmp_path, name):
+    path = tmp_path / name
+    document = yaml.safe_load(TEXT) | {"purpose": "Say \U0001f600."}
+    del document["participants"][1]["kind"]
+    path.write_text("\ufeff" + json.dumps(document))
+    submission = SessionFile.open(str(path)).submission()
+    assert submission.collab.purpose == "Say \U0001f600."
+    assert submission.agents["ann"].agent == "echo"

@@ -1,0 +1,92 @@
+"""`symposia up`: everything in one group, kept up, and gone when it is told to."""
+
+from __future__ import annotations
+
+import signal
+from urllib.request import ProxyHandler, build_opener
+
+import pytest
+
+from live import until
+from symposia.workers.processes import free_port
+from terminal import Running, Terminal
+
+
+@pytest.fixture
+def up(bare: Terminal) -> Running:
+    running = bare.start("up", "--no-flower", "--no-local-model", "--concurrency", "2")
+    until(lambda: bare.call("doctor").code == 0, timeout_s=40, what="all is well")
+    return running
+
+
+def named(terminal: Terminal, word: str):
+    return [process for process in terminal.processes() if any(word in part for part in process.cmdline())]
+
+
+def test_sessions_run_on_it_and_ctrl_c_stops_everything(bare: Terminal, up: Running, pair_file):
+    said = bare.call("run", pair_file)
+    assert (said.code, said.err) == (0, "")
+    assert len(bare.processes()) == 3
+    ended = up.interrupt().ended()
+    assert ended.code == 0
+    assert "up       | server at redis://:***@127.0.0.1:" in ended.out
+    assert "up       | stopping: turns in flight may finish" in ended.out
+    bare.wait_until_nothing_runs()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_signals_stop_it_as_well(bare: Terminal, up: Running, number):
+    up.process.send_signal(number)
+    assert up.ended().code == 0
+    bare.wait_until_nothing_runs()
+
+
+def test_nothing_survives_its_sudden_death(bare: Terminal, up: Running):
+    up.process.kill()
+    bare.wait_until_nothing_runs()
+
+
+def test_what_dies_is_started_again(bare: Terminal, up: Running, pair_file):
+    for victim, told in (("celery", "the worker1 was ended"), ("valkey-server", "the server was ended")):
+        (process,) = named(bare, victim)
+        process.kill()
+        up.until(f"{told} by SIGKILL")
+    until(lambda: bare.call("doctor").code == 0, timeout_s=40, what="all is well again")
+    session = bare.run("submit", pair_file).out.strip()
+    assert bare.run("watch", session).code == 0
+    up.interrupt().ended()
+    bare.wait_until_nothing_runs()
+
+
+def test_a_turn_in_flight_is_waited_for_and_a_second_ctrl_c_ends_it(terminal: Terminal, gated_file):
+    up = terminal.start("up", "--no-flower", "--no-local-model").until("ready.")
+    session = terminal.call("submit", gated_file).out.strip()
+    until(lambda: terminal.call("show", session, "--json").json()["turns"] == 1)
+    up.interrupt().until("Warm shutdown")
+    assert terminal.processes()
+    assert up.interrupt().ended().code == 0
+    terminal.wait_until_nothing_runs()
+    assert terminal.call("show", session, "--json").json()["status"] == "active"
+
+
+@pytest.mark.slow
+def test_flower_shows_the_workers_and_no_password_stands_in_any_command_line(bare: Terminal):
+    port = free_port("127.0.0.1")
+    bare.settings["flower_port"] = str(port)
+    running = bare.start("up", "--no-local-model").until("ready.")
+    page = f"http://127.0.0.1:{port}/workers"
+    until(lambda: "worker1@" in opened(page), timeout_s=30, what="Flower shows the worker")
+    password = (bare.folder / "data" / "valkey" / "password").read_text()
+    for process in bare.processes():
+        assert password not in " ".join(process.cmdline())
+    assert password not in running.out
+    running.interrupt().ended()
+    bare.wait_until_nothing_runs()
+
+
+def opened(url: str) -> str:
+    try:
+        with build_opener(ProxyHandler({})).open(url, timeout=5) as answer:
+            return answer.read().decode()
+    except OSError:
+        return ""
