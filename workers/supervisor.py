@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Protocol, Self
 
@@ -85,20 +85,32 @@ class Interrupts:
 
 
 @dataclass(slots=True)
+class Backoff:
+    """How long to wait before something that ended is started again."""
+
+    #: How often in a row it ended soon after its start.
+    failures: int = 0
+
+    def delay_s(self, *, lived_s: float) -> float:
+        """Seconds to wait after it ran for `lived_s` seconds."""
+        self.failures = 1 if lived_s > SETTLED_S else self.failures + 1
+        return min(FIRST_DELAY_S * 2.0 ** min(self.failures - 1, 60), MAX_DELAY_S)
+
+
+@dataclass(slots=True)
 class _Kept:
-    """A service and how often it had to be started."""
+    """A service, and when it is started again after it ended."""
 
     service: Service
     started_at: float = 0.0
-    #: When it will be started again; None: it runs, as far as is known.
+    #: None: it runs, as far as is known.
     restart_at: float | None = None
-    failures: int = 0
+    backoff: Backoff = field(default_factory=Backoff)
 
     def put_off(self) -> float:
         """Notes that it ended; seconds until it is started again."""
         now = time.monotonic()
-        self.failures = 1 if now - self.started_at > SETTLED_S else self.failures + 1
-        delay_s = min(FIRST_DELAY_S * 2.0 ** (self.failures - 1), MAX_DELAY_S)
+        delay_s = self.backoff.delay_s(lived_s=now - self.started_at)
         self.restart_at = now + delay_s
         return delay_s
 
@@ -168,7 +180,7 @@ class Supervisor:
 
     def _put_off(self, kept: _Kept, why: str) -> None:
         name, delay_s = kept.service.name, kept.put_off()
-        if self._gives_up_after is not None and kept.failures >= self._gives_up_after:
+        if self._gives_up_after is not None and kept.backoff.failures >= self._gives_up_after:
             raise ServiceEnded(f"the {name} does not stay up: {why}")
         self._say(f"the {name} {why}; it is started again in {delay_s:g} s")
 

@@ -1,0 +1,66 @@
+"""The examples run as they say."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from symposia.agents.registry import Registry
+from symposia.config.settings import load_settings
+from symposia.models.collab import CollabMode
+from symposia.workers.session_file import SessionFile
+from terminal import Terminal
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FILES = sorted(EXAMPLES.glob("*.yaml"))
+WITHOUT_A_MODEL = {
+    "orchestrated": ("satisfied", 6),
+    "pair": ("approved", 4),
+    "swarm": ("board_empty", 4),
+}
+
+
+def test_there_is_one_for_each_mode():
+    assert {path.stem for path in FILES} == set(CollabMode)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_each_is_a_session_of_the_mode_it_is_named_after(path):
+    submission = SessionFile.open(str(path)).submission()
+    prepared = submission.prepared(known_agents=frozenset(Registry().names()), max_message_bytes=10_000)
+    assert prepared.collab.mode == path.stem
+    assert f"symposia run examples/{path.name}" in path.read_text()
+
+
+@pytest.mark.parametrize("mode", WITHOUT_A_MODEL)
+def test_those_without_a_model_run_anywhere(busy: Terminal, mode):
+    ended = busy.call("run", str(EXAMPLES / f"{mode}.yaml"), "--json").json()
+    assert (ended["reason"], ended["turns"]) == WITHOUT_A_MODEL[mode]
+
+
+def test_the_python_example_runs(busy: Terminal):
+    said = subprocess.run(
+        [sys.executable, EXAMPLES / "review.py"],
+        env=busy.environment,
+        cwd=busy.folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=40,
+    )
+    assert said.stdout.splitlines() == [
+        *("coder: return a - b", "reviewer: That subtracts."),
+        *("coder: return a + b", "reviewer: APPROVED: it adds."),
+        "completed: approved after 4 turns",
+    ]
+
+
+def test_the_agents_file_is_sound(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    settings = load_settings(agents_file=EXAMPLES / "agents.toml")
+    registry = Registry.load(settings.agents_file, getenv={"HOUSE_KEY": "k"}.get)
+    assert set(registry.names()) >= {"coder", "storyteller", "word-counter", "reviewer"}
+    assert registry.check() == []

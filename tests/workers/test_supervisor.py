@@ -1,0 +1,157 @@
+"""Services are started in order, kept up with growing patience, and stopped in reverse; real programs throughout."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from live import until
+from symposia.models.errors import StateError
+from symposia.workers.services import Program, worker_command
+from symposia.workers.supervisor import MAX_DELAY_S, SETTLED_S, Backoff, Interrupts, ServiceEnded, Supervisor
+
+DEAF = "trap '' TERM; echo deaf; while :; do sleep 0.05; done"
+
+
+class Noted:
+    """Programs that write down what happens to them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.diary = folder / "diary"
+        self.said: list[str] = []
+        self.heard: list[str] = []
+
+    def program(self, name: str, script: str, *, patience_s: float | None = None) -> Program:
+        environment = {**os.environ, "DIARY": str(self.diary)}
+        return Program(
+            name,
+            ["sh", "-c", script],
+            environment=environment,
+            heard=self.heard.append,
+            patience_s=patience_s,
+        )
+
+    def steady(self, name: str) -> Program:
+        note = f"trap 'echo -{name} >> $DIARY; exit 0' TERM; echo +{name} >> $DIARY"
+        return self.program(name, f"{note}; while :; do sleep 0.05; done")
+
+    def lines(self) -> list[str]:
+        return self.diary.read_text().split() if self.diary.exists() else []
+
+
+@pytest.fixture
+def noted(tmp_path: Path) -> Noted:
+    return Noted(tmp_path)
+
+
+def supervisor(noted: Noted, *programs: Program, **how) -> Supervisor:
+    return Supervisor(programs, interrupts=Interrupts(), say=noted.said.append, **how)
+
+
+def test_the_last_to_come_is_the_first_to_go(noted):
+    with supervisor(noted, noted.steady("a"), noted.steady("b"), noted.steady("c")):
+        until(lambda: len(noted.lines()) == 3)
+    assert noted.lines()[3:] == ["-c", "-b", "-a"]
+
+
+def test_what_ended_is_started_again_after_a_while(noted):
+    with supervisor(noted, noted.program("brief", "echo once >> $DIARY; echo bye; exit 3")) as kept:
+        until(lambda: kept.tend() or len(noted.lines()) >= 3)
+    assert noted.said[:2] == [
+        "the brief ended with exit code 3: bye; it is started again in 0.5 s",
+        "the brief ended with exit code 3: bye; it is started again in 1 s",
+    ]
+    assert set(noted.heard) == {"bye"}
+
+
+def test_patience_grows_up_to_a_limit_and_is_new_after_a_long_life():
+    backoff = Backoff()
+    delays = [backoff.delay_s(lived_s=1) for _ in range(9)]
+    assert delays[:4] == [0.5, 1, 2, 4]
+    assert delays[-1] == MAX_DELAY_S
+    assert backoff.delay_s(lived_s=SETTLED_S + 1) == 0.5
+
+
+def test_what_does_not_stay_up_is_given_up_where_that_was_asked_for(noted):
+    with (
+        pytest.raises(
+            ServiceEnded, match="the brief does not stay up: ended with exit code 7: no luck"
+        ) as caught,
+        supervisor(noted, noted.program("brief", "echo no luck; exit 7"), gives_up_after=2) as kept,
+    ):
+        until(kept.tend)
+    assert isinstance(caught.value, StateError)
+
+
+def test_when_one_cannot_be_started_the_others_are_stopped(noted):
+    missing = Program("missing", ["/no/such/program"], environment={}, heard=noted.heard.append)
+    with pytest.raises(FileNotFoundError), supervisor(noted, noted.steady("a"), missing):
+        pass
+    assert noted.lines() in ([], ["+a", "-a"])
+
+
+def test_one_more_can_join(noted):
+    with supervisor(noted) as kept:
+        kept.add(noted.steady("late"))
+        until(noted.lines)
+    assert noted.lines() == ["+late", "-late"]
+
+
+@pytest.mark.parametrize("how", ["hurry", "patience"])
+def test_who_does_not_listen_is_killed_in_a_hurry_or_when_patience_ends(noted, how):
+    program = noted.program("deaf", DEAF, patience_s=0.2 if how == "patience" else None)
+    program.start()
+    until(lambda: noted.heard)
+    hurry = threading.Event()
+    if how == "hurry":
+        threading.Timer(0.2, hurry.set).start()
+    program.stop(hurry)
+    assert program.ended() is None
+    program.stop(hurry)
+
+
+def test_a_killed_program_says_by_what(noted):
+    program = noted.program("victim", "echo $$; while :; do sleep 0.05; done")
+    program.start()
+    os.kill(int(until(lambda: noted.heard)[0]), signal.SIGKILL)
+    assert until(program.ended).startswith("was ended by SIGKILL")
+    program.stop(threading.Event())
+
+
+def test_the_first_signal_interrupts_and_the_next_means_hurry():
+    with Interrupts() as interrupts:
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+        assert not interrupts.hurry.is_set()
+        os.kill(os.getpid(), signal.SIGINT)
+        assert interrupts.hurry.is_set()
+
+
+def test_while_things_are_put_away_a_signal_only_means_hurry():
+    before = signal.getsignal(signal.SIGTERM)
+    with Interrupts() as interrupts:
+        interrupts.calm()
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert interrupts.hurry.is_set()
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_password_that_a_program_prints_is_not_handed_on(noted):
+    program = noted.program("chatty", "echo redis://:hush@host/0; exit 1")
+    program.start()
+    assert "redis://:***@host/0" in until(program.ended)
+    program.stop(threading.Event())
+    assert noted.heard == ["redis://:***@host/0"]
+
+
+def test_a_worker_is_told_only_what_was_chosen():
+    base = [sys.executable, "-m", "celery", "-A", "symposia.workers", "worker", "--loglevel", "INFO"]
+    assert worker_command() == [*base, "--without-mingle", "--without-gossip"]
+    assert worker_command(concurrency=3, pool="solo", name="w@%h", queues="a,b")[-4:] == [
+        *("--concurrency=3", "--pool=solo", "--hostname=w@%h", "--queues=a,b")
+    ]
