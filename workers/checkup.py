@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 
 from ..agents.local_model import LocalModelError, find_running, find_weights, require_engine
 from ..config.settings import Settings
-from ..models.errors import RedisUnavailable, RegistryError, SymposiaError
+from ..models.errors import RedisUnavailable, RegistryError
 from ..models.shown import without_password
 from ..state.connect import check_reachable, connect
 from ..state.keys import DUE
@@ -129,7 +129,7 @@ def _server(client: Redis, url: str, *, is_configured: bool) -> Finding:
 
 
 def _no_server(url: str, error: Exception) -> Finding:
-    text = str(error) if isinstance(error, SymposiaError) else f"{without_password(url)}: {error}"
+    text = f"{without_password(url)} does not answer: {error.__cause__ or error}"
     return Finding("Redis", Grade.BAD, text, "start one with `symposia up`, or set SYMPOSIA_REDIS_URL")
 
 

@@ -31,7 +31,7 @@ def test_a_redis_that_is_away_is_named_without_its_password_and_how_to_start_one
     bare.settings["redis_url"] = "redis://:hush-hush@127.0.0.1:1/0"
     said = bare.call("doctor")
     assert said.code == 4
-    assert "✗ Redis        Redis at redis://:***@127.0.0.1:1/0 does not answer: " in said.out
+    assert "✗ Redis        redis://:***@127.0.0.1:1/0 does not answer: " in said.out
     assert "start one with `symposia up`, or set SYMPOSIA_REDIS_URL" in said.out
     assert "hush-hush" not in said.out + said.err
 

@@ -69,6 +69,27 @@ def test_a_turn_in_flight_is_waited_for_and_a_second_ctrl_c_ends_it(terminal: Te
     assert terminal.call("show", session, "--json").json()["status"] == "active"
 
 
+@pytest.mark.parametrize("pool", ["threads", "prefork", "solo"])
+def test_a_worker_of_its_own_serves_and_stops_when_it_is_told_to(terminal: Terminal, pair_file, pool):
+    worker = terminal.start(
+        "worker", "--pool", pool, "--concurrency", "2", "--name", "w9@here", "--loglevel", "warning"
+    )
+    until(lambda: terminal.call("doctor").code == 0, timeout_s=40, what="the worker is there")
+    assert "w9@here" in terminal.call("doctor").out
+    said = terminal.call("run", pair_file)
+    assert (said.code, said.err) == (0, "")
+    worker.process.terminate()
+    assert worker.ended().code == 0
+    terminal.wait_until_nothing_runs()
+
+
+def test_a_worker_does_not_wait_for_a_redis_that_nobody_named(bare: Terminal, monkeypatch):
+    monkeypatch.setattr("symposia.workers.connection.USUAL_URL", "redis://127.0.0.1:1/0")
+    said = bare.call("worker")
+    assert (said.code, said.err.count("\n")) == (4, 1)
+    assert "start one with `symposia up`, or set SYMPOSIA_REDIS_URL" in said.err
+
+
 @pytest.mark.slow
 def test_flower_shows_the_workers_and_no_password_stands_in_any_command_line(bare: Terminal):
     port = free_port("127.0.0.1")

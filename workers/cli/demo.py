@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -66,11 +67,10 @@ def _run(sessions: list[Submission], screen: Console, *, local_model: bool) -> l
 
     parts = f"a server, {WORKERS} workers" + (" and the local model" if local_model else "")
     results = []
-    with (
-        screen.status(f"starting {parts}"),
-        demo_stage(local_model=local_model, say=screen.print) as (client, crew),
-    ):
-        screen.print(f"Started {parts}. Host and Reviewer follow a script.")
+    with ExitStack() as stack:
+        with screen.status(f"starting {parts}"):
+            client, crew = stack.enter_context(demo_stage(local_model=local_model, say=screen.print))
+        screen.print(f"Started {parts}." + (" Host and Reviewer follow a script." if local_model else ""))
         for submission in sessions:
             job = client.submit_all(submission)
             screen.print()

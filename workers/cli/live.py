@@ -41,12 +41,12 @@ class LiveView:
         total = expected_turns(collab, spec)
         bar = (BarColumn(bar_width=24), MofNCompleteColumn()) if total else ()
         self._progress = Progress(
-            *(SpinnerColumn(), TextColumn("{task.description}"), *bar),
+            *(SpinnerColumn(), TextColumn("{task.description}", markup=False), *bar),
             console=console,
             transient=True,
             disable=not console.is_terminal,
         )
-        self._line = self._progress.add_task("waiting for a worker", total=total)
+        self._line = self._progress.add_task(self._now(), total=total)
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -61,12 +61,13 @@ class LiveView:
             self._console.print(line)
         if isinstance(moment.event, MapEvent):
             self._tally.take(moment.event)
-            self._progress.update(self._line, description=self._now(), completed=self._tally.turns)
+        self._progress.update(self._line, description=self._now(), completed=self._tally.turns)
 
     def _now(self) -> str:
         names = ", ".join(self._cast.name(name) for name in self._tally.speaking.values())
         verb = "speak" if len(self._tally.speaking) > 1 else "speaks"
-        now = f"{names} {verb}" if names else "the next turn is planned"
+        now = f"{names} {verb}" if names else "waiting for a worker"
+        now = f"suspended, {now}" if self._suspended else now
         return f"{now} · {self._tally.tokens} tokens"
 
     def _lines(self, moment: Moment) -> Iterator[Text]:

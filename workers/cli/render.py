@@ -54,6 +54,7 @@ def ending(result: JobResult) -> Text:
         + (f" ({printable(result.detail)})" if result.detail else ""),
         f"{result.turns} turns",
         f"{result.usage.tokens} tokens",
+        *([f"{result.usage.cost_micros / 1e6:.4f} US dollars"] if result.usage.cost_micros else []),
         f"{seconds_of(result):.2f} s",
     ]
     return Text.assemble(mark, " · ".join(facts))

@@ -90,28 +90,18 @@ def worker(
     import os
 
     from ...config.settings import load_settings
+    from ...state.connect import check_reachable, connect
     from ..connection import redis_url_in_use
     from ..embedded import resolve_redis_url
     from ..services import worker_command
 
     settings = load_settings()
     if resolve_redis_url(settings) is None:
-        _check(redis_url_in_use(settings))
+        # A Redis that is configured is waited for; one that nobody named is not.
+        url = redis_url_in_use(settings)
+        with connect(url, retries=0) as client:
+            check_reachable(client, url)
     command = worker_command(
         concurrency=concurrency, pool=pool and pool.value, name=name, queues=queues, loglevel=loglevel.value
     )
     os.execv(command[0], command)  # noqa: S606 - the signals that ask it to stop reach the worker itself
-
-
-def _check(url: str) -> None:
-    """A Redis that nobody configured is not waited for. Raises RedisUnavailable."""
-    from ...models.errors import RedisUnavailable
-    from ...state.connect import check_reachable, connect
-
-    try:
-        with connect(url, retries=0) as client:
-            check_reachable(client, url)
-    except RedisUnavailable as error:
-        raise RedisUnavailable(
-            url, hint=f"{error.hint}; start one with `symposia up`, or set SYMPOSIA_REDIS_URL"
-        ) from None
