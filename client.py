@@ -14,8 +14,8 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Unpack
 
 from kombu.exceptions import OperationalError
@@ -23,7 +23,6 @@ from kombu.exceptions import OperationalError
 from .config.settings import Settings, load_settings
 from .job import CollabJob, Connections
 from .models.collab import Collab
-from .models.dialog import Message
 from .models.errors import SessionNotFound
 from .models.plan import Totals
 from .models.spec import SessionSpec
@@ -37,8 +36,8 @@ from .state.workers import WorkerBook
 from .tasks.graph import TaskGraph
 from .tasks.planners import check_fit, effective_stop
 from .tasks.view import SessionFacts
-from .workers.app import create_app
 from .workers.connection import redis_url_in_use
+from .workers.making import create_app
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -91,7 +90,7 @@ class Client:
         opening = Opening(
             collab=collab,
             spec=spec.model_dump_json(exclude_defaults=True),
-            digest=_digest(collab, spec, prepared.messages),
+            digest=_digest(prepared, spec),
             messages=tuple(message.to_json() for message in prepared.messages),
             deadline_s=stop.remaining(Totals()).seconds,
         )
@@ -102,7 +101,8 @@ class Client:
         grace_ms = int(self.settings.redispatch_after_s * 1000)
         # Into the due index first: dying after this line leaves a look at nothing, dying after the
         # next one a session that the sweep will start.
-        self._to.index.add(session_id, look_in_ms=grace_ms)
+        look_in_ms = grace_ms if opening.deadline_s is None else min(grace_ms, int(opening.deadline_s * 1000))
+        self._to.index.add(session_id, look_in_ms=look_in_ms)
         answer = self._to.store.open(opening)
         if answer.word == "exists":
             return self.get_job(session_id)
@@ -146,19 +146,27 @@ class Client:
         return frozenset(name for worker in self.workers.alive() for name in worker.agents)
 
 
-def _digest(collab: Collab, spec: SessionSpec, messages: Iterable[Message]) -> str:
-    """The same for the same submission, whenever it was made."""
+def _digest(prepared: Submission, spec: SessionSpec) -> str:
+    """The same for the same submission, whenever and wherever it was made."""
+    # A collab that does not name its context belongs to a new one each time it is written down.
+    made_anew = {"created_at", "updated_at", "meta", "events", "context_id"}
     content = {
-        "collab": collab.model_dump(mode="json", exclude={"created_at", "updated_at", "meta", "events"}),
-        "spec": spec.model_dump(mode="json", exclude={"dialog_id"}),
-        "messages": [[message.role, message.content] for message in messages],
+        "collab": prepared.collab.model_dump(mode="json", exclude=made_anew),
+        "spec": spec.model_dump(mode="json", exclude={"dialog_id", "stop"}),
+        # Without the submitter's own cap on turns.
+        "stop": None if prepared.stop is None else prepared.stop.to_data(),
+        "messages": [[message.role, message.content] for message in prepared.messages],
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-@cache
 def default_client() -> Client:
-    """The client of this process's own settings."""
+    """The client of this process's own settings; another one once another Redis is in use."""
+    return _client_of(redis_url_in_use(load_settings()))
+
+
+@lru_cache(maxsize=1)
+def _client_of(_redis_url: str) -> Client:
     return Client()
 
 

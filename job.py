@@ -182,6 +182,8 @@ class CollabJob:
 
     def resume(self) -> None:
         """Goes on. Raises IllegalTransition."""
+        # Before and after: whoever dies in between leaves a session that the sweep looks at soon.
+        self._to.index.sooner(self.id, self._to.index.now_ms())
         state = self._to.store.resume(self.id)
         self._to.index.sooner(self.id, state.now_ms)
         redrive(self._to.graph, self._facts, state)

@@ -27,7 +27,7 @@ def scrubbed(text: str, *, secrets: Iterable[str] = ()) -> str:
     text = _CREDENTIAL.sub(
         lambda hit: f"{hit['scheme'] or hit['name'] or ''}{HIDDEN}", without_password(text)
     )
-    line = " ".join(text.split())
+    line = " ".join(text.split()).encode("utf-8", "replace").decode()
     return line if len(line) <= MAX_FAILURE else f"{line[: MAX_FAILURE - 3]}..."
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..models.errors import BadOutcome
+from pydantic import ValidationError
+
+from ..models.errors import BadOutcome, invalid_input
 from ..models.shown import shown
 from ..models.turn import TurnOutcome
 
@@ -14,6 +16,13 @@ def check_outcome(outcome: object, *, max_message_bytes: int = MAX_MESSAGE_BYTES
     """The outcome, if it may be written. Raises BadOutcome with field, rule and value."""
     if not isinstance(outcome, TurnOutcome):
         raise bad("outcome", "must be a TurnOutcome", outcome)
+    try:
+        # `model_copy` and `model_construct` check nothing, and a lone surrogate cannot be written.
+        outcome = TurnOutcome.model_validate_json(outcome.model_dump_json(warnings=False))
+    except ValidationError as error:
+        raise BadOutcome(str(invalid_input(error))) from None
+    except ValueError:
+        raise bad("outcome", "must be text that UTF-8 can carry", outcome) from None
     for index, draft in enumerate(outcome.messages):
         _check_content(f"messages[{index}].content", draft.content, max_message_bytes)
     if not (outcome.messages or outcome.passed or outcome.decision or outcome.hand_off or outcome.items):

@@ -7,8 +7,9 @@ hosts to a worker.
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Self
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, model_validator
 
 from .turn import Frozen, NewItem
 
@@ -55,6 +56,12 @@ class FailurePolicy(Frozen):
     substitute: str | None = None
     #: Seconds one attempt may take; None: the worker's setting.
     turn_timeout_s: float | None = Field(default=None, gt=0, le=86_400)
+
+    @model_validator(mode="after")
+    def _names_its_substitute(self) -> Self:
+        if (self.then is AfterRetries.SUBSTITUTE) != (self.substitute is not None):
+            raise ValueError("`then: substitute` and `substitute: NAME` go together")
+        return self
 
     def delay_s(self, attempt: int) -> float:
         """Seconds to wait after the failed attempt number `attempt` (from 1)."""

@@ -14,7 +14,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from .collab import Collab, CollabMode, CollabStatus, Participant, ParticipantKind, orchestrator_of
 from .dialog import Message, Role
-from .errors import InvalidInput, MessageTooLarge, UnknownAgent, invalid_input
+from .errors import InvalidInput, Locked, MessageTooLarge, UnknownAgent, invalid_input
 from .invariants import check_collab
 from .options import AgentBinding, FailurePolicy, ModeOptions
 from .spec import SessionSpec
@@ -25,6 +25,8 @@ M = TypeVar("M", bound=BaseModel)
 
 #: Fields of a session file that are not the collab's.
 _OWN = ("agents", "stop", "options", "policy", "policies", "messages", "parameters", "thread_id")
+#: Characters of a participant's id, which travels with every task of its turns.
+MAX_ID = 200
 #: A word on where an agent comes from, for those who named none.
 _NAME_ONE = "must be bound to an agent: agents={{{0!r}: 'NAME'}}"
 
@@ -108,6 +110,13 @@ class Submission:
     @classmethod
     def build(cls, collab: Collab | Mapping[str, Any], **how: Unpack[HowToRun]) -> Self:
         """Reads each part from its own type or from plain data. Raises InvalidInput."""
+        for name, value in how.items():
+            if name not in HowToRun.__annotations__:
+                raise InvalidInput(
+                    name, value, f"is not an option; there are {', '.join(HowToRun.__annotations__)}"
+                )
+        if not isinstance(collab, Collab | Mapping):
+            raise InvalidInput("collab", collab, "must be a Collab or a table of its fields")
         agents, policies = _table(how.get("agents"), "agents"), _table(how.get("policies"), "policies")
         return cls(
             collab=collab if isinstance(collab, Collab) else Collab(**collab),
@@ -146,6 +155,8 @@ class Submission:
         """
         if self.collab.status is not CollabStatus.DRAFT:
             raise InvalidInput("status", self.collab.status, "must be draft: submitting activates a session")
+        if self.collab.governance is not None and self.collab.governance.locked:
+            raise Locked("collab", self.collab.collab_id)
         check_collab(self.collab, orchestrator=self.options.orchestrator)
         self._check_names()
         self._check_sizes(max_message_bytes)
@@ -181,7 +192,7 @@ class Submission:
             return self.agents[name]
         if participant.kind is not ParticipantKind.AGENT:
             raise InvalidInput(f"participants.{name}.kind", participant.kind.value, _NAME_ONE.format(name))
-        return AgentBinding(agent=name)
+        return _read(AgentBinding, {"agent": name}, f"agents.{name[:50]}")
 
     def _named_agents(self, agents: Mapping[str, AgentBinding]) -> dict[str, str]:
         named = {f"agents.{name}": binding.agent for name, binding in agents.items()}
@@ -207,6 +218,10 @@ class Submission:
     def _check_sizes(self, max_message_bytes: int) -> None:
         texts = {"title": self.collab.title, "purpose": self.collab.purpose}
         texts |= {f"messages[{i}].content": message.content for i, message in enumerate(self.messages)}
+        for i, participant in enumerate(self.collab.participants):
+            if len(participant.participant_id) > MAX_ID:
+                rule = f"must have at most {MAX_ID} characters"
+                raise InvalidInput(f"participants[{i}].participant_id", participant.participant_id, rule)
         for where, text in texts.items():
             if (size := len(text.encode())) > max_message_bytes:
                 raise MessageTooLarge(size, limit_bytes=max_message_bytes, field=where)

@@ -55,6 +55,9 @@ class WorkerBook:
         entries = []
         known = cast("dict[str, str]", self._client.hgetall(WORKERS))
         for name, raw in sorted(known.items()):
-            data = json.loads(raw)
-            entries.append(WorkerEntry(name, tuple(data["agents"]), now_ms - data["at"]))
+            try:
+                data = json.loads(raw)
+                entries.append(WorkerEntry(name, tuple(map(str, data["agents"])), now_ms - int(data["at"])))
+            except (ValueError, TypeError, KeyError):
+                continue  # another release's worker says it in another way
         return entries

@@ -12,9 +12,10 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from ..agents.failures import failure
 from ..models.dialog import Message, Role, said
 from ..models.directives import read_directives
-from ..models.errors import AgentError, AgentFailed, InvalidInput, LeaseLost
+from ..models.errors import AgentError, AgentFailed, InvalidInput, LeaseLost, SessionError, StateError
 from ..models.ids import new_id
 from ..models.options import AfterRetries, AgentBinding, FailurePolicy
 from ..models.plan import PlannedTurn
@@ -108,7 +109,7 @@ def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str |
         token=new_id(),
         lease_ms=runtime.limits.lease_ms,
         timeout_ms=int((timeout_s + SETTLE_S) * 1000),
-        window=runtime.registry.window(binding),
+        window=_window(runtime, binding, policy),
         task_id=task_id,
         parent_id=parent_id or "",
     )
@@ -127,9 +128,8 @@ def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str |
 
 
 def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> str:
-    died = floor.grant.grants - 1 - floor.grant.failures
-    if died > TAKEOVERS:
-        return _give_up(runtime, floor, f"{died} workers were lost while it spoke")
+    if floor.grant.takeovers > TAKEOVERS:
+        return _give_up(runtime, floor, f"{floor.grant.takeovers} workers were lost while it spoke")
     try:
         outcome = _ask(runtime, floor, timeout_s)
     except LeaseLost:
@@ -141,23 +141,42 @@ def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> str:
         return "lost"
     except AgentError as error:
         return _failed(runtime, floor, error)
+    except (StateError, SessionError):
+        raise  # Redis is away or the session is gone: not the agent's fault, and the lease will tell
+    except Exception as error:
+        # Ours to mend, not to be paid for again and again: what fails here once would fail each time.
+        log.exception("turn %s of %s could not be run", floor.grant.number, floor.session_id)
+        return _failed(runtime, floor, failure(error, retryable=False))
     kind = OutcomeKind.MESSAGE if outcome.messages else OutcomeKind.PASSED
     return _commit(runtime, floor, kind, outcome)
 
 
-def _binding(floor: Floor) -> AgentBinding:
-    binding = floor.facts.spec.agents[floor.planned.participant]
-    if floor.grant.substitute is None:
-        return binding
-    return binding.model_copy(update={"agent": floor.grant.substitute})
+def _seated(binding: AgentBinding, substitute: str | None) -> AgentBinding:
+    return binding if substitute is None else binding.model_copy(update={"agent": substitute})
+
+
+def _window(runtime: Runtime, binding: AgentBinding, policy: FailurePolicy) -> int:
+    """Messages asked for: who will sit there is known only once the turn is granted."""
+    window = runtime.registry.window(binding)
+    if policy.substitute is None:
+        return window
+    return max(window, runtime.registry.window(_seated(binding, policy.substitute)))
 
 
 def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> TurnOutcome:
+    binding = _seated(floor.facts.spec.agents[floor.planned.participant], floor.grant.substitute)
     try:
-        agent = runtime.registry.seat(_binding(floor))
+        agent = runtime.registry.seat(binding)
     except InvalidInput as error:  # this worker's registry is not the one the session was checked against
         raise AgentFailed(str(error), retryable=False) from error
-    context = turn_context(floor.facts, floor.state, floor.grant, floor.planned, timeout_s=timeout_s)
+    context = turn_context(
+        floor.facts,
+        floor.state,
+        floor.grant,
+        floor.planned,
+        window=runtime.registry.window(binding),
+        timeout_s=timeout_s,
+    )
     left_s = timeout_s - (time.monotonic() - floor.since)
     speaking = runtime.runner.start(agent, context, timeout_s=left_s)
     with runtime.leases.hold(floor.session_id, floor.grant, speaking.cancel):
@@ -193,9 +212,18 @@ def _plan_ahead(runtime: Runtime, floor: Floor, result: TurnResult) -> PlanWrite
     """
     if len(floor.state.open_turns()) > 1:
         return None
-    return plan_next(
-        floor.facts, floor.state, parent=floor.task_id, retention_ms=runtime.limits.retention_ms, said=result
-    )
+    try:
+        return plan_next(
+            floor.facts,
+            floor.state,
+            parent=floor.task_id,
+            retention_ms=runtime.limits.retention_ms,
+            said=result,
+        )
+    except Exception:
+        # What was said is paid for and is written all the same; `advance` will meet the defect again.
+        log.exception("no plan after turn %s of %s", result.number, floor.session_id)
+        return None
 
 
 def _go_on(runtime: Runtime, floor: Floor, answer: Answer, write: PlanWrite | None) -> None:

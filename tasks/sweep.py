@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 
-from ..models.errors import SessionNotFound
+from ..models.errors import RedisUnavailable, SessionNotFound
 from .advance import dispatch
 from .runtime import Runtime
 
@@ -27,7 +27,12 @@ def sweep(runtime: Runtime) -> int:
     while True:
         claimed = runtime.index.claim(limit=BATCH, hold_ms=runtime.limits.grace_ms)
         for session_id in claimed:
-            sent += sweep_session(runtime, session_id)
+            try:
+                sent += sweep_session(runtime, session_id)
+            except RedisUnavailable:
+                raise
+            except Exception:  # one session that cannot be read must not keep the others waiting
+                log.exception("session %s could not be swept", session_id)
         if len(claimed) < BATCH:
             return sent
 

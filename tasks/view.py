@@ -73,9 +73,16 @@ def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult |
 
 
 def turn_context(
-    facts: SessionFacts, state: SessionState, grant: Grant, planned: PlannedTurn, *, timeout_s: float
+    facts: SessionFacts,
+    state: SessionState,
+    grant: Grant,
+    planned: PlannedTurn,
+    *,
+    window: int,
+    timeout_s: float,
 ) -> TurnContext:
-    """What the agent of one turn is told."""
+    """What the agent of one turn is told; of the messages granted, the newest `window`."""
+    texts = grant.messages[-window:] if window else ()
     binding = facts.spec.agents[planned.participant]
     totals = _totals(state, closed=state.closed, rounds=state.rounds, usage=state.usage)
     return TurnContext(
@@ -89,7 +96,7 @@ def turn_context(
         attempt=grant.grants,
         expects=planned.expects,
         instruction=planned.instruction,
-        messages=tuple(Message.model_validate_json(text) for text in grant.messages),
+        messages=tuple(Message.model_validate_json(text) for text in texts),
         item=planned.item,
         parameters={**facts.spec.parameters, **binding.parameters},
         remaining=facts.spec.stop.remaining(totals),

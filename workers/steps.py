@@ -37,10 +37,10 @@ class SweepThread(threading.Thread):
         announce_at = 0.0
         while not self._closed.wait(self._interval_s):
             try:
+                sweep(runtime)
                 if time.monotonic() >= announce_at:
                     book.announce(self._worker, runtime.registry.names())
                     announce_at = time.monotonic() + ANNOUNCE_EVERY_S
-                sweep(runtime)
             except (RedisError, OSError) as error:
                 log.warning("sweep put off: %s", error)
             except Exception:

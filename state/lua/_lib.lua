@@ -177,6 +177,9 @@ local function drop(k, number, turn, outcome, held)
   end
   if turn.status == 'held' then lament(k.journal, number, turn, turn.token) end
   turn.status, turn.settled_ms = 'dropped', NOW
+  -- At most about 64 are remembered: a commit that comes later still is refused like any stale one.
+  local old = fetch(k.turns, number - 64)
+  if old and old.status == 'dropped' then redis.call('HDEL', k.turns, number - 64) end
   save(k.turns, number, turn)
   redis.call('HDEL', k.turns, number .. ':plan', number .. ':held')
 end

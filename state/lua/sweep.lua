@@ -10,7 +10,7 @@ if not status then return { 'missing' } end
 if FINAL[status] then return { 'ended' } end
 local now, grace = NOW, tonumber(grace_ms)
 local far = now + 3600000
-if status == 'suspended' then return view(session, turns, 'swept', { far, {}, 0 }) end
+if status == 'suspended' then return view(session, turns, 'swept', { now + 60000, {}, 0 }) end
 
 local left = {}
 for i, scope in ipairs(scopes) do left[scope] = redis.call('PTTL', locks[i]) end

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from symposia.models.collab import Collab, Participant
-from symposia.models.errors import SessionConflict, SessionNotFound
-from symposia.models.meta import Meta
+from symposia.models.errors import InvalidInput, Locked, SessionConflict, SessionNotFound
+from symposia.models.meta import Governance, Meta
 from symposia.models.options import AgentBinding, FailurePolicy
 from symposia.models.stop import MaxRounds, MaxTurns
 
@@ -42,6 +42,25 @@ def test_what_does_not_change_the_session_makes_no_other_one(client, changes):
     collab = a_collab()
     client.submit(collab)
     assert client.submit(collab.changed(**changes)).id == collab.collab_id
+
+
+def test_a_table_that_names_no_context_is_the_same_submission_each_time(client):
+    table = {
+        name: value
+        for name, value in a_collab().to_wire().items()
+        if name in ("collab_id", "title", "purpose", "mode", "participants")
+    }
+    assert client.submit(dict(table)).id == client.submit(dict(table)).id
+
+
+def test_an_unknown_option_is_refused(client):
+    with pytest.raises(InvalidInput, match="stopp: is not an option"):
+        client.submit(a_collab(), stopp=MaxTurns(1))
+
+
+def test_a_locked_collab_is_refused(client):
+    with pytest.raises(Locked):
+        client.submit(a_collab().changed(governance=Governance(locked=True)))
 
 
 def test_values_and_their_plain_data_are_the_same_submission(client):

@@ -8,7 +8,7 @@ from live import until
 from symposia.models.collab import CollabMode
 from symposia.models.stop import MaxRounds
 from symposia.tasks.graph import TaskGraph, TurnCall
-from symposia.workers.app import create_app
+from symposia.workers.making import create_app
 
 MODES = {
     "round_robin": ({"ann": "say", "bob": "say", "cyd": "say"}, {"stop": MaxRounds(2)}),

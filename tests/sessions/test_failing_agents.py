@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from symposia.models.stop import MaxTurns
 
 FAST = {"attempts": 2, "backoff_s": 0.05}
@@ -82,3 +84,28 @@ def test_a_hanging_agent_is_cut_off_at_its_deadline(stage, checked):
     assert outcomes(job) == [("ann", "skipped"), ("bob", "message")]
     checked(job, result)
     (stage.folder / "never").touch()
+
+
+@pytest.mark.parametrize("agent", ["unspeakable", "misshapen"])
+def test_what_cannot_be_written_fails_at_once_and_is_not_asked_for_again(stage, checked, agent):
+    stage.start_worker()
+    job = stage.submit("pair", {"ann": agent, "bob": "say"}, stop=MaxTurns(2), policy={"attempts": 1})
+    result = job.result(timeout=stage.lease_s)
+    assert (result.ok, result.reason) == (False, "failed")
+    assert len(stage.calls()) == 1
+    checked(job, result)
+
+
+def test_a_substitute_sees_as_much_as_it_asks_for_however_often_the_other_failed(stage, checked):
+    stage.start_worker()
+    job = stage.submit(
+        "pair",
+        {"ann": "blind", "bob": "say"},
+        stop=MaxTurns(2),
+        messages=["Look."],
+        policies={"ann": {"attempts": 10, "backoff_s": 0.01, "then": "substitute", "substitute": "say"}},
+    )
+    result = job.result(timeout=30)
+    assert [m.speaker for m in result.dialog.messages] == [None, "ann", "bob"]
+    assert stage.calls()[-2]["seen"] == ["Look."]
+    checked(job, result)

@@ -18,7 +18,7 @@ from symposia.tasks.advance import advance
 from symposia.tasks.graph import TurnCall
 from symposia.tasks.runtime import runtime_of
 from symposia.tasks.speak import run_turn
-from symposia.workers.app import create_app
+from symposia.workers.making import create_app
 
 QUIET = """
 [agents.quiet]

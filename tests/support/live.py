@@ -28,6 +28,19 @@ callable = "live_agents:gated"
 kind = "python"
 callable = "live_agents:moody"
 
+[agents.unspeakable]
+kind = "python"
+callable = "live_agents:unspeakable"
+
+[agents.misshapen]
+kind = "python"
+callable = "live_agents:misshapen"
+
+[agents.blind]
+kind = "scripted"
+replies = [{ fail = "cannot see" }]
+window = 0
+
 [agents.lead]
 kind = "python"
 callable = "live_agents:lead"

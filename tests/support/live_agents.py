@@ -56,6 +56,18 @@ def moody(turn: TurnContext) -> str:
     return f"{turn.me.participant_id} speaks in turn {turn.turn_number}"
 
 
+def unspeakable(turn: TurnContext) -> str:
+    """Raises with text that UTF-8 cannot carry."""
+    note(turn)
+    raise RuntimeError("a name like \udcff")
+
+
+def misshapen(turn: TurnContext) -> TurnOutcome:
+    """Answers with an outcome that was never validated."""
+    note(turn)
+    return TurnOutcome.say("fine").model_copy(update={"items": ("text",), "hand_off": "\udcff"})
+
+
 def lead(turn: TurnContext) -> TurnOutcome:
     """An orchestrator: coder, then tester and writer side by side, then satisfied."""
     note(turn)

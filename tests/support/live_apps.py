@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from symposia.config.settings import load_settings
 from symposia.tasks.graph import TaskGraph, TurnCall
 from symposia.tasks.runtime import install
-from symposia.workers.app import create_app
 from symposia.workers.connection import redis_url_in_use
+from symposia.workers.making import create_app
 from symposia.workers.runtime import build_runtime, per_process
 
 

@@ -1,0 +1,23 @@
+"""Makes Celery apps, without reading the environment: `app.py` does that for the one that workers run."""
+
+from __future__ import annotations
+
+from celery import Celery
+
+from ..config.celery import celery_settings
+from ..config.settings import Settings
+from ..tasks.runtime import install
+from .connection import broker_url_in_use, redis_url_in_use
+from .runtime import build_runtime, per_process
+from .steps import RuntimeStep, SweepStep
+
+
+def create_app(settings: Settings) -> Celery:
+    """An app of its own for these settings: what `app` is, and what tests make many of."""
+    app = Celery("symposia", set_as_current=False)
+    app.config_from_object(celery_settings(settings, broker_url=broker_url_in_use(settings)))
+    app.conf.include = ["symposia.tasks.celery_tasks"]
+    app.conf.symposia_sweep_interval_s = settings.sweep_interval_s
+    app.steps["worker"].update({RuntimeStep, SweepStep})
+    install(app, per_process(lambda: build_runtime(app, settings, redis_url=redis_url_in_use(settings))))
+    return app
