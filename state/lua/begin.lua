@@ -19,7 +19,8 @@ if deadline and NOW >= deadline then return view(session, turns, 'overdue') end
 if NOW < turn.not_before then return { 'early' } end
 
 local owner = lock_owner(lock)
-if turn.token == token and owner ~= token then return { 'lost' } end
+local is_old = turn.token == token or string.find(turn.former or '', token, 1, true)
+if is_old and owner ~= token then return { 'lost' } end
 if owner and turn.token ~= token then return { 'busy' } end
 if not owner then
   redis.call('SET', lock, token .. '|' .. (NOW + timeout_ms), 'PX', math.min(lease_ms, timeout_ms))
@@ -27,6 +28,7 @@ if not owner then
     close_grant(events, number, turn, { outcome = 'expired', messages = 0 })
     turn.takeovers = (turn.takeovers or 0) + 1
   end
+  if turn.token then turn.former = (turn.former or '') .. turn.token .. ' ' end
   turn.status, turn.token, turn.grants = 'speaking', token, turn.grants + 1
   turn.fence = redis.call('HINCRBY', session, 'fence', 1)
   turn.began_ms, turn.swept_ms, turn.dispatches = NOW, nil, 0

@@ -185,12 +185,12 @@ def test_no_text_can_pass_for_the_end(client):
         list(follow(client, table.id, "events", timeout_s=0.02))
 
 
-def test_what_came_in_one_script_with_the_end_is_not_missed(table, read_all):
-    for _ in range(10):
-        one = Table(table.client)
-        grant = one.grant(one.plan_one())
-        with ThreadPoolExecutor(1) as pool:
-            reading = pool.submit(read_all, one.id, "dialog")
-            until(lambda reading=reading: one.client.info("clients")["blocked_clients"] or reading.done())
-            one.commit(grant, "a", "b", then=one.write(Finish(reason="satisfied"), after=grant.number))
-            assert texts(reading.result(10)) == ["a", "b"]
+@pytest.mark.parametrize("_", range(5))
+def test_what_came_in_one_script_with_the_end_is_not_missed(table, read_all, _):
+    grant = table.grant(table.plan_one())
+    ending = table.write(Finish(reason="satisfied"), after=grant.number)
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(read_all, table.id, "dialog")
+        until(lambda: table.client.info("clients")["blocked_clients"] or reading.done())
+        table.commit(grant, "a", "b", then=ending)
+        assert texts(reading.result(10)) == ["a", "b"]
