@@ -79,6 +79,14 @@ def test_a_demo_that_is_killed_takes_its_processes_along(bare: Terminal):
     bare.wait_until_nothing_runs()
 
 
+def test_without_the_local_model_it_is_said_how_to_go_on(bare: Terminal, monkeypatch):
+    monkeypatch.setattr("symposia.agents.local_model.find_spec", lambda _name: None)
+    said = bare.call("demo")
+    assert (said.code, said.out, said.err.count("\n")) == (4, "", 1)
+    assert "install the local model with" in said.err
+    assert "or go without it: symposia demo --agents scripted" in said.err
+
+
 @pytest.mark.slow
 def test_the_local_model_speaks(bare: Terminal):
     try:

@@ -28,17 +28,15 @@ def test_where_nothing_runs_a_server_and_a_worker_are_started_and_are_gone_after
     bare.wait_until_nothing_runs()
 
 
-def test_what_was_run_is_there_in_the_next_run(bare: Terminal, pair_file):
+def test_a_session_with_the_same_id_and_content_is_the_one_that_was_run_before(bare: Terminal, pair_file):
     first = bare.run("run", pair_file, "--json").json()
     assert (first["reason"], first["turns"]) == ("max_rounds", 4)
-    again = bare.run(
-        "run",
-        "-",
-        "--json",
-        stdin=(bare.folder / "pair.yaml").read_text() + f"collab_id: {first['collab']['collab_id']}\n",
-    )
-    assert again.code == 2, again
-    assert "was submitted before with other content" in again.err
+    named = (bare.folder / "pair.yaml").read_text() + f"collab_id: {first['collab']['collab_id']}\n"
+    assert bare.run("run", "-", "--json", stdin=named).json()["dialog"] == first["dialog"]
+    other = bare.run("run", "-", stdin=named.replace("A line above", "A line below"))
+    assert other.code == 2
+    assert "was submitted before with other content" in other.err
+    bare.wait_until_nothing_runs()
 
 
 def test_a_session_file_may_come_by_standard_input(terminal: Terminal, pair_file):

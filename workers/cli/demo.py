@@ -48,6 +48,8 @@ def demo(
     from .render import result_json, summary_table
     from .screen import console, print_json
 
+    if agents is Players.LOCAL:
+        _require_local_model()
     sessions = demo_sessions(agents.value, CollabMode(mode) if mode else None)
     screen = console(stderr=as_json)
     results = _run(sessions, screen, local_model=agents is Players.LOCAL)
@@ -58,6 +60,17 @@ def demo(
         screen.print(summary_table(results))
     if not all(result.ok for result in results):
         raise typer.Exit(1)
+
+
+def _require_local_model() -> None:
+    """Before anything is started. Raises LocalModelError."""
+    from ...agents.local_model import LocalModelError, find_weights, require_engine
+
+    try:
+        find_weights()
+        require_engine()
+    except LocalModelError as error:
+        raise LocalModelError(f"{error}; or go without it: symposia demo --agents scripted") from None
 
 
 def _run(sessions: list[Submission], screen: Console, *, local_model: bool) -> list[JobResult]:
