@@ -29,7 +29,7 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _stop)
     # Kept in a name: the server ends with its last reference.
-    server, url = _serve(options.weights or find_weights(), threads=options.threads, slots=options.slots)
+    _server, url = _serve(options.weights or find_weights(), threads=options.threads, slots=options.slots)
     run_file = RunFile(options.run_file) if options.run_file else None
     if run_file is not None:
         run_file.write(RunRecord(url=url, pid=os.getpid()))
@@ -39,7 +39,8 @@ def main() -> None:
     finally:
         if run_file is not None:
             run_file.remove(pid=os.getpid())
-        del server
+        # Nothing is owed to anyone, and the engine's own way to end now and then waits for ever.
+        os._exit(0)
 
 
 def _options() -> argparse.Namespace:
