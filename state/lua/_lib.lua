@@ -1,7 +1,9 @@
 --- What every verb shares. The loader puts this file in front of each script.
 --- VIEW: status dialog_status version closed next fence rounds ends_round planner stop input_tokens output_tokens requests cost_micros messages opened_ms updated_ms ended_ms deadline_ms stop_requested planned_by reason detail
 ---
---- The session hash holds the fields above, `collab`, `spec`, `digest` and counters.
+--- The session hash holds the fields above, `collab`, `spec` and `digest` as submitted, `moved_by` (the
+--- request of the newest move), `advanced_ms` (when a step was last asked for again), the slots `token:0`
+--- to `token:63` (who wrote the newest turns), and the counts of its events, `map_events` and `notes`.
 --- The turns hash holds, for every turn that is open or not yet consumed by a plan:
 ---   N         the record: scalars only, so that cjson gives back what it was given
 ---   N:plan    the planned turn as the planner wrote it (never decoded here)

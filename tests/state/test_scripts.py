@@ -137,6 +137,25 @@ def test_scripts_call_nothing_newer_than_redis_6_2():
     assert max(COMMANDS.values()) == "6.2"
 
 
+def test_every_script_is_called_by_somebody():
+    python = "".join(
+        path.read_text("utf-8") for path in files("symposia.state").iterdir() if path.name.endswith(".py")
+    )
+    assert set(re.findall(r'(?:load|_run|_moved)\(\s*"([a-z]+)"', python)) == set(VERBS)
+
+
+def test_no_script_makes_up_the_name_of_a_key():
+    for verb in VERBS:
+        keys = re.findall(r"redis\.call\('[A-Z]+', ([^,)]+)", body(verb))
+        assert {key.removesuffix("[i]") for key in keys} <= {*load(verb).keys, load(verb).rest_of_keys}, (
+            f"{verb}.lua touches what it does not declare"
+        )
+    touched = set(re.findall(r"redis\.call\('[A-Z]+', ([^,)]+)", LIBRARY))
+    assert touched <= {"KEYS[1]", "session", "turns", "lock", "stream", "key", "held[turn.token]"} | {
+        f"k.{part}" for part in SESSION_PARTS
+    }
+
+
 def test_arguments_are_matched_by_name():
     script = load("plan")
     assert script.arg_list({"plan": "{}", "expected": 3}, ()) == [3, "{}"]

@@ -1,0 +1,97 @@
+"""Connections: what a lost one is called, wherever it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from pathlib import Path
+
+import pytest
+from symposia.models.errors import RedisUnavailable
+from symposia.state.connect import aconnect, check_reachable, connect
+from symposia.state.follow import follow
+from symposia.state.index import SessionIndex
+from symposia.state.store import SessionStore
+from symposia.state.streams import StreamReader
+from symposia.state.workers import WorkerBook
+from symposia.workers.embedded import EmbeddedServer
+from symposia.workers.processes import free_port
+
+
+@pytest.fixture(scope="module")
+def nobody() -> str:
+    """The URL of a server that is not there, with a password that is nobody's business."""
+    return f"redis://:hunter2@127.0.0.1:{free_port('127.0.0.1')}/0"
+
+
+CALLS = {
+    "state": lambda client: SessionStore(client).state("s"),
+    "suspend": lambda client: SessionStore(client).suspend("s"),
+    "board": lambda client: SessionStore(client).board("s"),
+    "documents": lambda client: SessionStore(client).documents("s"),
+    "add": lambda client: SessionIndex(client).add("s", look_in_ms=0),
+    "sooner": lambda client: SessionIndex(client).sooner("s", 0),
+    "claim": lambda client: SessionIndex(client).claim(limit=1, hold_ms=1),
+    "newest": lambda client: SessionIndex(client).newest(count=1),
+    "announce": lambda client: WorkerBook(client).announce("w", []),
+    "alive": lambda client: WorkerBook(client).alive(),
+    "page": lambda client: StreamReader(client).page("s", "dialog"),
+    "follow": lambda client: next(follow(client, "s", "dialog")),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_server_that_is_not_there_is_told_alike_whatever_was_asked(nobody, call):
+    with connect(nobody, retries=0) as client, pytest.raises(RedisUnavailable) as caught:
+        CALLS[call](client)
+    error = caught.value
+    assert isinstance(error, ConnectionError)
+    assert "hunter2" not in f"{error!r} {error} {error.url} {error.hint}"
+    assert "127.0.0.1" in str(error)
+    assert "\n" not in str(error)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)  # noqa: S301 - our own
+
+
+def test_the_asyncio_client_tells_it_alike(nobody):
+    async def ask() -> None:
+        client = aconnect(nobody)
+        try:
+            await client.ping()
+        finally:
+            await client.aclose()
+
+    with pytest.raises(RedisUnavailable, match=r"127\.0\.0\.1"):
+        asyncio.run(ask())
+
+
+def test_nothing_is_sent_before_the_first_command(nobody):
+    connect(nobody).close()
+
+
+def test_a_server_that_answers_says_its_version(client, redis_url):
+    assert check_reachable(client, redis_url)[0].isdigit()
+
+
+def test_a_server_that_does_not_answer_is_named_without_its_password(nobody):
+    with connect(nobody, retries=0) as client, pytest.raises(RedisUnavailable, match=r"redis://:\*\*\*@127"):
+        check_reachable(client, nobody)
+
+
+def test_a_wrong_password_is_told_at_once(redis_url):
+    wrong = redis_url.replace("@", "wrong@")
+    with connect(wrong, retries=1_000) as client, pytest.raises(RedisUnavailable):
+        SessionStore(client).state("s")
+
+
+def test_a_server_that_comes_back_is_used_again(tmp_path: Path):
+    with (
+        EmbeddedServer(tmp_path, durable=False, bound=True) as server,
+        connect(server.url, retries=0) as client,
+    ):
+        index = SessionIndex(client)
+        index.add("s", look_in_ms=0)
+        server.stop()
+        with pytest.raises(RedisUnavailable):
+            index.claim(limit=1, hold_ms=1)
+        server.start()
+        assert index.claim(limit=1, hold_ms=1) == []
