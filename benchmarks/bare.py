@@ -10,8 +10,8 @@ from celery import Celery, group
 
 from symposia.config.settings import load_settings
 from symposia.state.connect import connect
-from symposia.workers.app import create_app
 from symposia.workers.connection import redis_url_in_use
+from symposia.workers.making import create_app
 
 settings = load_settings()
 app: Celery = create_app(settings)
