@@ -23,7 +23,7 @@ from kombu.exceptions import OperationalError
 from .config.settings import Settings, load_settings
 from .job import CollabJob, Connections
 from .models.collab import Collab
-from .models.errors import SessionNotFound
+from .models.errors import InvalidInput, MessageTooLarge, SessionNotFound
 from .models.plan import Totals
 from .models.spec import SessionSpec
 from .models.stop import MaxTurns
@@ -89,7 +89,7 @@ class Client:
         spec = prepared.spec(stop)
         opening = Opening(
             collab=collab,
-            spec=spec.model_dump_json(exclude_defaults=True),
+            spec=_written(spec, limit_bytes=self.settings.max_message_bytes),
             digest=_digest(prepared, spec),
             messages=tuple(message.to_json() for message in prepared.messages),
             deadline_s=stop.remaining(Totals()).seconds,
@@ -144,6 +144,17 @@ class Client:
     def known_agents(self) -> frozenset[str]:
         """Names of the agents that workers have announced; empty when none was heard of lately."""
         return frozenset(name for worker in self.workers.alive() for name in worker.agents)
+
+
+def _written(spec: SessionSpec, *, limit_bytes: int) -> str:
+    where = "agents, options, policies and parameters"
+    try:
+        text = spec.model_dump_json(exclude_defaults=True)
+    except ValueError as error:  # a lone surrogate somewhere
+        raise InvalidInput(where, str(error), "must be text that UTF-8 can carry") from None
+    if (size := len(text.encode())) > limit_bytes:
+        raise MessageTooLarge(size, limit_bytes=limit_bytes, field=where)
+    return text
 
 
 def _digest(prepared: Submission, spec: SessionSpec) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from platformdirs import user_data_path
 from pydantic import AfterValidator, Field, SecretStr, ValidationError
@@ -24,6 +25,13 @@ _REDIS_SCHEMES = ("redis://", "rediss://")
 def _redis_url(url: SecretStr) -> SecretStr:
     if not url.get_secret_value().startswith(_REDIS_SCHEMES):
         raise ValueError("must start with redis:// or rediss://")
+    try:
+        urlsplit(url.get_secret_value()).port  # noqa: B018 - reading it checks it
+    except ValueError:
+        rule = (
+            "a Redis URL's port is a number up to 65535; write #, / and @ of a password as %23, %2F and %40"
+        )
+        raise ValueError(rule) from None
     return url
 
 

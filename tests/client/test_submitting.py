@@ -58,6 +58,13 @@ def test_an_unknown_option_is_refused(client):
         client.submit(a_collab(), stopp=MaxTurns(1))
 
 
+@pytest.mark.parametrize("parameters", [{"text": "x" * 2_000_000}, {"text": "\udcff"}])
+def test_parameters_too_large_or_unspeakable_are_refused_before_anything_is_written(client, parameters):
+    with pytest.raises(InvalidInput, match="agents, options, policies and parameters: must be"):
+        client.submit(a_collab(), parameters=parameters)
+    assert everything(client) == {}
+
+
 def test_a_locked_collab_is_refused(client):
     with pytest.raises(Locked):
         client.submit(a_collab().changed(governance=Governance(locked=True)))
