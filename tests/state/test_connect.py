@@ -7,6 +7,7 @@ import pickle
 from pathlib import Path
 
 import pytest
+
 from symposia.models.errors import RedisUnavailable
 from symposia.state.connect import aconnect, check_reachable, connect
 from symposia.state.follow import follow
