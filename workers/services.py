@@ -129,6 +129,8 @@ class Program:
         code = None if self._process is None else self._process.poll()
         if code is None:
             return None
+        if self._listener is not None:  # its last words may still be in the pipe
+            self._listener.join(timeout=1.0)
         last = next((line for line in reversed(self._last) if line.strip()), "")
         return _described(code) + (f": {last.strip()}" if last else "")
 

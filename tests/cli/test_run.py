@@ -6,7 +6,7 @@ import pytest
 
 from symposia.state.connect import connect
 from symposia.state.workers import WorkerBook
-from terminal import Terminal
+from terminal import Terminal, command_of
 
 MISSING = "No worker is running: one is started for this run.\n"
 
@@ -76,7 +76,7 @@ def test_a_worker_that_is_killed_is_started_again(terminal: Terminal, gated_file
     terminal.settings["lease_s"] = "2"
     running = terminal.start("run", gated_file).until("ann")
     for process in terminal.processes():
-        if "celery" in process.cmdline():
+        if "celery" in command_of(process):
             process.kill()
     running.until("it is started again in 0.5 s")
     gate.touch()

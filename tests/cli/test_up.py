@@ -9,7 +9,7 @@ import pytest
 
 from live import until
 from symposia.workers.processes import free_port
-from terminal import Running, Terminal
+from terminal import Running, Terminal, command_of
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def up(bare: Terminal) -> Running:
 
 
 def named(terminal: Terminal, word: str):
-    return [process for process in terminal.processes() if any(word in part for part in process.cmdline())]
+    return [process for process in terminal.processes() if any(word in part for part in command_of(process))]
 
 
 def test_sessions_run_on_it_and_ctrl_c_stops_everything(bare: Terminal, up: Running, pair_file):

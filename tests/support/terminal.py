@@ -168,4 +168,12 @@ class Terminal:
 
     def _described(self) -> Iterator[str]:
         for process in self.processes():
-            yield f"{process.pid}: {' '.join(process.cmdline())}"
+            yield f"{process.pid}: {' '.join(command_of(process))}"
+
+
+def command_of(process: psutil.Process) -> list[str]:
+    """Its command line; empty when it has ended by now."""
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
