@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Annotated
 from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
 
@@ -43,6 +44,7 @@ def derived_id(text: str) -> str:
     return str(UUID(bytes=hashlib.sha256(text.encode()).digest()[:16], version=4))
 
 
+@lru_cache(maxsize=4_096)
 def role_uuid(role_id: str) -> str:
     """The role as a UUID, which event payloads ask for (mplp-map-event.schema.json, `$defs`).
 

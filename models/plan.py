@@ -8,13 +8,18 @@ changes nothing, and what had closed by then is seen again.
 
 from __future__ import annotations
 
-from pydantic import Field, JsonValue
+from typing import Annotated
+
+from pydantic import Field, JsonValue, SkipValidation
 
 from .collab import CollabMode, Participant
 from .options import ModeOptions
 from .turn import Expects, Frozen, TurnResult, Usage, WorkItem
 
 FLOOR = "floor"
+
+#: What a planner remembers: JSON data that it wrote itself, so it is not looked through at every turn.
+PlannerState = Annotated[dict[str, JsonValue], SkipValidation]
 
 
 class PlannedTurn(Frozen):
@@ -62,7 +67,7 @@ class SessionView(Frozen):
     orchestrator: str | None = None
     options: ModeOptions
     #: What the planner remembered in its last step; empty at the start.
-    state: dict[str, JsonValue] = Field(default_factory=dict)
+    state: PlannerState = Field(default_factory=dict)
     #: Turns closed since the last step, by number.
     results: tuple[TurnResult, ...] = ()
     open: tuple[OpenTurn, ...] = ()
@@ -95,7 +100,7 @@ class Step(Frozen):
     """
 
     turns: tuple[PlannedTurn, ...] = ()
-    state: dict[str, JsonValue] = Field(default_factory=dict)
+    state: PlannerState = Field(default_factory=dict)
     #: When all open turns have closed, a round has ended.
     ends_round: bool = False
     #: Recorded as a broadcast to all whose turns are in this step; empty: the purpose.

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from itertools import count
-from typing import Annotated, Any, Literal, NamedTuple, cast
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict, cast
 
 from pydantic import ConfigDict, Field, JsonValue, SerializerFunctionWrapHandler, TypeAdapter, WrapSerializer
 from pydantic.dataclasses import dataclass
@@ -56,6 +56,15 @@ class _Facts(NamedTuple):
     indices: Iterator[int]
 
 
+class _Limits(TypedDict, total=False):
+    """The fields of a `Budget` that are bounded."""
+
+    turns: int
+    tokens: int
+    cost_micros: int
+    seconds: float
+
+
 class Condition:
     """What every stop condition can do."""
 
@@ -93,17 +102,21 @@ class Condition:
         """Why the session stops now, or None: it goes on."""
         return self.judge(_Facts(_Memory.model_validate(state), totals, count()))
 
-    def remaining(self, totals: Totals) -> Budget:  # noqa: ARG002 - only limits look at it
+    def remaining(self, totals: Totals) -> Budget:
         """What is left before a limit is met, for each kind of limit that binds; None: unbounded."""
-        return Budget()
+        return Budget(**self.limits(totals))
 
     def turns_left(self, totals: Totals) -> int | None:
         """How many more turns may close before a limit on turns is met; None: any number."""
-        return self.remaining(totals).turns
+        return self.limits(totals).get("turns")
 
     def to_data(self) -> dict[str, JsonValue]:
         """The JSON form, which `read_stop` reads back."""
         return cast("dict[str, JsonValue]", STOP_CONDITION.dump_python(self, mode="json"))  # type: ignore[arg-type]
+
+    def limits(self, totals: Totals) -> _Limits:  # noqa: ARG002 - only limits look at it
+        """`remaining` of this node of the tree."""
+        return {}
 
     def judge(self, facts: _Facts) -> StopReason | None:
         """`reason` of this node of the tree."""
@@ -117,8 +130,8 @@ class MaxTurns(Condition):
     turns: _Count
     kind: Literal["max_turns"] = field(default="max_turns", kw_only=True, repr=False)
 
-    def remaining(self, totals: Totals) -> Budget:
-        return Budget(turns=max(0, self.turns - totals.turns))
+    def limits(self, totals: Totals) -> _Limits:
+        return _Limits(turns=max(0, self.turns - totals.turns))
 
     def judge(self, facts: _Facts) -> StopReason | None:
         return _limit(self.kind, facts.totals.turns, self.turns, unit="turns")
@@ -142,8 +155,8 @@ class TokenBudget(Condition):
     tokens: _Count
     kind: Literal["token_budget"] = field(default="token_budget", kw_only=True, repr=False)
 
-    def remaining(self, totals: Totals) -> Budget:
-        return Budget(tokens=max(0, self.tokens - totals.usage.tokens))
+    def limits(self, totals: Totals) -> _Limits:
+        return _Limits(tokens=max(0, self.tokens - totals.usage.tokens))
 
     def judge(self, facts: _Facts) -> StopReason | None:
         return _limit(self.kind, facts.totals.usage.tokens, self.tokens, unit="tokens")
@@ -156,8 +169,8 @@ class CostBudget(Condition):
     usd: _Amount
     kind: Literal["cost_budget"] = field(default="cost_budget", kw_only=True, repr=False)
 
-    def remaining(self, totals: Totals) -> Budget:
-        return Budget(cost_micros=max(0, round(self.usd * 1e6) - totals.usage.cost_micros))
+    def limits(self, totals: Totals) -> _Limits:
+        return _Limits(cost_micros=max(0, round(self.usd * 1e6) - totals.usage.cost_micros))
 
     def judge(self, facts: _Facts) -> StopReason | None:
         return _limit(self.kind, facts.totals.usage.cost_micros / 1e6, self.usd, unit="US dollars")
@@ -170,8 +183,8 @@ class Deadline(Condition):
     seconds: _Amount
     kind: Literal["deadline"] = field(default="deadline", kw_only=True, repr=False)
 
-    def remaining(self, totals: Totals) -> Budget:
-        return Budget(seconds=max(0.0, self.seconds - totals.elapsed_s))
+    def limits(self, totals: Totals) -> _Limits:
+        return _Limits(seconds=max(0.0, self.seconds - totals.elapsed_s))
 
     def judge(self, facts: _Facts) -> StopReason | None:
         return _limit(self.kind, facts.totals.elapsed_s, self.seconds, unit="seconds", urgent=True)
@@ -223,7 +236,7 @@ class AnyOf(Condition):
     def leaves(self) -> Iterator[Condition]:
         return (leaf for part in self.conditions for leaf in part.leaves())
 
-    def remaining(self, totals: Totals) -> Budget:
+    def limits(self, totals: Totals) -> _Limits:
         return _combined(self.conditions, totals, tightest=True)
 
     def judge(self, facts: _Facts) -> StopReason | None:
@@ -241,7 +254,7 @@ class AllOf(Condition):
     def leaves(self) -> Iterator[Condition]:
         return (leaf for part in self.conditions for leaf in part.leaves())
 
-    def remaining(self, totals: Totals) -> Budget:
+    def limits(self, totals: Totals) -> _Limits:
         return _combined(self.conditions, totals, tightest=False)
 
     def judge(self, facts: _Facts) -> StopReason | None:
@@ -280,12 +293,15 @@ def _limit(code: str, spent: float, allowed: float, *, unit: str, urgent: bool =
     return StopReason(code=code, detail=f"{spent:,.10g} of {allowed:,.10g} {unit}", urgent=urgent)
 
 
-def _combined(parts: tuple[StopCondition, ...], totals: Totals, *, tightest: bool) -> Budget:
+def _combined(parts: tuple[StopCondition, ...], totals: Totals, *, tightest: bool) -> _Limits:
     """Of an `|` the smallest limit binds, of an `&` the largest, and that only if all parts have one."""
-    budgets = [part.remaining(totals) for part in parts]
-    combined = {}
-    for name in Budget.model_fields:
-        limits = [limit for budget in budgets if (limit := getattr(budget, name)) is not None]
-        if limits and (tightest or len(limits) == len(parts)):
-            combined[name] = min(limits) if tightest else max(limits)
-    return Budget(**combined)
+    found: dict[str, list[float]] = {}
+    for part in parts:
+        for name, limit in part.limits(totals).items():
+            found.setdefault(name, []).append(cast("float", limit))
+    combined = {
+        name: min(limits) if tightest else max(limits)
+        for name, limits in found.items()
+        if tightest or len(limits) == len(parts)
+    }
+    return cast("_Limits", combined)

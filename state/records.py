@@ -146,7 +146,7 @@ class SessionState:
 
     @property
     def records(self) -> dict[int, TurnRecord]:
-        """Turns that are open or not yet consumed by a plan, by number."""
+        """Turns that are open or not yet consumed by a plan, by number and in that order."""
         if self._records is None:
             self._records = read_records(self._turns)
         return self._records
@@ -158,11 +158,11 @@ class SessionState:
 
     def open_turns(self) -> list[TurnRecord]:
         """Turns planned, speaking or held, by number."""
-        return [r for _, r in sorted(self.records.items()) if r.is_open]
+        return [r for r in self.records.values() if r.is_open]
 
     def unconsumed(self) -> list[TurnRecord]:
         """Turns closed since the last plan, by number."""
-        return [r for _, r in sorted(self.records.items()) if r.status == "closed"]
+        return [r for r in self.records.values() if r.status == "closed"]
 
 
 @dataclass(frozen=True, slots=True)

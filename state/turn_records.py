@@ -38,13 +38,11 @@ class TurnRecord:
 
 
 def read_records(turns: Mapping[str, str]) -> dict[int, TurnRecord]:
-    """Records out of the turns hash, by number."""
+    """Records out of the turns hash, by number, in that order."""
     records = {}
-    for name, raw in turns.items():
-        if ":" in name:
-            continue
-        data: dict[str, Any] = json.loads(raw)
-        number = int(name)
+    for number in sorted(int(name) for name in turns if ":" not in name):
+        name = str(number)
+        data: dict[str, Any] = json.loads(turns[name])
         records[number] = TurnRecord(
             number=number,
             participant=data["participant"],

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from pydantic import JsonValue
 
 from ..models.plan import Finish, Plan, SessionView, Step, Wait
 from ..models.stop import StopCondition, StopReason
-from ..models.turn import Frozen, OutcomeKind
+from ..models.turn import OutcomeKind
 from .planners import board_at_end, check_step, planner_for
 
 _REQUESTED = StopReason(code="stop_requested", detail="a stop was asked for")
 
 
-class Decided(Frozen):
+@dataclass(frozen=True, slots=True)
+class Decided:
     """A plan, and what the stop conditions remember once it is written."""
 
     plan: Plan
