@@ -104,8 +104,15 @@ class Client:
         look_in_ms = grace_ms if opening.deadline_s is None else min(grace_ms, int(opening.deadline_s * 1000))
         self._to.index.add(session_id, look_in_ms=look_in_ms)
         answer = self._to.store.open(opening)
+        state = answer.state
+        if state is None or not state.version:
+            # Also when it `exists`: that may be this very submission, whose first answer was lost.
+            self._start(session_id)
         if answer.word == "exists":
             return self.get_job(session_id)
+        return CollabJob(SessionFacts(opening.collab, spec, state.opened_ms if state else 0), self._to)
+
+    def _start(self, session_id: str) -> None:
         try:
             self._to.graph.send_advance(session_id, first=True)
         except OperationalError as error:
@@ -114,8 +121,6 @@ class Client:
                 session_id,
                 error,
             )
-        opened_ms = answer.state.opened_ms if answer.state else 0
-        return CollabJob(SessionFacts(opening.collab, spec, opened_ms), self._to)
 
     def get_job(self, session_id: str) -> CollabJob:
         """A session submitted before, here or elsewhere. Raises SessionNotFound."""

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from lossy import lossy_wire
+from symposia.client import Client
+from symposia.config.celery import QUEUE
+from symposia.config.settings import load_settings
 from symposia.models.collab import Collab, Participant
 from symposia.models.errors import InvalidInput, Locked, SessionConflict, SessionNotFound
 from symposia.models.meta import Governance, Meta
 from symposia.models.options import AgentBinding, FailurePolicy
 from symposia.models.stop import MaxRounds, MaxTurns
+from symposia.state.connect import connect
 
 
 def a_collab(**changes):
@@ -131,3 +138,23 @@ def test_who_names_no_agent_is_played_by_the_agent_of_its_own_name(client):
     job = client.submit(a_collab(), agents={"ann": {"agent": "x", "instructions": "Be brief."}})
     assert job.spec.agents["ann"] == AgentBinding(agent="x", instructions="Be brief.")
     assert job.spec.agents["bob"] == AgentBinding(agent="bob")
+
+
+def test_a_session_whose_first_answer_was_lost_is_started_all_the_same(redis_url, tmp_path):
+    """Sent again, the same submission finds itself there: nobody else will send its first task."""
+    with lossy_wire(redis_url) as wire, connect(redis_url) as redis:
+        unlucky = Client(load_settings(redis_url=wire.url, broker_url=redis_url, data_dir=tmp_path))
+        job = unlucky.submit(a_collab(), stop=MaxTurns(1))
+        assert wire.lost, "the answer to `open` was lost"
+        (task,) = redis.lrange(QUEUE, 0, -1)
+    assert json.loads(task)["headers"]["id"] == job.id
+
+
+def test_a_session_that_has_begun_is_not_started_again(client):
+    collab = a_collab()
+    client.submit(collab)
+    redis = client.workers._client
+    redis.hset(f"symposia:{{{collab.collab_id}}}:session", "version", 1)
+    redis.delete(QUEUE)
+    client.submit(collab)
+    assert redis.llen(QUEUE) == 0
