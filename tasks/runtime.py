@@ -15,6 +15,7 @@ from ..models.collab import Collab
 from ..models.spec import SessionSpec
 from ..state.index import SessionIndex
 from ..state.store import SessionStore
+from .boundaries import Crossing, unwatched
 from .graph import TaskGraph
 from .leases import LeaseKeeper
 from .view import SessionFacts
@@ -76,6 +77,8 @@ class Runtime:
     runner: AgentRunner
     leases: LeaseKeeper
     limits: TurnLimits
+    #: Told how far each turn has come.
+    crossing: Crossing = unwatched
 
 
 _ATTRIBUTE = "symposia_runtime"

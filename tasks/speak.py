@@ -24,6 +24,7 @@ from ..state.plans import PlanWrite
 from ..state.records import Answer, Grant, SessionState
 from ..state.requests import Claim, Speech
 from .advance import advance, dispatch, follow, plan_next
+from .boundaries import Boundary
 from .graph import TurnCall
 from .runtime import Runtime
 from .view import SessionFacts, turn_context
@@ -113,6 +114,7 @@ def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str |
         task_id=task_id,
         parent_id=parent_id or "",
     )
+    runtime.crossing(Boundary.BEFORE_BEGIN, call.session, call.turn)
     since = time.monotonic()
     answer = runtime.store.begin(call.session, claim)
     if answer.word in ("done", "overdue"):
@@ -121,10 +123,13 @@ def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str |
     if answer.word != "granted" or answer.grant is None or answer.state is None:
         log.debug("turn %s of %s: %s", call.turn, call.session, answer.word)
         return answer.word
+    runtime.crossing(Boundary.AFTER_BEGIN, call.session, call.turn)
     facts = runtime.facts.get(call.session, answer.state.opened_ms)
     planned = PlannedTurn.model_validate_json(answer.state.records[call.turn].plan or "{}")
     floor = Floor(facts, answer.state, answer.grant, planned, policy, task_id, since)
-    return _speak(runtime, floor, timeout_s)
+    word = _speak(runtime, floor, timeout_s)
+    runtime.crossing(Boundary.BEFORE_ACK, call.session, call.turn)
+    return word
 
 
 def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> str:
@@ -180,6 +185,7 @@ def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> TurnOutcome:
     left_s = timeout_s - (time.monotonic() - floor.since)
     speaking = runtime.runner.start(agent, context, timeout_s=left_s)
     with runtime.leases.hold(floor.session_id, floor.grant, speaking.cancel):
+        runtime.crossing(Boundary.SPEAKING, floor.session_id, floor.grant.number)
         return read_directives(context, speaking.result())
 
 
@@ -201,7 +207,9 @@ def _commit(
         messages=floor.messages(outcome),
     )
     write = _plan_ahead(runtime, floor, result)
+    runtime.crossing(Boundary.BEFORE_COMMIT, floor.session_id, floor.grant.number)
     answer = runtime.store.commit(floor.session_id, floor.grant, speech, then=write)
+    runtime.crossing(Boundary.AFTER_COMMIT, floor.session_id, floor.grant.number)
     _go_on(runtime, floor, answer, write)
     return answer.word
 
