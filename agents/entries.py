@@ -28,6 +28,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from ..models.options import AgentName
 from .scripted import AtEnd, Reply
 
 
@@ -140,4 +141,4 @@ class AgentsFile(Entry):
     """A whole agents file."""
 
     models: dict[str, ModelEntry] = Field(default_factory=dict)
-    agents: dict[str, AgentEntry] = Field(default_factory=dict)
+    agents: dict[AgentName, AgentEntry] = Field(default_factory=dict)

@@ -7,11 +7,15 @@ hosts to a worker.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Self
+from typing import Annotated, Self
 
 from pydantic import Field, JsonValue, model_validator
 
 from .turn import Frozen, NewItem
+from .wire import NonBlank
+
+#: What an agent is registered as.
+AgentName = Annotated[NonBlank, Field(max_length=200)]
 
 
 class ModeOptions(Frozen):
@@ -53,7 +57,7 @@ class FailurePolicy(Frozen):
     max_backoff_s: float = Field(default=30.0, ge=0, le=3_600)
     then: AfterRetries = AfterRetries.ABORT
     #: Registered agent that takes the seat when `then` is `substitute`.
-    substitute: str | None = None
+    substitute: AgentName | None = None
     #: Seconds one attempt may take; None: the worker's setting.
     turn_timeout_s: float | None = Field(default=None, gt=0, le=86_400)
 
@@ -71,7 +75,7 @@ class FailurePolicy(Frozen):
 class AgentBinding(Frozen):
     """Which registered agent sits in a participant's seat, with overrides that are data only."""
 
-    agent: str = Field(min_length=1, max_length=200)
+    agent: AgentName
     instructions: str | None = Field(default=None, max_length=32_768)
     temperature: float | None = Field(default=None, ge=0, le=2)
     max_tokens: int | None = Field(default=None, ge=1)

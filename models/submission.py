@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, Self, TypedDict, TypeVar, Unpack, cast
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from .collab import Collab, CollabMode, CollabStatus, Participant, ParticipantKind, orchestrator_of
 from .dialog import Message, Role
-from .errors import InvalidInput, Locked, MessageTooLarge, UnknownAgent, invalid_input
+from .errors import InvalidInput, Locked, UnknownAgent, invalid_input
 from .invariants import check_collab
 from .options import AgentBinding, FailurePolicy, ModeOptions
+from .sizes import MAX_MESSAGES, check_sizes
 from .spec import SessionSpec
 from .stop import Condition, StopCondition
 from .stop_reading import read_stop
@@ -25,8 +27,6 @@ M = TypeVar("M", bound=BaseModel)
 
 #: Fields of a session file that are not the collab's.
 _OWN = ("agents", "stop", "options", "policy", "policies", "messages", "parameters", "thread_id")
-#: Characters of a participant's id, which travels with every task of its turns.
-MAX_ID = 200
 #: A word on where an agent comes from, for those who named none.
 _NAME_ONE = "must be bound to an agent: agents={{{0!r}: 'NAME'}}"
 
@@ -157,9 +157,9 @@ class Submission:
             raise InvalidInput("status", self.collab.status, "must be draft: submitting activates a session")
         if self.collab.governance is not None and self.collab.governance.locked:
             raise Locked("collab", self.collab.collab_id)
+        check_sizes(self.collab, self.messages, max_message_bytes=max_message_bytes)
         check_collab(self.collab, orchestrator=self.options.orchestrator)
         self._check_names()
-        self._check_sizes(max_message_bytes)
         agents = {p.participant_id: self._binding(p) for p in self.collab.participants}
         for name, agent in self._named_agents(agents).items():
             if known_agents and agent not in known_agents:
@@ -215,24 +215,14 @@ class Submission:
                 "options.aggregator", self.options.aggregator, "must be the id of a participant"
             )
 
-    def _check_sizes(self, max_message_bytes: int) -> None:
-        texts = {"title": self.collab.title, "purpose": self.collab.purpose}
-        texts |= {f"messages[{i}].content": message.content for i, message in enumerate(self.messages)}
-        for i, participant in enumerate(self.collab.participants):
-            if len(participant.participant_id) > MAX_ID:
-                rule = f"must have at most {MAX_ID} characters"
-                raise InvalidInput(f"participants[{i}].participant_id", participant.participant_id, rule)
-        for where, text in texts.items():
-            if (size := len(text.encode())) > max_message_bytes:
-                raise MessageTooLarge(size, limit_bytes=max_message_bytes, field=where)
-
 
 def _listed(messages: object) -> Iterable[Any]:
     if messages is None:
         return ()
     if isinstance(messages, str | Mapping) or not isinstance(messages, Iterable):
         raise InvalidInput("messages", messages, "must be a list")
-    return messages
+    # One more than may be: whoever hands over an endless iterator is told so as well.
+    return islice(messages, MAX_MESSAGES + 1)
 
 
 def _split_participants(data: object) -> tuple[object, dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from itertools import repeat
 from typing import Any
 
 import pytest
@@ -72,6 +73,32 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         a_pair(purpose="x" * 2_000_000),
         {},
         "purpose: must be at most 1048576 bytes of UTF-8 (got 2000000)",
+    ),
+    "a thousand and one participants": (
+        a_pair(mode="round_robin", participants=people(*(f"p{i}" for i in range(1_001)))),
+        {},
+        "participants: must have at most 1000 items (got 1001)",
+    ),
+    "an id of 201 characters": (
+        a_pair(participants=people("ann", "b" * 201)),
+        {},
+        f"participants[1].participant_id: must have at most 200 characters (got '{'b' * 76}...)",
+    ),
+    "ten thousand and one messages": (
+        a_pair(),
+        {"messages": ["hello"] * 10_001},
+        "messages: must have at most 10000 items (got 10001)",
+    ),
+    "a blank message": (
+        a_pair(),
+        {"messages": ["hello", " \n"]},
+        "messages[1].content: must not be blank (got ' \\n')",
+    ),
+    "a blank agent": (a_pair(), {"agents": {"ann": " "}}, "agents.ann.agent: must not be blank (got ' ')"),
+    "a blank substitute": (
+        a_pair(),
+        {"policy": {"then": "substitute", "substitute": " "}},
+        "policy.substitute: must not be blank (got ' ')",
     ),
     "an unknown role in a message": (
         a_pair(),
@@ -189,6 +216,18 @@ def test_what_is_wrong_has_a_class_of_its_own_where_a_program_may_care(client):
     with pytest.raises(MessageTooLarge) as large:
         client.submit(a_pair(), messages=["x" * 2_000_000])
     assert (large.value.size_bytes, large.value.limit_bytes) == (2_000_000, 1_048_576)
+
+
+def test_an_endless_conversation_is_refused_before_its_end(client):
+    with pytest.raises(InvalidInput, match="at most 10000 items"):
+        client.submit(a_pair(), messages=repeat("hello"))
+    assert written(client) == []
+
+
+def test_what_is_small_in_every_part_may_be_too_much_in_all(client):
+    with pytest.raises(MessageTooLarge, match="collab and messages: must be at most 67108864 bytes"):
+        client.submit(a_pair(), messages=["x" * 1_000_000] * 68)
+    assert written(client) == []
 
 
 def test_the_cap_on_messages_is_a_setting(redis_url, tmp_path):
