@@ -12,11 +12,14 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 from .collab import CollabMode, Participant
 from .dialog import Message, Role
 from .ids import format_timestamp, utcnow
+
+#: How an agent names someone: by participant id, role id or display name.
+Name = Annotated[str, Field(max_length=1_000)]
 
 
 class Frozen(BaseModel):
@@ -44,6 +47,10 @@ class OutcomeKind(StrEnum):
     FAILED = "failed"
 
 
+#: No turn spends more of anything: totals stay far from the end of a 64-bit counter.
+MOST_SPENT = 10**12
+
+
 class Usage(Frozen):
     """What a turn, a participant or a session spent."""
 
@@ -67,6 +74,16 @@ class Usage(Frozen):
         )
 
 
+def _within_a_turn(usage: Usage) -> Usage:
+    if max(usage.input_tokens, usage.output_tokens, usage.requests, usage.cost_micros) > MOST_SPENT:
+        raise ValueError(f"must be at most {MOST_SPENT} of anything")
+    return usage
+
+
+#: What one turn spent.
+TurnUsage = Annotated[Usage, AfterValidator(_within_a_turn)]
+
+
 class WorkItem(Frozen):
     """An item on the board of a swarm, as its worker sees it."""
 
@@ -82,7 +99,7 @@ class NewItem(Frozen):
     """An item an agent adds to the board."""
 
     text: str = Field(min_length=1, max_length=8_000)
-    role: str | None = None
+    role: Name | None = None
 
 
 class Decision(Frozen):
@@ -92,11 +109,11 @@ class Decision(Frozen):
     #: False: nothing moved since the last decision; a stall is counted.
     progress: bool = True
     #: Participant ids that speak next, in order.
-    next: tuple[str, ...] = Field(default=(), max_length=1_000)
+    next: tuple[Name, ...] = Field(default=(), max_length=1_000)
     side_by_side: bool = False
     #: Said to every next speaker who has no entry in `instructions`.
     instruction: str = Field(default="", max_length=8_000)
-    instructions: dict[str, Annotated[str, Field(max_length=8_000)]] = Field(
+    instructions: dict[Name, Annotated[str, Field(max_length=8_000)]] = Field(
         default_factory=dict, max_length=1_000
     )
     reason: str = Field(default="", max_length=2_000)
@@ -156,14 +173,14 @@ class TurnContext(Frozen):
 class TurnOutcome(Frozen):
     """All that an agent may answer."""
 
-    messages: tuple[Draft, ...] = ()
+    messages: tuple[Draft, ...] = Field(default=(), max_length=100)
     #: Nothing to say this time.
     passed: bool = False
     decision: Decision | None = None
     #: Role id or participant id that should go on with this turn's work item.
-    hand_off: str | None = None
+    hand_off: Name | None = None
     items: tuple[NewItem, ...] = Field(default=(), max_length=100)
-    usage: Usage = Usage()
+    usage: TurnUsage = Usage()
 
     @classmethod
     def say(cls, content: str, *, usage: Usage | None = None) -> TurnOutcome:

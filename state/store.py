@@ -14,15 +14,13 @@ from redis import Redis
 from ..models.collab import CollabStatus
 from ..models.errors import IllegalTransition, SessionConflict, SessionNotFound
 from ..models.ids import new_id
+from ..models.turn import MOST_SPENT
 from .keys import lock_key, session_key
 from .plans import PlanWrite
 from .records import Answer, Grant, SessionState, read_answer
 from .requests import Claim, Opening, Speech
 from .roles import roles_document
 from .scripts import evaluate, load, type_value
-
-#: No turn spends more of anything: a counter that overflowed would stop a script half way.
-MOST_SPENT = 10**12
 
 
 class SessionStore:
@@ -94,6 +92,7 @@ class SessionStore:
             "kind": speech.kind.value,
             "result": speech.result,
             "error": speech.error,
+            # A counter that overflowed would stop the script half way.
             "input_tokens": min(usage.input_tokens, MOST_SPENT),
             "output_tokens": min(usage.output_tokens, MOST_SPENT),
             "requests": min(usage.requests, MOST_SPENT),

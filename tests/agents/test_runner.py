@@ -19,7 +19,7 @@ from symposia.models.errors import (
     LeaseLost,
     SessionNotFound,
 )
-from symposia.models.turn import Draft, TurnOutcome
+from symposia.models.turn import Draft, TurnOutcome, Usage
 
 
 class Speaks:
@@ -191,6 +191,18 @@ def test_a_very_long_error_is_cut(runner, turn):
         (
             TurnOutcome(messages=(Draft(content="fine"), Draft(content="\t"))),
             "messages[1].content: must not be blank (got '\\t')",
+        ),
+        (
+            TurnOutcome.say("fine").model_copy(update={"usage": Usage(requests=10**12 + 1)}),
+            "usage: must be at most 1000000000000 of anything (got a mapping of 4)",
+        ),
+        (
+            TurnOutcome.say("fine").model_copy(update={"hand_off": "x" * 1_001}),
+            f"hand_off: must have at most 1000 characters (got '{'x' * 76}...)",
+        ),
+        (
+            TurnOutcome.say("fine").model_copy(update={"messages": (Draft(content="x"),) * 101}),
+            "messages: must have at most 100 items (got a list of 101)",
         ),
     ],
 )

@@ -7,8 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from symposia.models.plan import BoardEntry, Finish, PlannedTurn, Step
-from symposia.models.turn import Usage, WorkItem
-from symposia.state.store import MOST_SPENT
+from symposia.models.turn import MOST_SPENT, Usage, WorkItem
 from table import Table, turn
 
 modest = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
