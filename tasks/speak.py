@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from ..agents.failures import failure
+from ..models.collab import CollabMode
 from ..models.dialog import Message, Role, said
 from ..models.directives import read_directives
 from ..models.errors import AgentError, AgentFailed, InvalidInput, LeaseLost, SessionError, StateError
@@ -75,6 +76,7 @@ class Floor:
             items=outcome.items,
             item=self.planned.item,
             usage=outcome.usage,
+            left_out=outcome.left_out,
             marks=self.facts.spec.stop.marks(texts, self.planned.participant),
             error=error,
         )
@@ -203,6 +205,7 @@ def _commit(
         kind=kind,
         result=result.model_dump_json(exclude_defaults=True),
         usage=outcome.usage,
+        left_out=outcome.left_out,
         error=error or "",
         messages=floor.messages(outcome),
     )
@@ -215,10 +218,13 @@ def _commit(
 
 
 def _plan_ahead(runtime: Runtime, floor: Floor, result: TurnResult) -> PlanWrite | None:
-    """The next step, to be written in the same instant as the turn: one round trip less for each turn
-    that has the floor alone. With other turns open the plan would most likely be outdated.
+    """The next step, to be written in the same instant as the turn: a round trip less.
+
+    Beside other turns the next step waits for them all, but in a swarm, where it is outdated only if
+    one of them has closed in the meantime.
     """
-    if len(floor.state.open_turns()) > 1:
+    beside_others = len(floor.state.open_turns()) > 1
+    if beside_others and floor.facts.collab.mode is not CollabMode.SWARM:
         return None
     try:
         return plan_next(

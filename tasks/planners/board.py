@@ -1,12 +1,14 @@
 """The board of a swarm: work items and the rules by which they change hands.
 
-An item is open or claimed, and in the end done or dropped, once. Only open and claimed ones
-are kept; what became of the others is told in the step in which it happened.
+An item is open or claimed, and in the end done or dropped, once. Only what is open or claimed
+is kept; what became of the others is told in the step in which it happened. Items that were
+there at the start are drawn in order when somebody is free for them: until then all that is
+kept of them is how many are drawn, so a step costs the same on a long board as on a short one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic import Field
@@ -44,6 +46,8 @@ class BoardState(Frozen):
     """What is remembered of a board between two steps."""
 
     entries: tuple[Entry, ...] = ()
+    #: How many of the items there at the start have become entries.
+    drawn: int = 0
     #: Items ever put up, refused ones included: the source of item ids.
     numbered: int = 0
     #: Items ever accepted.
@@ -55,8 +59,16 @@ class BoardState(Frozen):
 class Board:
     """A board while one step is planned; `changes` is what the step shows of it."""
 
-    def __init__(self, state: BoardState, *, roster: Sequence[Participant], options: ModeOptions) -> None:
+    def __init__(
+        self,
+        state: BoardState,
+        *,
+        roster: Sequence[Participant],
+        options: ModeOptions,
+        seeds: Sequence[NewItem] = (),
+    ) -> None:
         self._entries = {entry.item.item_id: entry for entry in state.entries}
+        self._seeds = seeds[: options.max_items]
         self._state = state
         self._roster = roster
         self._options = options
@@ -75,13 +87,18 @@ class Board:
     @property
     def is_empty(self) -> bool:
         """Nothing is open or claimed."""
-        return not self._entries
+        return not self._entries and self._state.drawn == len(self._seeds)
+
+    def seed(self) -> None:
+        """Shows the items that are there at the start."""
+        count = len(self._seeds)
+        self._count(numbered=count, taken=count)
+        for number, new in enumerate(self._seeds, start=1):
+            self._show(self._new(number, new))
 
     def add(self, new: NewItem) -> None:
         """Puts up an item; beyond `max_items` it is dropped and shown as such."""
-        number, role = self._state.numbered + 1, new.role
-        role = role and (seat_named(role, self._roster) or role)
-        entry = Entry(item=WorkItem(item_id=str(number), text=new.text, role=role))
+        entry = self._new(self._state.numbered + 1, new)
         full = self._state.taken >= self._options.max_items
         self._count(numbered=1, taken=0 if full else 1)
         self._put(entry)
@@ -119,15 +136,28 @@ class Board:
 
     def drop_all(self, why: str) -> None:
         """Drops what is left, when the session ends."""
-        for entry in list(self._entries.values()):
+        for entry in list(self._oldest_first()):
             self._drop(entry, why)
 
     def claim(self, participant: Participant) -> Entry | None:
         """The oldest open item that this participant may take, now claimed."""
-        for entry in self._entries.values():
+        for entry in self._oldest_first():
             if entry.claimed_by is None and entry.may_go_to(participant):
                 return self._put(entry.model_copy(update={"claimed_by": participant.participant_id}))
         return None
+
+    def _oldest_first(self) -> Iterator[Entry]:
+        """All entries, drawing what was there at the start as it is asked for."""
+        entries = sorted(self._entries.values(), key=lambda entry: int(entry.item.item_id))
+        yield from (entry for entry in entries if int(entry.item.item_id) <= len(self._seeds))
+        while (drawn := self._state.drawn) < len(self._seeds):
+            self._count(drawn=1)
+            yield self._put(self._new(drawn + 1, self._seeds[drawn]))
+        yield from (entry for entry in entries if int(entry.item.item_id) > len(self._seeds))
+
+    def _new(self, number: int, new: NewItem) -> Entry:
+        role = new.role and (seat_named(new.role, self._roster) or new.role)
+        return Entry(item=WorkItem(item_id=str(number), text=new.text, role=role))
 
     def _hand_off(self, entry: Entry, giver: str, target: str) -> None:
         if entry.stays:
@@ -164,10 +194,13 @@ class Board:
 
     def _put(self, entry: Entry) -> Entry:
         self._entries[entry.item.item_id] = entry
+        self._show(entry)
+        return entry
+
+    def _show(self, entry: Entry) -> None:
         status = "claimed" if entry.claimed_by else "open"
         shown = BoardEntry(item=entry.item, status=status, participant=entry.claimed_by)
         self._changes[entry.item.item_id] = shown
-        return entry
 
     def _drop(self, entry: Entry, why: str) -> None:
         self._close(entry, status="dropped", participant=entry.claimed_by, reason=why)

@@ -32,9 +32,10 @@ def plan(view: SessionView) -> Plan:
     """Settles what was done, then lets the free participants claim, those first who were idle longest."""
     memory = _Memory.model_validate(view.state)
     board = _settled(view, memory)
+    claimed = _claim(view, board, memory)
+    board.drop_orphans()
     if board.is_empty and not view.open:
         return _finish(board)
-    claimed = _claim(view, board, memory)
     if not claimed and not board.changes:
         return Wait()
     count = memory.claims
@@ -57,15 +58,16 @@ def board_at_end(view: SessionView, why: str) -> tuple[BoardEntry, ...]:
 
 
 def _settled(view: SessionView, memory: _Memory) -> Board:
-    """The board after the turns that have just closed."""
-    board = Board(memory.board, roster=view.roster, options=view.options)
+    """The board after the turns that have just closed, before anybody claims."""
+    seeds = view.options.items or (NewItem(text=view.purpose[:8_000]),)
+    board = Board(memory.board, roster=view.roster, options=view.options, seeds=seeds)
     if not memory.seeded:
-        for new in view.options.items or (NewItem(text=view.purpose[:8_000]),):
-            board.add(new)
+        board.seed()
+        for more in seeds[view.options.max_items :]:
+            board.add(more)
     for result in view.results:
         board.settle(result)
     board.recover({turn.item.item_id for turn in view.open if turn.item})
-    board.drop_orphans()
     return board
 
 
