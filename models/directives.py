@@ -16,12 +16,16 @@ A directive is a line that begins with one of these words, in capitals:
 An answer that is nothing but `PASS` says nothing, in any mode. An instruction or an item goes on
 until the next blank line or directive. Markdown around a directive (bold, bullets, headings)
 does no harm; fenced code is not read, unless all of the answer stands in one fence.
+
+Any text is read in time that grows with its length only: a megabyte of `#` is an answer, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from .collab import CollabMode, Participant
 from .roster import named, seat_named
@@ -31,8 +35,12 @@ _ALONE = ("DONE", "STALLED", "APPROVED", "APPROVE")
 _LONG = ("INSTRUCTION", "ITEM")
 _WORDS = (*_ALONE, *_LONG, "NEXT", "TOGETHER", "HAND OFF", "HANDOFF")
 _EMPHASIS = "*_`~"
-_BULLETS = ("- ", "* ", "+ ", "• ", ">", "#")
+_BULLETS = re.compile(r"(?:(?:[-*+•] |[>#])\s*)*")
 _NOBODY = ("none", "nobody", "no one", "n/a", "-")
+#: Layers of emphasis around a line that are taken off.
+_LAYERS = 8
+#: Names of an answer that are looked up.
+_MOST_NAMES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,10 @@ class _Directive:
     #: `coder` in `INSTRUCTION coder: ...`
     target: str
     text: str
+
+    def followed_by(self, lines: Sequence[str]) -> _Directive:
+        """With the lines that belong to it."""
+        return replace(self, text="\n".join(filter(None, (self.text, *lines)))) if lines else self
 
 
 def read_directives(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome:
@@ -70,17 +82,17 @@ def _decision(said: Sequence[_Directive], roster: Sequence[Participant]) -> Deci
     by_word = {directive.word: directive.text for directive in said}
     if not by_word.keys() & {"NEXT", "TOGETHER", "DONE", "STALLED"}:
         return None
-    speakers = [name for d in said if d.word in ("NEXT", "TOGETHER") for name in _names(d.text, roster)]
+    speakers = _people((d.text for d in said if d.word in ("NEXT", "TOGETHER")), roster)
     told = [d for d in said if d.word == "INSTRUCTION"]
     general = "\n".join(d.text for d in told if not d.target)
     return Decision(
         # Who names someone to speak is not done, whatever else stands there.
         satisfied="DONE" in by_word and not speakers,
         progress="STALLED" not in by_word,
-        next=tuple(speakers[:1_000]),
+        next=tuple(speakers),
         side_by_side="TOGETHER" in by_word and "NEXT" not in by_word,
         instruction=general[:8_000],
-        instructions={_person(d.target, roster): d.text[:8_000] for d in told[:1_000] if d.target},
+        instructions={_person(d.target, roster): d.text[:8_000] for d in told[:_MOST_NAMES] if d.target},
         reason=(by_word.get("DONE") or by_word.get("STALLED") or "")[:2_000],
     )
 
@@ -107,26 +119,28 @@ def _board_changes(said: Sequence[_Directive], roster: Sequence[Participant]) ->
 def _directives(text: str) -> Iterator[_Directive]:
     """The directives of a text, in order, each with the lines that belong to it."""
     current: _Directive | None = None
+    more: list[str] = []
     goes_on = False
     for line in _spoken_lines(text):
         directive = _read_line(line)
         if directive:
             if current:
-                yield current
-            current, goes_on = directive, directive.word in _LONG or not directive.text
+                yield current.followed_by(more)
+            current, more = directive, []
+            goes_on = directive.word in _LONG or not directive.text
         elif current and goes_on and line.strip():
-            current = replace(current, text=f"{current.text}\n{line.strip()}".strip())
-        elif current and current.text:
+            more.append(line.strip())
+        elif current and (current.text or more):
             goes_on = False
     if current:
-        yield current
+        yield current.followed_by(more)
 
 
 def _spoken_lines(text: str) -> Iterator[str]:
     lines = text.strip().splitlines()
-    fences = [i for i, line in enumerate(lines) if line.lstrip().startswith("```")]
-    if fences == [0, len(lines) - 1]:
-        lines, fences = lines[1:-1], []
+    fences = {i for i, line in enumerate(lines) if line.lstrip().startswith("```")}
+    if len(lines) > 1 and fences == {0, len(lines) - 1}:
+        lines, fences = lines[1:-1], set()
     fenced = False
     for i, line in enumerate(lines):
         if i in fences:
@@ -154,12 +168,12 @@ def _read_line(line: str) -> _Directive | None:
 
 def _unwrapped(line: str) -> str:
     """The line without bullets, numbers, headings and emphasis around all of it."""
-    plain = line.strip()
-    while plain.startswith(_BULLETS):
-        plain = plain[1:].lstrip()
+    plain = _BULLETS.sub("", line.strip(), count=1)
     number, dot, rest = plain.partition(". ")
     plain = rest.lstrip() if dot and number.isdigit() else plain
-    while len(plain) > 1 and plain[0] in _EMPHASIS and plain[-1] == plain[0]:
+    for _ in range(_LAYERS):
+        if len(plain) < 2 or plain[0] not in _EMPHASIS or plain[-1] != plain[0]:
+            break
         plain = plain[1:-1].strip()
     return plain
 
@@ -168,15 +182,20 @@ def _is_nothing_but(text: str, word: str) -> bool:
     return _unwrapped(text).strip("[]().!\"' ").casefold() == word.casefold()
 
 
-def _names(text: str, roster: Sequence[Participant]) -> list[str]:
-    """Names out of `coder, tester`, `coder and tester`, or one a line."""
-    parts = text.replace(";", ",").replace("\n", ",").split(",")
-    names = []
-    for part in parts:
-        whole = named(part, roster)
-        names += [part] if whole else f" {part} ".replace(" & ", " and ").split(" and ")
-    people = [_person(name, roster) for name in names]
+def _people(texts: Iterable[str], roster: Sequence[Participant]) -> list[str]:
+    """Who is meant by names such as `coder, tester`, `coder and tester`, or one a line."""
+    names = (name for part in islice(_parts(texts), _MOST_NAMES) for name in _split(part, roster))
+    people = [_person(name, roster) for name in islice(names, _MOST_NAMES)]
     return [name for name in people if name and (name.casefold() not in _NOBODY or named(name, roster))]
+
+
+def _parts(texts: Iterable[str]) -> Iterator[str]:
+    return (part for text in texts for part in re.split(r"[,;\n]", text))
+
+
+def _split(part: str, roster: Sequence[Participant]) -> list[str]:
+    """`coder and tester` as two, unless somebody is called that."""
+    return [part] if named(part, roster) else re.split(r"(?<= )(?:and|&)(?= )", f" {part} ")
 
 
 def _bare(name: str) -> str:

@@ -248,3 +248,23 @@ def test_any_text_can_be_read_and_stays_what_it_is(text, mode, expects):
     outcome = read(text, mode, expects)
     assert outcome.passed or outcome.messages == (Draft(content=text),)
     TurnOutcome.model_validate_json(outcome.model_dump_json())
+
+
+MEGABYTE = 1_048_576
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["#", "*", "- ", "> #", "*a", "1. ", "```\n", "a\n", "INSTRUCTION: a\na\n", "NEXT: a\n", "ITEM x: a\n"],
+)
+@pytest.mark.parametrize("begin", ["", "NEXT: ", "INSTRUCTION: a\n"])
+def test_a_megabyte_of_anything_is_read_while_others_wait_no_longer_than_for_prose(begin, unit):
+    text = begin + unit * (MEGABYTE // len(unit))
+    read(text, expects=Expects.DECISION)
+    read(text, CollabMode.PAIR, Expects.REVIEW)
+    board(text)
+
+
+@pytest.mark.parametrize("between", [",", ";", " and ", " & ", ", nobody, "])
+def test_a_megabyte_of_names_is_cut_before_it_is_looked_up(between):
+    assert len(decision(f"NEXT: {between.join(['ghost'] * (MEGABYTE // 10))}").next) <= 1_000
