@@ -9,14 +9,29 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
+class Parking:
+    """What the record of a parked turn says besides; times in milliseconds since the epoch, by the server's clock."""
+
+    #: Whoever knows it may answer.
+    reply_token: str
+    parked_ms: int
+    #: When the wait is over; None: when the session is.
+    until_ms: int | None
+    #: When a worker is to look at it.
+    wake_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class TurnRecord:
     """One record of the turns hash."""
 
     number: int
     participant: str
     scope: str
-    #: planned | speaking | held | closed | dropped
+    #: planned | speaking | parked | held | closed | dropped
     status: str
+    #: Execution token of the newest grant.
+    token: str | None = None
     #: Fencing number of the newest grant; 0 before the first.
     fence: int = 0
     grants: int = 0
@@ -30,6 +45,12 @@ class TurnRecord:
     plan: str | None = None
     #: The `TurnResult`, as JSON; there once the turn has closed.
     result: str | None = None
+    #: Agent that took the seat over from the participant's own.
+    agent: str | None = None
+    #: Set while the turn is parked.
+    parking: Parking | None = None
+    #: What it waits for and what was answered so far (a `Waiting`), as JSON; for a turn that was parked.
+    wait: str | None = None
 
     @property
     def is_open(self) -> bool:
@@ -48,6 +69,7 @@ def read_records(turns: Mapping[str, str]) -> dict[int, TurnRecord]:
             participant=data["participant"],
             scope=data["scope"],
             status=data["status"],
+            token=data.get("token"),
             fence=data.get("fence", 0),
             grants=data["grants"],
             failures=data["failures"],
@@ -56,5 +78,12 @@ def read_records(turns: Mapping[str, str]) -> dict[int, TurnRecord]:
             began_ms=data.get("began_ms"),
             plan=turns.get(f"{name}:plan"),
             result=turns.get(f"{name}:result"),
+            agent=data.get("agent"),
+            parking=_parking(data) if data["status"] == "parked" else None,
+            wait=turns.get(f"{name}:wait"),
         )
     return records
+
+
+def _parking(data: Mapping[str, Any]) -> Parking:
+    return Parking(data["reply"], data["parked_ms"], data.get("until_ms"), data["wake_ms"])

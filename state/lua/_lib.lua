@@ -1,5 +1,5 @@
 --- What every verb shares. The loader puts this file in front of each script.
---- VIEW: status dialog_status version closed next fence rounds ends_round planner stop input_tokens output_tokens requests cost_micros messages opened_ms updated_ms ended_ms deadline_ms stop_requested planned_by reason detail
+--- VIEW: status dialog_status version closed next fence rounds ends_round planner stop input_tokens output_tokens cached_tokens requests cost_micros messages opened_ms updated_ms ended_ms deadline_ms stop_requested planned_by reason detail
 ---
 --- The session hash holds the fields above, `collab`, `spec` and `digest` as submitted, `moved_by` (the
 --- request of the newest move), `advanced_ms` (when a step was last asked for again), the slots `token:0`
@@ -9,6 +9,7 @@
 ---   N:plan    the planned turn as the planner wrote it (never decoded here)
 ---   N:result  the result as the worker wrote it (never decoded here)
 ---   N:held    a commit that arrived while the session was suspended
+---   N:wait    what a parked turn waits for, and what was answered so far (never decoded here)
 --- A turn number below `next` without a record has been closed and consumed: that is
 --- all the memory that exactly-once needs, so the hash stays small in any session.
 
@@ -146,11 +147,11 @@ local function settle(k, number, turn, outcome)
   redis.call('HINCRBY', k.session, 'closed', 1)
   if #outcome.messages > 0 then redis.call('HINCRBY', k.session, 'messages', #outcome.messages) end
   local usage = {}
-  for _, name in ipairs({ 'input_tokens', 'output_tokens', 'requests', 'cost_micros' }) do
-    usage[name] = tonumber(outcome[name])
+  for _, name in ipairs({ 'input_tokens', 'output_tokens', 'cached_tokens', 'requests', 'cost_micros' }) do
+    usage[name] = tonumber(outcome[name] or 0)
     if usage[name] > 0 then redis.call('HINCRBY', k.session, name, outcome[name]) end
   end
-  close_grant(k.events, number, turn, { outcome = outcome.kind, messages = #outcome.messages, usage = usage, error = outcome.error })
+  close_grant(k.events, number, turn, { outcome = outcome.kind, messages = #outcome.messages, usage = usage, left_out = outcome.left_out, error = outcome.error })
   if turn.broadcast then
     emit(k.events, 'MAPBroadcastReceived', {
       receiver_role_id = turn.role_id,
@@ -159,8 +160,10 @@ local function settle(k, number, turn, outcome)
   end
   turn.status, turn.settled_ms = 'closed', NOW
   redis.call('HSET', k.turns, number, cjson.encode(turn), number .. ':result', outcome.result)
-  redis.call('HDEL', k.turns, number .. ':plan', number .. ':held')
-  redis.call('HSET', k.session, 'updated_ms', turn.settled_ms, 'token:' .. number % 64, number .. '|' .. turn.token)
+  redis.call('HDEL', k.turns, number .. ':plan', number .. ':held', number .. ':wait')
+  -- Whoever asks again whether it was written: the holder by its token, or who answered by its request.
+  local writer = turn.request or turn.token
+  redis.call('HSET', k.session, 'updated_ms', turn.settled_ms, 'token:' .. number % 64, number .. '|' .. writer)
 end
 
 --- Locks by the token that holds each now.
@@ -173,7 +176,7 @@ end
 --- Takes an open turn out of the session, and its lock with it if it still holds it: another turn of
 --- the same scope may have taken that. The record stays for a while, so that a late commit is known as one.
 local function drop(k, number, turn, outcome, held)
-  if turn.status == 'speaking' or turn.status == 'held' then
+  if turn.status == 'speaking' or turn.status == 'held' or turn.status == 'parked' then
     close_grant(k.events, number, turn, { outcome = outcome, messages = 0 })
     if held[turn.token] then redis.call('DEL', held[turn.token]) end
   end
@@ -183,7 +186,7 @@ local function drop(k, number, turn, outcome, held)
   local old = fetch(k.turns, number - 64)
   if old and old.status == 'dropped' then redis.call('HDEL', k.turns, number - 64) end
   save(k.turns, number, turn)
-  redis.call('HDEL', k.turns, number .. ':plan', number .. ':held')
+  redis.call('HDEL', k.turns, number .. ':plan', number .. ':held', number .. ':wait')
 end
 
 local function is_open(turn)

@@ -4,7 +4,8 @@
 --- ANSWERS: swept(view, due_ms, numbers, advance) ended missing
 --- GUARANTEE: changes nothing but the time of the next look, and pushes that forward before it answers:
 --- two sweeps at once give the same turn out once. A turn never begun is given out again after grace,
---- twice that, four times that, ... so that a long queue is not flooded.
+--- twice that, four times that, ... so that a long queue is not flooded. A parked turn is owed nothing before
+--- its `wake_ms`, and keeps no session from ending that was asked to stop.
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
 if FINAL[status] then return { 'ended' } end
@@ -14,6 +15,7 @@ if status == 'suspended' then return view(session, turns, 'swept', { now + 60000
 
 local left = {}
 for i, scope in ipairs(scopes) do left[scope] = redis.call('PTTL', locks[i]) end
+local is_stopping = redis.call('HGET', session, 'stop_requested') == '1'
 local due, numbers, open, waiting_ms = far, {}, 0, nil
 each_turn(turns, function(number, turn)
   if turn.status == 'closed' then
@@ -21,9 +23,11 @@ each_turn(turns, function(number, turn)
   elseif turn.status == 'dropped' then
     if now > turn.settled_ms + 600000 then redis.call('HDEL', turns, number) end
   else
-    open = open + 1
+    if not (is_stopping and turn.status == 'parked') then open = open + 1 end
     local next_ms
-    if turn.status == 'speaking' then
+    if turn.status == 'parked' then
+      next_ms = math.max(turn.wake_ms, turn.swept_ms or 0)
+    elseif turn.status == 'speaking' then
       local ttl = left[turn.scope] or grace
       next_ms = ttl >= 0 and now + ttl + 1 or math.max(turn.began_ms, turn.swept_ms or 0)
     else

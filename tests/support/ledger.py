@@ -13,9 +13,10 @@ from symposia.models.ids import is_uuid4
 from symposia.state.keys import PREFIX, session_key
 
 WRITTEN = {"message", "passed", "skipped", "failed"}
-NEVER_WRITTEN = {"expired", "failed", "dropped", "cancelled"}
+NEVER_WRITTEN = {"expired", "failed", "dropped", "cancelled", "asked", "reassigned"}
+UNDER_WAY = {"speaking", "parked", "held"}
 FINAL = {"completed", "cancelled"}
-COUNTED = ("input_tokens", "output_tokens", "requests", "cost_micros")
+COUNTED = ("input_tokens", "output_tokens", "cached_tokens", "requests", "cost_micros")
 PAYLOADS = {
     "MAPTurnDispatched": "$defs/turn_dispatched_payload",
     "MAPTurnCompleted": "$defs/turn_completed_payload",
@@ -89,7 +90,7 @@ class Ledger:
         if self.is_final:
             assert completed == tokens, "every token of an ended session is closed"
         else:
-            open_tokens = {t["token"] for t in self.turns.values() if t["status"] in ("speaking", "held")}
+            open_tokens = {t["token"] for t in self.turns.values() if t["status"] in UNDER_WAY}
             assert set(tokens - completed) == open_tokens, (
                 "the tokens not closed are those of turns under way"
             )
@@ -133,7 +134,7 @@ class Ledger:
         if self.is_final:
             assert kinds[-1] == "MAPSessionCompleted"
             assert self.session["dialog_status"] == self.session["status"]
-            assert not [t for t in self.turns.values() if t["status"] in ("planned", "speaking", "held")]
+            assert not [t for t in self.turns.values() if t["status"] in {"planned", *UNDER_WAY}]
 
     def check_schemas(self) -> None:
         for event in self.events:

@@ -1,0 +1,52 @@
+--- reply: ends the wait of a parked turn: what was answered is written, or the turn goes on with it.
+--- KEYS: session dialog events journal turns
+--- ARGV: number reply request rule kind result error input_tokens output_tokens requests cost_micros wait agent outcome about messages*
+--- ANSWERS: replied(view) returned(view) held(view) late early foreign double inactive(view) unknown missing
+--- GUARANTEE: one reply at most ends a wait, only under the reply token the turn is parked under now.
+--- `rule`: `person` comes before the deadline, `deadline` after it, `failure` whenever. With a `kind`
+--- the turn is closed (or held, while the session is suspended); without one it is given back to the
+--- workers, with `wait` for what was answered, and to `agent`, when that is named. The same `request`
+--- asked again (its first answer was lost) changes nothing and gets the same answer.
+local status = redis.call('HGET', session, 'status')
+if not status then return { 'missing' } end
+local turn = fetch(turns, number)
+if not turn and tonumber(number) >= tonumber(redis.call('HGET', session, 'next')) then return { 'unknown' } end
+if not turn or turn.status == 'closed' then
+  if written_by(session, number) == request then return view(session, turns, 'replied') end
+  return { 'double' }
+end
+if turn.status == 'dropped' then return view(session, turns, 'inactive') end
+if turn.request == request then
+  if turn.status == 'held' then return view(session, turns, 'held') end
+  return view(session, turns, 'returned')
+end
+if turn.reply ~= reply then return { 'foreign' } end
+if turn.status ~= 'parked' then return { 'double' } end
+if rule == 'person' and turn.until_ms and NOW > turn.until_ms then return { 'late' } end
+if rule == 'deadline' and not (turn.until_ms and NOW >= turn.until_ms) then return { 'early' } end
+
+turn.request = request
+local told = cjson.decode(about)
+told.turn_number, told.participant_id = tonumber(number), turn.participant
+note(journal, 'turn.answered', told)
+if kind == '' then
+  close_grant(events, number, turn, { outcome = outcome, messages = 0, error = error ~= '' and error or nil, retried = true })
+  turn.former = (turn.former or '') .. turn.token .. ' '
+  turn.status, turn.token, turn.failures = 'planned', nil, 0
+  turn.dispatched_ms, turn.dispatches, turn.not_before = NOW, 0, 0
+  if agent ~= '' then turn.agent = agent end
+  save(turns, number, turn)
+  redis.call('HSET', turns, number .. ':wait', wait)
+  return view(session, turns, 'returned')
+end
+local said = {
+  kind = kind, result = result, error = error ~= '' and error or nil, messages = messages,
+  input_tokens = input_tokens, output_tokens = output_tokens, requests = requests, cost_micros = cost_micros,
+}
+if status == 'suspended' then
+  turn.status = 'held'
+  redis.call('HSET', turns, number, cjson.encode(turn), number .. ':held', cjson.encode(said))
+  return view(session, turns, 'held')
+end
+settle({ session = session, dialog = dialog, events = events, journal = journal, turns = turns }, number, turn, said)
+return view(session, turns, 'replied')
