@@ -228,11 +228,19 @@ class LeaseLost(TurnError):
 
 
 class AgentError(SymposiaError):
-    """An agent could not take its turn; `retryable` says whether another try may help."""
+    """An agent could not take its turn.
 
-    def __init__(self, message: str = "", *, retryable: bool = True) -> None:
+    Attributes:
+        retryable: whether another try may help.
+        retry_after_s: seconds that whoever refused asked to be left alone; None: they did not say.
+    """
+
+    def __init__(
+        self, message: str = "", *, retryable: bool = True, retry_after_s: float | None = None
+    ) -> None:
         super().__init__(message)
         self.retryable = retryable
+        self.retry_after_s = retry_after_s
 
 
 class AgentFailed(AgentError):

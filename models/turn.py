@@ -56,6 +56,8 @@ class Usage(Frozen):
 
     input_tokens: int = Field(default=0, ge=0)
     output_tokens: int = Field(default=0, ge=0)
+    #: Of the input tokens, those the provider had in its cache.
+    cached_tokens: int = Field(default=0, ge=0)
     requests: int = Field(default=0, ge=0)
     #: Millionths of a US dollar: an integer, so that sums are exact.
     cost_micros: int = Field(default=0, ge=0)
@@ -69,13 +71,14 @@ class Usage(Frozen):
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
             requests=self.requests + other.requests,
             cost_micros=self.cost_micros + other.cost_micros,
         )
 
 
 def _within_a_turn(usage: Usage) -> Usage:
-    if max(usage.input_tokens, usage.output_tokens, usage.requests, usage.cost_micros) > MOST_SPENT:
+    if max(amount for _, amount in usage) > MOST_SPENT:
         raise ValueError(f"must be at most {MOST_SPENT} of anything")
     return usage
 
@@ -181,6 +184,8 @@ class TurnOutcome(Frozen):
     hand_off: Name | None = None
     items: tuple[NewItem, ...] = Field(default=(), max_length=100)
     usage: TurnUsage = Usage()
+    #: Messages it was shown and left out for want of room.
+    left_out: int = Field(default=0, ge=0)
 
     @classmethod
     def say(cls, content: str, *, usage: Usage | None = None) -> TurnOutcome:
@@ -205,6 +210,8 @@ class TurnResult(Frozen):
     #: The work item the turn was about.
     item: WorkItem | None = None
     usage: Usage = Usage()
+    #: Messages the agent was shown and left out for want of room.
+    left_out: int = 0
     #: Indices of the `TextSeen` conditions this turn's text satisfied.
     marks: tuple[int, ...] = ()
     #: Why it failed or was skipped; one line, never a secret.

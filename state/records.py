@@ -95,6 +95,7 @@ class SessionState:
         return Usage(
             input_tokens=self._int("input_tokens"),
             output_tokens=self._int("output_tokens"),
+            cached_tokens=self._int("cached_tokens"),
             requests=self._int("requests"),
             cost_micros=self._int("cost_micros"),
         )

@@ -31,6 +31,8 @@ class Speech:
     #: The `TurnResult`, as JSON.
     result: str
     usage: Usage = field(default_factory=Usage)
+    #: Messages the agent left out for want of room.
+    left_out: int = 0
     error: str = ""
     #: JSON messages.
     messages: tuple[str, ...] = ()

@@ -95,8 +95,10 @@ class SessionStore:
             # A counter that overflowed would stop the script half way.
             "input_tokens": min(usage.input_tokens, MOST_SPENT),
             "output_tokens": min(usage.output_tokens, MOST_SPENT),
+            "cached_tokens": min(usage.cached_tokens, MOST_SPENT),
             "requests": min(usage.requests, MOST_SPENT),
             "cost_micros": min(usage.cost_micros, MOST_SPENT),
+            "left_out": min(speech.left_out, MOST_SPENT),
             "expected": then.expected if then else "",
             "plan": then.document if then else "",
         }

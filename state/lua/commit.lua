@@ -1,6 +1,6 @@
 --- commit: writes what a turn said, all or nothing, and the next step with it when there is one.
 --- KEYS: session dialog events journal turns board lock locks*
---- ARGV: number token kind result error input_tokens output_tokens requests cost_micros expected plan messages*
+--- ARGV: number token kind result error input_tokens output_tokens cached_tokens requests cost_micros left_out expected plan messages*
 --- ANSWERS: committed(view, numbers) held done(view) stale(view) inactive(view) unknown missing
 --- GUARANTEE: a turn is written at most once, only under the token that the lock and the turn both
 --- hold now ("equal", not "at least": a server that lost its last writes may count lower than before).
@@ -31,7 +31,8 @@ end
 local k = { session = session, dialog = dialog, events = events, journal = journal, turns = turns, board = board }
 local outcome = {
   kind = kind, result = result, error = error ~= '' and error or nil, messages = messages,
-  input_tokens = input_tokens, output_tokens = output_tokens, requests = requests, cost_micros = cost_micros,
+  input_tokens = input_tokens, output_tokens = output_tokens, cached_tokens = cached_tokens, requests = requests,
+  cost_micros = cost_micros, left_out = tonumber(left_out) > 0 and tonumber(left_out) or nil,
 }
 local next_step = plan ~= '' and cjson.decode(plan) -- whatever can fail comes before the first write
 redis.call('DEL', lock)

@@ -11,7 +11,7 @@ end
 redis.call('HSET', session, 'digest', digest, 'collab', collab, 'spec', spec,
   'status', 'draft', 'dialog_status', 'active', 'version', 0, 'closed', 0, 'next', 1, 'fence', 0,
   'rounds', 0, 'ends_round', '0', 'planner', '{}', 'stop', '{}',
-  'input_tokens', 0, 'output_tokens', 0, 'requests', 0, 'cost_micros', 0,
+  'input_tokens', 0, 'output_tokens', 0, 'cached_tokens', 0, 'requests', 0, 'cost_micros', 0,
   'messages', #messages, 'opened_ms', NOW, 'updated_ms', NOW)
 if tonumber(deadline_ms) > 0 then redis.call('HSET', session, 'deadline_ms', NOW + deadline_ms) end
 note(journal, 'session.created', { dialog = 'active' })
