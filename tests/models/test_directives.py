@@ -254,10 +254,17 @@ MEGABYTE = 1_048_576
 
 
 @pytest.mark.parametrize(
-    "unit",
-    ["#", "*", "- ", "> #", "*a", "1. ", "```\n", "a\n", "INSTRUCTION: a\na\n", "NEXT: a\n", "ITEM x: a\n"],
+    ("begin", "unit"),
+    [
+        ("", "#"),
+        ("", "*"),
+        ("", "> "),
+        ("", "```\n"),
+        ("INSTRUCTION: a\n", "abcdef\n"),
+        ("", "INSTRUCTION zed: write it\nand mend it\n"),
+        ("", "ITEM zed: check the logs\n"),
+    ],
 )
-@pytest.mark.parametrize("begin", ["", "NEXT: ", "INSTRUCTION: a\n"])
 def test_a_megabyte_of_anything_is_read_while_others_wait_no_longer_than_for_prose(begin, unit):
     text = begin + unit * (MEGABYTE // len(unit))
     read(text, expects=Expects.DECISION)
