@@ -12,7 +12,7 @@ from redis import Redis
 from .models.collab import Collab, CollabStatus
 from .models.dialog import Dialog, Message
 from .models.errors import InvalidInput, ResultTimeout
-from .models.events import MapEvent
+from .models.events import MapEvent, MAPEventType
 from .models.ids import timestamp_from_ms
 from .models.meta import Event
 from .models.plan import BoardEntry
@@ -28,6 +28,7 @@ from .state.streams import Stream, StreamReader
 from .tasks.advance import redrive
 from .tasks.drawing import GraphFormat, draw
 from .tasks.graph import TaskGraph
+from .tasks.task_tree import Closed
 from .tasks.view import SessionFacts
 
 
@@ -98,12 +99,12 @@ class CollabJob:
         return self.state().status
 
     def turn_state(self) -> TurnState:
-        """Whose turn it is (Collab module, section 5.2). Between two turns: who spoke last."""
+        """Whose turn it is (Collab module, section 5.2). Between two turns and at the end: who spoke last."""
         state = self.state()
         order = tuple(self._facts.roster)
         turns = state.open_turns() or list(state.records.values())
         holder = turns[0] if turns else None
-        name = holder.participant if holder else order[0]
+        name = holder.participant if holder else self._last_speaker() or order[0]
         began_ms = (holder.began_ms if holder else None) or state.updated_ms
         return TurnState(
             current_turn_holder=name,
@@ -201,8 +202,14 @@ class CollabJob:
     # -- reading ----------------------------------------------------------------------------
 
     def _texts(self, stream: Stream, follows: bool) -> Iterator[str]:
-        entries = follow(self._to.redis, self.id, stream) if follows else self._streams.all(self.id, stream)
+        entries = follow(self._to.redis, self.id, stream) if follows else self._streams.whole(self.id, stream)
         return (text for _, text in entries)
+
+    def _last_speaker(self) -> str | None:
+        entries = self._streams.newest_first(self.id, "events")
+        newest = (MapEvent.model_validate_json(text) for _, text in entries)
+        ended = (Closed.of(event) for event in newest if event.event_type is MAPEventType.TURN_COMPLETED)
+        return next((end.participant for end in ended), None)
 
     async def _atexts(self, stream: Stream, follows: bool) -> AsyncIterator[str]:
         if not follows:

@@ -166,8 +166,11 @@ class SessionStore:
         return collab, spec
 
     def board(self, session_id: str) -> dict[str, str]:
-        """Work items of a swarm: item id -> `BoardEntry` as JSON."""
-        return cast("dict[str, str]", self._client.hgetall(session_key(session_id, "board")))
+        """Work items of a swarm: item id -> `BoardEntry` as JSON. Raises SessionNotFound."""
+        entries = cast("dict[str, str]", self._client.hgetall(session_key(session_id, "board")))
+        if not entries and not self._client.exists(session_key(session_id, "session")):
+            raise SessionNotFound(session_id)
+        return entries
 
     # -- calling ---------------------------------------------------------------------------------
 

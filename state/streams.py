@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 
 from redis import Redis
 
+from ..models.errors import SessionNotFound
 from .keys import session_key
 
 Stream = Literal["dialog", "events", "journal"]
@@ -55,6 +56,19 @@ class StreamReader:
         while page := self.page(session_id, stream, after=after):
             yield from page
             after = page[-1][0]
+
+    def whole(self, session_id: str, stream: Stream) -> Iterator[Entry]:
+        """Every entry, oldest first. Raises SessionNotFound: it is not there, or expired while it was read."""
+        yield from self.all(session_id, stream)
+        if not self._client.exists(session_key(session_id, "session")):
+            raise SessionNotFound(session_id)
+
+    def newest_first(self, session_id: str, stream: Stream, *, page: int = 32) -> Iterator[Entry]:
+        """Every entry, newest first, fetched as they are asked for."""
+        key, before = session_key(session_id, stream), "+"
+        while entries := read_entries(self._client.xrevrange(key, max=before, count=page)):
+            yield from entries
+            before = f"({entries[-1][0]}"
 
     def length(self, session_id: str, stream: Stream) -> int:
         """How many entries a stream has."""

@@ -158,3 +158,35 @@ def test_a_session_that_has_begun_is_not_started_again(client):
     redis.delete(QUEUE)
     client.submit(collab)
     assert redis.llen(QUEUE) == 0
+
+
+READINGS = {
+    "messages": lambda job: list(job.messages()),
+    "events": lambda job: list(job.events()),
+    "board": lambda job: job.board(),
+    "graph": lambda job: job.graph(),
+    "collab": lambda job: job.collab(),
+    "dialog": lambda job: job.dialog(),
+    "state": lambda job: job.state(),
+    "turn_state": lambda job: job.turn_state(),
+    "messages, followed": lambda job: list(job.messages(follow=True)),
+    "result": lambda job: job.result(timeout=1),
+    "cancel": lambda job: job.cancel(),
+    "suspend": lambda job: job.suspend(),
+    "resume": lambda job: job.resume(),
+    "stop": lambda job: job.stop(),
+}
+
+
+@pytest.mark.parametrize("reading", READINGS.values(), ids=READINGS)
+def test_whatever_is_asked_of_a_session_that_has_expired_is_answered_with_not_found(client, reading):
+    job = client.submit(a_collab(), messages=["hello"])
+    redis = client.workers._client
+    redis.delete(*redis.scan_iter(f"symposia:{{{job.id}}}:*"))
+    with pytest.raises(SessionNotFound):
+        reading(job)
+
+
+def test_a_session_in_which_nothing_was_said_has_no_messages_and_no_board(client):
+    job = client.submit(a_collab())
+    assert (list(job.messages()), job.board()) == ([], ())

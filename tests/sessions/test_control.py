@@ -83,6 +83,14 @@ def test_the_turn_state_tells_who_speaks(stage, gated_job):
     job.result(timeout=20)
 
 
+def test_the_turn_state_of_a_session_that_has_ended_names_who_spoke_last(stage, checked):
+    stage.start_worker()
+    job = stage.submit("round_robin", {"ann": "say", "bob": "say", "cyd": "say"}, stop=MaxTurns(5))
+    job.result(timeout=20)
+    state = job.turn_state()
+    assert (state.current_turn_holder, state.turn_index) == ("bob", 1)
+
+
 def test_a_follower_sees_every_message_as_it_is_written(stage, gated_job):
     job, gate = gated_job
     seen = []
