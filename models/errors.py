@@ -13,6 +13,7 @@
     ├── SessionError
     │   ├── SessionNotFound
     │   ├── SessionConflict
+    │   ├── ReplyRefused                    nobody waits for this answer (any more)
     │   └── ResultTimeout (also TimeoutError)
     ├── StateError                          Redis, not the caller
     │   ├── RedisUnavailable (also ConnectionError)
@@ -180,6 +181,25 @@ class SessionConflict(SessionError):
             f"session {session_id!r} was submitted before with other content; use a new collab_id"
         )
         self.session_id = session_id
+
+
+_REFUSED_REPLIES = {
+    "late": "the answer comes after the deadline",
+    "double": "it was answered before",
+    "foreign": "the reply token is not that of the question",
+    "unasked": "nothing is asked of them now",
+    "ended": "the session has ended",
+}
+
+
+class ReplyRefused(SessionError):
+    """An answer changes nothing; `word` says why: `late`, `double`, `foreign`, `unasked` or `ended`."""
+
+    def __init__(self, session_id: str, name: str, word: str) -> None:
+        super().__init__(f"session {session_id!r} takes no answer of {name!r}: {_REFUSED_REPLIES[word]}")
+        self.session_id = session_id
+        self.name = name
+        self.word = word
 
 
 class ResultTimeout(SessionError, TimeoutError):

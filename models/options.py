@@ -12,6 +12,7 @@ from typing import Annotated, Self
 from pydantic import Field, JsonValue, model_validator
 
 from .turn import Frozen, NewItem
+from .waiting import WaitPolicy
 from .wire import NonBlank
 
 #: What an agent is registered as.
@@ -81,3 +82,5 @@ class AgentBinding(Frozen):
     max_tokens: int | None = Field(default=None, ge=1)
     #: Handed to the agent as `TurnContext.parameters`, over the session's own.
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
+    #: For a seat that answers later: how long it is waited for. None: what the registry says.
+    wait: WaitPolicy | None = None

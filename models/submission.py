@@ -22,11 +22,14 @@ from .sizes import MAX_MESSAGES, check_sizes
 from .spec import SessionSpec
 from .stop import Condition, StopCondition
 from .stop_reading import read_stop
+from .waiting import Then
 
 M = TypeVar("M", bound=BaseModel)
 
 #: Fields of a session file that are not the collab's.
 _OWN = ("agents", "stop", "options", "policy", "policies", "messages", "parameters", "thread_id")
+#: The agent of people who are given none: always registered, it waits for an answer.
+PERSON = "human"
 #: A word on where an agent comes from, for those who named none.
 _NAME_ONE = "must be bound to an agent: agents={{{0!r}: 'NAME'}}"
 
@@ -74,7 +77,7 @@ class HowToRun(TypedDict, total=False):
     """How a collab is to be run; every key may be left out, and values may be plain data."""
 
     #: Participant id -> registered agent name, or that with overrides that are data (`AgentBinding`). A
-    #: participant without an entry is taken by the agent of its own name.
+    #: participant without an entry is taken by the agent of its own name, or, if it is a person, by `human`.
     agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None
     #: When to end, beyond what the mode itself knows: a `StopCondition`, or its file form `{"max_rounds": 3}`.
     stop: StopCondition | Mapping[str, Any] | None
@@ -160,7 +163,7 @@ class Submission:
         check_sizes(self.collab, self.messages, max_message_bytes=max_message_bytes)
         check_collab(self.collab, orchestrator=self.options.orchestrator)
         self._check_names()
-        agents = {p.participant_id: self._binding(p) for p in self.collab.participants}
+        agents = {p.participant_id: self._binding(p, known_agents) for p in self.collab.participants}
         for name, agent in self._named_agents(agents).items():
             if known_agents and agent not in known_agents:
                 raise UnknownAgent(agent, known=known_agents, field=name)
@@ -186,16 +189,23 @@ class Submission:
             "",
         )
 
-    def _binding(self, participant: Participant) -> AgentBinding:
+    def _binding(self, participant: Participant, known_agents: frozenset[str]) -> AgentBinding:
         name = participant.participant_id
         if name in self.agents:
             return self.agents[name]
+        if participant.kind is ParticipantKind.HUMAN:
+            return AgentBinding(agent=name if name in known_agents else PERSON)
         if participant.kind is not ParticipantKind.AGENT:
             raise InvalidInput(f"participants.{name}.kind", participant.kind.value, _NAME_ONE.format(name))
         return _read(AgentBinding, {"agent": name}, f"agents.{name[:50]}")
 
     def _named_agents(self, agents: Mapping[str, AgentBinding]) -> dict[str, str]:
         named = {f"agents.{name}": binding.agent for name, binding in agents.items()}
+        named |= {
+            f"agents.{name}.wait.to": str(binding.wait.to)
+            for name, binding in agents.items()
+            if binding.wait and binding.wait.then is Then.REASSIGN
+        }
         for where, policy in {
             "policy": self.policy,
             **{f"policies.{n}": p for n, p in self.policies.items()},

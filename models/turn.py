@@ -133,6 +133,26 @@ class Draft(Frozen):
     role: Role = Role.AGENT
 
 
+class Question(Frozen):
+    """What a person is asked before a turn can end."""
+
+    #: Participant id of the person.
+    to: Name
+    text: str = Field(default="", max_length=32_768)
+    #: The answers that are taken; none: any text.
+    choices: tuple[Name, ...] = Field(default=(), max_length=100)
+
+
+class GivenAnswer(Frozen):
+    """A question, and what was answered."""
+
+    question: Question
+    #: None: nobody answered in time.
+    text: str | None = None
+    #: Who answered: the person who was asked, or who stood in for them.
+    by: str | None = None
+
+
 class Budget(Frozen):
     """What is left of the session's limits when a turn begins; None: no limit."""
 
@@ -161,6 +181,8 @@ class TurnContext(Frozen):
     messages: tuple[Message, ...] = ()
     #: The work item of a swarm's turn.
     item: WorkItem | None = None
+    #: What this turn has asked of people so far, oldest first.
+    answers: tuple[GivenAnswer, ...] = ()
     #: Data of the session and of this participant's binding (never code, files or hosts).
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
     remaining: Budget = Budget()
@@ -183,6 +205,8 @@ class TurnOutcome(Frozen):
     #: Role id or participant id that should go on with this turn's work item.
     hand_off: Name | None = None
     items: tuple[NewItem, ...] = Field(default=(), max_length=100)
+    #: A person is asked; with the answer, the agent is given the same turn again.
+    question: Question | None = None
     usage: TurnUsage = Usage()
     #: Messages it was shown and left out for want of room.
     left_out: int = Field(default=0, ge=0)
@@ -191,6 +215,11 @@ class TurnOutcome(Frozen):
     def say(cls, content: str, *, usage: Usage | None = None) -> TurnOutcome:
         """One message in the agent's own role."""
         return cls(messages=(Draft(content=content),), usage=usage or Usage())
+
+    @classmethod
+    def ask(cls, to: str, text: str, *, choices: tuple[str, ...] = ()) -> TurnOutcome:
+        """A question to a person of the roster; `TurnContext.answers` holds the answer next time."""
+        return cls(question=Question(to=to, text=text, choices=choices))
 
     @classmethod
     def skip_turn(cls) -> TurnOutcome:

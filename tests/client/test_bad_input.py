@@ -166,10 +166,15 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {"options": {"aggregator": "zed"}},
         "options.aggregator: must be the id of a participant (got 'zed')",
     ),
-    "a human without an answer": (
-        a_pair(participants=[*people("ann"), {"participant_id": "bob", "kind": "human"}]),
+    "a system without an agent": (
+        a_pair(participants=[*people("ann"), {"participant_id": "bob", "kind": "system"}]),
         {},
-        "participants.bob.kind: must be bound to an agent: agents={'bob': 'NAME'} (got 'human')",
+        "participants.bob.kind: must be bound to an agent: agents={'bob': 'NAME'} (got 'system')",
+    ),
+    "a wait without its text": (
+        a_pair(),
+        {"agents": {"ann": {"agent": "echo", "wait": {"then": "default"}}}},
+        "agents.ann.wait: `then: default` and `default: TEXT` go together (got a mapping of 1)",
     ),
     "a session that is over": (
         a_pair(status="completed"),

@@ -28,6 +28,7 @@ from symposia.models.errors import (
     MessageTooLarge,
     RedisUnavailable,
     RegistryError,
+    ReplyRefused,
     ResultTimeout,
     ScriptError,
     SessionConflict,
@@ -63,6 +64,9 @@ EXAMPLES = {
     SessionError(): "A session cannot be used this way.",
     SessionNotFound("s1"): "no session 's1': it was never submitted here, or has expired",
     SessionConflict("s1"): "session 's1' was submitted before with other content; use a new collab_id",
+    ReplyRefused("s1", "ben", "late"): (
+        "session 's1' takes no answer of 'ben': the answer comes after the deadline"
+    ),
     ResultTimeout("s1", timeout_s=2.5): "session 's1' has not ended within 2.5 s; it goes on",
     StateError(): "The live state in Redis could not be read or changed.",
     RedisUnavailable("redis://:pw@host:6379/0", hint="start one with `symposia up`"): (

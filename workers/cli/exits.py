@@ -63,6 +63,7 @@ def exit_code_of(error: Exception) -> ExitCode | None:
             errors.InvalidInput()
             | errors.LifecycleError()
             | errors.SessionConflict()
+            | errors.ReplyRefused()
             | errors.RegistryError()
         ):
             return ExitCode.BAD_INPUT
