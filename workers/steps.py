@@ -21,30 +21,32 @@ ANNOUNCE_EVERY_S = 10.0
 
 
 class SweepThread(threading.Thread):
-    """Sweeps and announces every `interval_s`; Redis being away only delays it."""
+    """Announces at once, then sweeps and announces every `interval_s`; Redis being away only delays it."""
 
     def __init__(self, app: Celery, worker: str, *, interval_s: float) -> None:
         super().__init__(name="symposia-sweep", daemon=True)
         self._app = app
         self._worker = worker
         self._interval_s = interval_s
+        self._announce_at = 0.0
         self._closed = threading.Event()
 
     def run(self) -> None:
         """Sweeps until `close`."""
         runtime = runtime_of(self._app)
         book = WorkerBook(runtime.store.client)
-        announce_at = 0.0
-        while not self._closed.wait(self._interval_s):
+        while True:
             try:
-                sweep(runtime)
-                if time.monotonic() >= announce_at:
+                if time.monotonic() >= self._announce_at:
                     book.announce(self._worker, runtime.registry.names())
-                    announce_at = time.monotonic() + ANNOUNCE_EVERY_S
+                    self._announce_at = time.monotonic() + ANNOUNCE_EVERY_S
+                sweep(runtime)
             except (RedisError, OSError) as error:
                 log.warning("sweep put off: %s", error)
             except Exception:
                 log.exception("sweep failed; it will be tried again")
+            if self._closed.wait(self._interval_s):
+                break
         with suppress(RedisError, OSError):
             book.leave(self._worker)
 
