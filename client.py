@@ -147,8 +147,12 @@ class Client:
         return [it for it in self._to.index.newest(count=LISTED) if it.startswith(prefix)]
 
     def known_agents(self) -> frozenset[str]:
-        """Names of the agents that workers have announced; empty when none was heard of lately."""
-        return frozenset(name for worker in self.workers.alive() for name in worker.agents)
+        """Names of the agents that every worker knows, since any of them may be given a turn.
+
+        Empty when no worker was heard of lately.
+        """
+        known = [frozenset(worker.agents) for worker in self.workers.alive()]
+        return frozenset.intersection(*known) if known else frozenset()
 
 
 def _written(spec: SessionSpec, *, limit_bytes: int) -> str:

@@ -155,6 +155,10 @@ def _workers(client: Redis) -> Iterator[Finding]:
         yield Finding("workers", Grade.BAD, "none is running", "symposia worker, or symposia up")
     for it in alive:
         yield Finding("workers", Grade.GOOD, f"{it.name} knows {', '.join(it.agents)}")
+    known = [frozenset(it.agents) for it in alive]
+    if known and (apart := frozenset.union(*known) - frozenset.intersection(*known)):
+        text = f"not every worker knows {', '.join(sorted(apart))}: no session can have them"
+        yield Finding("workers", Grade.WARNING, text, "give all workers the same agents file")
 
 
 def _sessions(client: Redis) -> Finding:

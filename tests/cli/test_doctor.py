@@ -6,6 +6,7 @@ import pytest
 
 from live import until
 from symposia.state.connect import connect
+from symposia.state.workers import WorkerBook
 from symposia.workers.embedded import EmbeddedServer
 from terminal import Terminal
 
@@ -74,6 +75,16 @@ def test_an_agents_file_with_problems_is_told(terminal: Terminal):
     (told_of,) = findings(terminal, "agents")
     assert told_of["grade"] == "bad"
     assert "[agents.x]" in told_of["text"]
+
+
+def test_workers_that_know_different_agents_are_warned_of(terminal: Terminal):
+    with connect(terminal.settings["redis_url"]) as client:
+        book = WorkerBook(client)
+        book.announce("w1@here", ["coder", "echo"])
+        book.announce("w2@here", ["echo"])
+    told = findings(terminal, "workers")
+    assert [it["grade"] for it in told] == ["ok", "ok", "warning"]
+    assert told[2]["text"] == "not every worker knows coder: no session can have them"
 
 
 def test_another_broker_is_asked_as_well(terminal: Terminal):

@@ -268,6 +268,14 @@ def test_an_agent_that_no_worker_knows_is_refused_with_names_that_are_near(clien
     assert written(client) == ["symposia:workers"]
 
 
+def test_an_agent_that_only_some_workers_know_is_refused_because_any_of_them_may_get_the_turn(client):
+    client.workers.announce("w1@here", ["coder", "tester"])
+    client.workers.announce("w2@here", ["coder"])
+    with pytest.raises(UnknownAgent, match=r"must be a registered agent: coder \(got 'tester'\)"):
+        client.submit(a_pair(), agents={"ann": "coder", "bob": "tester"})
+    assert client.submit(a_pair(), agents={"ann": "coder", "bob": "coder"})
+
+
 def test_without_a_worker_nothing_is_known_of_agents_and_the_session_is_queued(client):
     job = client.submit(a_pair(), agents={"ann": "anything", "bob": "at all"})
     assert job.status() == "active"
