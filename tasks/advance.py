@@ -97,10 +97,10 @@ def follow(runtime: Runtime, facts: SessionFacts, answer: Answer, write: PlanWri
 def advance(runtime: Runtime, session_id: str, *, parent: str, state: SessionState | None = None) -> None:
     """Plans the session's next step and dispatches it, if there is one to plan."""
     state = state or runtime.store.state(session_id)
-    facts = runtime.facts.get(session_id, state.opened_ms)
     for _ in range(RACES):
         if state.status != "active":
             return
+        facts = runtime.facts.get(session_id, state.opened_ms)
         write = plan_next(facts, state, parent=parent, retention_ms=runtime.limits.retention_ms)
         if write is None:
             return

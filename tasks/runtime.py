@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,34 +36,56 @@ class TurnLimits:
     max_message_bytes: int
 
 
-class FactsCache:
-    """Collab and spec of the sessions this process has seen lately: they never change."""
+#: Seconds for which an id surely means the session that was alive under it: after its end the keys
+#: stay for a minute at least (`retention_s`), and only then may the id be used again.
+SURE_S = 30.0
 
-    def __init__(self, store: SessionStore, *, size: int = 2_048) -> None:
+
+class FactsCache:
+    """Collab and spec of the sessions this process has seen lately: they never change.
+
+    `clock` tells seconds that only rise.
+    """
+
+    def __init__(
+        self, store: SessionStore, *, size: int = 2_048, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._store = store
         self._size = size
-        self._known: OrderedDict[str, SessionFacts] = OrderedDict()
+        self._clock = clock
+        #: By session id, with the time at which the session was last known to be alive.
+        self._known: OrderedDict[str, tuple[SessionFacts, float]] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, session_id: str, opened_ms: int | None = None) -> SessionFacts:
-        """Facts of a session; with `opened_ms`, of the one opened then (an id may be used again after
-        its keys expired). Raises SessionNotFound.
+        """Facts of a session; with `opened_ms`, which was just read and is not over, of that one. An id
+        may be used again once its keys have expired. Raises SessionNotFound.
         """
+        now = self._clock()
         with self._lock:
-            facts = self._known.get(session_id)
-            if facts is not None and opened_ms in (None, facts.opened_ms):
-                self._known.move_to_end(session_id)
+            facts, seen_alive = self._known.get(session_id, (None, now))
+            if facts is not None and opened_ms == facts.opened_ms:
+                self._keep(facts, now)
                 return facts
-        opened_ms = opened_ms or self._store.state(session_id).opened_ms
+            if facts is not None and opened_ms is None and now - seen_alive < SURE_S:
+                return facts
+        state = self._store.state(session_id) if opened_ms is None else None
         collab, spec = self._store.documents(session_id)
         facts = SessionFacts(
-            Collab.model_validate_json(collab), SessionSpec.model_validate_json(spec), opened_ms
+            Collab.model_validate_json(collab),
+            SessionSpec.model_validate_json(spec),
+            opened_ms if state is None else state.opened_ms,
         )
-        with self._lock:
-            self._known[session_id] = facts
-            while len(self._known) > self._size:
-                self._known.popitem(last=False)
+        if state is None or not state.is_final:
+            with self._lock:
+                self._keep(facts, now)
         return facts
+
+    def _keep(self, facts: SessionFacts, now: float) -> None:
+        self._known[facts.session_id] = facts, now
+        self._known.move_to_end(facts.session_id)
+        while len(self._known) > self._size:
+            self._known.popitem(last=False)
 
 
 @dataclass(frozen=True, slots=True)
