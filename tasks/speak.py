@@ -14,21 +14,22 @@ from datetime import UTC, datetime
 
 from ..agents.failures import failure
 from ..models.collab import CollabMode
-from ..models.dialog import Message, Role, said
 from ..models.directives import read_directives
 from ..models.errors import AgentError, AgentFailed, InvalidInput, LeaseLost, SessionError, StateError
 from ..models.ids import new_id
 from ..models.options import AfterRetries, AgentBinding, FailurePolicy
 from ..models.plan import PlannedTurn
 from ..models.turn import OutcomeKind, TurnOutcome, TurnResult
+from ..models.waiting import Waiting
 from ..state.plans import PlanWrite
 from ..state.records import Answer, Grant, SessionState
-from ..state.requests import Claim, Speech
+from ..state.requests import Claim
 from .advance import advance, dispatch, follow, plan_next
 from .boundaries import Boundary
 from .graph import TurnCall
 from .runtime import Runtime
 from .view import SessionFacts, turn_context
+from .words import Words
 
 log = logging.getLogger(__name__)
 
@@ -61,43 +62,12 @@ class Floor:
         elapsed_s = time.monotonic() - self.since
         return datetime.fromtimestamp(self.state.now_ms / 1000 + elapsed_s, UTC)
 
-    def result(
-        self, kind: OutcomeKind, outcome: TurnOutcome | None = None, *, error: str | None = None
-    ) -> TurnResult:
-        """What planners and stop conditions will know of this turn."""
-        outcome = outcome or TurnOutcome()
-        texts = [draft.content for draft in outcome.messages]
-        return TurnResult(
-            number=self.grant.number,
-            participant=self.planned.participant,
-            kind=kind,
-            decision=outcome.decision,
-            hand_off=outcome.hand_off,
-            items=outcome.items,
-            item=self.planned.item,
-            usage=outcome.usage,
-            left_out=outcome.left_out,
-            marks=self.facts.spec.stop.marks(texts, self.planned.participant),
-            error=error,
-        )
-
-    def messages(self, outcome: TurnOutcome) -> tuple[str, ...]:
-        """The outcome's messages with speaker, turn, token and time, as JSON."""
-        stamp = self.now()
-        return tuple(_message(self, draft.role, draft.content, stamp).to_json() for draft in outcome.messages)
-
-
-def _message(floor: Floor, role: Role, content: str, stamp: datetime) -> Message:
-    return said(
-        role,
-        content,
-        timestamp=stamp,
-        participant_id=floor.planned.participant,
-        turn_number=floor.grant.number,
-        token_id=floor.grant.token,
-        fence=floor.grant.fence,
-        trace_id=floor.session_id,
-    )
+    @property
+    def words(self) -> Words:
+        """What turns an outcome into what is written."""
+        text = self.state.records[self.grant.number].wait
+        waiting = Waiting.model_validate_json(text) if text else None
+        return Words(self.facts, self.planned, self.grant.number, self.grant.token, self.grant.fence, waiting)
 
 
 def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str | None) -> str:
@@ -200,15 +170,9 @@ def _commit(
     error: str | None = None,
 ) -> str:
     outcome = outcome or TurnOutcome()
-    result = floor.result(kind, outcome, error=error)
-    speech = Speech(
-        kind=kind,
-        result=result.model_dump_json(exclude_defaults=True),
-        usage=outcome.usage,
-        left_out=outcome.left_out,
-        error=error or "",
-        messages=floor.messages(outcome),
-    )
+    words = floor.words
+    result = words.result(kind, outcome, error=error)
+    speech = words.speech(result, outcome, now=floor.now())
     write = _plan_ahead(runtime, floor, result)
     runtime.crossing(Boundary.BEFORE_COMMIT, floor.session_id, floor.grant.number)
     answer = runtime.store.commit(floor.session_id, floor.grant, speech, then=write)
