@@ -84,11 +84,15 @@ class ModelEntry(Entry):
     plain: bool = False
     #: Seconds one request may take, within the turn's deadline; None: until that deadline.
     request_timeout_s: float | None = Field(default=None, gt=0, le=86_400)
-    #: How often the HTTP client repeats a failed request, within the same deadline.
-    http_retries: int = Field(default=2, ge=0, le=10)
+    #: How often a request that met a passing trouble is sent again, within the turn's deadline.
+    retries: int = Field(default=2, ge=0, le=10)
+    #: Whether its words are asked for as it finds them, so that followers can read along.
+    stream: bool = True
     #: US dollars per million tokens, where the provider's price list does not know the model.
     input_usd_per_million: float | None = Field(default=None, ge=0)
     output_usd_per_million: float | None = Field(default=None, ge=0)
+    #: Of input tokens that the provider had in its cache; None: as much as any other.
+    cached_usd_per_million: float | None = Field(default=None, ge=0)
 
     @model_validator(mode="after")
     def _is_reachable(self) -> ModelEntry:
@@ -103,6 +107,8 @@ class LLMEntry(Entry):
     kind: Literal["llm"]
     #: Name of a `[models.NAME]` table, or a `provider:model` that pydantic-ai knows.
     model: str = Field(min_length=1)
+    #: Models of the same kind that are asked in this order when it does not answer.
+    fallback: tuple[Annotated[str, Field(min_length=1)], ...] = Field(default=(), max_length=10)
     #: Who it is and how it should answer.
     instructions: str = ""
     temperature: float | None = Field(default=None, ge=0, le=2)

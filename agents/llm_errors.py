@@ -1,39 +1,35 @@
-"""What a failed model request means: whether to try again, and what may be told of it."""
+"""What may be told of a failed model request, and whether its turn may be tried again."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 
-from pydantic_ai.exceptions import (
-    ContentFilterError,
-    ModelAPIError,
-    ModelHTTPError,
-    ModelQuotaExceededError,
-    ModelRequestRejectedError,
-    UserError,
-)
+from pydantic_ai.exceptions import FallbackExceptionGroup, ModelAPIError, ModelHTTPError
 
 from ..models.errors import AgentError, AgentFailed
 from .failures import failure, scrubbed
-
-#: The request itself is refused: the same request again meets the same answer.
-_FINAL = (ModelRequestRejectedError, ModelQuotaExceededError, ContentFilterError, UserError, ImportError)
+from .llm_retries import may_pass
 
 
 def model_failure(error: Exception, *, secrets: tuple[str, ...] = ()) -> AgentError:
-    """The error of the agent tree for what a model request raised.
+    """The error of the agent tree for what a model request raised; it holds none of the secrets.
 
-    Rate limits, overload, server errors, lost connections, timeouts and answers that make no
-    sense may be retried; a refused request, key, model or quota may not.
+    Answers that make no sense may be asked for again, like everything that may pass.
     """
-    retryable = not isinstance(error, _FINAL)
+    if isinstance(error, FallbackExceptionGroup):
+        error = error.exceptions[-1]
+    retryable = may_pass(error)
     if not isinstance(error, ModelAPIError):
         return failure(error, retryable=retryable, secrets=secrets)
     status = f"HTTP {error.status_code} from" if isinstance(error, ModelHTTPError) else "request to"
     said = _said(error.body) or ("" if isinstance(error, ModelHTTPError) else error.message)
     told = f"{type(error).__name__}: {status} model {error.model_name!r}{': ' if said else ''}{said}"
-    return AgentFailed(scrubbed(told, secrets=secrets), retryable=retryable)
+    return AgentFailed(
+        scrubbed(told, secrets=secrets),
+        retryable=retryable,
+        retry_after_s=error.retry_after if retryable else None,
+    )
 
 
 def _said(body: object) -> str:

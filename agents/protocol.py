@@ -20,12 +20,21 @@ from __future__ import annotations
 from typing import Protocol
 
 from ..models.turn import TurnContext, TurnOutcome
+from .desk import Desk
 
 
 class Agent(Protocol):
     """Who speaks for a participant; awaits what it needs and never blocks the event loop."""
 
     async def speak(self, turn: TurnContext) -> TurnOutcome:
+        """Take the turn."""
+        ...
+
+
+class DeskAgent(Protocol):
+    """An agent that also uses what stands on its desk."""
+
+    async def speak_at(self, turn: TurnContext, desk: Desk) -> TurnOutcome:
         """Take the turn."""
         ...
 
@@ -42,4 +51,4 @@ class InstantAgent(Protocol):
         ...
 
 
-Speaker = Agent | InstantAgent
+Speaker = Agent | DeskAgent | InstantAgent

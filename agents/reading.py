@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from ..models.errors import InvalidInput, RegistryError, invalid_input
 from .entries import AgentsFile, LLMEntry
-from .seats import LOCAL_MODEL
+from .llm_seats import LOCAL_MODEL
 
 _KINDS = ("llm", "python", "scripted")
 
@@ -49,7 +49,13 @@ def _broken_rule(path: Path, error: ValidationError) -> RegistryError:
 def _check_models(path: Path, file: AgentsFile) -> None:
     known = {*file.models, LOCAL_MODEL}
     for name, entry in file.agents.items():
-        if isinstance(entry, LLMEntry) and entry.model not in known and ":" not in entry.model:
-            near = get_close_matches(entry.model, known, n=3) or sorted(known)
-            rule = f"must be a [models] table ({', '.join(near)}) or provider:model (got {entry.model!r})"
-            raise RegistryError(str(path), entry=f"agents.{name}", field="model", rule=rule)
+        if not isinstance(entry, LLMEntry):
+            continue
+        for field, model in (
+            ("model", entry.model),
+            *((f"fallback[{at}]", model) for at, model in enumerate(entry.fallback)),
+        ):
+            if model not in known and ":" not in model:
+                near = get_close_matches(model, known, n=3) or sorted(known)
+                rule = f"must be a [models] table ({', '.join(near)}) or provider:model (got {model!r})"
+                raise RegistryError(str(path), entry=f"agents.{name}", field=field, rule=rule)

@@ -17,10 +17,11 @@ from types import MappingProxyType
 from ..models.errors import InvalidInput, UnknownAgent
 from ..models.options import AgentBinding
 from .entries import AgentEntry, AgentsFile, LLMEntry, PythonEntry, ScriptedEntry
+from .llm_seats import LOCAL_MODEL
 from .protocol import Speaker
 from .reading import read_agents_file
 from .scripted import messages_needed
-from .seats import LOCAL_MODEL, Seats, replies_of
+from .seats import Seats, replies_of
 
 #: Looked for in the working folder when the settings name no file.
 DEFAULT_FILE = Path("agents.toml")

@@ -13,10 +13,11 @@ from typing import Protocol, cast
 
 from ..models.errors import AgentTimeout, LeaseLost, SymposiaError
 from ..models.turn import TurnContext, TurnOutcome
+from .desk import Desk
 from .failures import failure
 from .loop import LoopThread
 from .outcome import MAX_MESSAGE_BYTES, check_outcome
-from .protocol import Agent, InstantAgent, Speaker
+from .protocol import Agent, DeskAgent, InstantAgent, Speaker
 
 
 class Speaking(Protocol):
@@ -62,14 +63,16 @@ class AgentRunner:
             on_start(speaking)
         return speaking.result()
 
-    def start(self, agent: Speaker, turn: TurnContext, *, timeout_s: float) -> Speaking:
-        """Begin to speak the turn, which may last `timeout_s` seconds from now.
+    def start(
+        self, agent: Speaker, turn: TurnContext, *, timeout_s: float, desk: Desk | None = None
+    ) -> Speaking:
+        """Begin to speak the turn, which may last `timeout_s` seconds from now; `desk`: for an agent that uses one.
 
         An instant agent has answered when this returns. Raises AgentError if it failed.
         """
         speak_now = getattr(agent, "speak_now", None)
         if speak_now is None:
-            spoken = self._loop.submit(_spoken(cast(Agent, agent), turn))
+            spoken = self._loop.submit(_spoken(agent, turn, desk or Desk()))
             return _Pending(spoken, turn, timeout_s, self._max_message_bytes)
         return _Answered(_at_once(cast(InstantAgent, agent), turn, self._max_message_bytes))
 
@@ -121,9 +124,11 @@ class _Pending:
         self._spoken.cancel()
 
 
-async def _spoken(agent: Agent, turn: TurnContext) -> object:
+async def _spoken(agent: Speaker, turn: TurnContext, desk: Desk) -> object:
     try:
-        return await agent.speak(turn)
+        if hasattr(agent, "speak_at"):
+            return await cast(DeskAgent, agent).speak_at(turn, desk)
+        return await cast(Agent, agent).speak(turn)
     except (SystemExit, KeyboardInterrupt) as error:  # would end the loop for everybody
         raise failure(error) from error
     except Exception as error:

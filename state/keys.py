@@ -2,7 +2,8 @@
 
 A session's keys share the hash tag `{collab_id}`, so that a session lives in one cluster
 slot and one script may touch all of it. While a session lives its keys are permanent;
-when it ends the script that ends it gives them a TTL. The index keys below are permanent.
+when it ends the script that ends it gives them a TTL; keys of a turn have one from the start.
+The index keys below are permanent.
 
 | key | type | holds |
 |---|---|---|
@@ -13,6 +14,7 @@ when it ends the script that ends it gives them a TTL. The index keys below are 
 | `symposia:{id}:turns` | hash | open turns, and closed ones until a plan consumes them |
 | `symposia:{id}:board` | hash | work items of a swarm |
 | `symposia:{id}:lock:<scope>` | string | `token|deadline_ms`; its TTL is the lease |
+| `symposia:{id}:calls:<turn>` | hash | finished calls of a turn that is not written yet; a TTL of a day |
 | `symposia:due` | sorted set | unfinished sessions by the time the sweep should look at them |
 | `symposia:sessions` | sorted set | sessions by the time they were opened |
 | `symposia:workers` | hash | agent names each worker announces, with the time it did |
@@ -40,3 +42,8 @@ def session_key(session_id: str, part: str) -> str:
 def lock_key(session_id: str, scope: str) -> str:
     """The key of the lock of one scope of a session."""
     return session_key(session_id, f"lock:{scope}")
+
+
+def calls_key(session_id: str, number: int) -> str:
+    """The key of the finished calls of one turn."""
+    return session_key(session_id, f"calls:{number}")

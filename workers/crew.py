@@ -8,8 +8,8 @@ from contextlib import ExitStack, contextmanager
 
 from pydantic import SecretStr
 
+from ..agents.llm_seats import LOCAL_MODEL
 from ..agents.registry import Registry
-from ..agents.seats import LOCAL_MODEL
 from ..client import Client
 from ..config.settings import Settings, child_environment
 from ..models.submission import Submission

@@ -8,7 +8,8 @@ import threading
 import pytest
 
 from model_stub import Answer, completion, refusal
-from symposia.agents.llm import LLMAgent, Manner
+from symposia.agents.llm import LLMAgent, Manner, Source
+from symposia.agents.llm_usage import Price
 from symposia.agents.model_pool import Endpoint
 from symposia.models.collab import CollabMode
 from symposia.models.errors import AgentFailed, AgentTimeout
@@ -20,7 +21,10 @@ KEY = "sk-a-very-secret-key"
 @pytest.fixture
 def agent(model):
     def make(**manner):
-        return LLMAgent(lambda: Endpoint("stub", model.url, KEY), Manner(**({"http_retries": 0} | manner)))
+        prices = manner.pop("price", None)
+        return LLMAgent(
+            lambda: [Source(Endpoint("stub", model.url, KEY), prices)], Manner(**({"retries": 0} | manner))
+        )
 
     return make
 
@@ -251,14 +255,14 @@ def test_the_http_client_repeats_a_request_as_often_as_it_may(speak, model):
     model.answers(
         refusal(503, "wait", retry_after_ms="1"), refusal(503, "wait", retry_after_ms="1"), completion("now")
     )
-    assert speak(http_retries=2).messages[0].content == "now"
+    assert speak(retries=2).messages[0].content == "now"
     assert len(model.asked) == 3
 
 
 def test_the_http_client_gives_up_after_that(speak, model):
     model.answers(refusal(503, "wait", retry_after_ms="1"))
     with pytest.raises(AgentFailed, match="HTTP 503"):
-        speak(http_retries=1)
+        speak(retries=1)
     assert len(model.asked) == 2
 
 
@@ -276,7 +280,7 @@ def test_one_request_may_have_less_time_than_the_turn(speak, model):
 
 
 def test_nobody_listening_is_a_failure_that_may_be_tried_again(runner, turn):
-    agent = LLMAgent(lambda: Endpoint("stub", "http://127.0.0.1:9/v1"), Manner(http_retries=0))
+    agent = LLMAgent(lambda: [Source(Endpoint("stub", "http://127.0.0.1:9/v1"))], Manner(retries=0))
     with pytest.raises(AgentFailed, match="ModelConnectionError: request to model 'stub'") as error:
         runner.run(agent, turn(), timeout_s=10)
     assert error.value.retryable
@@ -284,7 +288,7 @@ def test_nobody_listening_is_a_failure_that_may_be_tried_again(runner, turn):
 
 def test_a_provider_nobody_knows_is_not_tried_again(runner, turn):
     with pytest.raises(AgentFailed, match="Unknown provider: nowhere") as error:
-        runner.run(LLMAgent(lambda: Endpoint("nowhere:model"), Manner()), turn(), timeout_s=10)
+        runner.run(LLMAgent(lambda: [Source(Endpoint("nowhere:model"))], Manner()), turn(), timeout_s=10)
     assert not error.value.retryable
 
 
@@ -330,7 +334,7 @@ def test_turns_are_asked_side_by_side(runner, turn, agent, model):
 
 
 def test_the_registry_s_price_makes_a_cost(speak):
-    outcome = speak(input_usd_per_million=3, output_usd_per_million=15)
+    outcome = speak(price=Price(input=3, output=15))
     assert outcome.usage.cost_micros == 11 * 3 + 7 * 15
 
 
@@ -340,7 +344,7 @@ def test_a_price_nobody_knows_is_no_cost(speak):
 
 def test_a_new_key_is_used_at_the_next_turn(runner, turn, model):
     keys = iter(["first", "second"])
-    agent = LLMAgent(lambda: Endpoint("stub", model.url, next(keys)), Manner())
+    agent = LLMAgent(lambda: [Source(Endpoint("stub", model.url, next(keys)))], Manner())
     runner.run(agent, turn(), timeout_s=10)
     runner.run(agent, turn(), timeout_s=10)
     assert [asked.headers["authorization"] for asked in model.asked] == ["Bearer first", "Bearer second"]

@@ -2,7 +2,7 @@
 
 from symposia.models.plan import BoardEntry
 from symposia.models.turn import WorkItem
-from symposia.state.keys import PERMANENT, lock_key, session_key
+from symposia.state.keys import PERMANENT, calls_key, lock_key, session_key
 from table import turn
 
 ID = "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11"
@@ -24,6 +24,10 @@ def test_a_session_lives_under_its_own_hash_tag():
 def test_a_lock_is_named_by_its_scope():
     assert lock_key(ID, "floor") == f"symposia:{{{ID}}}:lock:floor"
     assert lock_key(ID, "slot:ann") == f"symposia:{{{ID}}}:lock:slot:ann"
+
+
+def test_what_a_turn_has_finished_is_named_by_its_number():
+    assert calls_key(ID, 7) == f"symposia:{{{ID}}}:calls:7"
 
 
 def test_only_the_indexes_are_permanent():

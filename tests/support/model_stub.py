@@ -1,10 +1,15 @@
-"""A real HTTP server that speaks as much of the OpenAI protocol as a model client needs, and errs on demand."""
+"""A real HTTP server that speaks as much of the OpenAI protocol as a model client needs, and errs on demand.
+
+What it was asked it counts and keeps. A request that asks for a stream gets its words one by one.
+"""
 
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -19,27 +24,33 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
     #: Waits until this is set (or the server stops) before it answers.
     gate: threading.Event | None = None
+    #: The same in the middle of its answer: behind half of a body, or behind so many words of a stream.
+    pause: threading.Event | None = None
+    pause_after: int = 1
+    #: Cuts the connection there instead.
+    cut: bool = False
 
 
-def completion(text: str = "", *, tool: tuple[str, dict[str, Any]] | None = None) -> Answer:
+def completion(
+    text: str = "", *, tool: tuple[str, dict[str, Any]] | None = None, call: str = "call-1", **more: Any
+) -> Answer:
     """A chat completion that says `text`, or calls a tool with these arguments."""
     message: dict[str, Any] = {"role": "assistant", "content": text}
     if tool:
         function = {"name": tool[0], "arguments": json.dumps(tool[1])}
         message |= {
             "content": None,
-            "tool_calls": [{"id": "call-1", "type": "function", "function": function}],
+            "tool_calls": [{"id": call, "type": "function", "function": function}],
         }
-    return Answer(
-        body={
-            "id": "completion-1",
-            "object": "chat.completion",
-            "created": 1_700_000_000,
-            "model": "stub-model",
-            "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if tool else "stop"}],
-            "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
-        }
-    )
+    body = {
+        "id": "completion-1",
+        "object": "chat.completion",
+        "created": 1_700_000_000,
+        "model": "stub-model",
+        "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if tool else "stop"}],
+        "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
+    }
+    return Answer(body=body, **more)
 
 
 def refusal(status: int, message: str, *, code: str | None = None, **headers: str) -> Answer:
@@ -68,7 +79,8 @@ class StubModel:
         self.asked: list[Asked] = []
         self._answers: deque[Answer] = deque([completion("Well said.")])
         self._stopping = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+        self._server.stub = self  # type: ignore[attr-defined]
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
 
@@ -90,40 +102,90 @@ class StubModel:
         self._server.server_close()
         self._thread.join()
 
-    def _next(self) -> Answer:
+    def next_answer(self) -> Answer:
         return self._answers.popleft() if len(self._answers) > 1 else self._answers[0]
 
-    def _wait(self, gate: threading.Event) -> None:
+    def wait(self, gate: threading.Event) -> None:
         while not gate.wait(0.02) and not self._stopping.is_set():
             pass
 
-    def _handler(stub) -> type[BaseHTTPRequestHandler]:  # noqa: N805 - `self` is the handler's below
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
 
-            def do_POST(self) -> None:
-                length = int(self.headers["content-length"])
-                body = json.loads(self.rfile.read(length))
-                headers = {name.lower(): value for name, value in self.headers.items()}
-                stub.asked.append(Asked(body, headers, self.client_address))
-                answer = stub._next()
-                if answer.gate:
-                    stub._wait(answer.gate)
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    @property
+    def stub(self) -> StubModel:
+        return self.server.stub  # type: ignore[attr-defined]
+
+    def do_POST(self) -> None:
+        length = int(self.headers["content-length"])
+        body = json.loads(self.rfile.read(length))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.stub.asked.append(Asked(body, headers, self.client_address))
+        answer = self.stub.next_answer()
+        if answer.gate:
+            self.stub.wait(answer.gate)
+        says_something = isinstance(answer.body, dict) and bool(answer.body.get("choices"))
+        try:
+            if body.get("stream") and says_something:
+                self._stream(answer)
+            else:
                 self._send(answer)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True  # the client gave up, as some tests have it do
 
-            def _send(self, answer: Answer) -> None:
-                text = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
-                self.send_response(answer.status)
-                for name, value in {"content-type": "application/json", **answer.headers}.items():
-                    self.send_header(name.replace("_", "-"), value)
-                self.send_header("content-length", str(len(text.encode())))
-                self.end_headers()
-                try:
-                    self.wfile.write(text.encode())
-                except (BrokenPipeError, ConnectionResetError):
-                    return  # the client gave up, as some tests have it do
+    def _send(self, answer: Answer) -> None:
+        data = (answer.body if isinstance(answer.body, str) else json.dumps(answer.body)).encode()
+        self._head(answer, {"content-type": "application/json", "content-length": str(len(data))})
+        half = len(data) // 2 if answer.pause or answer.cut else len(data)
+        self.wfile.write(data[:half])
+        if self._goes_on(answer):
+            self.wfile.write(data[half:])
 
-            def log_message(self, *_: object) -> None:
+    def _stream(self, answer: Answer) -> None:
+        self._head(answer, {"content-type": "text/event-stream", "connection": "close"})
+        for number, chunk in enumerate(chunks(answer.body)):
+            if number == answer.pause_after and not self._goes_on(answer):
                 return
+            self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+            self.wfile.flush()
+        self.wfile.write(b"data: [DONE]\n\n")
+        self.close_connection = True
 
-        return Handler
+    def _goes_on(self, answer: Answer) -> bool:
+        self.wfile.flush()
+        if answer.pause:
+            self.stub.wait(answer.pause)
+        if answer.cut:
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+        return not answer.cut
+
+    def _head(self, answer: Answer, headers: dict[str, str]) -> None:
+        self.send_response(answer.status)
+        own = {name.replace("_", "-"): value for name, value in answer.headers.items()}
+        for name, value in (headers | own).items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        return
+
+
+def chunks(body: Any) -> Iterator[dict[str, Any]]:
+    """A completion as a stream: a chunk a word, then how it ended, then what it cost."""
+    choice, message = body["choices"][0], body["choices"][0]["message"]
+    head = {"id": body["id"], "object": "chat.completion.chunk", "created": 1, "model": body["model"]}
+    pieces: list[dict[str, Any]] = []
+    if message.get("tool_calls"):
+        calls = [{**call, "index": at} for at, call in enumerate(message["tool_calls"])]
+        pieces = [{"role": "assistant", "content": None, "tool_calls": calls}]
+    else:
+        words = (message["content"] or "").split(" ")
+        pieces = [
+            {"role": "assistant", "content": word if at == 0 else f" {word}"} for at, word in enumerate(words)
+        ]
+    for delta in pieces:
+        yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}
+    yield {**head, "choices": [], "usage": body["usage"]}

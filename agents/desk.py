@@ -1,0 +1,70 @@
+"""What stands on the desk of an agent: a journal of its finished calls, and somebody who listens.
+
+A turn's context is data and the same for everybody. Agents whose turns are dear or slow also
+want to remember what they have paid for when their worker dies, and to be heard while they
+speak. Both are ports: whoever runs the turn connects them, and an agent works without.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+class Journal(Protocol):
+    """Answers of the calls that one turn has finished, by a name for the call; gone once the turn is written.
+
+    A turn that is begun again after its worker died finds what the former attempts kept.
+    """
+
+    def recall(self, call: str) -> str | None:
+        """The answer kept for a call; None: it has not finished yet."""
+        ...
+
+    async def keep(self, call: str, answer: str) -> None:
+        """Keep an answer; when this returns it outlives the process. Never raises."""
+        ...
+
+    async def forget(self, kind: str) -> None:
+        """Drop the answers of all calls whose name begins with `kind`. Never raises."""
+        ...
+
+
+class Listener(Protocol):
+    """Somebody who reads along while the agent speaks. Both methods return at once and never raise."""
+
+    def restart(self) -> None:
+        """What was heard so far will not be said: it begins anew."""
+        ...
+
+    def hear(self, text: str) -> None:
+        """The next piece of what is being said."""
+        ...
+
+
+class MemoryJournal:
+    """A journal that lasts as long as this object: for turns that nobody else begins again."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, str] = {}
+
+    def recall(self, call: str) -> str | None:
+        """As in Journal."""
+        return self.calls.get(call)
+
+    async def keep(self, call: str, answer: str) -> None:
+        """As in Journal."""
+        self.calls[call] = answer
+
+    async def forget(self, kind: str) -> None:
+        """As in Journal."""
+        self.calls = {call: answer for call, answer in self.calls.items() if not call.startswith(kind)}
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What an agent may use for one turn."""
+
+    journal: Journal = field(default_factory=MemoryJournal)
+    #: None: nobody listens.
+    listener: Listener | None = None

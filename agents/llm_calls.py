@@ -1,0 +1,147 @@
+"""What surrounds the calls of one model run: the journal, the retries, the models to fall back on.
+
+A run is what an agent does in one turn: it asks a model, runs the tools the model calls, and
+asks again, until there is an answer. Each finished request and each finished tool call is kept
+in the turn's journal before anything else happens, so a turn that is begun again after its
+worker died goes on where that one stopped: nothing is paid for, or done, twice.
+"""
+
+# ruff: noqa: ARG002 - hooks are called with more than each of them needs
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_ai import RunContext, ToolDefinition
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import ModelAPIError, RetryModelRequest
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, ToolCallPart
+from pydantic_ai.models import ModelRequestContext
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from ..models.turn import Usage
+from .desk import Desk
+from .llm_retries import pause_s
+from .llm_usage import Served, usage_of
+from .tool_desk import ToolDesk, effect
+
+#: First words of the journal's names.
+REQUESTS, TOOLS, SPENT = "model:", "tool:", "spent"
+
+
+class _Kept(BaseModel):
+    """A finished request in the journal."""
+
+    response: ModelResponse
+    usage: Usage
+
+
+@dataclass
+class Calls(AbstractCapability[ToolDesk]):
+    """The hooks of one run.
+
+    Args:
+        chain: the models that may answer, in the order in which they are asked.
+        desk: of the turn.
+        asked: what the turn asks, as a fingerprint. The dialog is no part of it: what others said in the
+            meantime does not make an answer unfinished.
+        tries: how often a request is sent to one model.
+        ends_at: `time.monotonic()` of the turn's deadline.
+    """
+
+    chain: Sequence[Served]
+    desk: Desk
+    asked: str
+    tries: int
+    ends_at: float
+    #: What this run's answers cost, whichever attempt of the turn paid for them.
+    spent: Usage = field(default_factory=Usage)
+    _at: int = 0
+    _tried: int = 0
+    #: How many messages the first request had; None before it.
+    _given: int | None = None
+    _called: Counter[str] = field(default_factory=Counter)
+
+    async def wrap_model_request(
+        self, ctx: RunContext[ToolDesk], *, request_context: ModelRequestContext, handler: Any
+    ) -> ModelResponse:
+        """Answers from the journal what has been answered, and keeps what is answered now."""
+        if self._given is None:
+            self._given = len(request_context.messages)
+        name = REQUESTS + fingerprint(self.asked, _bare(request_context.messages[self._given :]))
+        if self.desk.listener is not None:
+            self.desk.listener.restart()
+        text = self.desk.journal.recall(name)
+        if text is not None:
+            kept = _Kept.model_validate_json(text)
+        else:
+            self._tried = 1
+            request_context.model = self.chain[self._at].model
+            response = await handler(request_context)
+            kept = _Kept(response=response, usage=usage_of(response, self.chain[self._at].price))
+            await self.desk.journal.keep(name, kept.model_dump_json())
+        self.spent += kept.usage
+        return kept.response
+
+    async def on_model_request_error(
+        self, ctx: RunContext[ToolDesk], *, request_context: ModelRequestContext, error: Exception
+    ) -> ModelResponse:
+        """Tries again after a while, then with the next model, and then gives up."""
+        left_s = self.ends_at - time.monotonic()
+        pause = pause_s(error, tries=self._tried, most_tries=self.tries, left_s=left_s)
+        if pause is not None:
+            self._tried += 1
+            await asyncio.sleep(pause)
+            raise RetryModelRequest
+        if not isinstance(error, ModelAPIError) or self._at + 1 == len(self.chain):
+            raise error
+        self._at, self._tried = self._at + 1, 1
+        raise RetryModelRequest(self.chain[self._at].model)
+
+    async def wrap_tool_execute(
+        self,
+        ctx: RunContext[ToolDesk],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        handler: Any,
+    ) -> Any:
+        """Does what a tool does once in a turn; the same call made again by the same run is another one."""
+        same = fingerprint(call.tool_name, to_jsonable_python(args, fallback=str))
+        self._called[same] += 1
+        number = f"{same}:{self._called[same]}"
+        text = self.desk.journal.recall(TOOLS + number)
+        if text is not None:
+            return json.loads(text)
+        with effect(f"{ctx.deps.turn.effect_id}:{call.tool_name}:{number}"):
+            result = await handler(args)
+        try:
+            data = to_jsonable_python(result)
+            text = json.dumps(data, ensure_ascii=False)
+        except (PydanticSerializationError, ValueError, TypeError):
+            return result  # pictures and the like: to be asked for again
+        await self.desk.journal.keep(TOOLS + number, text)
+        return data
+
+
+def fingerprint(*parts: object) -> str:
+    """The same for the same JSON data."""
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=True, default=str)
+    return sha256(text.encode()).hexdigest()[:32]
+
+
+def _bare(messages: Sequence[ModelMessage]) -> list[Any]:
+    """The messages of a run without the times and ids that differ from one attempt to the next."""
+    data = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")
+    return [
+        [{name: value for name, value in part.items() if name != "timestamp"} for part in message["parts"]]
+        for message in data
+    ]

@@ -1,0 +1,122 @@
+"""From a registry entry of kind `llm` to an agent: its endpoint, the ones to fall back on, its manner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from ..models.errors import AgentError, AgentFailed
+from ..models.options import AgentBinding
+from .entries import LLMEntry, ModelEntry
+from .local_model import CONTEXT_TOKENS, MODEL_NAME
+
+if TYPE_CHECKING:
+    from .llm import LLMAgent, Source
+
+T = TypeVar("T")
+
+#: Name of the model that runs on this machine; a [models.local] table takes its place.
+LOCAL_MODEL = "local"
+
+# It reads some 150 tokens a second on one core: a long prompt would cost more than the answer.
+_LOCAL = ModelEntry(
+    model=MODEL_NAME,
+    base_url="http://127.0.0.1/v1",
+    context_tokens=CONTEXT_TOKENS // 8,
+    plain=True,
+    retries=1,
+)
+
+_NOT_RUNNING = "the local model is not running: start it with `symposia up`"
+
+
+class ModelSeats:
+    """Makes model agents. pydantic-ai is imported with the first of them."""
+
+    def __init__(
+        self,
+        models: Mapping[str, ModelEntry],
+        *,
+        getenv: Callable[[str], str | None],
+        local_model: Callable[[], str | None],
+    ) -> None:
+        self._models = models
+        self._getenv = getenv
+        self._local_model = local_model
+
+    def seat(self, binding: AgentBinding, entry: LLMEntry) -> LLMAgent:
+        """The agent of an entry, with the binding's overrides."""
+        from .llm import LLMAgent, Manner
+
+        model = self._model(entry.model)
+        manner = Manner(
+            instructions=_either(binding.instructions, entry.instructions),
+            temperature=_either(binding.temperature, entry.temperature),
+            max_tokens=_either(binding.max_tokens, entry.max_tokens),
+            context_tokens=_either(entry.context_tokens, model.context_tokens),
+            structured=_either(entry.structured, model.structured),
+            plain=model.plain,
+            stream=model.stream,
+            request_timeout_s=model.request_timeout_s,
+            retries=model.retries,
+        )
+        return LLMAgent(lambda: self._sources(entry), manner)
+
+    def problem(self, entry: LLMEntry) -> str | None:
+        """Why an agent of this entry would fail; None: nothing is known against it."""
+        from .model_pool import provider_problem
+
+        for name in (entry.model, *entry.fallback):
+            model = self._model(name)
+            if model is _LOCAL:  # which need not run before a session does
+                continue
+            self._source(name)
+            problem = provider_problem(model.model) if model.base_url is None else None
+            if problem:
+                return problem
+        return None
+
+    def _model(self, name: str) -> ModelEntry:
+        known = self._models.get(name)
+        if known is not None:
+            return known
+        return _LOCAL if name == LOCAL_MODEL else ModelEntry(model=name)
+
+    def _sources(self, entry: LLMEntry) -> list[Source]:
+        """Those of an entry's models that can be asked now. Raises AgentError when none can."""
+        found, troubles = [], []
+        for name in (entry.model, *entry.fallback):
+            try:
+                found.append(self._source(name))
+            except AgentError as trouble:
+                troubles.append(trouble)
+        if not found:
+            raise troubles[0]
+        return found
+
+    def _source(self, name: str) -> Source:
+        from .llm import Source
+        from .llm_usage import Price
+        from .model_pool import Endpoint
+
+        model = self._model(name)
+        if model is _LOCAL:
+            url = self._local_model()
+            if url is None:
+                raise AgentFailed(_NOT_RUNNING)
+            return Source(Endpoint(model.model, f"{url}/v1"))
+        key = self._getenv(model.api_key_env) if model.api_key_env else None
+        if model.api_key_env and not key:
+            raise AgentFailed(f"environment variable {model.api_key_env} is not set", retryable=False)
+        price = None
+        if model.input_usd_per_million is not None or model.output_usd_per_million is not None:
+            price = Price(
+                input=model.input_usd_per_million or 0.0,
+                output=model.output_usd_per_million or 0.0,
+                cached=model.cached_usd_per_million,
+            )
+        return Source(Endpoint(model.model, model.base_url, key), price)
+
+
+def _either(first: T | None, second: T) -> T:
+    return second if first is None else first

@@ -1,0 +1,33 @@
+"""What a worker lays on the desk of a turn's agent, and clears away afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from redis import Redis
+
+from ..agents.desk import Desk
+from ..state.journal import TurnJournal
+from ..state.records import Grant
+
+
+@dataclass(slots=True)
+class TurnDesk:
+    """The desk of one grant. Nothing is read or written for an agent that uses none."""
+
+    client: Redis
+    session_id: str
+    grant: Grant
+    _journal: TurnJournal | None = field(default=None, init=False)
+
+    def lay(self) -> Desk:
+        """The desk. Raises RedisUnavailable."""
+        self._journal = TurnJournal(
+            self.client, self.session_id, self.grant.number, begun_before=self.grant.grants > 1
+        )
+        return Desk(self._journal)
+
+    def clear(self) -> None:
+        """The turn is written: what was kept for another attempt is thrown away."""
+        if self._journal is not None:
+            self._journal.close()
