@@ -69,14 +69,17 @@ class FactsCache:
                 return facts
             if facts is not None and opened_ms is None and now - seen_alive < SURE_S:
                 return facts
-        state = self._store.state(session_id) if opened_ms is None else None
+        is_over = False
+        if opened_ms is None:
+            state = self._store.state(session_id)
+            opened_ms, is_over = state.opened_ms, state.is_final
         collab, spec = self._store.documents(session_id)
         facts = SessionFacts(
             Collab.model_validate_json(collab),
             SessionSpec.model_validate_json(spec),
-            opened_ms if state is None else state.opened_ms,
+            opened_ms,
         )
-        if state is None or not state.is_final:
+        if not is_over:
             with self._lock:
                 self._keep(facts, now)
         return facts
