@@ -26,6 +26,7 @@ from ..state.records import Answer, Grant, SessionState
 from ..state.requests import Claim
 from .advance import advance, dispatch, follow, plan_next
 from .boundaries import Boundary
+from .desks import TurnDesk
 from .graph import TurnCall
 from .runtime import Runtime
 from .view import SessionFacts, turn_context
@@ -37,6 +38,8 @@ log = logging.getLogger(__name__)
 TAKEOVERS = 8
 #: Seconds after the agent's deadline in which its turn can still be given back or closed in order.
 SETTLE_S = 5.0
+#: Whoever asks to be left alone for longer is asked again after this many seconds.
+MOST_PATIENCE_S = 3_600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class Floor:
     planned: PlannedTurn
     policy: FailurePolicy
     task_id: str
+    desk: TurnDesk
     #: `time.monotonic()` when the grant was taken.
     since: float
 
@@ -98,7 +102,8 @@ def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str |
     runtime.crossing(Boundary.AFTER_BEGIN, call.session, call.turn)
     facts = runtime.facts.get(call.session, answer.state.opened_ms)
     planned = PlannedTurn.model_validate_json(answer.state.records[call.turn].plan or "{}")
-    floor = Floor(facts, answer.state, answer.grant, planned, policy, task_id, since)
+    desk = TurnDesk(runtime.store.client, call.session, answer.grant)
+    floor = Floor(facts, answer.state, answer.grant, planned, policy, task_id, desk, since)
     word = _speak(runtime, floor, timeout_s)
     runtime.crossing(Boundary.BEFORE_ACK, call.session, call.turn)
     return word
@@ -155,7 +160,8 @@ def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> TurnOutcome:
         timeout_s=timeout_s,
     )
     left_s = timeout_s - (time.monotonic() - floor.since)
-    speaking = runtime.runner.start(agent, context, timeout_s=left_s)
+    desk = floor.desk.lay() if hasattr(agent, "speak_at") else None
+    speaking = runtime.runner.start(agent, context, timeout_s=left_s, desk=desk)
     with runtime.leases.hold(floor.session_id, floor.grant, speaking.cancel):
         runtime.crossing(Boundary.SPEAKING, floor.session_id, floor.grant.number)
         return read_directives(context, speaking.result())
@@ -177,6 +183,8 @@ def _commit(
     runtime.crossing(Boundary.BEFORE_COMMIT, floor.session_id, floor.grant.number)
     answer = runtime.store.commit(floor.session_id, floor.grant, speech, then=write)
     runtime.crossing(Boundary.AFTER_COMMIT, floor.session_id, floor.grant.number)
+    if answer.word in ("committed", "held", "done"):
+        floor.desk.clear()
     _go_on(runtime, floor, answer, write)
     return answer.word
 
@@ -225,7 +233,7 @@ def _failed(runtime: Runtime, floor: Floor, error: AgentError) -> str:
         line,
     )
     if error.retryable and failures < policy.attempts:
-        delay_ms = int(policy.delay_s(failures) * 1000)
+        delay_ms = int(max(policy.delay_s(failures), min(error.retry_after_s or 0, MOST_PATIENCE_S)) * 1000)
         answer = runtime.store.fail(floor.session_id, floor.grant, delay_ms=delay_ms, error=line)
         if answer.due_ms is not None:
             runtime.index.sooner(floor.session_id, answer.due_ms)
