@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from symposia.config.settings import load_settings
+from symposia.tasks.boundaries import Boundary
 from symposia.tasks.graph import TaskGraph, TurnCall
 from symposia.tasks.runtime import install
 from symposia.workers.connection import redis_url_in_use
@@ -35,3 +38,23 @@ def _runtime():
 
 
 install(twice, per_process(_runtime))
+
+
+class WaitsBeforeCommit:
+    """Where a worker is killed: all is said, nothing is written. It leaves a file and waits for its end."""
+
+    def __call__(self, boundary: Boundary, _session_id: str, _number: int) -> None:
+        if boundary is Boundary.BEFORE_COMMIT:
+            Path("before-commit").touch()
+            time.sleep(60)
+
+
+hesitant = create_app(settings)
+
+
+def _hesitant_runtime():
+    runtime = build_runtime(hesitant, settings, redis_url=redis_url_in_use(settings))
+    return dataclasses.replace(runtime, crossing=WaitsBeforeCommit())
+
+
+install(hesitant, per_process(_hesitant_runtime))

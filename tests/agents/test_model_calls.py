@@ -1,0 +1,206 @@
+"""The calls of a model agent: what is repeated and what is not, who answers instead, and what is never paid for twice."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic_ai.exceptions import ModelHTTPError, ModelRateLimitError
+
+from model_stub import StubModel, completion, refusal
+from symposia.agents.desk import Desk, MemoryJournal
+from symposia.agents.llm import LLMAgent, Manner, Source
+from symposia.agents.llm_retries import LONGEST_PAUSE_S, MOST_PATIENCE_S, pause_s
+from symposia.agents.llm_usage import Price
+from symposia.agents.model_pool import Endpoint
+from symposia.models.errors import AgentFailed, AgentTimeout
+from symposia.models.turn import Usage
+
+KEY = "sk-a-very-secret-key"
+AGAIN = {"retry_after_ms": "1"}
+
+
+@pytest.fixture
+def other():
+    with StubModel() as stub:
+        yield stub.answers(completion("Let me."))
+
+
+@pytest.fixture
+def journal():
+    return MemoryJournal()
+
+
+@pytest.fixture
+def speak(runner, turn, model, journal):
+    """Speaks a turn of a model agent, with the same journal each time."""
+
+    def spoken(context=None, *, others=(), price=None, timeout_s=20.0, **manner):
+        endpoints = [Endpoint("stub", model.url, KEY), *(Endpoint("other", stub.url) for stub in others)]
+        agent = LLMAgent(lambda: [Source(it, price) for it in endpoints], Manner(**manner))
+        context = context or turn(timeout_s=timeout_s)
+        return runner.start(agent, context, timeout_s=timeout_s, desk=Desk(journal)).result()
+
+    return spoken
+
+
+# -- trying again --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trouble", [408, 429, 500, 502, 503, 529])
+def test_a_passing_trouble_is_waited_for(speak, model, trouble):
+    model.answers(refusal(trouble, "not now", **AGAIN), completion("now"))
+    assert speak().messages[0].content == "now"
+    assert len(model.asked) == 2
+
+
+def test_no_more_often_than_the_registry_says(speak, model):
+    model.answers(refusal(500, "not now", **AGAIN))
+    with pytest.raises(AgentFailed, match="HTTP 500"):
+        speak(retries=3)
+    assert len(model.asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(400, None), (401, None), (403, None), (404, None), (422, None), (429, "insufficient_quota")]
+)  # fmt: skip
+def test_what_will_not_change_is_asked_once(speak, model, status, code):
+    model.answers(refusal(status, "never", code=code, **AGAIN))
+    with pytest.raises(AgentFailed, match="never") as error:
+        speak(retries=5)
+    assert len(model.asked) == 1
+    assert not error.value.retryable
+
+
+def test_a_provider_is_left_alone_as_long_as_it_asks(speak, model):
+    model.answers(refusal(429, "slow down", retry_after="1"), completion("now"))
+    begun = time.monotonic()
+    assert speak().messages[0].content == "now"
+    assert time.monotonic() - begun >= 1
+
+
+def test_one_that_asks_for_more_patience_than_a_worker_has_gets_the_turn_back_with_the_time(speak, model):
+    model.answers(refusal(429, "come back in a minute", retry_after="60"))
+    with pytest.raises(AgentFailed, match="come back") as error:
+        speak()
+    assert len(model.asked) == 1
+    assert (error.value.retryable, error.value.retry_after_s) == (True, 60)
+
+
+def test_no_wait_goes_beyond_the_deadline(speak, model):
+    model.answers(refusal(503, "wait", retry_after="15"))
+    with pytest.raises(AgentFailed, match="HTTP 503"):
+        speak(timeout_s=10.0)
+    assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize("trouble", [{"cut": True}, {"pause": threading.Event()}])
+def test_a_connection_cut_or_stuck_in_the_middle_of_an_answer_is_a_passing_trouble(speak, model, trouble):
+    model.answers(completion("well said", **trouble), completion("again"))
+    assert speak(request_timeout_s=1.0).messages[0].content == "again"
+
+
+def test_a_body_that_never_ends_ends_with_the_turn(speak, model):
+    model.answers(completion("well said", pause=threading.Event()))
+    with pytest.raises(AgentTimeout):
+        speak(timeout_s=0.5)
+
+
+@given(
+    tries=st.integers(1, 10),
+    most=st.integers(1, 10),
+    left=st.floats(0, 1e4),
+    after=st.none() | st.floats(0, 1e4),
+)
+def test_a_pause_is_what_was_asked_for_and_never_longer_than_there_is_time(tries, most, left, after):
+    error = ModelHTTPError.for_category(
+        ModelRateLimitError, status_code=429, model_name="any", retry_after=after
+    )
+    pause = pause_s(error, tries=tries, most_tries=most, left_s=left)
+    if tries >= most:
+        assert pause is None
+    elif pause is not None:
+        assert pause <= min(left, MOST_PATIENCE_S)
+        assert pause == after if after is not None else 0 < pause <= LONGEST_PAUSE_S
+    else:
+        assert min(left, MOST_PATIENCE_S) < (LONGEST_PAUSE_S if after is None else after)
+
+
+# -- falling back --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [401, 429, 500])
+def test_another_model_answers_when_the_first_does_not(speak, model, other, status):
+    model.answers(refusal(status, "no", **AGAIN))
+    assert speak(others=[other], retries=1).messages[0].content == "Let me."
+    assert other.asked[0].body["model"] == "other"
+    assert len(model.asked) == (1 if status == 401 else 2)
+
+
+def test_the_key_of_the_first_model_does_not_go_to_the_other(speak, model, other):
+    model.answers(refusal(401, "no"))
+    speak(others=[other])
+    assert KEY not in str(other.asked[0].headers)
+
+
+def test_the_last_one_s_error_is_told_when_none_answers(speak, model, other):
+    model.answers(refusal(401, f"{KEY} is no key"))
+    other.answers(refusal(500, "broken", **AGAIN))
+    with pytest.raises(AgentFailed, match="HTTP 500 from model 'other': broken") as error:
+        speak(others=[other], retries=0)
+    assert error.value.retryable
+    assert KEY not in str(error.value)
+
+
+# -- the journal ---------------------------------------------------------------------------------
+
+
+def test_an_answer_that_was_kept_is_not_asked_for_again(speak, model):
+    first = speak(price=Price(input=1, output=2))
+    assert speak(price=Price(input=1, output=2)) == first
+    assert first.usage == Usage(input_tokens=11, output_tokens=7, requests=1, cost_micros=11 + 2 * 7)
+    assert len(model.asked) == 1
+
+
+def test_what_others_said_in_the_meantime_does_not_make_an_answer_unfinished(speak, model, turn, message):
+    speak(turn())
+    speak(turn(messages=[message("bob", "hello")]))
+    assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize("changes", [{"instruction": "Be bold."}, {"expects": "review"}])
+def test_another_question_is_another_call(speak, model, turn, changes):
+    speak(turn(), structured=False)
+    speak(turn(**changes), structured=False)
+    assert len(model.asked) == 2
+
+
+def test_a_form_that_had_to_be_mended_is_replayed_as_a_whole(speak, model, turn):
+    context = turn(mode="pair", expects="review")
+    forms = ({}, {"approved": True, "comment": "good"})
+    model.answers(*(completion(tool=("final_result", form)) for form in forms))
+    first = speak(context)
+    assert (speak(context), len(model.asked)) == (first, 2)
+    assert first.usage.requests == 2
+
+
+def test_nonsense_is_asked_again_and_its_cost_is_not_forgotten(speak, model):
+    model.answers(completion(" "), completion("sense"))
+    with pytest.raises(AgentFailed):
+        speak()
+    outcome = speak()
+    assert outcome.messages[0].content == "sense"
+    assert outcome.usage.requests == len(model.asked)
+
+
+def test_a_trouble_on_the_way_leaves_the_finished_calls_as_they_are(speak, model, turn):
+    context = turn(mode="pair", expects="review")
+    right = completion(tool=("final_result", {"approved": True, "comment": "good"}))
+    model.answers(completion(tool=("final_result", {})), refusal(500, "broken"), right)
+    with pytest.raises(AgentFailed, match="HTTP 500"):
+        speak(context, retries=0)
+    assert speak(context, retries=0).usage.requests == 2
+    assert len(model.asked) == 3

@@ -1,0 +1,52 @@
+"""A worker that dies has not wasted what its model has said: finished calls are not made again."""
+
+from __future__ import annotations
+
+import pytest
+
+from live import until
+from model_stub import StubModel, completion
+from symposia.models.stop import MaxTurns
+from symposia.models.turn import Usage
+from symposia.state.connect import connect
+
+MODELS = """
+[models.stub]
+model = "stub"
+base_url = "{url}"
+
+[agents.model]
+kind = "llm"
+model = "stub"
+"""
+
+
+@pytest.fixture
+def model(stage):
+    with StubModel() as stub:
+        with (stage.folder / "agents.toml").open("a") as file:
+            file.write(MODELS.format(url=stub.url))
+        yield stub
+
+
+def test_a_worker_killed_between_the_answer_and_the_commit_costs_no_second_answer(stage, model, checked):
+    model.answers(completion("paid for once"), completion("paid for twice"))
+    first = stage.start_worker(app="live_apps:hesitant")
+    job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(2))
+    until((stage.folder / "before-commit").exists, what="the answer is there and not written")
+    first.kill()
+    stage.start_worker()
+    result = job.result(timeout=stage.lease_s + 40)
+
+    assert len(model.asked) == 1
+    assert result.dialog.messages[0].content == "paid for once"
+    assert result.usage == Usage(input_tokens=11, output_tokens=7, requests=1)
+    checked(job, result)
+
+
+def test_what_was_kept_for_another_attempt_is_gone_when_the_turn_is_written(stage, model):
+    stage.start_worker()
+    job = stage.submit("round_robin", {"ann": "model", "bob": "model"}, stop=MaxTurns(2))
+    job.result(timeout=40)
+    with connect(stage.redis_url) as client:
+        until(lambda: not list(client.scan_iter("symposia:*:calls:*")), what="no finished calls are left")
