@@ -18,6 +18,7 @@ def create_app(settings: Settings) -> Celery:
     app.config_from_object(celery_settings(settings, broker_url=broker_url_in_use(settings)))
     app.conf.include = ["symposia.tasks.celery_tasks"]
     app.conf.symposia_sweep_interval_s = settings.sweep_interval_s
+    app.conf.worker_consumer = "symposia.workers.consumer:ReconnectingConsumer"
     app.steps["worker"].update({RuntimeStep, SweepStep})
     install(app, per_process(lambda: build_runtime(app, settings, redis_url=redis_url_in_use(settings))))
     return app

@@ -1,0 +1,138 @@
+"""The server goes away under workers that have turns in flight, and comes back on its port."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from live import LiveWorker, until
+from symposia.models.stop import MaxTurns
+from symposia.workers.embedded import EmbeddedServer
+
+CELERYS_OWN = """
+from symposia.workers.app import app
+
+app.conf.worker_consumer = "celery.worker.consumer:Consumer"
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
+    """A server that keeps what it was told, for one test."""
+    with EmbeddedServer(tmp_path / "server", bound=True) as server:
+        yield server
+
+
+@pytest.fixture
+def redis_url(server: EmbeddedServer) -> str:
+    return server.url
+
+
+def kill(server: EmbeddedServer) -> None:
+    assert server.pid is not None
+    os.kill(server.pid, signal.SIGKILL)
+
+
+def speaking(stage, count: int = 1, **options):
+    """Sessions whose third turn waits for the gate, in flight at this moment."""
+    jobs = [
+        stage.submit(
+            "round_robin",
+            {"ann": "gated", "bob": "gated"},
+            stop=MaxTurns(6),
+            parameters={"gate": str(stage.folder / "gate"), "gate_turn": 3},
+            **options,
+        )
+        for _ in range(count)
+    ]
+    until(
+        lambda: len([call for call in stage.calls() if call["turn"] == 3]) == count,
+        what="third turns are being spoken",
+    )
+    return jobs
+
+
+def open_the_gate(stage) -> None:
+    (stage.folder / "gate").touch()
+
+
+def finds_the_broker_lost(worker: LiveWorker) -> None:
+    until(lambda: "Connection to broker lost" in worker.log(), what="the worker notices")
+
+
+def test_a_worker_with_turns_in_flight_outlives_the_server(stage, server, checked):
+    stage.lease_s = 60
+    worker = stage.start_worker()
+    jobs = speaking(stage, 3)
+    kill(server)
+    finds_the_broker_lost(worker)
+    until(lambda: "Cannot connect to" in worker.log(), what="the worker tries again")
+    server.start()
+    open_the_gate(stage)
+    for job in jobs:
+        result = job.result(timeout=40)
+        assert (result.ok, result.turns) == (True, 6)
+        checked(job, result)
+
+    assert worker.process.poll() is None, worker.log()
+    assert "Unrecoverable error" not in worker.log()
+    spoken = [(call["turn"], call["attempt"]) for call in stage.calls()]
+    assert sorted(spoken) == sorted([(turn, 1) for turn in range(1, 7)] * 3), "nothing was paid for twice"
+
+
+def test_a_worker_outlives_a_server_that_goes_away_again_and_again(stage, server, checked):
+    stage.lease_s = 60
+    worker = stage.start_worker()
+    (job,) = speaking(stage)
+    for times in (1, 2, 3):
+        kill(server)
+        until(lambda n=times: worker.log().count("Connection to broker lost") == n, what="the worker notices")
+        server.start()
+        until(
+            lambda n=times: worker.log().count("Connected to") == n + 1,
+            what="the worker is back",
+        )
+    open_the_gate(stage)
+    result = job.result(timeout=40)
+
+    assert (result.ok, result.turns) == (True, 6)
+    assert worker.process.poll() is None, worker.log()
+    checked(job, result)
+
+
+def test_a_worker_whose_connections_are_cut_goes_on(stage, server, checked):
+    """The server stays, so what the worker holds could be given back, and would be spoken twice."""
+    worker = stage.start_worker()
+    (job,) = speaking(stage)
+    stage.client.workers._client.client_kill_filter(_type="normal", skipme=True)
+    stage.client.workers._client.client_kill_filter(_type="pubsub", skipme=True)
+    finds_the_broker_lost(worker)
+    open_the_gate(stage)
+    result = job.result(timeout=40)
+
+    assert (result.ok, result.turns) == (True, 6)
+    assert [(call["turn"], call["attempt"]) for call in stage.calls()] == [(n, 1) for n in range(1, 7)]
+    assert worker.process.poll() is None, worker.log()
+    checked(job, result)
+
+
+@pytest.mark.leaves_keys
+def test_celerys_own_consumer_still_ends_the_worker(stage, server):
+    """As long as this passes, ours is needed: see `workers/consumer.py`."""
+    (stage.folder / "celerys_own.py").write_text(CELERYS_OWN)
+    worker = stage.start_worker(app="celerys_own")
+    speaking(stage)
+    kill(server)
+    finds_the_broker_lost(worker)
+    server.start()
+    open_the_gate(stage)
+
+    until(
+        lambda: "Unrecoverable error: AttributeError(\"'NoneType' object has no attribute" in worker.log(),
+        timeout_s=40,
+        what="the worker ends",
+    )
