@@ -7,9 +7,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TypeVar
+
+from symposia.workers.processes import dying_with_parent
 
 T = TypeVar("T")
 SUPPORT = Path(__file__).parent
@@ -71,21 +73,31 @@ class LiveWorker:
     """A Celery worker process: started, ready, killed, frozen, stopped."""
 
     def __init__(
-        self, name: str, folder: Path, env: Mapping[str, str], *, app: str, concurrency: int
+        self,
+        name: str,
+        folder: Path,
+        env: Mapping[str, str],
+        *,
+        app: str,
+        concurrency: int,
+        options: Sequence[str] = (),
+        path: Sequence[Path] = (),
     ) -> None:
+        """`options`: more for Celery's command line; `path`: folders whose code the worker finds first."""
         self.log_file = folder / f"{name}.log"
         self._output: IO[bytes] = self.log_file.open("ab")
         command = [sys.executable, "-m", "celery", "-A", app, "worker", "--loglevel", "INFO"]
         command += ["--concurrency", str(concurrency), "-n", f"{name}@live"]
-        command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-        path = os.pathsep.join(filter(None, (str(SUPPORT), os.environ.get("PYTHONPATH"))))
+        command += ["--without-gossip", "--without-mingle", "--without-heartbeat", *options]
+        folders = [*map(str, (*path, SUPPORT)), os.environ.get("PYTHONPATH")]
         self.process = subprocess.Popen(
             command,
-            env={**os.environ, **env, "PYTHONPATH": path},
+            env={**os.environ, **env, "PYTHONPATH": os.pathsep.join(filter(None, folders))},
             cwd=folder,
             stdout=self._output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            preexec_fn=dying_with_parent(signal.SIGKILL),  # noqa: PLW1509 - safe, see there
         )
 
     def log(self) -> str:

@@ -1,0 +1,36 @@
+"""The fault suite's stage: one arena a test process, in which one fault after the other befalls the same workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from random import Random
+
+import pytest
+
+from chaos.arena import Arena, Fault, Round
+from chaos.plays import plays
+
+#: Sessions that a fault of the short suite befalls: three of each mode.
+SESSIONS = 18
+
+
+@pytest.fixture(scope="session")
+def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
+    """A durable server, a worker of threads and one of child processes."""
+    with Arena(tmp_path_factory.mktemp("arena")) as arena:
+        arena.crew.start([arena.member("threads"), arena.member("children", "--pool", "prefork")])
+        yield arena
+
+
+@pytest.fixture
+def survives(arena: Arena) -> Callable[..., Round]:
+    """Runs sessions of all modes through faults; fails with every difference from what should have come of them."""
+
+    def run(*faults: Fault, sessions: int = SESSIONS, on: Arena = arena, seed: int | None = None) -> Round:
+        seed = Random().randrange(10**6) if seed is None else seed
+        on.crew.wait_ready()
+        outcome = on.run(plays(Random(seed), sessions), faults, seed=seed)
+        assert not outcome.findings, f"seed {seed}\n" + "\n".join(map(str, outcome.findings[:10]))
+        return outcome
+
+    return run

@@ -1,0 +1,94 @@
+"""Workers are killed, frozen, stopped and cut off at every step of a turn: nothing is lost, doubled, or out of order."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import suppress
+
+import pytest
+
+from chaos import faults_of_workers as workers
+from chaos.orders import Act
+from live import until
+from symposia.tasks.boundaries import Boundary
+
+pytestmark = pytest.mark.xdist_group("faults-of-workers")
+
+
+@pytest.mark.parametrize("boundary", Boundary)
+def test_sessions_survive_a_worker_that_is_killed_and_one_that_freezes_at_a_step_of_a_turn(
+    arena, survives, boundary
+):
+    given = []
+
+    def noted(fault):
+        def run(arena, random):
+            given.append(fault)
+            fault(arena, random)
+
+        return run
+
+    survives(noted(workers.kill_at(boundary)), noted(workers.freeze_at(boundary)))
+    assert len(given) == 2
+
+
+def test_sessions_survive_the_death_of_all_workers_at_once(arena, survives):
+    lives = [member.lives for member in arena.crew.members]
+    survives(workers.kill_all)
+    assert all(m.lives > before for m, before in zip(arena.crew.members, lives, strict=True))
+
+
+def test_sessions_survive_a_rolling_restart_and_impatient_shutdowns(arena, survives):
+    lives = [member.lives for member in arena.crew.members]
+    survives(workers.rolling_restart)
+    survives(workers.stop_warm, workers.stop_twice)
+    assert all(m.lives > before for m, before in zip(arena.crew.members, lives, strict=True))
+
+
+def test_sessions_survive_a_worker_whose_network_is_silent_for_longer_than_its_lease(survives):
+    survives(workers.cut_off)
+
+
+def test_a_late_writer_is_refused_on_record_and_changes_nothing(arena, survives):
+    """Frozen with all said and nothing written, it wakes up when its turn has long been given to another."""
+    refused = 0
+    for _ in range(5):
+        refused = survives(*[workers.freeze_at(Boundary.BEFORE_COMMIT)] * 2).refused
+        if refused:
+            break
+    assert refused
+
+
+def test_a_message_lost_between_the_queue_and_the_note_of_it_is_sent_again(arena, survives):
+    """Idle workers are stopped with their pops pending; one takes a message without knowing, and dies with it."""
+    lost = []
+
+    def message_is_taken_by_the_dead(arena, _random):
+        redis = arena.server.client
+        with suppress(AssertionError):  # no pop was pending: another try
+            until(lambda: arena.ids and not redis.llen("symposia"), timeout_s=2)
+            assert not redis.hlen("unacked"), "nobody has noted it"
+            lost.append(arena.ids[0])
+        for member in arena.crew.members:
+            member.signal(signal.SIGKILL if lost else signal.SIGCONT)
+
+    for _ in range(10):
+        arena.crew.wait_ready()
+        for member in arena.crew.members:
+            member.signal(signal.SIGSTOP)
+        survives(message_is_taken_by_the_dead, sessions=1)
+        if lost:
+            break
+    assert lost
+
+
+def test_an_order_is_carried_out_once(arena, survives):
+    order = arena.orders.give(Boundary.SPEAKING, Act.WAIT)
+
+    def waits(arena, _random):
+        taken = order.taken(timeout_s=30)
+        assert taken is not None
+        assert taken.session in arena.ids
+        order.release()
+
+    survives(waits)

@@ -1,0 +1,63 @@
+"""The server is killed, frozen, full, read-only or out of reach, and messages come three times or never."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from chaos import faults_of_redis as redis
+from chaos import faults_of_workers as workers
+from chaos.arena import Arena
+
+pytestmark = pytest.mark.xdist_group("faults-of-redis")
+
+
+@pytest.fixture(scope="module")
+def post(tmp_path_factory):
+    """An arena whose messages are carried by a courier with manners of his own."""
+    with Arena(tmp_path_factory.mktemp("post"), courier=True) as arena:
+        yield arena.with_workers(2)
+
+
+def test_sessions_survive_a_server_that_is_killed_and_started_on_its_append_only_file(survives):
+    survives(redis.server_killed)
+
+
+def test_sessions_survive_a_server_that_does_not_answer_for_ten_seconds(survives):
+    survives(partial(redis.server_frozen, for_s=10))
+
+
+def test_sessions_survive_cut_connections_killed_clients_and_flushed_scripts(survives):
+    survives(workers.connections_cut, redis.clients_killed, redis.scripts_flushed)
+
+
+def test_sessions_survive_a_server_that_is_full(survives):
+    survives(redis.memory_full)
+
+
+def test_sessions_survive_a_server_that_is_read_only_for_a_while(survives):
+    survives(redis.read_only)
+
+
+def test_a_command_whose_answer_was_lost_is_repeated_without_harm(arena, survives):
+    before = sum(wire.lost for wire in arena.wires)
+    survives(workers.answers_lost)
+    assert sum(wire.lost for wire in arena.wires) > before
+
+
+def test_a_queue_that_disappears_with_all_notes_of_it_is_refilled_by_the_sweep(survives):
+    survives(redis.queue_deleted)
+
+
+def test_a_lock_that_has_another_token_refuses_the_turn_that_held_it(survives):
+    assert survives(redis.token_lowered).refused
+
+
+def test_messages_that_come_three_times_in_any_order_do_what_they_do_once(post, survives):
+    survives(redis.tripled, on=post)
+    assert post.courier.copied
+
+
+def test_messages_that_never_arrive_are_sent_again(post, survives):
+    survives(redis.lossy, redis.lossy, on=post)

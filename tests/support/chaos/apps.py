@@ -1,0 +1,32 @@
+"""The workers of the fault suite: the product's own app, which obeys orders at the boundaries of its turns.
+
+`celery -A chaos.apps worker`, in a folder with `orders/`. The variable CHAOS_DEFECT, of the
+tests alone, names a planted defect.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+
+from chaos.defects import plant
+from chaos.orders import Obedience
+from symposia.config.settings import load_settings
+from symposia.tasks.runtime import Runtime, install
+from symposia.workers.connection import redis_url_in_use
+from symposia.workers.making import create_app
+from symposia.workers.runtime import build_runtime, per_process
+
+settings = load_settings()
+defect = plant(os.environ.get("CHAOS_DEFECT", ""))
+app = create_app(settings)
+
+
+def _runtime() -> Runtime:
+    runtime = build_runtime(app, settings, redis_url=redis_url_in_use(settings))
+    return defect.runtime(dataclasses.replace(runtime, crossing=Obedience(Path("orders").absolute())))
+
+
+install(app, per_process(_runtime))
+defect.app(app)

@@ -1,0 +1,228 @@
+"""Where faults happen: a durable server, real workers behind wires of their own, and rounds of sessions to run through it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any, TypeVar
+
+from redis.exceptions import RedisError
+
+from chaos.agents import REGISTRY
+from chaos.auditor import Finding, audit
+from chaos.courier import DELIVERED, Courier
+from chaos.crew import Crew, Member
+from chaos.evidence import Evidence, calls_by_session
+from chaos.orders import Orders
+from chaos.plays import Play
+from chaos.server import Valkey
+from chaos.wire import Wire
+from live import until
+from symposia.client import Client
+from symposia.config.settings import load_settings
+from symposia.models.errors import StateError
+
+T = TypeVar("T")
+Fault = Callable[["Arena", Random], object]
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The settings that decide how long a fault is felt; seconds."""
+
+    lease_s: float = 1.0
+    grace_s: float = 1.0
+    sweep_s: float = 0.1
+
+
+@dataclass
+class Round:
+    """What came of a round."""
+
+    sessions: int = 0
+    turns: int = 0
+    refused: int = 0
+    longest_silence_ms: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    evidence: dict[str, Evidence] = field(default_factory=dict)
+
+    def found(self, *kinds: str) -> list[Finding]:
+        """The findings of some kinds; of all, when none is named."""
+        return [finding for finding in self.findings if not kinds or finding.kind in kinds]
+
+
+class Arena:
+    """One server, one crew, one client. As a context manager it is taken down whatever happens."""
+
+    def __init__(
+        self, folder: Path, *, pace: Pace | None = None, defect: str = "", courier: bool = False
+    ) -> None:
+        self.folder = folder
+        self.pace = pace or Pace()
+        self.server = Valkey(folder / "server").start()
+        self.orders = Orders(folder / "orders")
+        #: Held by whoever does something to the server: one fault at a time.
+        self.at_server = threading.Lock()
+        #: Sessions that somebody may have cancelled.
+        self.cancelled: set[str] = set()
+        #: Sessions of the round that runs.
+        self.ids: list[str] = []
+        self.courier = Courier(self.server.url) if courier else None
+        self._wires: list[Wire] = []
+        self._rounds = 0
+        agents_file = folder / "agents.toml"
+        agents_file.write_text(REGISTRY)
+        self.settings: dict[str, Any] = {
+            "redis_url": self.server.url,
+            "agents_file": agents_file,
+            "data_dir": folder,
+            "lease_s": self.pace.lease_s,
+            "redispatch_after_s": self.pace.grace_s,
+            "sweep_interval_s": self.pace.sweep_s,
+            "retention_s": 300,
+        }
+        environment = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in self.settings.items()}
+        self.crew = Crew(folder, {**environment, "CHAOS_DEFECT": defect})
+        self.client = Client(load_settings(**self.settings))
+
+    def member(self, name: str, *options: str, **more: Any) -> Member:
+        """A place for the crew, with a wire of its own."""
+        wire = Wire(self.server.port)
+        self._wires.append(wire)
+        listens = ("-Q", DELIVERED) if self.courier else ()
+        return Member(name, wire, (*options, *listens), **more)
+
+    def with_workers(self, count: int = 2) -> Arena:
+        """Starts `count` workers of threads."""
+        self.crew.start([self.member(f"w{i + 1}") for i in range(count)])
+        return self
+
+    @property
+    def wires(self) -> Sequence[Wire]:
+        """One for each place in the crew."""
+        return self._wires
+
+    def insist(self, ask: Callable[[], T], *, timeout_s: float = 60.0) -> T:
+        """Asks until there is an answer: the server may be away, full or read-only just now."""
+        answers: list[T] = []
+
+        def answered() -> bool:
+            with suppress(RedisError, StateError, OSError):
+                answers.append(ask())
+            return bool(answers)
+
+        until(answered, timeout_s=timeout_s, what="the server acts")
+        return answers[0]
+
+    def submit(self, play: Play, **parameters: Any) -> None:
+        """Submits a session; again, until it is."""
+        how = dict(play.how)
+        how["parameters"] = {"log": str(self.log), **how.get("parameters", {}), **parameters}
+        self.insist(lambda: self.client.submit(play.collab(), agents=play.agents, **how))
+        self.ids.append(play.id)
+
+    @property
+    def log(self) -> Path:
+        """Where the agents of this round note their calls."""
+        return self.folder / f"calls-{self._rounds}.jsonl"
+
+    def run(
+        self,
+        plays: Sequence[Play],
+        faults: Iterable[Fault] = (),
+        *,
+        seed: int = 0,
+        think_ms: float = 100,
+        timeout_s: float = 60.0,
+        **checked: Any,
+    ) -> Round:
+        """Runs sessions through faults; `timeout_s` after the last fault a session that goes on is stuck."""
+        self._rounds += 1
+        self.ids.clear()
+        self.cancelled.clear()
+        troubles: list[Finding] = []
+        threads = [
+            threading.Thread(target=self._befall, args=(fault, Random(seed * 1_000 + i), troubles))
+            for i, fault in enumerate(faults)
+        ]
+        for thread in threads:
+            thread.start()
+        for play in plays:
+            self.submit(play, think_ms=think_ms)
+        for thread in threads:
+            thread.join()
+        stuck = self._wait_for_the_end(timeout_s)
+        return self._judge(plays, [*troubles, *stuck], **checked)
+
+    def close(self) -> None:
+        """Takes all down."""
+        self.crew.close()
+        if self.courier is not None:
+            self.courier.close()
+        for wire in self._wires:
+            wire.close()
+        self.client.workers._client.close()
+        self.server.close()
+
+    def __enter__(self) -> Arena:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _befall(self, fault: Fault, random: Random, troubles: list[Finding]) -> None:
+        try:
+            fault(self, random)
+        except Exception as error:  # noqa: BLE001 - told with the findings of the round
+            troubles.append(Finding("", "harness", f"{fault}: {type(error).__name__}: {error}"))
+
+    def _open(self) -> list[str]:
+        pipe = self.server.client.pipeline(transaction=False)
+        for session in self.ids:
+            pipe.hget(f"symposia:{{{session}}}:session", "status")
+            pipe.zscore("symposia:due", session)
+        answers = pipe.execute()
+        statuses, due = answers[::2], answers[1::2]
+        ended = {"completed", "cancelled"}
+        told = zip(self.ids, statuses, due, strict=True)
+        return [session for session, status, when in told if status not in ended or when is not None]
+
+    def _wait_for_the_end(self, timeout_s: float) -> list[Finding]:
+        """Findings for the sessions that are still open, or still in the due index, when time is up."""
+        deadline = time.monotonic() + timeout_s
+        while still := self.insist(self._open):
+            if time.monotonic() > deadline:
+                return [Finding(session, "stuck", self._how(session)) for session in still]
+            time.sleep(0.05)
+        return []
+
+    def _how(self, session: str) -> str:
+        """How a session that does not end looks."""
+        redis, key = self.server.client, f"symposia:{{{session}}}:"
+        fields = redis.hmget(key + "session", ["status", "next", "closed", "version", "reason"])
+        return f"{fields}, due {redis.zscore('symposia:due', session)}, turns {redis.hgetall(key + 'turns')}"
+
+    def _judge(self, plays: Sequence[Play], findings: list[Finding], **checked: Any) -> Round:
+        calls = calls_by_session(self.log)
+        stuck = {finding.session for finding in findings if finding.kind == "stuck"}
+        outcome = Round(sessions=len(plays), findings=findings)
+        lease_ms = int(self.pace.lease_s * 1000)
+        for play in plays:
+            if play.id in stuck:
+                continue
+            evidence = Evidence(self.server.client, play.id)
+            outcome.evidence[play.id] = evidence
+            cancelled = play.id in self.cancelled
+            outcome.findings += audit(
+                evidence, play.script, calls[play.id], lease_ms=lease_ms, cancelled=cancelled, **checked
+            )
+            outcome.turns += len(evidence.written)
+            outcome.refused += evidence.refused
+            outcome.longest_silence_ms = max(outcome.longest_silence_ms, evidence.longest_silence_ms)
+        self.log.unlink(missing_ok=True)
+        return outcome

@@ -1,0 +1,187 @@
+"""What a session left in Redis, and what its agents noted: read raw, without a line of the product.
+
+The names of keys and fields are written out here once more, on purpose: a checker that borrows
+the reader of what it checks would share its mistakes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from redis import Redis
+
+WRITTEN = {"message", "passed", "skipped"}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a stream: when Redis took it, in which place, and what it says."""
+
+    at_ms: int
+    place: int
+    says: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """One turn given to one worker, from a MAPTurnDispatched."""
+
+    number: int
+    participant: str
+    token: str
+    fence: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """What became of a grant, from a MAPTurnCompleted."""
+
+    number: int
+    token: str
+    outcome: str
+    messages: int
+    usage: dict[str, int]
+    at_ms: int
+    retried: bool
+
+    @property
+    def is_written(self) -> bool:
+        """The turn is closed with it, unlike a grant that was lost or given back."""
+        return self.outcome in WRITTEN or (self.outcome == "failed" and not self.retried)
+
+
+def _entries(raw: Iterable[tuple[str, dict[str, str]]], field: str) -> list[Entry]:
+    found = []
+    for entry_id, fields in raw:
+        ms, _, place = entry_id.partition("-")
+        found.append(Entry(int(ms), int(place), json.loads(fields[field])))
+    return found
+
+
+def _stamp_ms(text: str) -> int:
+    """`2026-11-21T06:53:14.479Z` as milliseconds since the epoch."""
+    return round(datetime.fromisoformat(text).timestamp() * 1000)
+
+
+def _grant(event: dict[str, Any]) -> Grant:
+    says = event["payload"]
+    at_ms = _stamp_ms(event["timestamp"])
+    return Grant(says["turn_number"], says["participant_id"], says["token_id"], says["fence"], at_ms)
+
+
+def _closing(event: dict[str, Any]) -> Closing:
+    says, result = event["payload"], event["payload"]["result"]
+    return Closing(
+        number=says["turn_number"],
+        token=says["token_id"],
+        outcome=result["outcome"],
+        messages=result["messages"],
+        usage=result.get("usage") or {},
+        at_ms=_stamp_ms(event["timestamp"]),
+        retried=bool(result.get("retried")),
+    )
+
+
+_READ: dict[str, Callable[[dict[str, Any]], Grant | Closing]] = {
+    "MAPTurnDispatched": _grant,
+    "MAPTurnCompleted": _closing,
+}
+
+
+class Evidence:
+    """One session's keys, read in one go."""
+
+    def __init__(self, redis: Redis, session: str) -> None:
+        self.id = session
+        names = [
+            f"symposia:{{{session}}}:{part}" for part in ("session", "dialog", "events", "journal", "turns")
+        ]
+        pipe = redis.pipeline(transaction=True)
+        pipe.hgetall(names[0])
+        for name in names[1:4]:
+            pipe.xrange(name)
+        pipe.hgetall(names[4])
+        pipe.hgetall(f"symposia:{{{session}}}:board")
+        for name in names:
+            pipe.pttl(name)
+        pipe.zscore("symposia:due", session)
+        answers = pipe.execute()
+        self.session: dict[str, str] = answers[0]
+        self.dialog, self.events, self.journal = (
+            _entries(raw, field) for raw, field in zip(answers[1:4], "mee", strict=True)
+        )
+        self.turns: dict[str, str] = answers[4]
+        self.board = {name: json.loads(text) for name, text in answers[5].items()}
+        #: Milliseconds to live by key; -2 is a key that is not there.
+        self.ttl_ms: dict[str, int] = dict(zip(names, answers[6:11], strict=True))
+        self.is_due = answers[11] is not None
+
+    @cached_property
+    def steps(self) -> list[Grant | Closing]:
+        """What was given out and what became of it, in the order of the stream."""
+        return [
+            _READ[kind](entry.says) for entry in self.events if (kind := entry.says["event_type"]) in _READ
+        ]
+
+    @property
+    def grants(self) -> list[Grant]:
+        """Turns given out, in order."""
+        return [step for step in self.steps if isinstance(step, Grant)]
+
+    @property
+    def closings(self) -> list[Closing]:
+        """What became of them, in order."""
+        return [step for step in self.steps if isinstance(step, Closing)]
+
+    @property
+    def written(self) -> list[Closing]:
+        """The closings that closed a turn."""
+        return [closing for closing in self.closings if closing.is_written]
+
+    @property
+    def refused(self) -> int:
+        """Late writes that were refused on record."""
+        late = {"MAPConflictDetected", "turn.refused"}
+        return sum(entry.says["event_type"] in late for entry in (*self.events, *self.journal))
+
+    @property
+    def longest_silence_ms(self) -> int:
+        """The longest time in which nothing happened between its first and its last event."""
+        times = [entry.at_ms for entry in self.events]
+        return max((b - a for a, b in pairwise(times)), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of an agent, as it noted it itself."""
+
+    session: str
+    turn: int
+    participant: str
+    nonce: str
+    seen: frozenset[int]
+    item: str | None
+    usage: dict[str, int]
+    pid: int
+
+
+def calls_by_session(log: Path) -> dict[str, dict[str, Call]]:
+    """Session -> nonce -> call; a line that a killed worker left half written is left out."""
+    found: dict[str, dict[str, Call]] = defaultdict(dict)
+    for line in log.read_text().splitlines() if log.exists() else ():
+        try:
+            data = json.loads(line)
+        except ValueError:
+            continue
+        call = Call(**{**data, "seen": frozenset(data["seen"])})
+        found[call.session][call.nonce] = call
+    return found

@@ -1,0 +1,36 @@
+"""The catalogue: every fault by name, and how each part of it counts. Short tests and the soak choose from here."""
+
+from __future__ import annotations
+
+from chaos import faults_of_people as people
+from chaos import faults_of_redis as redis
+from chaos import faults_of_workers as workers
+from chaos.arena import Fault
+from symposia.tasks.boundaries import Boundary
+
+FAULTS: dict[str, Fault] = {
+    **{f"worker killed, {boundary}": workers.kill_at(boundary) for boundary in Boundary},
+    **{f"worker frozen beyond its lease, {boundary}": workers.freeze_at(boundary) for boundary in Boundary},
+    "worker killed anywhere": workers.kill_one,
+    "all workers killed": workers.kill_all,
+    "warm shutdown": workers.stop_warm,
+    "warm shutdown cut short": workers.stop_twice,
+    "rolling restart": workers.rolling_restart,
+    "message lost in the pop": workers.lost_in_the_pop,
+    "network of a worker silent": workers.cut_off,
+    "connections cut": workers.connections_cut,
+    "answers lost": workers.answers_lost,
+    "server killed": redis.server_killed,
+    "server frozen": redis.server_frozen,
+    "clients killed": redis.clients_killed,
+    "memory full": redis.memory_full,
+    "server read-only": redis.read_only,
+    "scripts flushed": redis.scripts_flushed,
+    "queue deleted": redis.queue_deleted,
+    "messages tripled and shuffled": redis.tripled,
+    "messages lost": redis.lossy,
+    "lock with another token": redis.token_lowered,
+    "suspended and resumed": people.suspend_and_resume,
+    "cancelled": people.cancel,
+    "sweeps at once": people.sweeps_at_once,
+}

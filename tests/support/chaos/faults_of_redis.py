@@ -1,0 +1,113 @@
+"""What happens to the server: killed, frozen, full, read-only, forgetful; and to the messages that it carries."""
+
+from __future__ import annotations
+
+import time
+from random import Random
+from uuid import uuid4
+
+from redis import Redis
+
+from chaos.arena import Arena
+from chaos.courier import DELIVERED, SENT, Manners
+from chaos.faults_of_workers import PATIENCE_S
+from chaos.orders import Act
+from symposia.tasks.boundaries import Boundary
+
+#: Where the broker notes messages that a worker has taken and not acknowledged.
+UNACKED = ("unacked", "unacked_index")
+
+
+def server_killed(arena: Arena, random: Random) -> None:
+    """SIGKILL, and a start on what the append-only file holds."""
+    with arena.at_server:
+        time.sleep(random.uniform(0, 0.5))
+        arena.server.kill()
+        time.sleep(random.uniform(0, 0.5))
+        arena.server.start()
+
+
+def server_frozen(arena: Arena, random: Random, *, for_s: float | None = None) -> None:
+    """It neither answers nor hangs up, for longer than a lease."""
+    with arena.at_server:
+        arena.server.freeze()
+        time.sleep(for_s or random.uniform(0.5, 2.5))
+        arena.server.thaw()
+
+
+def clients_killed(arena: Arena, random: Random) -> None:
+    """CLIENT KILL of everybody, in a loop."""
+    end = time.monotonic() + random.uniform(0.5, 1.5)
+    while time.monotonic() < end:
+        arena.insist(lambda: arena.server.client.execute_command("CLIENT", "KILL", "TYPE", "normal"))
+        time.sleep(random.uniform(0, 0.1))
+
+
+def memory_full(arena: Arena, random: Random) -> None:
+    """`maxmemory` is reached, and nothing may be evicted: every write is refused for a while."""
+    with arena.at_server:
+        redis = arena.server.client
+        try:
+            arena.insist(lambda: redis.config_set("maxmemory", "1mb"))
+            time.sleep(random.uniform(0.3, 1.0))
+        finally:
+            arena.insist(lambda: redis.config_set("maxmemory", "0"))
+
+
+def read_only(arena: Arena, random: Random) -> None:
+    """The server becomes a replica, of a master that is not there, and then a master again."""
+    with arena.at_server:
+        redis = arena.server.client
+        try:
+            arena.insist(lambda: redis.execute_command("REPLICAOF", "127.0.0.1", "1"))
+            time.sleep(random.uniform(0.3, 1.0))
+        finally:
+            arena.insist(lambda: redis.execute_command("REPLICAOF", "NO", "ONE"))
+
+
+def scripts_flushed(arena: Arena, random: Random) -> None:
+    """SCRIPT FLUSH, again and again."""
+    for _ in range(random.randint(3, 10)):
+        arena.insist(arena.server.client.script_flush)
+        time.sleep(random.uniform(0, 0.2))
+
+
+def queue_deleted(arena: Arena, random: Random) -> None:
+    """The queue and the notes of what is unacknowledged disappear."""
+    time.sleep(random.uniform(0, 0.5))
+    arena.insist(lambda: arena.server.client.delete(SENT, DELIVERED, *UNACKED))
+
+
+def tripled(arena: Arena, random: Random) -> None:
+    """Every message comes three times, and none in its place."""
+    _deliver(arena, random, Manners(copies=3, shuffles_s=random.uniform(0, 0.3)))
+
+
+def lossy(arena: Arena, random: Random) -> None:
+    """One message in ten never arrives."""
+    _deliver(arena, random, Manners(loses=0.1))
+
+
+def _deliver(arena: Arena, random: Random, manners: Manners) -> None:
+    if arena.courier is None:
+        raise AssertionError("this arena has no courier")
+    arena.courier.manners = manners
+    time.sleep(random.uniform(1, 2))
+    arena.courier.manners = Manners()
+
+
+def token_lowered(arena: Arena, _random: Random) -> None:
+    """While a turn is spoken its lock gets a former token, as from a server that lost its last writes."""
+    order = arena.orders.give(Boundary.SPEAKING, Act.WAIT)
+    taken = order.taken(timeout_s=PATIENCE_S)
+    if taken is None:
+        return
+    redis = arena.server.client
+    arena.insist(lambda: _lower(redis, taken.session))
+    order.release()
+
+
+def _lower(redis: Redis, session: str) -> None:
+    for key in redis.scan_iter(f"symposia:{{{session}}}:lock:*", count=1_000):
+        if deadline := str(redis.get(key)).partition("|")[2]:
+            redis.set(key, f"{uuid4()}|{deadline}", keepttl=True, xx=True)

@@ -1,0 +1,115 @@
+"""What a worker is told to do when one of its turns comes to a boundary. An order is a file, and is carried out once.
+
+`Orders` gives them, `Obedience` is what the tests' worker app puts into its runtime.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import count
+from pathlib import Path
+
+from live import until
+from symposia.tasks.boundaries import Boundary
+
+#: Seconds at most that a turn waits for whoever told it to.
+LONGEST_WAIT_S = 30.0
+
+
+class Act(StrEnum):
+    """What happens to the process that takes an order."""
+
+    DIE = "die"
+    FREEZE = "freeze"
+    #: Only this turn stops, until the order is released.
+    WAIT = "wait"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Who took an order, and where it was."""
+
+    pid: int
+    session: str
+    number: int
+
+
+class Order:
+    """One order, open until a worker takes it."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._taken = file.with_suffix(".taken")
+
+    def taken(self, *, timeout_s: float) -> Taken | None:
+        """Who took it; None and withdrawn, if nobody came to that boundary in time."""
+        with suppress(AssertionError):
+            until(self._taken.exists, timeout_s=timeout_s, what="an order is taken")
+        with suppress(FileNotFoundError):
+            self._file.unlink()
+        if not self._taken.exists():
+            return None
+        pid, session, number = self._taken.read_text().split()
+        return Taken(int(pid), session, int(number))
+
+    def release(self) -> None:
+        """Lets a turn that was told to wait go on."""
+        self._taken.unlink(missing_ok=True)
+
+
+class Orders:
+    """The orders of a folder that workers look into."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._numbers = count(1)
+        for boundary in Boundary:
+            (folder / boundary).mkdir(parents=True, exist_ok=True)
+
+    def give(self, boundary: Boundary, act: Act) -> Order:
+        """Whoever comes to the boundary next does it."""
+        file = self._folder / boundary / f"{next(self._numbers)}.{act}.open"
+        file.touch()
+        return Order(file)
+
+    def withdraw(self) -> None:
+        """Takes back what nobody has carried out, and lets all go that wait."""
+        for boundary in Boundary:
+            for file in (self._folder / boundary).iterdir():
+                file.unlink(missing_ok=True)
+
+
+class Obedience:
+    """A `Crossing` that carries out the orders of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folders = {boundary: folder / boundary for boundary in Boundary}
+
+    def __call__(self, boundary: Boundary, session: str, number: int) -> None:
+        for file in self._folders[boundary].iterdir():
+            if file.suffix == ".open":
+                self._take(file, session, number)
+
+    def _take(self, file: Path, session: str, number: int) -> None:
+        claimed = file.with_suffix(f".{os.getpid()}")
+        try:
+            file.rename(claimed)  # one process only gets it
+        except FileNotFoundError:
+            return
+        claimed.write_text(f"{os.getpid()} {session} {number}")
+        taken = claimed.with_suffix(".taken")
+        claimed.rename(taken)
+        match Act(file.suffixes[0].removeprefix(".")):
+            case Act.DIE:
+                os.kill(os.getpid(), signal.SIGKILL)
+            case Act.FREEZE:
+                os.kill(os.getpid(), signal.SIGSTOP)
+            case Act.WAIT:
+                deadline = time.monotonic() + LONGEST_WAIT_S
+                while taken.exists() and time.monotonic() < deadline:
+                    time.sleep(0.005)

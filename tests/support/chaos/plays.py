@@ -1,0 +1,111 @@
+"""What the sessions of the fault suite are about: a play in each mode, and what must come of it whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+from uuid import UUID
+
+from chaos.auditor import Script
+from symposia.models.collab import Collab, Participant
+from symposia.models.stop import MaxRounds, MaxTurns
+
+#: Fails at once, and for good: its turn is skipped.
+SKIPPED = {"attempts": 2, "backoff_s": 0, "then": "skip", "turn_timeout_s": 1}
+
+
+@dataclass(frozen=True)
+class Play:
+    """A session to be submitted, and the script it will be held against."""
+
+    script: Script
+    agents: Mapping[str, str]
+    roles: Mapping[str, str] = field(default_factory=dict)
+    how: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        return self.script.session
+
+    def collab(self) -> Collab:
+        """The collab, made anew with the same id each time."""
+        return Collab(
+            collab_id=self.id,
+            title=f"A {self.script.mode} session",
+            purpose="come through",
+            mode=self.script.mode,
+            participants=[
+                Participant(participant_id=name, role_id=self.roles.get(name)) for name in self.agents
+            ],
+        )
+
+
+def round_robin(random: Random) -> Play:
+    names = ("ann", "bob", "cyd")
+    turns = random.randint(4, 8)
+    groups = tuple((names[i % 3],) for i in range(turns))
+    script = Script(_id(random), "round_robin", reason="max_turns", groups=groups)
+    return Play(script, dict.fromkeys(names, "say"), how={"stop": MaxTurns(turns)})
+
+
+def pair(random: Random) -> Play:
+    script = Script(_id(random), "pair", reason="approved", groups=(("dora",), ("nick",)) * 3)
+    return Play(script, {"dora": "say", "nick": "navigator"})
+
+
+def orchestrated(random: Random) -> Play:
+    groups = (("lead",), ("coder",), ("lead",), ("tester", "writer"), ("lead",))
+    script = Script(_id(random), "orchestrated", reason="satisfied", groups=groups)
+    agents = {"lead": "lead", "coder": "say", "tester": "say", "writer": "say"}
+    return Play(script, agents, how={"options": {"orchestrator": "lead"}})
+
+
+def broadcast(random: Random) -> Play:
+    """All answer, then the sum is told; twice."""
+    names = ("ann", "bob", "cyd")
+    groups = (names, ("sum",)) * 2
+    script = Script(_id(random), "broadcast", reason="max_rounds", groups=groups)
+    agents = dict.fromkeys((*names, "sum"), "say")
+    return Play(script, agents, how={"options": {"aggregator": "sum"}, "stop": MaxRounds(2)})
+
+
+def quorum(random: Random) -> Play:
+    """The first two answers close each round; the third may be dropped."""
+    names = ("ann", "bob", "cyd")
+    script = Script(_id(random), "broadcast", reason="max_rounds", groups=(names,) * 2, quorum=2)
+    return Play(script, dict.fromkeys(names, "say"), how={"options": {"quorum": 2}, "stop": MaxRounds(2)})
+
+
+def swarm(random: Random) -> Play:
+    items = ("plan", "paint", "build", "test")
+    script = Script(_id(random), "swarm", reason="board_empty", items=items)
+    agents = dict.fromkeys(("ann", "bob", "tess"), "claimer")
+    options = {"items": [{"text": "plan"}, {"text": "paint"}]}
+    return Play(script, agents, roles={"tess": "tester"}, how={"options": options})
+
+
+def moody(random: Random, *, mood: str | None = None) -> Play:
+    """One of the three never speaks as it should, and is skipped each time."""
+    mood = mood or random.choice(["raises", "returns rubbish", "returns 50 MB", "exits"])
+    groups = tuple((name,) for name in ("ann", "bob", "cyd") * 2)
+    fickle = frozenset({"bob"})
+    script = Script(_id(random), "round_robin", reason="max_turns", groups=groups, silent=fickle)
+    agents = {"ann": "say", "bob": "moody", "cyd": "say"}
+    how = {"stop": MaxTurns(6), "policies": {"bob": SKIPPED}, "parameters": {"mood": mood}}
+    return Play(script, agents, how=how)
+
+
+#: The five modes; a broadcast in both its forms.
+MODES: tuple[Callable[[Random], Play], ...] = (round_robin, pair, orchestrated, broadcast, quorum, swarm)
+
+
+def plays(random: Random, count: int) -> list[Play]:
+    """Sessions of all modes in turn, one in twenty with somebody moody."""
+    return [(moody if random.random() < 0.05 else MODES[i % len(MODES)])(random) for i in range(count)]
+
+
+def _id(random: Random) -> str:
+    """A new id, the same for the same seed."""
+    return str(UUID(int=random.getrandbits(128), version=4))

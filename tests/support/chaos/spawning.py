@@ -1,0 +1,41 @@
+"""Starts processes that die with the tests, whichever thread asks for them.
+
+The kernel's parent-death signal belongs to the thread that forked; so one thread forks for all,
+and it stays until the end.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from symposia.workers.processes import dying_with_parent
+
+T = TypeVar("T")
+_MIDWIFE = ThreadPoolExecutor(1, thread_name_prefix="chaos-spawn")
+
+
+def from_the_staying_thread(make: Callable[[], T]) -> T:
+    """Calls `make`, which forks, from the thread that outlives all others."""
+    return _MIDWIFE.submit(make).result()
+
+
+def spawn(command: Sequence[str | Path], *, log: Path, cwd: Path) -> subprocess.Popen[bytes]:
+    """A process of its own group whose output goes to `log`; killed when the tests end."""
+
+    def start() -> subprocess.Popen[bytes]:
+        with log.open("ab") as output:
+            return subprocess.Popen(
+                command,
+                cwd=cwd,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                process_group=0,
+                preexec_fn=dying_with_parent(signal.SIGKILL),  # noqa: PLW1509 - safe, see there
+            )
+
+    return from_the_staying_thread(start)
