@@ -19,6 +19,13 @@ from ..models.errors import invalid_input
 
 PREFIX = "SYMPOSIA_"
 
+#: Settings that are read under another name, too, where ours is not set (dialog state document, section 5).
+ALSO_NAMED = {
+    "redis_url": "REDIS_URL",
+    "memory_ttl_s": "DIALOG_STATE_TTL_SECONDS",
+    "memory_max_bytes": "DIALOG_STATE_MAX_SIZE_BYTES",
+}
+
 _REDIS_SCHEMES = ("redis://", "rediss://")
 
 
@@ -81,6 +88,15 @@ class Settings(BaseSettings):
     #: Seconds the live keys of a finished session stay readable.
     retention_s: int = Field(default=604_800, ge=60, le=31_536_000)
 
+    #: Where dialog memories live. None: where sessions live.
+    memory_redis_url: Annotated[SecretStr, AfterValidator(_redis_url)] | None = None
+    #: Seconds from the last write until what is remembered of a user in a room is forgotten.
+    memory_ttl_s: int = Field(default=21_600, ge=1, le=31_536_000)
+    #: Bytes (UTF-8) of what is remembered of a user in a room; parameters set long ago go first.
+    memory_max_bytes: int = Field(default=10_000, ge=2_048, le=1_048_576)
+    #: Whether all memories of a user share a cluster slot: `dialog:{user}:room` instead of `dialog:user:room`.
+    memory_hash_tag: bool = False
+
     #: Turns one worker process runs side by side, each in a thread.
     worker_concurrency: int = Field(default=8, ge=1, le=1_000)
     #: Loopback port of Flower.
@@ -95,12 +111,22 @@ def load_settings(**chosen: object) -> Settings:
     Raises:
         InvalidInput: The first bad value, by the name of its variable, without any password.
     """
+    named = {name: value for name, value in _also_named().items() if name not in chosen}
     try:
-        return Settings(**chosen)  # type: ignore[arg-type]  # pydantic checks them, and names the bad one
+        return Settings(**{**named, **chosen})  # type: ignore[arg-type]  # pydantic checks them, and names the bad one
     except ValidationError as error:
         bad = invalid_input(error)
-        bad.field = f"{PREFIX}{bad.field.upper()}"
+        bad.field = ALSO_NAMED[bad.field] if bad.field in named else f"{PREFIX}{bad.field.upper()}"
         raise bad from None
+
+
+def _also_named() -> dict[str, str]:
+    """Settings whose own variable is not set, by the other name they have."""
+    return {
+        name: value
+        for name, also in ALSO_NAMED.items()
+        if (value := os.environ.get(also)) and not os.environ.get(f"{PREFIX}{name.upper()}")
+    }
 
 
 def variable(name: str) -> str | None:

@@ -5,7 +5,8 @@
     │   ├── InvariantViolation              a named rule of the protocol
     │   ├── UnknownAgent                    no such name in the registry
     │   ├── MessageTooLarge
-    │   └── InvalidSessionFile
+    │   ├── InvalidSessionFile
+    │   └── NotTheOwner                     somebody else's memory
     ├── LifecycleError                      not in this status
     │   ├── IllegalTransition
     │   ├── Locked
@@ -17,7 +18,8 @@
     │   └── ResultTimeout (also TimeoutError)
     ├── StateError                          Redis, not the caller
     │   ├── RedisUnavailable (also ConnectionError)
-    │   └── ScriptError
+    │   ├── ScriptError
+    │   └── CorruptMemory
     ├── TurnError                           control flow between workers and state
     │   └── LeaseLost
     ├── AgentError                          raised by agents; `retryable` says whether to try again
@@ -129,6 +131,13 @@ class InvalidSessionFile(InvalidInput):
         return f"{self.file}: {super().__str__() if self.field else self.rule}"
 
 
+class NotTheOwner(InvalidInput):
+    """Only the user whose memory it is may have it."""
+
+    def __init__(self, asker: object) -> None:
+        super().__init__("by", asker, "must be the user whose memory it is")
+
+
 class LifecycleError(SymposiaError):
     """The status of a collab or dialog does not allow this."""
 
@@ -230,6 +239,14 @@ class ScriptError(StateError):
     def __init__(self, verb: str, detail: str) -> None:
         super().__init__(f"script {verb!r} failed: {detail}")
         self.verb = verb
+        self.detail = detail
+
+
+class CorruptMemory(StateError):
+    """A stored dialog memory cannot be read; `detail` says what is wrong, without any of its content."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(f"the stored dialog memory cannot be read: {detail}")
         self.detail = detail
 
 

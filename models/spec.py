@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pydantic import Field, JsonValue
 
 from .ids import Id, new_id
+from .memory.learned import MemoryOptions
 from .options import AgentBinding, FailurePolicy, ModeOptions
 from .stop import StopCondition
 from .turn import Frozen
@@ -31,6 +32,9 @@ class SessionSpec(Frozen):
     policies: Mapping[str, FailurePolicy] = Field(default_factory=dict)
     #: Handed to every agent as `TurnContext.parameters`.
     parameters: Mapping[str, JsonValue] = Field(default_factory=dict)
+
+    #: Whose memory its turns use, and what its own message says.
+    memory: MemoryOptions | None = None
 
     def policy_of(self, participant_id: str) -> FailurePolicy:
         """How this participant's failures are met."""

@@ -17,6 +17,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 from .collab import CollabMode, Participant
 from .dialog import Message, Role
 from .ids import format_timestamp, utcnow
+from .memory.learned import Learned
+from .memory.recall import MemoryView
 
 #: How an agent names someone: by participant id, role id or display name.
 Name = Annotated[str, Field(max_length=1_000)]
@@ -185,6 +187,8 @@ class TurnContext(Frozen):
     answers: tuple[GivenAnswer, ...] = ()
     #: Data of the session and of this participant's binding (never code, files or hosts).
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
+    #: What is remembered of the user; None in a session without memory.
+    memory: MemoryView | None = None
     remaining: Budget = Budget()
     #: Seconds until the turn's deadline.
     timeout_s: float = 300.0
@@ -205,6 +209,8 @@ class TurnOutcome(Frozen):
     #: Role id or participant id that should go on with this turn's work item.
     hand_off: Name | None = None
     items: tuple[NewItem, ...] = Field(default=(), max_length=100)
+    #: What was taken from the user's words, to be remembered once the turn is written.
+    learned: Learned | None = None
     #: A person is asked; with the answer, the agent is given the same turn again.
     question: Question | None = None
     usage: TurnUsage = Usage()

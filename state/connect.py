@@ -62,16 +62,16 @@ class _AsyncClient(AsyncRedis):
             raise RedisUnavailable(self.url, hint=f"{error}; {_ADVICE}") from error
 
 
-def connect(url: str, *, retries: int = 3) -> Redis:
+def connect(url: str, *, retries: int = 3, timeout_s: float = SOCKET_TIMEOUT_S) -> Redis:
     """A client for `url` that decodes responses. Nothing is sent before the first command.
 
     Every script is idempotent, so a command whose reply was lost may be sent again. Commands raise
-    RedisUnavailable when the server does not answer.
+    RedisUnavailable when the server does not answer within `timeout_s` seconds.
     """
     client = _Client.from_url(
         url,
         decode_responses=True,
-        socket_timeout=SOCKET_TIMEOUT_S,
+        socket_timeout=timeout_s,
         socket_connect_timeout=CONNECT_TIMEOUT_S,
         socket_keepalive=True,
         health_check_interval=30,

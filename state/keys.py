@@ -18,6 +18,14 @@ The index keys below are permanent.
 | `symposia:due` | sorted set | unfinished sessions by the time the sweep should look at them |
 | `symposia:sessions` | sorted set | sessions by the time they were opened |
 | `symposia:workers` | hash | agent names each worker announces, with the time it did |
+| `symposia:memory` | hash | how often what happened to dialog memories, such as `corrupt`; a TTL of 30 days |
+
+The memory of a user outlives sessions, so it has keys of its own; all of them expire.
+
+| key | type | holds |
+|---|---|---|
+| `dialog:{user_id}:{room_id}` | string | the dialog memory of a user in a room, as JSON (the braces are not part of it, unless `hash_tag`) |
+| `dialog-shared:{user_id}` | string | what the user lets other rooms know, as JSON |
 """
 
 from __future__ import annotations
@@ -26,6 +34,7 @@ PREFIX = "symposia"
 DUE = f"{PREFIX}:due"
 SESSIONS = f"{PREFIX}:sessions"
 WORKERS = f"{PREFIX}:workers"
+MEMORY_COUNTS = f"{PREFIX}:memory"
 
 #: Keys that never expire by themselves; all others do once their session has ended.
 PERMANENT = frozenset({DUE, SESSIONS, WORKERS})
@@ -42,6 +51,16 @@ def session_key(session_id: str, part: str) -> str:
 def lock_key(session_id: str, scope: str) -> str:
     """The key of the lock of one scope of a session."""
     return session_key(session_id, f"lock:{scope}")
+
+
+def memory_key(user: str, room: str, *, hash_tag: bool = False) -> str:
+    """The key of a dialog memory; with `hash_tag` all of a user's are in one cluster slot."""
+    return f"dialog:{{{user}}}:{room}" if hash_tag else f"dialog:{user}:{room}"
+
+
+def sharing_key(user: str, *, hash_tag: bool = False) -> str:
+    """The key of what a user lets other rooms know."""
+    return f"dialog-shared:{{{user}}}" if hash_tag else f"dialog-shared:{user}"
 
 
 def calls_key(session_id: str, number: int) -> str:

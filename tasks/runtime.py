@@ -19,6 +19,7 @@ from ..state.store import SessionStore
 from .boundaries import Crossing, unwatched
 from .graph import TaskGraph
 from .leases import LeaseKeeper
+from .memory import TurnMemory
 from .view import SessionFacts
 
 
@@ -103,6 +104,7 @@ class Runtime:
     runner: AgentRunner
     leases: LeaseKeeper
     limits: TurnLimits
+    memory: TurnMemory
     #: Told how far each turn has come.
     crossing: Crossing = unwatched
 

@@ -28,6 +28,7 @@ from .advance import advance, dispatch, follow, plan_next
 from .boundaries import Boundary
 from .desks import TurnDesk
 from .graph import TurnCall
+from .memory import Recollection, Told
 from .runtime import Runtime
 from .view import SessionFacts, turn_context
 from .words import Words
@@ -55,6 +56,8 @@ class Floor:
     desk: TurnDesk
     #: `time.monotonic()` when the grant was taken.
     since: float
+    #: What is remembered; None in a session without memory.
+    recalled: Recollection | None = None
 
     @property
     def session_id(self) -> str:
@@ -103,7 +106,8 @@ def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str |
     facts = runtime.facts.get(call.session, answer.state.opened_ms)
     planned = PlannedTurn.model_validate_json(answer.state.records[call.turn].plan or "{}")
     desk = TurnDesk(runtime.store.client, call.session, answer.grant)
-    floor = Floor(facts, answer.state, answer.grant, planned, policy, task_id, desk, since)
+    recalled = runtime.memory.recall(facts, now_ms=answer.state.now_ms)
+    floor = Floor(facts, answer.state, answer.grant, planned, policy, task_id, desk, since, recalled)
     word = _speak(runtime, floor, timeout_s)
     runtime.crossing(Boundary.BEFORE_ACK, call.session, call.turn)
     return word
@@ -158,6 +162,7 @@ def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> TurnOutcome:
         floor.planned,
         window=runtime.registry.window(binding),
         timeout_s=timeout_s,
+        memory=None if floor.recalled is None else floor.recalled.view,
     )
     left_s = timeout_s - (time.monotonic() - floor.since)
     desk = floor.desk.lay() if hasattr(agent, "speak_at") else None
@@ -185,6 +190,9 @@ def _commit(
     runtime.crossing(Boundary.AFTER_COMMIT, floor.session_id, floor.grant.number)
     if answer.word in ("committed", "held", "done"):
         floor.desk.clear()
+    if floor.recalled is not None and answer.word in ("committed", "done"):
+        told = Told(result.number, result.participant, len(outcome.messages), outcome.learned)
+        runtime.memory.remember(floor.facts, floor.recalled, told)
     _go_on(runtime, floor, answer, write)
     return answer.word
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from ..models.collab import Collab, Participant
 from ..models.dialog import Message
+from ..models.memory.recall import MemoryView
 from ..models.plan import OpenTurn, PlannedTurn, SessionView, Totals
 from ..models.spec import SessionSpec
 from ..models.turn import TurnContext, TurnResult, Usage
@@ -80,6 +81,7 @@ def turn_context(
     *,
     window: int,
     timeout_s: float,
+    memory: MemoryView | None = None,
 ) -> TurnContext:
     """What the agent of one turn is told; of the messages granted, the newest `window`."""
     texts = grant.messages[-window:] if window else ()
@@ -99,6 +101,7 @@ def turn_context(
         messages=tuple(Message.model_validate_json(text) for text in texts),
         item=planned.item,
         parameters={**facts.spec.parameters, **binding.parameters},
+        memory=memory,
         remaining=facts.spec.stop.remaining(totals),
         timeout_s=timeout_s,
     )

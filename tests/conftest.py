@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 from redis import Redis
 
+from symposia.config.settings import ALSO_NAMED
 from symposia.models.collab import CollabStatus
 from symposia.state.connect import connect
 from symposia.state.keys import PERMANENT, PREFIX, session_key
@@ -69,7 +70,7 @@ def nobodys_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     """No setting and no data of whoever runs the tests has a part in them."""
     with pytest.MonkeyPatch.context() as environment:
         for name in os.environ.keys() - TEST_SETTINGS:
-            if name.startswith("SYMPOSIA_"):
+            if name.startswith("SYMPOSIA_") or name in ALSO_NAMED.values():
                 environment.delenv(name)
         environment.setenv("SYMPOSIA_DATA_DIR", str(tmp_path_factory.mktemp("data")))
         yield

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 
 from celery import Celery
+from pydantic import SecretStr
 
 from ..agents.local_model import recorded_url
 from ..agents.registry import Registry
@@ -18,6 +19,7 @@ from ..state.store import SessionStore
 from ..tasks.graph import TaskGraph
 from ..tasks.leases import LeaseKeeper
 from ..tasks.runtime import FactsCache, Runtime, TurnLimits
+from .memory import turn_memory
 
 
 def limits_of(settings: Settings) -> TurnLimits:
@@ -54,6 +56,7 @@ def build_runtime(app: Celery, settings: Settings, *, redis_url: str) -> Runtime
         runner=AgentRunner(max_message_bytes=limits.max_message_bytes),
         leases=LeaseKeeper(store, lease_ms=limits.lease_ms),
         limits=limits,
+        memory=turn_memory(settings.model_copy(update={"redis_url": SecretStr(redis_url)})),
     )
 
 

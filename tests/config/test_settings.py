@@ -102,7 +102,12 @@ def test_a_child_process_reads_the_same_settings(tmp_path: Path) -> None:
 
 
 def test_every_setting_reaches_a_child_process() -> None:
-    everything = load_settings(redis_url="redis://a", broker_url="amqp://b", agents_file="agents.toml")
+    everything = load_settings(
+        redis_url="redis://a",
+        broker_url="amqp://b",
+        agents_file="agents.toml",
+        memory_redis_url="redis://c",
+    )
     handed_down = child_environment(everything).keys() - os.environ.keys()
     named = {f"SYMPOSIA_{name.upper()}" for name in Settings.model_fields}
     assert named <= handed_down | os.environ.keys()

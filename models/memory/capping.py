@@ -1,0 +1,77 @@
+"""The size cap: what was set longest ago goes first, and one parameter too large for all of it is refused.
+
+Source: dialog state document, section 2 (`DIALOG_STATE_MAX_SIZE_BYTES`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from .merge import Statement, lowered
+from .state import MemoryState, Remembered, Shelf
+from .values import compact, size_bytes
+from .wire_form import write_state
+
+#: The least cap: what a state needs besides its parameters fits into it.
+MIN_BYTES = 2_048
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A state within the cap, as stored."""
+
+    state: MemoryState
+    text: str
+    #: `service.name` of the parameters that went.
+    evicted: tuple[str, ...] = ()
+
+
+def too_large(statement: Statement, *, max_bytes: int) -> tuple[str, ...]:
+    """Names of the parameters that would not fit even into a memory of their own."""
+    names = []
+    for name, known in statement.parameters.items():
+        # What cannot be long is not measured.
+        if size_bytes(compact(known.value)) > max_bytes // 2 and _alone(statement, name, known) > max_bytes:
+            names.append(name)
+    return tuple(names)
+
+
+def _alone(statement: Statement, name: str, known: Remembered) -> int:
+    state = MemoryState(service=statement.service, shelves={statement.service or "": Shelf({name: known})})
+    # Half of the least cap is for metadata.
+    return size_bytes(write_state(state)) + MIN_BYTES // 2
+
+
+def fitted(state: MemoryState, *, max_bytes: int) -> Fitted:
+    """The state without as many of its oldest parameters as the cap asks for."""
+    text = write_state(state)
+    if size_bytes(text) <= max_bytes:
+        return Fitted(state, text)
+    if any(shelf.forgotten for shelf in state.shelves.values()):
+        tombs = (at_ms for shelf in state.shelves.values() for at_ms in shelf.forgotten.values())
+        return fitted(lowered(state, max(tombs)), max_bytes=max_bytes)
+    oldest = sorted(state.all_parameters(), key=lambda entry: entry[2].at_ms)
+    evicted: list[tuple[str, str]] = []
+    excess = size_bytes(text) - max_bytes
+    while excess > 0 and oldest:
+        service, name, known = oldest.pop(0)
+        evicted.append((service, name))
+        excess -= size_bytes(compact(known.value)) + size_bytes(compact(name))
+        if excess <= 0:
+            state = _without(state, evicted)
+            text = write_state(state)
+            excess = size_bytes(text) - max_bytes
+    if excess > 0:
+        state = replace(_without(state, evicted), sessions=state.sessions[-1:], written=state.written[-1:])
+        text = write_state(state)
+    return Fitted(state, text, tuple(f"{service}.{name}" for service, name in evicted))
+
+
+def _without(state: MemoryState, gone: Iterable[tuple[str, str]]) -> MemoryState:
+    gone = set(gone)
+    shelves = {
+        service: Shelf({n: known for n, known in shelf.parameters.items() if (service, n) not in gone})
+        for service, shelf in state.shelves.items()
+    }
+    return replace(state, shelves={name: shelf for name, shelf in shelves.items() if shelf.parameters})

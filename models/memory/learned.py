@@ -1,0 +1,86 @@
+"""What a session is told of the memory it uses, and what a turn may add to it.
+
+Source: dialog state document, section 2 (`execute`: `parameters`, `extracted_context`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypedDict
+
+from pydantic import BeforeValidator, Field, JsonValue
+
+from ..wire import JsonObject, NonBlank, Wire
+from .services import Service, service_named
+from .values import MAX_NAME, room_key, user_key
+
+_Name = Annotated[NonBlank, Field(max_length=MAX_NAME)]
+
+
+class Learned(Wire):
+    """What an agent took from the words of the user; written when its turn has been written."""
+
+    #: The service it is about; None: the session's, or the one spoken of last. Naming one selects it.
+    service: str | None = Field(default=None, max_length=32)
+    #: Parameters the user stated.
+    parameters: JsonObject = Field(default_factory=dict, max_length=100)
+    #: Parameters the agent concluded.
+    inferred: JsonObject = Field(default_factory=dict, max_length=100)
+    #: Name -> 0..1, where the agent knows better than 1 for what was stated and 0.7 for what was inferred.
+    confidence: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(default_factory=dict, max_length=200)
+    #: Names of parameters the user wants forgotten.
+    forget: tuple[_Name, ...] = Field(default=(), max_length=100)
+
+    def __bool__(self) -> bool:
+        return bool(self.parameters or self.inferred or self.forget or self.service)
+
+
+class MemoryOptions(Wire):
+    """Whose memory a session uses, and what its own message says."""
+
+    #: None: nobody's; what is said here is forgotten with the session.
+    user_id: Annotated[str | None, BeforeValidator(user_key)] = None
+    room_id: Annotated[str | None, BeforeValidator(room_key)] = None
+    #: None: the one spoken of last.
+    service: str | None = None
+    #: What the message that the session is about says: the highest priority.
+    said: JsonObject = Field(default_factory=dict, max_length=100)
+    #: What holds where nothing was said, now or before.
+    defaults: JsonObject = Field(default_factory=dict, max_length=100)
+    #: A parameter of less confidence is asked for.
+    ask_below: float = Field(default=0.5, ge=0, le=1)
+
+
+class MemoryChoices(TypedDict, total=False):
+    """What a submitter may say of memory; see `MemoryOptions`."""
+
+    #: Whose session it is: a number or text. Its turns remember parameters for this user and room.
+    user_id: str | int | None
+    #: Where: a number or text; by default the conversation, which is the thread or else the session.
+    room_id: str | int | None
+    #: The service that parameters are for: travel, payment, search, scheduling, email, or a registered one.
+    service: str | None
+    #: Parameters of the message the session is about.
+    said: Mapping[str, JsonValue] | None
+    #: Parameters that hold where nothing was said, now or before.
+    defaults: Mapping[str, JsonValue] | None
+
+
+def memory_options(choices: Mapping[str, Any], *, conversation: str) -> MemoryOptions | None:
+    """The options out of a submitter's choices; None where none was made. Raises InvalidInput."""
+    made = {name: choices[name] for name in MemoryChoices.__annotations__ if choices.get(name) is not None}
+    if not made:
+        return None
+    if "service" in made:
+        service = service_named(made["service"])
+        for part in ("said", "defaults"):
+            if isinstance(made.get(part), Mapping):
+                made[part] = _typed(service, made[part], part)
+    return MemoryOptions(**{"room_id": conversation, **made})
+
+
+def _typed(service: Service, parameters: Mapping[str, object], part: str) -> dict[str, JsonValue]:
+    good, bad = service.sorted_out(parameters)
+    if bad:
+        raise bad[0].within(part)
+    return good

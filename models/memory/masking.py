@@ -1,0 +1,98 @@
+"""What logs, events and viewers show of a value that is private: by the parameter's name, and by its form.
+
+Memory itself, and the agents that a turn belongs to, see values as they are.
+
+Source: dialog state document, section 6 ("Sensitive Data Handling").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+MASK = "****"
+#: Characters at the end that stay readable, so that people know which one is meant.
+_KEPT = 4
+
+#: Parameters that are private whatever they hold.
+_PRIVATE_NAME = re.compile(
+    r"phone|mobile|msisdn|e?mail|account|iban|card|recipient|passport|ssn|tax_?id"
+    r"|passw(or)?d|secret|token|api_?key|credential|(^|_)(pin|cvv|cc|bcc|to_address|from_address)($|_)",
+    re.IGNORECASE,
+)
+
+#: Forms that are private wherever they stand in a text. What is found first is what it is, so that a
+#: date and a time are not taken for a telephone number.
+_FORMS = re.compile(
+    r"(?P<plain>\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?(?!\d))"
+    r"|(?P<email>[\w.+%-]+@[\w-]+(?:\.[\w-]+)+)"
+    r"|(?P<iban>\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b)"
+    r"|(?P<number>(?<![\w.])\+?\d(?:[ ().-]{0,2}\d){7,})"
+)
+#: Digits from which a whole number looks like an account and not like an amount.
+_LONG_NUMBER = 10**9
+
+
+def mask(name: str, value: JsonValue, *, private: bool = False) -> JsonValue:
+    """`value` as it may be shown: of a private one the last four characters, in text only what is private."""
+    if private or _PRIVATE_NAME.search(name):
+        return _hidden(value)
+    match value:
+        case str():
+            return _FORMS.sub(_replaced, value)
+        case list():
+            return [mask(name, part) for part in value]
+        case dict():
+            return {key: mask(key, part) for key, part in value.items()}
+        case int() if abs(value) >= _LONG_NUMBER:
+            return _tail(str(value))
+        case _:
+            return value
+
+
+def masked(
+    parameters: Mapping[str, JsonValue], private: frozenset[str] = frozenset()
+) -> dict[str, JsonValue]:
+    """Parameters as they may be shown; `private` names more of them."""
+    return {name: mask(name, value, private=name in private) for name, value in parameters.items()}
+
+
+def for_log(parameters: Mapping[str, JsonValue], private: frozenset[str] = frozenset()) -> str:
+    """Parameters as the document's log lines have them: `{from: Nairobi, to: London}`, masked, on one line."""
+    pairs = (f"{name}: {value}" for name, value in masked(parameters, private).items())
+    return "{" + " ".join(", ".join(pairs).split()) + "}"
+
+
+def _hidden(value: JsonValue) -> JsonValue:
+    match value:
+        case list():
+            return [_hidden(part) for part in value]
+        case dict():
+            return {key: _hidden(part) for key, part in value.items()}
+        case None | bool():
+            return value
+        case _:
+            text = str(value)
+            return _address(text) if "@" in text else _tail(text)
+
+
+def _tail(text: str) -> str:
+    # Of a short one even four characters would be most of it.
+    return MASK + (text[-_KEPT:] if len(text) >= 2 * _KEPT else "")
+
+
+def _address(text: str) -> str:
+    return f"{MASK}@{text.rpartition('@')[2]}"
+
+
+def _replaced(found: re.Match[str]) -> str:
+    text = found[0]
+    match found.lastgroup:
+        case "plain":
+            return text
+        case "email":
+            return _address(text)
+        case _:
+            return _tail(text)

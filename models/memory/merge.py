@@ -1,0 +1,159 @@
+"""How statements become memory: later wins, "not said" changes nothing, forgetting is final.
+
+`applied` may be called again with the same statement, and with statements in any order: the
+outcome is the same. Nothing here knows of Redis.
+
+Source: dialog state document, sections 2 (`_merge_with_dialog_state`) and 10.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from .state import (
+    MAX_FORGOTTEN,
+    MAX_SESSIONS,
+    MAX_WRITES,
+    MemoryState,
+    Remembered,
+    Shelf,
+)
+from .values import is_said
+
+#: Characters of a mark.
+_MARK = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What one turn, or one call of a program, has to say."""
+
+    #: None: nothing for any service, as when everything is forgotten.
+    service: str | None
+    #: When the turn began: everything in it has this stamp.
+    at_ms: int
+    parameters: Mapping[str, Remembered] = field(default_factory=dict)
+    forget: tuple[str, ...] = ()
+    #: Forget all that was said until now, for every service.
+    forget_all: bool = False
+    #: Whether the service becomes the current one.
+    selects: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Who writes, and when: what the metadata will say."""
+
+    #: Now, by the server's clock.
+    now_ms: int
+    #: The same when the same write is repeated.
+    mark: str
+    by: str = ""
+    conversation_id: str = ""
+    session: str = ""
+    messages: int = 1
+
+
+def mark_of(session: str, turn: int) -> str:
+    """What a state remembers a turn's write by: short, because it is kept."""
+    return hashlib.sha256(f"{session}:{turn}".encode()).hexdigest()[:_MARK]
+
+
+def applied(state: MemoryState, statement: Statement) -> MemoryState:
+    """The state after a statement. Of two statements on one parameter the one with the later stamp holds."""
+    if statement.forget_all:
+        return _emptied(state, statement.at_ms)
+    if statement.at_ms <= state.floor_ms or statement.service is None:
+        return state
+    shelf = _said(_forgotten(state.shelf(statement.service), statement), statement)
+    shelves = {**state.shelves, statement.service: shelf}
+    if not (shelf.parameters or shelf.forgotten):
+        del shelves[statement.service]
+    state = _with_few_tombstones(replace(state, shelves=shelves))
+    return _selected(state, statement) if statement.selects else state
+
+
+def signed(state: MemoryState, writer: Writer) -> MemoryState:
+    """The state with metadata that says who wrote it."""
+    return replace(
+        state,
+        timestamp_ms=writer.now_ms,
+        last_updated_by=writer.by or state.last_updated_by,
+        message_count=state.message_count + writer.messages,
+        conversation_id=writer.conversation_id or state.conversation_id,
+        sessions=_newest(state.sessions, writer.session, MAX_SESSIONS),
+        written=_newest(state.written, writer.mark, MAX_WRITES),
+    )
+
+
+def _selected(state: MemoryState, statement: Statement) -> MemoryState:
+    if statement.service == state.service or statement.at_ms < state.selected_ms:
+        return state
+    return replace(state, service=statement.service, selected_ms=statement.at_ms)
+
+
+def _said(shelf: Shelf, statement: Statement) -> Shelf:
+    parameters, forgotten = dict(shelf.parameters), dict(shelf.forgotten)
+    for name, new in statement.parameters.items():
+        old = parameters.get(name)
+        is_later = (old is None or old.at_ms <= new.at_ms) and forgotten.get(name, -1) < new.at_ms
+        if is_said(new.value) and is_later:
+            # Set last, it stands last: of two with one stamp the earlier one goes first.
+            parameters.pop(name, None)
+            parameters[name] = new
+            forgotten.pop(name, None)
+    return Shelf(parameters, forgotten)
+
+
+def _forgotten(shelf: Shelf, statement: Statement) -> Shelf:
+    # Who says it anew in the same breath has not forgotten it.
+    names = [name for name in statement.forget if name not in statement.parameters]
+    if not names:
+        return shelf
+    parameters, forgotten = dict(shelf.parameters), dict(shelf.forgotten)
+    for name in names:
+        old = parameters.get(name)
+        if old is None or old.at_ms <= statement.at_ms:
+            parameters.pop(name, None)
+            forgotten[name] = max(forgotten.get(name, 0), statement.at_ms)
+    return Shelf(parameters, forgotten)
+
+
+def _emptied(state: MemoryState, at_ms: int) -> MemoryState:
+    """Only what was said after it stays, and the floor that keeps the rest away."""
+    shelves = {}
+    for service, shelf in state.shelves.items():
+        later = {name: known for name, known in shelf.parameters.items() if known.at_ms > at_ms}
+        tombs = {name: tomb_ms for name, tomb_ms in shelf.forgotten.items() if tomb_ms > at_ms}
+        if later or tombs:
+            shelves[service] = Shelf(later, tombs)
+    floor_ms = max(state.floor_ms, at_ms)
+    if shelves:
+        return replace(state, shelves=shelves, floor_ms=floor_ms)
+    return MemoryState(timestamp_ms=state.timestamp_ms, floor_ms=floor_ms, written=state.written)
+
+
+def _with_few_tombstones(state: MemoryState) -> MemoryState:
+    stamps = sorted(at_ms for shelf in state.shelves.values() for at_ms in shelf.forgotten.values())
+    excess = len(stamps) - MAX_FORGOTTEN
+    return lowered(state, stamps[excess - 1]) if excess > 0 else state
+
+
+def lowered(state: MemoryState, floor_ms: int) -> MemoryState:
+    """The state with a floor in place of its tombstones up to then: turns that began before it add nothing
+    any more, whatever they say. Parameters stay.
+    """
+    shelves = {
+        service: Shelf(
+            shelf.parameters, {name: at_ms for name, at_ms in shelf.forgotten.items() if at_ms > floor_ms}
+        )
+        for service, shelf in state.shelves.items()
+    }
+    kept = {name: shelf for name, shelf in shelves.items() if shelf.parameters or shelf.forgotten}
+    return replace(state, shelves=kept, floor_ms=max(state.floor_ms, floor_ms))
+
+
+def _newest(known: tuple[str, ...], new: str, most: int) -> tuple[str, ...]:
+    return (*(it for it in known if it != new), new)[-most:] if new else known

@@ -1,0 +1,147 @@
+"""The types a service's parameters have, and how a value is read as one.
+
+Reading mends only what is certain (`"2"` for the number 2, `Business` for the choice
+`business`); anything else is refused by name, with the rule.
+
+Source: dialog state document, section 3 ("Parameter Schema by Service").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+from typing import cast
+
+from pydantic import JsonValue
+
+from ..errors import InvalidInput
+from .masking import mask
+from .values import check_name, check_value
+
+_TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
+_DIGITS = re.compile(r"[+-]?\d{1,18}")
+
+
+class Kind(StrEnum):
+    """Types of parameters."""
+
+    TEXT = "text"
+    #: `YYYY-MM-DD`
+    DATE = "date"
+    #: `HH:MM`
+    TIME = "time"
+    INTEGER = "integer"
+    BOOLEAN = "boolean"
+    #: One of `choices`.
+    CHOICE = "choice"
+    #: A list of texts.
+    TEXTS = "texts"
+    OBJECT = "object"
+    #: Any JSON.
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a service."""
+
+    name: str
+    kind: Kind = Kind.TEXT
+    #: Asked for as long as it is not known.
+    required: bool = False
+    #: Of a CHOICE.
+    choices: tuple[str, ...] = ()
+    #: Shown masked, whatever it is called.
+    private: bool = False
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        if (self.kind is Kind.CHOICE) != bool(self.choices):
+            raise InvalidInput(
+                f"{self.name}.choices", self.choices, "must be given for a choice, and only there"
+            )
+
+    def read(self, value: object) -> JsonValue:
+        """`value` as this parameter's type. Raises InvalidInput, which shows a private value masked."""
+        check_value(self.name, value)
+        read, rule = _READERS[self.kind]
+        found = read(self, value)
+        if found is None:
+            offered = mask(self.name, value, private=self.private) if isinstance(value, str | int) else value
+            raise InvalidInput(self.name, offered, rule or f"must be one of {', '.join(self.choices)}")
+        return found
+
+
+def _text(_parameter: Parameter, value: object) -> JsonValue:
+    if isinstance(value, str):
+        return value
+    # A number that stands where a text should: a telephone number, say.
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _date(_parameter: Parameter, value: object) -> JsonValue:
+    try:
+        return date.fromisoformat(value).isoformat() if isinstance(value, str) and len(value) == 10 else None
+    except ValueError:
+        return None
+
+
+def _time(_parameter: Parameter, value: object) -> JsonValue:
+    return value if isinstance(value, str) and _TIME.fullmatch(value) else None
+
+
+def _integer(_parameter: Parameter, value: object) -> JsonValue:
+    match value:
+        case bool():
+            return None
+        case int():
+            return value
+        case float() if value.is_integer():
+            return int(value)
+        case str() if _DIGITS.fullmatch(value.strip()):
+            return int(value)
+        case _:
+            return None
+
+
+def _boolean(_parameter: Parameter, value: object) -> JsonValue:
+    if isinstance(value, str):
+        return {"true": True, "false": False, "yes": True, "no": False}.get(value.strip().casefold())
+    return value if isinstance(value, bool) else None
+
+
+def _choice(parameter: Parameter, value: object) -> JsonValue:
+    wanted = value.strip().casefold() if isinstance(value, str) else None
+    return next((choice for choice in parameter.choices if choice.casefold() == wanted), None)
+
+
+def _texts(_parameter: Parameter, value: object) -> JsonValue:
+    if isinstance(value, str):
+        return [value]
+    is_list = isinstance(value, list | tuple) and all(isinstance(part, str) for part in value)
+    return list(value) if is_list and isinstance(value, list | tuple) else None
+
+
+def _object(_parameter: Parameter, value: object) -> JsonValue:
+    return dict(value) if isinstance(value, Mapping) else None
+
+
+def _any(_parameter: Parameter, value: object) -> JsonValue:
+    return cast("JsonValue", value)  # `check_value` has seen that it is
+
+
+#: Reader and rule of each type; a reader answers None for what does not fit.
+_READERS: dict[Kind, tuple[Callable[[Parameter, object], JsonValue], str]] = {
+    Kind.TEXT: (_text, "must be text"),
+    Kind.DATE: (_date, "must be a date, YYYY-MM-DD"),
+    Kind.TIME: (_time, "must be a time of day, HH:MM"),
+    Kind.INTEGER: (_integer, "must be a whole number"),
+    Kind.BOOLEAN: (_boolean, "must be true or false"),
+    Kind.CHOICE: (_choice, ""),
+    Kind.TEXTS: (_texts, "must be a list of texts"),
+    Kind.OBJECT: (_object, "must be a table of names and values"),
+    Kind.ANY: (_any, "must be JSON"),
+}

@@ -1,0 +1,131 @@
+"""What a turn is shown of the memory: the merged parameters, how sure they are, and what to ask for.
+
+Priority: the new message, then what is remembered, then the defaults, then what other rooms
+know (where the user wants that). The merge comes before required parameters are checked.
+
+Source: dialog state document, sections 2 (`Priority`), 4 (example 3) and 10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import Field, JsonValue
+
+from ..wire import JsonObject, Wire
+from .services import Service
+from .state import MemoryState, Remembered, Shelf, Source
+from .values import is_said
+
+#: What was concluded is less sure than what was said.
+INFERRED_CONFIDENCE = 0.7
+#: What comes from another room is less sure than what was said in this one.
+OTHER_ROOM = 0.8
+
+
+class Known(Wire):
+    """How a parameter of the merged ones is known."""
+
+    source: Source
+    #: 0..1, now.
+    confidence: float
+    #: The session and turn that set it, where one did.
+    session: str = ""
+    turn: int = 0
+
+
+class MemoryView(Wire):
+    """The memory as a turn sees it."""
+
+    #: The service in question; None: none has been named yet.
+    service: str | None = None
+    #: Everything known, merged by priority.
+    parameters: JsonObject = Field(default_factory=dict)
+    #: How each of `parameters` is known.
+    known: dict[str, Known] = Field(default_factory=dict)
+    #: Required parameters that are not known.
+    missing: tuple[str, ...] = ()
+    #: What to ask the user: what is missing, and what is too uncertain.
+    ask: tuple[str, ...] = ()
+    #: Services that something is remembered for.
+    services: tuple[str, ...] = ()
+    #: The memory could not be reached, or not used: there may be more than is shown.
+    degraded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who wants to know, and when."""
+
+    #: Now, by the server's clock.
+    now_ms: int
+    #: Milliseconds after which what was carried over is half as sure.
+    half_life_ms: int
+    #: The session that asks; what others have set is carried over.
+    session: str = ""
+    ask_below: float = 0.5
+
+
+def recall(
+    state: MemoryState,
+    service: Service | None,
+    asker: Asker,
+    *,
+    defaults: Mapping[str, JsonValue] | None = None,
+    other_rooms: Shelf | None = None,
+    degraded: bool = False,
+) -> MemoryView:
+    """The view of a service's memory; `state` has the new message in it already."""
+    if service is None:
+        return MemoryView(services=tuple(state.shelves), degraded=degraded)
+    shelf = state.shelf(service.name)
+    values: dict[str, JsonValue] = {}
+    known: dict[str, Known] = {}
+    for name, it in _from_elsewhere(state, shelf, other_rooms).items():
+        values[name], known[name] = it.value, _known(it, asker, share=OTHER_ROOM)
+    for name, value in (defaults or {}).items():
+        if is_said(value):
+            values[name], known[name] = value, Known(source=Source.DEFAULT, confidence=1.0)
+    for name, it in shelf.parameters.items():
+        values[name], known[name] = it.value, _known(it, asker)
+    missing = tuple(name for name in service.required if name not in values)
+    doubtful = tuple(name for name, it in known.items() if it.confidence < asker.ask_below)
+    return MemoryView(
+        service=service.name,
+        parameters=values,
+        known=known,
+        missing=missing,
+        ask=(*missing, *doubtful),
+        services=tuple(state.shelves),
+        degraded=degraded,
+    )
+
+
+def confidence_now(known: Remembered, asker: Asker) -> float:
+    """How sure a parameter is: as when it was set in the same session, else less and less."""
+    if known.session and known.session == asker.session and known.source is not Source.CARRIED:
+        return known.confidence
+    age_ms = max(asker.now_ms - known.at_ms, 0)
+    return float(known.confidence * 0.5 ** (age_ms / asker.half_life_ms))
+
+
+def _known(it: Remembered, asker: Asker, *, share: float | None = None) -> Known:
+    is_carried = share is not None or it.session != asker.session or not it.session
+    confidence = confidence_now(it, asker) * (1.0 if share is None else share)
+    return Known(
+        source=Source.CARRIED if is_carried else it.source,
+        confidence=round(confidence, 3),
+        session=it.session,
+        turn=it.turn,
+    )
+
+
+def _from_elsewhere(state: MemoryState, here: Shelf, other_rooms: Shelf | None) -> dict[str, Remembered]:
+    """What other rooms know and this one did not forget."""
+    elsewhere = {} if other_rooms is None else other_rooms.parameters
+    return {
+        name: it
+        for name, it in elsewhere.items()
+        if it.at_ms > max(state.floor_ms, here.forgotten.get(name, 0))
+    }

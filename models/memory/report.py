@@ -1,0 +1,120 @@
+"""A memory as people look at it: every parameter, masked, with where it comes from and how sure it is.
+
+Source: dialog state document, section 10 ("User-facing context viewer").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from ..ids import timestamp_from_ms
+from .masking import mask
+from .recall import Asker, confidence_now
+from .services import private_names
+from .state import MemoryState, Source
+
+
+@dataclass(frozen=True, slots=True)
+class ReportLine:
+    """One remembered parameter."""
+
+    service: str
+    name: str
+    #: Masked.
+    value: JsonValue
+    source: Source
+    #: 0..1, now.
+    confidence: float
+    #: The session and turn that set it; empty and 0: a program.
+    session: str
+    turn: int
+    age_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryReport:
+    """What is remembered of a user in a room."""
+
+    user_id: str
+    room_id: str
+    #: The service spoken of last.
+    service: str | None
+    lines: tuple[ReportLine, ...]
+    #: Service -> names of the parameters that were forgotten on request.
+    forgotten: Mapping[str, tuple[str, ...]]
+    message_count: int
+    last_updated_by: str
+    conversation_id: str
+    #: RFC 3339; empty when nothing is remembered.
+    updated_at: str
+    #: Seconds until all of it is forgotten.
+    ttl_s: int
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """The same as data."""
+        parameters: list[JsonValue] = [
+            {
+                "service": line.service,
+                "name": line.name,
+                "value": line.value,
+                "source": line.source.value,
+                "confidence": line.confidence,
+                "session": line.session,
+                "turn": line.turn,
+                "age_s": line.age_s,
+            }
+            for line in self.lines
+        ]
+        return {
+            "user_id": self.user_id,
+            "room_id": self.room_id,
+            "service": self.service,
+            "parameters": parameters,
+            "forgotten": {service: list(names) for service, names in self.forgotten.items()},
+            "metadata": {
+                "message_count": self.message_count,
+                "last_updated_by": self.last_updated_by,
+                "conversation_id": self.conversation_id,
+                "updated_at": self.updated_at,
+            },
+            "ttl_s": self.ttl_s,
+        }
+
+
+def report(
+    state: MemoryState, *, user_id: str, room_id: str, now_ms: int, half_life_ms: int, ttl_ms: int
+) -> MemoryReport:
+    """The report on a state; what its newest session has set counts as said there."""
+    session = state.sessions[-1] if state.sessions else ""
+    asker = Asker(now_ms=now_ms, half_life_ms=half_life_ms, session=session)
+    lines = [
+        ReportLine(
+            service=service,
+            name=name,
+            value=mask(name, known.value, private=name in private_names(service)),
+            source=known.source if known.session in ("", session) else Source.CARRIED,
+            confidence=round(confidence_now(known, asker), 2),
+            session=known.session,
+            turn=known.turn,
+            age_s=max(now_ms - known.at_ms, 0) // 1000,
+        )
+        for service, name, known in state.all_parameters()
+    ]
+    forgotten = {
+        service: tuple(shelf.forgotten) for service, shelf in state.shelves.items() if shelf.forgotten
+    }
+    return MemoryReport(
+        user_id=user_id,
+        room_id=room_id,
+        service=state.service,
+        lines=tuple(lines),
+        forgotten=forgotten,
+        message_count=state.message_count,
+        last_updated_by=state.last_updated_by,
+        conversation_id=state.conversation_id,
+        updated_at=timestamp_from_ms(state.timestamp_ms) if state.timestamp_ms else "",
+        ttl_s=max(ttl_ms, 0) // 1000,
+    )

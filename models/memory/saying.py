@@ -1,0 +1,67 @@
+"""From plain parameters to statements: typed, stamped, with their source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..errors import InvalidInput
+from .merge import Statement
+from .recall import INFERRED_CONFIDENCE
+from .services import Service
+from .state import Remembered, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where and when something is said."""
+
+    #: The stamp of whoever says it.
+    at_ms: int
+    session: str = ""
+    turn: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A statement, and what was wrong with the rest of what was said."""
+
+    statement: Statement
+    invalid: tuple[InvalidInput, ...] = ()
+
+    def checked(self) -> Statement:
+        """The statement. Raises InvalidInput for the first thing that is wrong."""
+        if self.invalid:
+            raise self.invalid[0]
+        return self.statement
+
+
+def heard(
+    service: Service,
+    origin: Origin,
+    said: Mapping[str, object],
+    *,
+    inferred: Mapping[str, object] | None = None,
+    confidence: Mapping[str, float] | None = None,
+    forget: tuple[str, ...] = (),
+) -> Heard:
+    """What was said and what was concluded, as one statement; what is both was said."""
+    sure = confidence or {}
+    concluded, odd = service.sorted_out(inferred or {})
+    stated, bad = service.sorted_out(said)
+    parameters = {
+        name: Remembered(
+            value,
+            origin.at_ms,
+            source,
+            min(max(sure.get(name, usual), 0.0), 1.0),
+            origin.session,
+            origin.turn,
+        )
+        for values, source, usual in (
+            (concluded, Source.INFERRED, INFERRED_CONFIDENCE),
+            (stated, Source.SAID, 1.0),
+        )
+        for name, value in values.items()
+    }
+    return Heard(Statement(service.name, origin.at_ms, parameters, forget), (*bad, *odd))

@@ -1,0 +1,113 @@
+"""What is remembered of one user in one room, as values.
+
+Each parameter carries the stamp of the turn that set it, so that whatever order writes arrive
+in, the newest statement wins, and what was forgotten stays forgotten. Stamps are milliseconds
+of the server's clock, moved forward where needed so that whoever read a statement is later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from pydantic import JsonValue
+
+#: Sessions that a state remembers, newest first to go last.
+MAX_SESSIONS = 8
+#: Writes a state remembers, so that one that is repeated changes nothing.
+MAX_WRITES = 16
+#: Forgotten parameters a state remembers by name; the oldest become a floor under all of them.
+MAX_FORGOTTEN = 32
+
+
+class Source(StrEnum):
+    """How a parameter came to be known."""
+
+    SAID = "said"
+    INFERRED = "inferred"
+    #: From an earlier session, or another room.
+    CARRIED = "carried"
+    #: Nobody said it: it is what holds when nothing is said.
+    DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """One parameter as it was set."""
+
+    value: JsonValue
+    #: Stamp of the turn that set it.
+    at_ms: int
+    source: Source = Source.SAID
+    #: 0..1, when it was set.
+    confidence: float = 1.0
+    #: The session it was set in; empty: by a program, or unknown.
+    session: str = ""
+    turn: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """What is remembered for one service."""
+
+    parameters: Mapping[str, Remembered] = field(default_factory=dict)
+    #: Name -> stamp: nothing at or before it fills this parameter again.
+    forgotten: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryState:
+    """All that is remembered of one user in one room."""
+
+    #: The service that was spoken of last.
+    service: str | None = None
+    #: Stamp of whoever spoke of it first.
+    selected_ms: int = 0
+    #: Service -> what is remembered for it, side by side.
+    shelves: Mapping[str, Shelf] = field(default_factory=dict)
+    #: When it was written last, by the server's clock.
+    timestamp_ms: int = 0
+    last_updated_by: str = ""
+    message_count: int = 0
+    conversation_id: str = ""
+    #: The newest sessions that wrote here, oldest first.
+    sessions: tuple[str, ...] = ()
+    #: Marks of the newest writes, oldest first.
+    written: tuple[str, ...] = ()
+    #: Everything at or before this stamp is forgotten.
+    floor_ms: int = 0
+
+    def shelf(self, service: str | None) -> Shelf:
+        """What is remembered for a service; an empty shelf when nothing is."""
+        return self.shelves.get(service or "", _EMPTY)
+
+    def values(self, service: str | None = None) -> dict[str, JsonValue]:
+        """Parameters of a service (default: the current one), by name."""
+        shelf = self.shelf(service or self.service)
+        return {name: known.value for name, known in shelf.parameters.items()}
+
+    def all_parameters(self) -> Iterator[tuple[str, str, Remembered]]:
+        """Service, name and value of every parameter."""
+        for service, shelf in self.shelves.items():
+            for name, known in shelf.parameters.items():
+                yield service, name, known
+
+    def newest_ms(self) -> int:
+        """The newest stamp in it."""
+        set_ms = (known.at_ms for _, _, known in self.all_parameters())
+        forgotten_ms = (at_ms for shelf in self.shelves.values() for at_ms in shelf.forgotten.values())
+        return max(self.floor_ms, self.selected_ms, *set_ms, *forgotten_ms, 0)
+
+    def stamp(self, now_ms: int) -> int:
+        """The stamp of a turn that has read this state now: later than anything it has seen, though the
+        server's clock went back.
+        """
+        return max(now_ms, self.newest_ms() + 1)
+
+    def is_expired(self, now_ms: int, *, ttl_ms: int) -> bool:
+        """Whether it was written too long ago, whatever time to live its key still has."""
+        return now_ms - self.timestamp_ms > ttl_ms
+
+
+_EMPTY = Shelf()

@@ -1,0 +1,85 @@
+"""What may be remembered at all: names, values, and whose they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from ..errors import InvalidInput
+from ..shown import shown
+
+#: Characters of a parameter's name.
+MAX_NAME = 64
+#: Characters of a user's or a room's id.
+MAX_ID = 200
+#: Levels of lists and objects in one value.
+MAX_DEPTH = 16
+
+
+def is_said(value: object) -> bool:
+    """False for `None`, `""`, `[]` and `{}`, which mean "not said"; `0` and `False` are values."""
+    return value is not None and not (isinstance(value, str | list | tuple | dict) and not value)
+
+
+def compact(value: object) -> str:
+    """JSON without blanks, in the characters as they are. Raises ValueError for what JSON cannot hold."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def size_bytes(text: str) -> int:
+    """Bytes of UTF-8."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def check_name(name: object) -> str:
+    """The name of a parameter. Raises InvalidInput."""
+    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > MAX_NAME:
+        raise InvalidInput(
+            "name", name, f"must be the name of a parameter, with at most {MAX_NAME} visible characters"
+        )
+    return name
+
+
+def check_value(name: str, value: object) -> None:
+    """Refuses what cannot be kept as JSON, by the parameter's name. Raises InvalidInput."""
+    if _depth(value, MAX_DEPTH) > MAX_DEPTH:
+        raise InvalidInput(name, value, f"must not nest deeper than {MAX_DEPTH} levels")
+    try:
+        compact(value).encode()
+    except (TypeError, ValueError):
+        raise InvalidInput(name, value, "must be JSON that UTF-8 can carry") from None
+
+
+def user_key(user_id: object) -> str | None:
+    """The user as part of a key: the id as text; None: nobody.
+
+    A colon is refused: user `a:b` in room `c` must not share a key with user `a` in room `b:c`.
+    Raises InvalidInput.
+    """
+    text = _id_text("user_id", user_id)
+    if text is not None and any(mark in text for mark in ":{}"):
+        raise InvalidInput("user_id", text, "must not hold a colon or braces")
+    return text
+
+
+def room_key(room_id: object) -> str | None:
+    """The room as part of a key; None: no room. Raises InvalidInput."""
+    return _id_text("room_id", room_id)
+
+
+def _id_text(field: str, value: object) -> str | None:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    if not 0 < len(text) <= MAX_ID or not text.isprintable():
+        rule = f"must be a number or text of at most {MAX_ID} visible characters"
+        raise InvalidInput(field, shown(value), rule)
+    return text
+
+
+def _depth(value: object, limit: int) -> int:
+    """Levels of a value; one that is deeper than `limit` counts as one more."""
+    if limit < 0 or not isinstance(value, Mapping | list | tuple):
+        return 0
+    parts = value.values() if isinstance(value, Mapping) else value
+    return 1 + max((_depth(part, limit - 1) for part in parts), default=0)

@@ -1,0 +1,144 @@
+"""The stored form of a memory: JSON, with the documented fields at the top.
+
+    {"timestamp": 1707129000.0, "service": "travel", "parameters": {...},
+     "metadata": {"last_updated_by": ..., "message_count": 5, "conversation_id": ..., "updated_at": ...},
+     "notes": {"from": {"at": 1707129000000, "session": "...", "turn": 1}},
+     "forgotten": {"to": 1707129000000}, "others": {"payment": {"parameters": ..., "notes": ...}},
+     "sessions": [...], "written": [...], "selected": 1707129000000, "floor": 0}
+
+The first four are the document's; what the later ones hold may be missing, so a state that
+another program wrote in the documented form is read as well.
+
+Source: dialog state document, section 3 ("Dialog State Schema").
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from pydantic import JsonValue
+
+from ..errors import CorruptMemory
+from ..ids import timestamp_from_ms
+from .state import MemoryState, Remembered, Shelf, Source
+from .values import compact
+
+
+def write_state(state: MemoryState) -> str:
+    """The state as stored."""
+    others = {
+        name: _shelf(shelf)
+        for name, shelf in state.shelves.items()
+        if name != state.service and (shelf.parameters or shelf.forgotten)
+    }
+    more = {
+        "others": others,
+        "sessions": list(state.sessions),
+        "written": list(state.written),
+        "selected": state.selected_ms,
+        "floor": state.floor_ms,
+    }
+    document = {**documented(state), **_annotations(state.shelf(state.service))}
+    return compact({**document, **{name: value for name, value in more.items() if value}})
+
+
+def documented(state: MemoryState) -> dict[str, JsonValue]:
+    """The state as the document shows it."""
+    return {
+        "timestamp": state.timestamp_ms / 1000,
+        "service": state.service,
+        "parameters": state.values(),
+        "metadata": {
+            "last_updated_by": state.last_updated_by,
+            "message_count": state.message_count,
+            "conversation_id": state.conversation_id,
+            "updated_at": timestamp_from_ms(state.timestamp_ms),
+        },
+    }
+
+
+def read_state(text: str) -> MemoryState:
+    """The stored state. Raises CorruptMemory for whatever is none."""
+    try:
+        data = json.loads(text, parse_constant=_no_constant)
+        return _state(data)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+        raise CorruptMemory(type(error).__name__) from error
+
+
+def _shelf(shelf: Shelf) -> dict[str, Any]:
+    values = {name: known.value for name, known in shelf.parameters.items()}
+    return {"parameters": values, **_annotations(shelf)}
+
+
+def _annotations(shelf: Shelf) -> dict[str, Any]:
+    notes = {name: _note(known) for name, known in shelf.parameters.items()}
+    parts = {"notes": notes, "forgotten": dict(shelf.forgotten)}
+    return {name: part for name, part in parts.items() if part}
+
+
+def _note(known: Remembered) -> dict[str, Any]:
+    note: dict[str, Any] = {"at": known.at_ms}
+    if known.source is not Source.SAID:
+        note["source"] = known.source.value
+    if known.confidence != 1:
+        note["confidence"] = known.confidence
+    if known.session:
+        note |= {"session": known.session, "turn": known.turn}
+    return note
+
+
+def _state(data: Any) -> MemoryState:
+    timestamp_ms = round(_number(data["timestamp"]) * 1000)
+    service, metadata = data.get("service"), data.get("metadata") or {}
+    if service is not None and not isinstance(service, str):
+        raise TypeError("service")
+    shelves = {name: _read_shelf(part, timestamp_ms) for name, part in data.get("others", {}).items()}
+    if service is not None:
+        shelves[service] = _read_shelf(data, timestamp_ms)
+    timestamp_from_ms(timestamp_ms)  # a time that cannot be told is none
+    return MemoryState(
+        service=service,
+        shelves=shelves,
+        timestamp_ms=timestamp_ms,
+        last_updated_by=str(metadata.get("last_updated_by") or ""),
+        message_count=int(metadata.get("message_count") or 0),
+        conversation_id=str(metadata.get("conversation_id") or ""),
+        sessions=tuple(map(str, data.get("sessions", ()))),
+        written=tuple(map(str, data.get("written", ()))),
+        selected_ms=int(data.get("selected", 0)),
+        floor_ms=int(data.get("floor", 0)),
+    )
+
+
+def _read_shelf(data: Mapping[str, Any], timestamp_ms: int) -> Shelf:
+    notes = data.get("notes", {})
+    parameters = {
+        name: _remembered(value, notes.get(name), timestamp_ms) for name, value in data["parameters"].items()
+    }
+    return Shelf(parameters, {name: int(at_ms) for name, at_ms in data.get("forgotten", {}).items()})
+
+
+def _remembered(value: JsonValue, note: Mapping[str, Any] | None, timestamp_ms: int) -> Remembered:
+    if note is None:
+        return Remembered(value, timestamp_ms, Source.CARRIED)
+    return Remembered(
+        value,
+        int(note["at"]),
+        Source(note.get("source", Source.SAID)),
+        min(max(_number(note.get("confidence", 1.0)), 0.0), 1.0),
+        str(note.get("session", "")),
+        int(note.get("turn", 0)),
+    )
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError("not a number")
+    return float(value)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

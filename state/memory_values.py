@@ -1,0 +1,77 @@
+"""What the store of dialog memories is asked, and what it answers, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from ..models.errors import InvalidInput
+from ..models.memory.capping import MIN_BYTES
+from ..models.memory.sharing import Sharing
+from ..models.memory.state import MemoryState
+from ..models.memory.values import room_key, user_key
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRules:
+    """How memories are kept."""
+
+    #: Seconds from the last write until all is forgotten.
+    ttl_s: int = 21_600
+    #: Bytes (UTF-8) of one stored memory.
+    max_bytes: int = 10_000
+    #: Whether all memories of a user share a cluster slot.
+    hash_tag: bool = False
+
+    def __post_init__(self) -> None:
+        if self.ttl_s < 1:
+            raise InvalidInput("ttl_s", self.ttl_s, "must be at least 1 second")
+        if self.max_bytes < MIN_BYTES:
+            raise InvalidInput("max_bytes", self.max_bytes, f"must be at least {MIN_BYTES} bytes")
+
+    @property
+    def ttl_ms(self) -> int:
+        """The time to live in milliseconds."""
+        return self.ttl_s * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose memory it is."""
+
+    user: str
+    room: str
+
+    @classmethod
+    def of(cls, user_id: object, room_id: object) -> Owner | None:
+        """The owner; None without a user or a room: nothing is remembered then. Raises InvalidInput."""
+        user, room = user_key(user_id), room_key(room_id)
+        return None if user is None or room is None else cls(user, room)
+
+
+@dataclass(frozen=True, slots=True)
+class Held(Generic[T]):
+    """A value as it was read; `version` is the SHA-1 of its text, empty for none."""
+
+    value: T
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A memory at one moment."""
+
+    #: By the server's clock.
+    now_ms: int
+    room: Held[MemoryState] = field(default_factory=lambda: Held(MemoryState()))
+    #: What the user lets other rooms know.
+    sharing: Held[Sharing] = field(default_factory=lambda: Held(Sharing()))
+    #: Redis is away: there may be more.
+    degraded: bool = False
+
+    @property
+    def stamp_ms(self) -> int:
+        """The stamp of whoever speaks after this look."""
+        return self.room.value.stamp(self.now_ms)
