@@ -79,10 +79,14 @@ class Monitor(Thread):
 
     def run(self) -> None:
         with self._app.connection_for_read() as connection:
-            handlers = {"*": lambda event: self.told.append(event["type"])}
-            self._app.events.Receiver(connection, handlers=handlers).capture(
-                limit=1, timeout=60, wakeup=False
-            )
+            receiver = self._app.events.Receiver(connection)
+
+            def hear(event: dict[str, Any]) -> None:
+                self.told.append(event["type"])
+                receiver.should_stop = True
+
+            receiver.handlers["*"] = hear
+            receiver.capture(timeout=60, wakeup=False)
 
 
 @pytest.mark.slow
