@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from .models.dialog import Dialog, DialogStatus, Message, Role
     from .models.errors import InvalidInput, SymposiaError
     from .models.events import MapEvent
+    from .models.memory.learned import Learned
+    from .models.memory.parameters import Parameter, ParameterKind
+    from .models.memory.recall import MemoryView
+    from .models.memory.services import Service, register_service
     from .models.modes import recommend_mode
     from .models.options import AgentBinding, FailurePolicy, ModeOptions
     from .models.stop import (
@@ -39,6 +43,8 @@ if TYPE_CHECKING:
         TokenBudget,
     )
     from .models.turn import Decision, NewItem, TurnContext, TurnOutcome, Usage
+    from .state.memory import DialogMemory
+    from .state.memory_values import MemoryRules
 
 _HOMES = {
     "client": ("Client", "get_job", "submit"),
@@ -47,6 +53,10 @@ _HOMES = {
     "models.dialog": ("Dialog", "DialogStatus", "Message", "Role"),
     "models.errors": ("InvalidInput", "SymposiaError"),
     "models.events": ("MapEvent",),
+    "models.memory.learned": ("Learned",),
+    "models.memory.parameters": ("Parameter", "ParameterKind"),
+    "models.memory.recall": ("MemoryView",),
+    "models.memory.services": ("Service", "register_service"),
     "models.modes": ("recommend_mode",),
     "models.options": ("AgentBinding", "FailurePolicy", "ModeOptions"),
     "models.stop": (
@@ -60,6 +70,8 @@ _HOMES = {
         "TokenBudget",
     ),
     "models.turn": ("Decision", "NewItem", "TurnContext", "TurnOutcome", "Usage"),
+    "state.memory": ("DialogMemory",),
+    "state.memory_values": ("MemoryRules",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -74,20 +86,27 @@ __all__ = [
     "Deadline",
     "Decision",
     "Dialog",
+    "DialogMemory",
     "DialogStatus",
     "FailurePolicy",
     "InvalidInput",
     "JobResult",
+    "Learned",
     "MapEvent",
     "MaxRounds",
     "MaxTurns",
+    "MemoryRules",
+    "MemoryView",
     "Message",
     "ModeOptions",
     "NewItem",
+    "Parameter",
+    "ParameterKind",
     "Participant",
     "ParticipantKind",
     "Role",
     "RoundOfPasses",
+    "Service",
     "StopCondition",
     "SymposiaError",
     "TextSeen",
@@ -97,6 +116,7 @@ __all__ = [
     "Usage",
     "get_job",
     "recommend_mode",
+    "register_service",
     "submit",
 ]
 

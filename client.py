@@ -38,6 +38,7 @@ from .tasks.planners import check_fit, effective_stop
 from .tasks.view import SessionFacts
 from .workers.connection import redis_url_in_use
 from .workers.making import create_app
+from .workers.memory import dialog_memory
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -63,6 +64,8 @@ class Client:
             retention_ms=self.settings.retention_s * 1000,
         )
         self.workers = WorkerBook(redis)
+        #: What is remembered of users, room by room.
+        self.memory = dialog_memory(self.settings)
 
     def submit(self, collab: Collab | Mapping[str, Any], **how: Unpack[HowToRun]) -> CollabJob:
         """Submits a session. The same `collab_id` again is the same session.

@@ -11,7 +11,8 @@ same both times:
 3. after the last one comes what `at_end` says: the last again, the first again, or passes.
 
 In what is said, `{purpose}`, `{me}`, `{turn}`, `{last}` (the newest message in sight),
-`{item}` and `{instruction}` are filled in. Nothing else in braces means anything.
+`{item}`, `{instruction}`, `{memory}` (what is remembered of the user) and `{ask}` (what they
+should be asked) are filled in. Nothing else in braces means anything.
 """
 
 from __future__ import annotations
@@ -25,13 +26,15 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ..models.collab import CollabMode
 from ..models.errors import AgentFailed
+from ..models.memory.learned import Learned
+from ..models.memory.recall import MemoryView
 from ..models.turn import Decision, Draft, NewItem, TurnContext, TurnOutcome, Usage
 from .protocol import Speaker
 
 #: Messages a script with several replies looks back over to count its own turns.
 SCRIPT_WINDOW = 200
 
-_PLACEHOLDER = re.compile(r"\{(purpose|me|turn|last|item|instruction)\}")
+_PLACEHOLDER = re.compile(r"\{(purpose|me|turn|last|item|instruction|memory|ask)\}")
 _IN_ROUNDS = frozenset({CollabMode.ROUND_ROBIN, CollabMode.PAIR, CollabMode.BROADCAST})
 
 
@@ -53,6 +56,8 @@ class Reply(BaseModel):
     decision: Decision | None = None
     hand_off: str | None = None
     items: tuple[NewItem, ...] = ()
+    #: What it took from the user's words.
+    learned: Learned | None = None
     usage: Usage = Usage()
     #: Fails with this text instead of saying anything ...
     fail: str | None = Field(default=None, min_length=1)
@@ -87,6 +92,7 @@ class Reply(BaseModel):
             decision=self.decision,
             hand_off=self.hand_off,
             items=self.items,
+            learned=self.learned,
             usage=self.usage,
         )
 
@@ -173,5 +179,13 @@ def _value(name: str, turn: TurnContext) -> str:
             return turn.messages[-1].content if turn.messages else turn.purpose
         case "item":
             return turn.item.text if turn.item else ""
+        case "memory" | "ask":
+            return _remembered(name, turn.memory or MemoryView())
         case _:
             return turn.instruction
+
+
+def _remembered(name: str, memory: MemoryView) -> str:
+    if name == "ask":
+        return ", ".join(memory.ask)
+    return ", ".join(f"{parameter}: {value}" for parameter, value in memory.parameters.items())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, Self, TypedDict, TypeVar, Unpack, cast
+from typing import Any, Self, TypeVar, Unpack, cast
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
@@ -17,6 +17,7 @@ from .collab import Collab, CollabMode, CollabStatus, Participant, ParticipantKi
 from .dialog import Message, Role
 from .errors import InvalidInput, Locked, UnknownAgent, invalid_input
 from .invariants import check_collab
+from .memory.learned import MemoryChoices, MemoryOptions, memory_options
 from .options import AgentBinding, FailurePolicy, ModeOptions
 from .sizes import MAX_MESSAGES, check_sizes
 from .spec import SessionSpec
@@ -27,7 +28,10 @@ from .waiting import Then
 M = TypeVar("M", bound=BaseModel)
 
 #: Fields of a session file that are not the collab's.
-_OWN = ("agents", "stop", "options", "policy", "policies", "messages", "parameters", "thread_id")
+_OWN = (
+    *("agents", "stop", "options", "policy", "policies", "messages", "parameters", "thread_id"),
+    *MemoryChoices.__annotations__,
+)
 #: The agent of people who are given none: always registered, it waits for an answer.
 PERSON = "human"
 #: A word on where an agent comes from, for those who named none.
@@ -73,7 +77,7 @@ def _table(data: object, where: str) -> Mapping[str, Any]:
     return data
 
 
-class HowToRun(TypedDict, total=False):
+class HowToRun(MemoryChoices, total=False):
     """How a collab is to be run; every key may be left out, and values may be plain data."""
 
     #: Participant id -> registered agent name, or that with overrides that are data (`AgentBinding`). A
@@ -109,6 +113,8 @@ class Submission:
     messages: tuple[Message, ...] = ()
     parameters: Mapping[str, JsonValue] = field(default_factory=dict)
     thread_id: str | None = None
+    #: Whose memory its turns use; None: nobody's.
+    memory: MemoryOptions | None = None
 
     @classmethod
     def build(cls, collab: Collab | Mapping[str, Any], **how: Unpack[HowToRun]) -> Self:
@@ -120,9 +126,10 @@ class Submission:
                 )
         if not isinstance(collab, Collab | Mapping):
             raise InvalidInput("collab", collab, "must be a Collab or a table of its fields")
+        collab = collab if isinstance(collab, Collab) else Collab(**collab)
         agents, policies = _table(how.get("agents"), "agents"), _table(how.get("policies"), "policies")
         return cls(
-            collab=collab if isinstance(collab, Collab) else Collab(**collab),
+            collab=collab,
             agents={str(name): _read_binding(it, f"agents.{name}") for name, it in agents.items()},
             stop=_read_stop(how.get("stop")),
             options=_read(ModeOptions, how.get("options"), "options"),
@@ -135,6 +142,7 @@ class Submission:
             ),
             parameters=dict(_table(how.get("parameters"), "parameters")),
             thread_id=how.get("thread_id"),
+            memory=memory_options(how, conversation=how.get("thread_id") or collab.collab_id),
         )
 
     @classmethod
@@ -185,6 +193,7 @@ class Submission:
                 "policy": self.policy,
                 "policies": self.policies,
                 "parameters": self.parameters,
+                "memory": self.memory,
             },
             "",
         )

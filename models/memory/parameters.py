@@ -25,7 +25,7 @@ _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _DIGITS = re.compile(r"[+-]?\d{1,18}")
 
 
-class Kind(StrEnum):
+class ParameterKind(StrEnum):
     """Types of parameters."""
 
     TEXT = "text"
@@ -49,7 +49,7 @@ class Parameter:
     """One parameter of a service."""
 
     name: str
-    kind: Kind = Kind.TEXT
+    kind: ParameterKind = ParameterKind.TEXT
     #: Asked for as long as it is not known.
     required: bool = False
     #: Of a CHOICE.
@@ -59,7 +59,7 @@ class Parameter:
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        if (self.kind is Kind.CHOICE) != bool(self.choices):
+        if (self.kind is ParameterKind.CHOICE) != bool(self.choices):
             raise InvalidInput(
                 f"{self.name}.choices", self.choices, "must be given for a choice, and only there"
             )
@@ -134,14 +134,14 @@ def _any(_parameter: Parameter, value: object) -> JsonValue:
 
 
 #: Reader and rule of each type; a reader answers None for what does not fit.
-_READERS: dict[Kind, tuple[Callable[[Parameter, object], JsonValue], str]] = {
-    Kind.TEXT: (_text, "must be text"),
-    Kind.DATE: (_date, "must be a date, YYYY-MM-DD"),
-    Kind.TIME: (_time, "must be a time of day, HH:MM"),
-    Kind.INTEGER: (_integer, "must be a whole number"),
-    Kind.BOOLEAN: (_boolean, "must be true or false"),
-    Kind.CHOICE: (_choice, ""),
-    Kind.TEXTS: (_texts, "must be a list of texts"),
-    Kind.OBJECT: (_object, "must be a table of names and values"),
-    Kind.ANY: (_any, "must be JSON"),
+_READERS: dict[ParameterKind, tuple[Callable[[Parameter, object], JsonValue], str]] = {
+    ParameterKind.TEXT: (_text, "must be text"),
+    ParameterKind.DATE: (_date, "must be a date, YYYY-MM-DD"),
+    ParameterKind.TIME: (_time, "must be a time of day, HH:MM"),
+    ParameterKind.INTEGER: (_integer, "must be a whole number"),
+    ParameterKind.BOOLEAN: (_boolean, "must be true or false"),
+    ParameterKind.CHOICE: (_choice, ""),
+    ParameterKind.TEXTS: (_texts, "must be a list of texts"),
+    ParameterKind.OBJECT: (_object, "must be a table of names and values"),
+    ParameterKind.ANY: (_any, "must be JSON"),
 }

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from ..errors import InvalidInput
-from .parameters import Kind, Parameter
+from .parameters import Parameter
+from .parameters import ParameterKind as Kind
 from .values import check_name, is_said
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
