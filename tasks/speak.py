@@ -11,6 +11,7 @@ import logging
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from ..agents.failures import failure
 from ..models.collab import CollabMode
@@ -29,6 +30,7 @@ from .boundaries import Boundary
 from .desks import TurnDesk
 from .graph import TurnCall
 from .memory import Recollection, Told
+from .patience import outlast_outage
 from .runtime import Runtime
 from .view import SessionFacts, turn_context
 from .words import Words
@@ -81,7 +83,7 @@ def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str |
     """Runs one delivery of a turn; answers the word of the script that decided about it."""
     facts = runtime.facts.get(call.session)
     policy = facts.spec.policy_of(call.participant)
-    timeout_s = policy.turn_timeout_s or runtime.limits.turn_timeout_s
+    timeout_s = _timeout_s(runtime, policy)
     binding = facts.spec.agents[call.participant]
     claim = Claim(
         number=call.turn,
@@ -111,6 +113,10 @@ def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str |
     word = _speak(runtime, floor, timeout_s)
     runtime.crossing(Boundary.BEFORE_ACK, call.session, call.turn)
     return word
+
+
+def _timeout_s(runtime: Runtime, policy: FailurePolicy) -> float:
+    return policy.turn_timeout_s or runtime.limits.turn_timeout_s
 
 
 def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> str:
@@ -186,7 +192,11 @@ def _commit(
     speech = words.speech(result, outcome, now=floor.now())
     write = _plan_ahead(runtime, floor, result)
     runtime.crossing(Boundary.BEFORE_COMMIT, floor.session_id, floor.grant.number)
-    answer = runtime.store.commit(floor.session_id, floor.grant, speech, then=write)
+    answer = outlast_outage(
+        partial(runtime.store.commit, floor.session_id, floor.grant, speech, then=write),
+        until=floor.since + _timeout_s(runtime, floor.policy) + SETTLE_S,
+        what=f"turn {floor.grant.number} of {floor.session_id}",
+    )
     runtime.crossing(Boundary.AFTER_COMMIT, floor.session_id, floor.grant.number)
     if answer.word in ("committed", "held", "done"):
         floor.desk.clear()

@@ -84,6 +84,21 @@ def test_a_worker_with_turns_in_flight_outlives_the_server(stage, server, checke
     assert sorted(spoken) == sorted([(turn, 1) for turn in range(1, 7)] * 3), "nothing was paid for twice"
 
 
+def test_words_that_are_said_while_the_server_is_away_are_written_when_it_is_back(stage, server, checked):
+    stage.lease_s = 60
+    worker = stage.start_worker()
+    (job,) = speaking(stage)
+    kill(server)
+    open_the_gate(stage)
+    until(lambda: "waits to be written" in worker.log(), what="the agent has spoken")
+    server.start()
+    result = job.result(timeout=40)
+
+    assert (result.ok, result.turns) == (True, 6)
+    assert [(call["turn"], call["attempt"]) for call in stage.calls()] == [(n, 1) for n in range(1, 7)]
+    checked(job, result)
+
+
 def test_a_worker_outlives_a_server_that_goes_away_again_and_again(stage, server, checked):
     stage.lease_s = 60
     worker = stage.start_worker()
