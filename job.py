@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from redis import Redis
 
 from .models.collab import Collab, CollabStatus
+from .models.deltas import Delta
 from .models.dialog import Dialog, Message
 from .models.errors import InvalidInput, ResultTimeout
 from .models.events import MapEvent, MAPEventType
@@ -142,9 +143,21 @@ class CollabJob:
         """The MAP events, from MAPSessionStarted on; with `follow`, until MAPSessionCompleted."""
         return (MapEvent.model_validate_json(text) for text in self._texts("events", follow))
 
-    def live(self) -> Iterator[Moment | None]:
-        """All that happens, with what is said, until the session ends; None whenever nothing happens."""
+    def live(self) -> Iterator[Moment | Delta | None]:
+        """All that happens, with what is said and being said, until the session ends; None whenever nothing happens."""
         return watch(self._to.redis, self.id)
+
+    def stream(self) -> Iterator[Delta | Message]:
+        """What is being said, piece by piece, and each message when it is written, until the session ends.
+
+        A piece with offset 0 begins the words of its turn anew: an earlier attempt is superseded. A
+        message takes the place of all pieces of its turn. `Drafts` keeps track of that.
+        """
+        for moment in self.live():
+            if isinstance(moment, Delta):
+                yield moment
+            elif moment is not None:
+                yield from moment.messages
 
     async def amessages(self, *, follow: bool = False) -> AsyncIterator[Message]:
         """`messages` for asyncio."""
@@ -155,6 +168,12 @@ class CollabJob:
         """`events` for asyncio."""
         async for text in self._atexts("events", follow):
             yield MapEvent.model_validate_json(text)
+
+    async def astream(self) -> AsyncIterator[Delta | Message]:
+        """`stream` for asyncio; a thread waits for the next piece."""
+        pieces = self.stream()
+        while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+            yield piece
 
     def result(self, timeout: float | None = None) -> JobResult:
         """Waits for the end. `timeout` in seconds; raises ResultTimeout, and the session goes on."""

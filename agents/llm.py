@@ -31,6 +31,9 @@ _FORMS: dict[Expects, type[DecisionForm | ReviewForm]] = {
     Expects.REVIEW: ReviewForm,
 }
 
+#: What may differ between two attempts of a turn that ask the same.
+_PASSING = {"messages", "memory", "attempt", "remaining", "timeout_s"}
+
 
 @dataclass(frozen=True, slots=True)
 class Manner:
@@ -96,7 +99,6 @@ class LLMAgent:
     async def _calls(self, turn: TurnContext, desk: Desk, sources: Sequence[Source]) -> Calls:
         manner, first = self._manner, sources[0].endpoint
         pool = pool_of_running_loop()
-        item = turn.item.text if turn.item else ""
         spent = desk.journal.recall(SPENT)
         try:
             chain = [Served(await pool.model(source.endpoint), source.price) for source in sources]
@@ -105,7 +107,9 @@ class LLMAgent:
         return Calls(
             chain=chain,
             desk=desk if manner.stream else replace(desk, listener=None),
-            asked=fingerprint(first.model, first.base_url, str(manner), turn.expects, turn.instruction, item),
+            asked=fingerprint(
+                first.model, first.base_url, str(manner), turn.model_dump_json(exclude=_PASSING)
+            ),
             tries=manner.retries + 1,
             ends_at=time.monotonic() + turn.timeout_s,
             spent=Usage.model_validate_json(spent) if spent else Usage(),

@@ -21,9 +21,10 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_ai import RunContext, ToolDefinition
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.exceptions import ModelAPIError, RetryModelRequest
+from pydantic_ai.exceptions import ModelAPIError, ModelConnectionError, RetryModelRequest
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, ToolCallPart
 from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from ..models.turn import Usage
@@ -85,6 +86,7 @@ class Calls(AbstractCapability[ToolDesk]):
             self._tried = 1
             request_context.model = self.chain[self._at].model
             response = await handler(request_context)
+            _check_end(response, request_context)
             kept = _Kept(response=response, usage=usage_of(response, self.chain[self._at].price))
             await self.desk.journal.keep(name, kept.model_dump_json())
         self.spent += kept.usage
@@ -130,6 +132,16 @@ class Calls(AbstractCapability[ToolDesk]):
             return result  # pictures and the like: to be asked for again
         await self.desk.journal.keep(TOOLS + number, text)
         return data
+
+
+def _check_end(response: ModelResponse, request: ModelRequestContext) -> None:
+    """Raises ModelConnectionError for a stream that just ended: its connection was lost, and nobody noticed.
+
+    Servers of OpenAI's protocol end with a reason, and nearly all of them with what it cost.
+    """
+    has_end = (response.provider_details or {}).get("finish_reason") or response.usage.output_tokens
+    if request.streaming and not has_end and isinstance(request.model, OpenAIChatModel):
+        raise ModelConnectionError(request.model.model_name, "the stream broke off", phase="read")
 
 
 def fingerprint(*parts: object) -> str:

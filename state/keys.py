@@ -14,6 +14,7 @@ The index keys below are permanent.
 | `symposia:{id}:turns` | hash | open turns, and closed ones until a plan consumes them |
 | `symposia:{id}:board` | hash | work items of a swarm |
 | `symposia:{id}:lock:<scope>` | string | `token|deadline_ms`; its TTL is the lease |
+| `symposia:{id}:deltas` | stream | what is being said right now (field `d`); capped, a TTL of ten minutes |
 | `symposia:{id}:calls:<turn>` | hash | finished calls of a turn that is not written yet; a TTL of a day |
 | `symposia:due` | sorted set | unfinished sessions by the time the sweep should look at them |
 | `symposia:sessions` | sorted set | sessions by the time they were opened |

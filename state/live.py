@@ -1,4 +1,4 @@
-"""Watching a whole session live: its events, its journal and what is said, in one.
+"""Watching a whole session live: its events, its journal, what is said and what is being said, in one.
 
 Unlike `follow`, which serves one stream, this also says when nothing happens, so that
 whoever watches can look after other things between two reads.
@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from redis import Redis
 
+from ..models.deltas import Delta
 from ..models.dialog import Message
 from ..models.errors import SessionNotFound
 from ..models.events import MapEvent, MAPEventType
@@ -20,8 +21,7 @@ from ..models.meta import Event
 from .keys import session_key
 from .streams import PAGE, StreamReader, read_batches
 
-_Watched = Literal["events", "journal"]
-_WATCHED: tuple[_Watched, ...] = ("events", "journal")
+_Watched = Literal["events", "journal", "deltas"]
 
 #: The events that may bring messages.
 _SPOKEN = frozenset({MAPEventType.SESSION_STARTED, MAPEventType.TURN_COMPLETED})
@@ -44,23 +44,32 @@ class _Entry(NamedTuple):
     text: str
 
 
-def watch(client: Redis, session_id: str, *, idle_ms: int = 500) -> Iterator[Moment | None]:
+def watch(client: Redis, session_id: str, *, idle_ms: int = 500) -> Iterator[Moment | Delta | None]:
     """All that happened so far and what happens from now on, until the session has ended.
 
-    None is yielded whenever nothing happened for `idle_ms` milliseconds.
+    Of what is being said, only the turns that are still open are shown. None is yielded whenever
+    nothing happened for `idle_ms` milliseconds.
 
     Raises:
         SessionNotFound: there is no such session (any more).
     """
     words = _Words(StreamReader(client), session_id)
-    cursors: dict[_Watched, str] = dict.fromkeys(_WATCHED, "0")
+    voices = _Voices()
+    cursors: dict[_Watched, str] = {"events": "0", "journal": "0"}
     ended = False
     while not ended:
         entries = _read(client, session_id, cursors, idle_ms)
         for entry in entries:
+            if entry.stream == "deltas":
+                continue
             moment = _moment(entry, words)
             ended = ended or moment.event.event_type == MAPEventType.SESSION_COMPLETED
             yield moment
+            yield from voices.follow(moment)
+        yield from voices.heard(entry.text for entry in entries if entry.stream == "deltas")
+        if len(entries) < PAGE:
+            # Who speaks is known from the events: what they say is read once those are caught up with.
+            cursors.setdefault("deltas", "0")
         if not entries:
             yield None
             if not client.exists(session_key(session_id, "session")):
@@ -85,6 +94,35 @@ class _Words:
         return tuple(self._said.pop(token_id, ()))
 
 
+class _Voices:
+    """Whose words will still be written: the grants that are dispatched and not completed."""
+
+    def __init__(self) -> None:
+        #: By token, the newest delta shown; None before the first.
+        self._speaking: dict[str, Delta | None] = {}
+
+    def follow(self, moment: Moment) -> Iterator[Delta]:
+        """Takes an event; a grant that ended without a message takes its words back."""
+        event = moment.event
+        token = _token(event) if isinstance(event, MapEvent) else None
+        if token is None:
+            return
+        if event.event_type == MAPEventType.TURN_DISPATCHED:
+            self._speaking.setdefault(token, None)
+        elif event.event_type == MAPEventType.TURN_COMPLETED:
+            shown = self._speaking.pop(token, None)
+            if shown is not None and not moment.messages:
+                yield shown.model_copy(update={"offset": 0, "text": ""})
+
+    def heard(self, texts: Iterator[str]) -> Iterator[Delta]:
+        """Those of the deltas that somebody is still saying."""
+        for text in texts:
+            delta = Delta.model_validate_json(text)
+            if delta.token_id in self._speaking:
+                self._speaking[delta.token_id] = delta
+                yield delta
+
+
 def _read(client: Redis, session_id: str, cursors: dict[_Watched, str], idle_ms: int) -> list[_Entry]:
     """New entries of all watched streams in the order of their time; moves the cursors behind them."""
     keys = {stream: session_key(session_id, stream) for stream in cursors}
@@ -103,7 +141,9 @@ def _moment(entry: _Entry, words: _Words) -> Moment:
     if entry.stream == "journal":
         return Moment(Event.model_validate_json(entry.text))
     event = MapEvent.model_validate_json(entry.text)
-    if event.event_type not in _SPOKEN:
-        return Moment(event)
+    return Moment(event, words.of(_token(event)) if event.event_type in _SPOKEN else ())
+
+
+def _token(event: MapEvent) -> str | None:
     token_id = (event.payload or {}).get("token_id")
-    return Moment(event, words.of(token_id if isinstance(token_id, str) else None))
+    return token_id if isinstance(token_id, str) else None

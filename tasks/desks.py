@@ -7,25 +7,39 @@ from dataclasses import dataclass, field
 from redis import Redis
 
 from ..agents.desk import Desk
+from ..state.deltas import DeltaPublisher
 from ..state.journal import TurnJournal
 from ..state.records import Grant
+
+
+class Desks:
+    """The desks of all turns of a process."""
+
+    def __init__(self, client: Redis) -> None:
+        self.client = client
+        self.publisher = DeltaPublisher(client)
+
+    def of(self, session_id: str, grant: Grant, participant: str) -> TurnDesk:
+        """The desk of one grant."""
+        return TurnDesk(self, session_id, grant, participant)
 
 
 @dataclass(slots=True)
 class TurnDesk:
     """The desk of one grant. Nothing is read or written for an agent that uses none."""
 
-    client: Redis
+    desks: Desks
     session_id: str
     grant: Grant
+    participant: str
     _journal: TurnJournal | None = field(default=None, init=False)
 
     def lay(self) -> Desk:
         """The desk. Raises RedisUnavailable."""
         self._journal = TurnJournal(
-            self.client, self.session_id, self.grant.number, begun_before=self.grant.grants > 1
+            self.desks.client, self.session_id, self.grant.number, begun_before=self.grant.grants > 1
         )
-        return Desk(self._journal)
+        return Desk(self._journal, self.desks.publisher.writer(self.session_id, self.grant, self.participant))
 
     def clear(self) -> None:
         """The turn is written: what was kept for another attempt is thrown away."""

@@ -17,6 +17,7 @@ from ..models.spec import SessionSpec
 from ..state.index import SessionIndex
 from ..state.store import SessionStore
 from .boundaries import Crossing, unwatched
+from .desks import Desks
 from .graph import TaskGraph
 from .leases import LeaseKeeper
 from .memory import TurnMemory
@@ -103,6 +104,7 @@ class Runtime:
     registry: Registry
     runner: AgentRunner
     leases: LeaseKeeper
+    desks: Desks
     limits: TurnLimits
     memory: TurnMemory
     #: Told how far each turn has come.

@@ -107,7 +107,7 @@ def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str |
     runtime.crossing(Boundary.AFTER_BEGIN, call.session, call.turn)
     facts = runtime.facts.get(call.session, answer.state.opened_ms)
     planned = PlannedTurn.model_validate_json(answer.state.records[call.turn].plan or "{}")
-    desk = TurnDesk(runtime.store.client, call.session, answer.grant)
+    desk = runtime.desks.of(call.session, answer.grant, call.participant)
     recalled = runtime.memory.recall(facts, now_ms=answer.state.now_ms)
     floor = Floor(facts, answer.state, answer.grant, planned, policy, task_id, desk, since, recalled)
     word = _speak(runtime, floor, timeout_s)

@@ -16,6 +16,7 @@ from ..config.settings import Settings, variable
 from ..state.connect import connect
 from ..state.index import SessionIndex
 from ..state.store import SessionStore
+from ..tasks.desks import Desks
 from ..tasks.graph import TaskGraph
 from ..tasks.leases import LeaseKeeper
 from ..tasks.runtime import FactsCache, Runtime, TurnLimits
@@ -55,6 +56,7 @@ def build_runtime(app: Celery, settings: Settings, *, redis_url: str) -> Runtime
         registry=load_registry(settings),
         runner=AgentRunner(max_message_bytes=limits.max_message_bytes),
         leases=LeaseKeeper(store, lease_ms=limits.lease_ms),
+        desks=Desks(client),
         limits=limits,
         memory=turn_memory(settings.model_copy(update={"redis_url": SecretStr(redis_url)})),
     )

@@ -29,6 +29,8 @@ class Answer:
     pause_after: int = 1
     #: Cuts the connection there instead.
     cut: bool = False
+    #: Ends a stream there as if that were all, as some proxies do.
+    ends_early: bool = False
 
 
 def completion(
@@ -143,14 +145,22 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(data[half:])
 
     def _stream(self, answer: Answer) -> None:
-        self._head(answer, {"content-type": "text/event-stream", "connection": "close"})
+        self._head(answer, {"content-type": "text/event-stream", "transfer-encoding": "chunked"})
         for number, chunk in enumerate(chunks(answer.body)):
+            if number == answer.pause_after and answer.ends_early:
+                break
             if number == answer.pause_after and not self._goes_on(answer):
                 return
-            self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
-            self.wfile.flush()
-        self.wfile.write(b"data: [DONE]\n\n")
-        self.close_connection = True
+            self._chunk(f"data: {json.dumps(chunk)}\n\n")
+        else:
+            self._chunk("data: [DONE]\n\n")
+        self._chunk("")
+
+    def _chunk(self, text: str) -> None:
+        """A part of a chunked body; an empty one ends it."""
+        data = text.encode()
+        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+        self.wfile.flush()
 
     def _goes_on(self, answer: Answer) -> bool:
         self.wfile.flush()

@@ -7,17 +7,19 @@ from typing import Self
 
 from pydantic import JsonValue
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn
 from rich.text import Text
 
 from ...job import CollabJob, JobResult
 from ...models.collab import Collab
+from ...models.deltas import Delta
 from ...models.events import MapEvent, MAPEventType
 from ...models.spec import SessionSpec
 from ...state.live import Moment
 from ...tasks.task_tree import Closed, Outcome
 from .screen import TO_ALL, Cast, printable, row
 from .tally import Tally, expected_turns
+from .voices import Voices
 
 _FATES = {
     Outcome.MESSAGE: "decided without a word",
@@ -40,11 +42,10 @@ class LiveView:
         self._suspended = False
         total = expected_turns(collab, spec)
         bar = (BarColumn(bar_width=24), MofNCompleteColumn()) if total else ()
-        self._progress = Progress(
+        self._progress = Voices(
             *(SpinnerColumn(), TextColumn("{task.description}", markup=False), *bar),
             console=console,
-            transient=True,
-            disable=not console.is_terminal,
+            cast=self._cast,
         )
         self._line = self._progress.add_task(self._now(), total=total)
 
@@ -55,8 +56,13 @@ class LiveView:
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
-    def show(self, moment: Moment) -> None:
-        """Prints one moment of the session."""
+    def show(self, moment: Moment | Delta) -> None:
+        """Prints one moment of the session; what is being said is shown until it is written."""
+        if isinstance(moment, Delta):
+            self._progress.drafts.take(moment)
+            return
+        for message in moment.messages:
+            self._progress.drafts.written(message.turn_number)
         for line in self._lines(moment):
             self._console.print(line)
         if isinstance(moment.event, MapEvent):
@@ -121,7 +127,9 @@ def follow(job: CollabJob, console: Console, *, between: Callable[[], None]) -> 
     return job.result()
 
 
-def moment_json(moment: Moment) -> dict[str, JsonValue]:
+def moment_json(moment: Moment | Delta) -> dict[str, JsonValue]:
     """One moment as data."""
+    if isinstance(moment, Delta):
+        return {"delta": moment.model_dump(mode="json")}
     event: dict[str, JsonValue] = {"event": moment.event.to_wire()}
     return {**event, "messages": [it.to_wire() for it in moment.messages]} if moment.messages else event

@@ -103,13 +103,20 @@ def show(
         screen.print(line)
 
 
-def watch(session: SessionId, as_json: AsJson = False) -> None:
+def watch(
+    session: SessionId,
+    as_json: AsJson = False,
+    deltas: Annotated[
+        bool, typer.Option("--deltas", help="With --json: also the words as they come.")
+    ] = False,
+) -> None:
     """Follow a session live, until it ends. Ctrl-C leaves it running.
 
-    With --json every event is a line of its own.
+    A terminal shows the words of models as they come. With --json every event is a line of its own.
 
     Example: [bold]symposia watch 3f2a91c4[/bold]
     """
+    from ...state.live import Moment
     from .live import follow, moment_json
     from .render import ending, heading
     from .screen import console, print_json
@@ -117,8 +124,9 @@ def watch(session: SessionId, as_json: AsJson = False) -> None:
     job = _job(session)
     try:
         if as_json:
-            for moment in filter(None, job.live()):
-                print_json(moment_json(moment), lines=True)
+            for moment in job.live():
+                if isinstance(moment, Moment) or (deltas and moment is not None):
+                    print_json(moment_json(moment), lines=True)
         else:
             screen = console()
             screen.print(heading(job.collab()))

@@ -1,0 +1,120 @@
+"""Publishes what is being said while it is said: one capped stream a session, in its slot, with a time to live.
+
+A stream and not a channel: whoever comes late, or comes back, reads the words from the
+beginning of the turn. Words are gathered and sent ten times a second at most, by one thread a
+process, so a model that speaks a hundred tokens a second costs ten small writes. Losing some does
+no harm: the message that is written in the end has all of them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from ..models.deltas import Delta
+from ..models.errors import StateError
+from .keys import session_key
+from .records import Grant
+
+log = logging.getLogger(__name__)
+
+#: Seconds between two writes.
+EVERY_S = 0.1
+#: Pieces that a session keeps, about; five minutes of one voice, or of ten for half a minute.
+MOST_PIECES = 3_000
+#: Milliseconds a session's pieces stay after the newest.
+KEPT_MS = 600_000
+#: Characters of one turn that are published.
+MOST_CHARACTERS = 1_000_000
+
+
+class DeltaWriter:
+    """The words of one grant, for whoever reads along. Its methods may be called from any thread."""
+
+    def __init__(self, publisher: DeltaPublisher, session_id: str, grant: Grant, participant: str) -> None:
+        self.key = session_key(session_id, "deltas")
+        self._publisher = publisher
+        self._grant = grant
+        self._participant = participant
+        self._lock = threading.Lock()
+        self._pending: list[str] = []
+        self._sent = 0
+
+    def restart(self) -> None:
+        """What was said so far will not be written."""
+        with self._lock:
+            self._pending.clear()
+            self._sent = 0
+
+    def hear(self, text: str) -> None:
+        """The next words."""
+        with self._lock:
+            if text and self._sent < MOST_CHARACTERS:
+                self._pending.append(text)
+        self._publisher.notice(self)
+
+    def take(self) -> Delta | None:
+        """The words since the last time; None: there are none."""
+        with self._lock:
+            if not self._pending:
+                return None
+            delta = Delta(
+                turn_number=self._grant.number,
+                participant_id=self._participant,
+                attempt=self._grant.grants,
+                token_id=self._grant.token,
+                offset=self._sent,
+                text="".join(self._pending),
+            )
+            self._pending.clear()
+            self._sent += len(delta.text)
+            return delta
+
+
+class DeltaPublisher:
+    """Sends the words of all turns of a process; the thread starts with the first of them."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+        self._lock = threading.Lock()
+        self._heard: set[DeltaWriter] = set()
+        self._something = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def writer(self, session_id: str, grant: Grant, participant: str) -> DeltaWriter:
+        """Where the agent of one grant says its words."""
+        return DeltaWriter(self, session_id, grant, participant)
+
+    def notice(self, writer: DeltaWriter) -> None:
+        """This one has something to send."""
+        with self._lock:
+            self._heard.add(writer)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="symposia-deltas", daemon=True)
+                self._thread.start()
+        self._something.set()
+
+    def _run(self) -> None:
+        while True:
+            self._something.wait()
+            self._something.clear()
+            with self._lock:
+                heard, self._heard = self._heard, set()
+            for writer in heard:
+                delta = writer.take()
+                if delta is not None:
+                    self._send(writer.key, delta)
+            time.sleep(EVERY_S)
+
+    def _send(self, key: str, delta: Delta) -> None:
+        try:
+            with self._client.pipeline(transaction=True) as pipe:
+                pipe.xadd(key, {"d": delta.model_dump_json()}, maxlen=MOST_PIECES, approximate=True)
+                pipe.pexpire(key, KEPT_MS)
+                pipe.execute()
+        except (RedisError, StateError) as error:
+            log.debug("words of turn %s were not published: %s", delta.turn_number, error)

@@ -1,0 +1,134 @@
+"""Reading along while a model speaks: as it comes, from the middle, and across attempts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from live import until
+from model_stub import StubModel, completion
+from symposia.models.deltas import Delta, Drafts
+from symposia.models.dialog import Message
+from symposia.models.stop import MaxTurns
+from symposia.state.connect import connect
+from symposia.state.keys import session_key
+
+TEXT = "one two three four five six seven eight nine ten"
+MODELS = """
+[models.stub]
+model = "stub"
+base_url = "{url}"
+request_timeout_s = 60
+
+[agents.model]
+kind = "llm"
+model = "stub"
+"""
+
+
+@pytest.fixture
+def model(stage):
+    with StubModel() as stub:
+        with (stage.folder / "agents.toml").open("a") as file:
+            file.write(MODELS.format(url=stub.url))
+        yield stub
+
+
+class Reader:
+    """Reads along in a thread, as a user's program would."""
+
+    def __init__(self, pieces: Iterator[Delta | Message]) -> None:
+        self.drafts = Drafts()
+        self.seen: list[str] = []
+        self.written: list[str] = []
+        self._thread = threading.Thread(target=self._read, args=(pieces,), daemon=True)
+        self._thread.start()
+
+    def _read(self, pieces: Iterator[Delta | Message]) -> None:
+        for piece in pieces:
+            if isinstance(piece, Message):
+                self.drafts.written(piece.turn_number)
+                self.written.append(piece.content)
+            else:
+                self.drafts.take(piece)
+                self.seen.append("|".join(draft.text for draft in self.drafts))
+
+    def sees(self, text: str) -> None:
+        until(lambda: text in self.seen, what=f"{text!r} is seen, not only {self.seen}")
+
+    def finish(self) -> list[str]:
+        self._thread.join(40)
+        assert not self._thread.is_alive()
+        return self.written
+
+
+def test_words_are_seen_before_the_turn_is_written(stage, model):
+    gate = threading.Event()
+    model.answers(completion(TEXT, pause=gate, pause_after=3))
+    stage.start_worker()
+    job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1))
+    reader = Reader(job.stream())
+    reader.sees("one two three")
+    assert reader.written == []
+    gate.set()
+    assert reader.finish() == [TEXT]
+    assert not list(reader.drafts)
+
+
+def test_a_reader_who_comes_back_in_the_middle_sees_the_same_text_as_one_who_stayed(stage, model):
+    gate = threading.Event()
+    model.answers(completion(TEXT, pause=gate, pause_after=5))
+    stage.start_worker()
+    job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1))
+    stayed = Reader(job.stream())
+    stayed.sees("one two three four five")
+    came_back = Reader(stage.client.get_job(job.id).stream())
+    came_back.sees("one two three four five")
+    gate.set()
+    assert stayed.finish() == came_back.finish() == [TEXT]
+
+
+def test_the_words_of_a_killed_attempt_are_gone(stage, model, checked):
+    never = threading.Event()
+    model.answers(completion("lost words", pause=never, pause_after=2), completion(TEXT))
+    first = stage.start_worker()
+    job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1))
+    reader = Reader(job.stream())
+    reader.sees("lost words")
+    first.kill()
+    stage.start_worker()
+    assert reader.finish() == [TEXT]
+    after = reader.seen[reader.seen.index("lost words") + 1 :]
+    assert after[0] == "", "the lost words are taken back"
+    assert all(TEXT.startswith(text) for text in after)
+    late = Reader(stage.client.get_job(job.id).stream())
+    assert late.finish() == [TEXT]
+    assert late.seen == []
+    checked(job, job.result(timeout=10))
+
+
+@pytest.mark.parametrize("end", ["cut", "ends_early"])
+def test_words_that_a_model_breaks_off_are_no_answer(stage, model, end):
+    model.answers(completion("broken off", pause_after=2, **{end: True}), completion(TEXT))
+    stage.start_worker()
+    job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1))
+    assert Reader(job.stream()).finish() == [TEXT]
+
+
+def test_what_is_being_said_is_kept_for_a_while_only(stage, model):
+    stage.start_worker()
+    job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1))
+    job.result(timeout=40)
+    with connect(stage.redis_url) as client:
+        ttl_ms = until(lambda: client.pttl(session_key(job.id, "deltas")) + 2, what="the words are published")
+    assert ttl_ms > 2
+
+
+def test_a_model_may_be_asked_for_no_stream(stage, model):
+    registry = stage.folder / "agents.toml"
+    registry.write_text(registry.read_text().replace("request_timeout_s = 60", "stream = false"))
+    stage.start_worker()
+    stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1)).result(timeout=40)
+    assert not model.asked[0].body.get("stream")

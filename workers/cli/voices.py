@@ -1,0 +1,41 @@
+"""What is being said right now, on a terminal: below the dialog, above the line of progress, redrawn as it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.progress import Progress, ProgressColumn
+from rich.text import Text
+
+from ...models.deltas import Draft, Drafts
+from .screen import Cast, printable, row
+
+#: Lines of one voice that are shown, the newest.
+_LINES = 6
+#: Voices that are shown at once.
+_VOICES = 4
+
+
+class Voices(Progress):
+    """A line of progress with the drafts of the open turns above it; on anything but a terminal, nothing."""
+
+    def __init__(self, *columns: ProgressColumn, console: Console, cast: Cast) -> None:
+        self.drafts = Drafts()
+        self._screen = console
+        self._cast = cast
+        options: dict[str, Any] = {"transient": True, "disable": not console.is_terminal}
+        super().__init__(*columns, console=console, **options)
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """As in Progress."""
+        for draft in [*self.drafts][:_VOICES]:
+            yield self._shown(draft)
+        yield from super().get_renderables()
+
+    def _shown(self, draft: Draft) -> Text:
+        # What cannot be on the screen need not be broken into lines ten times a second.
+        end = Text(printable(draft.text[-_LINES * self._screen.width :]), style="dim")
+        lines = row(self._screen, draft.turn_number, self._cast.styled(draft.participant_id), end).split("\n")
+        return Text("\n").join(lines if len(lines) <= _LINES else [lines[0], *lines[-_LINES + 1 :]])
