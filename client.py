@@ -28,7 +28,9 @@ from .models.plan import Totals
 from .models.spec import SessionSpec
 from .models.stop import MaxTurns
 from .models.submission import HowToRun, Submission
+from .models.waiting import Pending
 from .state.connect import connect
+from .state.inbox import Inbox, Letter
 from .state.index import LISTED, SessionIndex
 from .state.requests import Opening
 from .state.store import SessionStore
@@ -62,6 +64,7 @@ class Client:
             index=SessionIndex(redis),
             graph=TaskGraph(app or create_app(self.settings)),
             retention_ms=self.settings.retention_s * 1000,
+            max_message_bytes=self.settings.max_message_bytes,
         )
         self.workers = WorkerBook(redis)
         #: What is remembered of users, room by room.
@@ -144,6 +147,30 @@ class Client:
                 expired.append(session_id)
         self._to.index.forget(expired)
         return found
+
+    def inbox(self, name: str | None = None, *, limit: int = 100) -> list[Pending]:
+        """Open questions of all sessions, oldest first: those to `name`, or to anybody."""
+        inbox = Inbox(self._to.redis)
+        found: list[Pending] = []
+        for letter in inbox.letters(name):
+            if len(found) >= limit:
+                break
+            question = self._question(letter)
+            if question is None:
+                inbox.remove([letter])
+            elif question not in found:
+                found.append(question)
+        return found
+
+    def _question(self, letter: Letter) -> Pending | None:
+        """What a letter is about; None: it is over."""
+        try:
+            questions = self.get_job(letter.session_id).pending()
+        except SessionNotFound:
+            return None
+        return next(
+            (it for it in questions if it.turn_number == letter.turn_number and letter.name in it.asked), None
+        )
 
     def ids(self, prefix: str) -> list[str]:
         """Ids of listed sessions that begin with `prefix`, newest first."""

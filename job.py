@@ -19,6 +19,7 @@ from .models.meta import Event
 from .models.plan import BoardEntry
 from .models.spec import SessionSpec
 from .models.turn import TurnState, Usage
+from .models.waiting import Pending
 from .state.connect import aconnect
 from .state.follow import END_ONLY, afollow, follow
 from .state.index import SessionIndex
@@ -27,8 +28,10 @@ from .state.records import SessionState
 from .state.store import SessionStore
 from .state.streams import Stream, StreamReader
 from .tasks.advance import redrive
+from .tasks.asked import all_asked
 from .tasks.drawing import GraphFormat, draw
 from .tasks.graph import TaskGraph
+from .tasks.replies import answer, find_asked
 from .tasks.task_tree import Closed
 from .tasks.view import SessionFacts
 
@@ -44,6 +47,7 @@ class Connections:
     index: SessionIndex
     graph: TaskGraph
     retention_ms: int
+    max_message_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,11 +216,29 @@ class CollabJob:
         """Lets the session complete once the turns in flight have closed. Raises IllegalTransition."""
         state = self._to.store.request_stop(self.id)
         self._to.index.sooner(self.id, state.now_ms)
+        if all_asked(self._facts, state):  # nobody's turn will close and ask for the next step
+            self._to.graph.send_advance(self.id)
 
     def cancel(self, reason: str = "cancelled") -> None:
         """Ends the session now, as cancelled. Raises IllegalTransition when it has ended already."""
         self._to.store.cancel(self.id, reason=reason, retention_ms=self._to.retention_ms)
         self._to.index.settle(self.id)
+
+    # -- answering --------------------------------------------------------------------------
+
+    def pending(self) -> tuple[Pending, ...]:
+        """The questions that are open now, by turn number: turns of people, and what agents ask of them."""
+        return tuple(asked.pending() for asked in all_asked(self._facts, self.state()))
+
+    def reply(self, name: str, text: str, *, token: str | None = None, turn: int | None = None) -> None:
+        """Answers the oldest question to `name`, or the one of `turn`; with `token`, only under that reply token.
+
+        Raises:
+            InvalidInput: the text is blank, too long, or none of the question's choices.
+            ReplyRefused: nobody waits for this answer (any more); nothing has changed.
+        """
+        asked = find_asked(self._facts, self.state(), name, turn=turn)
+        answer(self._to, asked, text, name=name, token=token, limit_bytes=self._to.max_message_bytes)
 
     # -- reading ----------------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from ..models.options import AgentName
+from ..models.waiting import WaitPolicy
 from .scripted import AtEnd, Reply
 
 
@@ -140,7 +141,14 @@ class ScriptedEntry(Entry):
     window: Window | None = None
 
 
-AgentEntry = Annotated[LLMEntry | PythonEntry | ScriptedEntry, Field(discriminator="kind")]
+class HumanEntry(Entry, WaitPolicy):
+    """`[agents.NAME] kind = "human"`: a person who answers when they can; a binding's `wait` goes before this one."""
+
+    kind: Literal["human"]
+    window: Window = 0
+
+
+AgentEntry = Annotated[LLMEntry | PythonEntry | ScriptedEntry | HumanEntry, Field(discriminator="kind")]
 
 
 class AgentsFile(Entry):

@@ -25,8 +25,9 @@ def check_outcome(outcome: object, *, max_message_bytes: int = MAX_MESSAGE_BYTES
         raise bad("outcome", "must be text that UTF-8 can carry", outcome) from None
     for index, draft in enumerate(outcome.messages):
         _check_content(f"messages[{index}].content", draft.content, max_message_bytes)
-    if not (outcome.messages or outcome.passed or outcome.decision or outcome.hand_off or outcome.items):
-        raise bad("outcome", "must say something, decide, hand off, add items or pass", outcome)
+    decides = outcome.decision or outcome.hand_off or outcome.items
+    if not (outcome.messages or outcome.passed or decides or outcome.question):
+        raise bad("outcome", "must say something, decide, hand off, add items, ask or pass", outcome)
     return outcome
 
 

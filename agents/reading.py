@@ -12,7 +12,7 @@ from ..models.errors import InvalidInput, RegistryError, invalid_input
 from .entries import AgentsFile, LLMEntry
 from .llm_seats import LOCAL_MODEL
 
-_KINDS = ("llm", "python", "scripted")
+_KINDS = ("llm", "python", "scripted", "human")
 
 
 def read_agents_file(path: Path) -> AgentsFile:

@@ -16,7 +16,8 @@ from types import MappingProxyType
 
 from ..models.errors import InvalidInput, UnknownAgent
 from ..models.options import AgentBinding
-from .entries import AgentEntry, AgentsFile, LLMEntry, PythonEntry, ScriptedEntry
+from ..models.waiting import WaitPolicy
+from .entries import AgentEntry, AgentsFile, HumanEntry, LLMEntry, PythonEntry, ScriptedEntry
 from .llm_seats import LOCAL_MODEL
 from .protocol import Speaker
 from .reading import read_agents_file
@@ -34,6 +35,7 @@ BUILT_IN: MappingProxyType[str, AgentEntry] = MappingProxyType(
         "local": LLMEntry(kind="llm", model=LOCAL_MODEL, max_tokens=80, window=12),
         "echo": ScriptedEntry.model_validate({"kind": "scripted", "replies": ["{last}"]}),
         "noop": ScriptedEntry.model_validate({"kind": "scripted", "replies": ["ok"]}),
+        "human": HumanEntry(kind="human"),
     }
 )
 
@@ -164,23 +166,33 @@ class Registry:
 
 
 #: A binding as something to look up: bindings hold mappings, which have no hash.
-_Key = tuple[str, str | None, float | None, int | None, str]
+_Key = tuple[str, str | None, float | None, int | None, str, WaitPolicy | None]
 
 
 def _key(binding: AgentBinding) -> _Key:
     parameters = json.dumps(binding.parameters, sort_keys=True) if binding.parameters else ""
-    return binding.agent, binding.instructions, binding.temperature, binding.max_tokens, parameters
+    return (
+        *(binding.agent, binding.instructions, binding.temperature, binding.max_tokens),
+        *(parameters, binding.wait),
+    )
 
 
 def _binding(key: _Key) -> AgentBinding:
-    agent, instructions, temperature, max_tokens, parameters = key
+    agent, instructions, temperature, max_tokens, parameters, wait = key
     return AgentBinding(
         agent=agent,
         instructions=instructions,
         temperature=temperature,
         max_tokens=max_tokens,
         parameters=json.loads(parameters or "{}"),
+        wait=wait,
     )
+
+
+def _patience(policy: WaitPolicy) -> str:
+    if policy.deadline_s is None:
+        return "no deadline"
+    return f"{policy.deadline_s:g} s, then {policy.then}"
 
 
 def _what(entry: AgentEntry) -> str:
@@ -191,3 +203,5 @@ def _what(entry: AgentEntry) -> str:
             return entry.callable
         case ScriptedEntry():
             return f"{len(entry.replies)} replies"
+        case HumanEntry():
+            return _patience(entry)

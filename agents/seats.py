@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from ..models.errors import AgentError, invalid_input
 from ..models.options import AgentBinding
-from .entries import AgentEntry, LLMEntry, ModelEntry, PythonEntry, ScriptedEntry
+from .entries import AgentEntry, HumanEntry, LLMEntry, ModelEntry, PythonEntry, ScriptedEntry
+from .human import HumanAgent
 from .llm_seats import ModelSeats
 from .protocol import Speaker
 from .python import PythonAgent, load_callable
@@ -43,6 +44,8 @@ class Seats:
             case ScriptedEntry():
                 script = replies_of(binding, entry)
                 return scripted_agent(script.replies, at_end=script.at_end)
+            case HumanEntry():
+                return HumanAgent(binding.wait or entry)
             case _:
                 assert_never(entry)
 

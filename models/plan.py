@@ -44,6 +44,8 @@ class OpenTurn(Frozen):
     participant: str
     scope: str = FLOOR
     item: WorkItem | None = None
+    #: It waits for somebody's answer, and keeps no stop waiting.
+    parked: bool = False
 
 
 class Totals(Frozen):

@@ -6,13 +6,14 @@ person something before it goes on.
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from .turn import Draft, Frozen, GivenAnswer, Question, Usage
+from .turn import Draft, Expects, Frozen, GivenAnswer, Question, Usage
 
 #: Seconds: a week.
 A_WEEK_S = 604_800
@@ -95,3 +96,24 @@ class Waiting(Frozen):
     lines: tuple[Line, ...] = ()
     #: Spent by the attempts that ended in a question.
     usage: Usage = Usage()
+
+
+class Pending(Frozen):
+    """A question that is open now, as whoever may answer it sees it."""
+
+    session_id: str
+    title: str
+    turn_number: int
+    #: Whose turn it is.
+    participant: str
+    #: Names of those who may answer.
+    asked: tuple[str, ...]
+    question: Question
+    #: The answer is the turn's own words; otherwise it goes to the agent that asked.
+    is_own: bool
+    expects: Expects
+    #: Opens this turn once, to whoever has it.
+    reply_token: str
+    asked_at: datetime
+    #: When it is too late; None: when the session has ended.
+    until: datetime | None = None

@@ -18,6 +18,7 @@ The index keys below are permanent.
 | `symposia:{id}:calls:<turn>` | hash | finished calls of a turn that is not written yet; a TTL of a day |
 | `symposia:due` | sorted set | unfinished sessions by the time the sweep should look at them |
 | `symposia:sessions` | sorted set | sessions by the time they were opened |
+| `symposia:inbox` | sorted set | open questions to people, `session|turn|name`, by the time they were asked |
 | `symposia:workers` | hash | agent names each worker announces, with the time it did |
 | `symposia:memory` | hash | how often what happened to dialog memories, such as `corrupt`; a TTL of 30 days |
 
@@ -34,11 +35,12 @@ from __future__ import annotations
 PREFIX = "symposia"
 DUE = f"{PREFIX}:due"
 SESSIONS = f"{PREFIX}:sessions"
+INBOX = f"{PREFIX}:inbox"
 WORKERS = f"{PREFIX}:workers"
 MEMORY_COUNTS = f"{PREFIX}:memory"
 
 #: Keys that never expire by themselves; all others do once their session has ended.
-PERMANENT = frozenset({DUE, SESSIONS, WORKERS})
+PERMANENT = frozenset({DUE, SESSIONS, INBOX, WORKERS})
 
 #: Names a script header may use for a session's keys.
 SESSION_PARTS = ("session", "dialog", "events", "journal", "turns", "board")

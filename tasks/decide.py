@@ -33,8 +33,9 @@ def decide(
     """Answers a view with a plan.
 
     A turn that failed for good aborts the session. A stop that is met lets the open turns
-    close first, because their work is paid for; a deadline doesn't. If the session then ends by
-    itself in the same instant (approved, satisfied, board empty), that is the reason given.
+    close first, because their work is paid for; a deadline doesn't. Turns that only wait for somebody's
+    answer keep no stop waiting. If the session then ends by itself in the same instant (approved,
+    satisfied, board empty), that is the reason given.
     """
     observed = stop.observe(stop_state, view.results, roster_size=len(view.roster))
     view = view.model_copy(update={"turns_left": _turns_left(view, stop)})
@@ -61,7 +62,7 @@ def _stopped(view: SessionView, met: StopReason | None, requested: bool) -> Plan
     reason = _REQUESTED if requested and not (met and met.urgent) else met
     if reason is None:
         return None
-    if view.open and not reason.urgent:
+    if not reason.urgent and any(not turn.parked for turn in view.open):
         return Wait()
     own_end = None if view.open else planner_for(view.mode)(view)
     if isinstance(own_end, Finish):

@@ -31,6 +31,7 @@ from .desks import TurnDesk
 from .graph import TurnCall
 from .memory import Recollection, Told
 from .patience import outlast_outage
+from .parking import Parked, park, wake
 from .runtime import Runtime
 from .view import SessionFacts, turn_context
 from .words import Words
@@ -74,9 +75,14 @@ class Floor:
     @property
     def words(self) -> Words:
         """What turns an outcome into what is written."""
+        grant = self.grant
+        return Words(self.facts, self.planned, grant.number, grant.token, grant.fence, self.waiting)
+
+    @property
+    def waiting(self) -> Waiting | None:
+        """What was asked and answered in this turn before; None for nearly every turn."""
         text = self.state.records[self.grant.number].wait
-        waiting = Waiting.model_validate_json(text) if text else None
-        return Words(self.facts, self.planned, self.grant.number, self.grant.token, self.grant.fence, waiting)
+        return Waiting.model_validate_json(text) if text else None
 
 
 def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str | None) -> str:
@@ -101,6 +107,8 @@ def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str |
     if answer.word in ("done", "overdue"):
         # Delivered again, or too late: make sure the graph goes on after it.
         advance(runtime, call.session, parent=task_id, state=answer.state)
+    if answer.word == "woken" and answer.state is not None:
+        return wake(runtime, runtime.facts.get(call.session, answer.state.opened_ms), answer.state, call.turn)
     if answer.word != "granted" or answer.grant is None or answer.state is None:
         log.debug("turn %s of %s: %s", call.turn, call.session, answer.word)
         return answer.word
@@ -123,7 +131,9 @@ def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> str:
     if floor.grant.takeovers > TAKEOVERS:
         return _give_up(runtime, floor, f"{floor.grant.takeovers} workers were lost while it spoke")
     try:
-        outcome = _ask(runtime, floor, timeout_s)
+        parked, outcome = _ask(runtime, floor, timeout_s)
+        if outcome.question is not None:
+            return park(runtime, parked, outcome)
     except LeaseLost:
         log.info(
             "turn %s of %s: the lease was lost; what was said is dropped",
@@ -144,7 +154,8 @@ def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> str:
 
 
 def _seated(binding: AgentBinding, substitute: str | None) -> AgentBinding:
-    return binding if substitute is None else binding.model_copy(update={"agent": substitute})
+    # Who stands in has a patience of their own.
+    return binding if substitute is None else binding.model_copy(update={"agent": substitute, "wait": None})
 
 
 def _window(runtime: Runtime, binding: AgentBinding, policy: FailurePolicy) -> int:
@@ -155,7 +166,7 @@ def _window(runtime: Runtime, binding: AgentBinding, policy: FailurePolicy) -> i
     return max(window, runtime.registry.window(_seated(binding, policy.substitute)))
 
 
-def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> TurnOutcome:
+def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> tuple[Parked, TurnOutcome]:
     binding = _seated(floor.facts.spec.agents[floor.planned.participant], floor.grant.substitute)
     try:
         agent = runtime.registry.seat(binding)
@@ -170,12 +181,16 @@ def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> TurnOutcome:
         timeout_s=timeout_s,
         memory=None if floor.recalled is None else floor.recalled.view,
     )
+    waiting = floor.waiting
+    if waiting is not None:
+        context = context.model_copy(update={"answers": waiting.answers})
     left_s = timeout_s - (time.monotonic() - floor.since)
     desk = floor.desk.lay() if hasattr(agent, "speak_at") else None
     speaking = runtime.runner.start(agent, context, timeout_s=left_s, desk=desk)
     with runtime.leases.hold(floor.session_id, floor.grant, speaking.cancel):
         runtime.crossing(Boundary.SPEAKING, floor.session_id, floor.grant.number)
-        return read_directives(context, speaking.result())
+        outcome = read_directives(context, speaking.result())
+    return Parked(floor.facts, floor.state, floor.grant, context, binding, waiting), outcome
 
 
 def _commit(

@@ -13,6 +13,7 @@ from ..models.plan import OpenTurn, PlannedTurn, SessionView, Totals
 from ..models.spec import SessionSpec
 from ..models.turn import TurnContext, TurnResult, Usage
 from ..state.records import Grant, SessionState
+from ..state.turn_records import TurnRecord
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,16 @@ class SessionFacts:
         return tuple(self.collab.participants)
 
 
-def _open_turn(number: int, participant: str, scope: str, plan: str | None) -> OpenTurn:
+def _open_turn(record: TurnRecord) -> OpenTurn:
+    plan = record.plan
     item = PlannedTurn.model_validate_json(plan).item if plan and '"item"' in plan else None
-    return OpenTurn(number=number, participant=participant, scope=scope, item=item)
+    return OpenTurn(
+        number=record.number,
+        participant=record.participant,
+        scope=record.scope,
+        item=item,
+        parked=record.parking is not None,
+    )
 
 
 def _totals(state: SessionState, *, closed: int, rounds: int, usage: Usage) -> Totals:
@@ -52,7 +60,7 @@ def _totals(state: SessionState, *, closed: int, rounds: int, usage: Usage) -> T
 def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult | None = None) -> SessionView:
     """What the planner sees; with `said`, what it would see once that turn were committed."""
     results = [TurnResult.model_validate_json(r.result) for r in state.unconsumed() if r.result]
-    open_turns = [_open_turn(r.number, r.participant, r.scope, r.plan) for r in state.open_turns()]
+    open_turns = [_open_turn(record) for record in state.open_turns()]
     closed, usage = state.closed, state.usage
     if said is not None:
         results = sorted([*results, said], key=lambda result: result.number)

@@ -56,12 +56,12 @@ def bound(agent, **changes):
 
 
 def test_agents_of_the_file_and_the_built_in_ones_are_known_by_name(load):
-    assert load().names() == ("claude", "echo", "greeter", "local", "noop", "script", "writer")
+    assert load().names() == ("claude", "echo", "greeter", "human", "local", "noop", "script", "writer")
 
 
 def test_without_a_file_there_are_the_built_in_agents(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert Registry.load().names() == ("echo", "local", "noop")
+    assert Registry.load().names() == ("echo", "human", "local", "noop")
 
 
 def test_a_file_in_the_working_folder_is_found(tmp_path, monkeypatch):

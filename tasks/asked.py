@@ -1,0 +1,187 @@
+"""A parked turn in the hands of whoever ends its wait: what they are asked, and what an answer becomes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from ..models.collab import ParticipantKind
+from ..models.dialog import Role
+from ..models.directives import read_directives
+from ..models.ids import new_id
+from ..models.plan import PlannedTurn
+from ..models.turn import Draft, GivenAnswer, OutcomeKind, TurnContext, TurnOutcome
+from ..models.waiting import Line, Pending, Waiting
+from ..state.inbox import Letter
+from ..state.parked import Reply, Rule
+from ..state.records import Grant, SessionState
+from ..state.turn_records import Parking, TurnRecord
+from .view import SessionFacts, turn_context
+from .words import Words
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One open question."""
+
+    facts: SessionFacts
+    state: SessionState
+    record: TurnRecord
+    parking: Parking
+    waiting: Waiting
+
+    @property
+    def number(self) -> int:
+        """The turn's number."""
+        return self.record.number
+
+    @property
+    def planned(self) -> PlannedTurn:
+        """The turn as it was planned."""
+        return PlannedTurn.model_validate_json(self.record.plan or "{}")
+
+    def letters(self) -> tuple[Letter, ...]:
+        """The question in the inboxes of those who may answer."""
+        return tuple(Letter(self.facts.session_id, self.number, name) for name in self.waiting.asked)
+
+    def pending(self) -> Pending:
+        """The question as people see it."""
+        until_ms = self.parking.until_ms
+        return Pending(
+            session_id=self.facts.session_id,
+            title=self.facts.collab.title,
+            turn_number=self.number,
+            participant=self.record.participant,
+            asked=self.waiting.asked,
+            question=self.waiting.question,
+            is_own=self.waiting.is_own,
+            expects=self.planned.expects,
+            reply_token=self.parking.reply_token,
+            asked_at=_moment(self.parking.parked_ms),
+            until=None if until_ms is None else _moment(until_ms),
+        )
+
+    # -- answers ---------------------------------------------------------------------------
+
+    def answered(self, text: str | None, *, by: str | None, rule: Rule = Rule.PERSON) -> Reply:
+        """What somebody said, or, with None, that nobody did: the turn's words, or what its agent goes on with."""
+        if not self.waiting.is_own:
+            return self._going_on(text, by=by, rule=rule)
+        if text is None:
+            return self.closed(OutcomeKind.SKIPPED, error="nobody answered in time", rule=rule)
+        outcome = read_directives(self._context(), TurnOutcome(messages=(self._draft(text),)))
+        kind = OutcomeKind.MESSAGE if outcome.messages else OutcomeKind.PASSED
+        return self.closed(kind, outcome, by=by, rule=rule)
+
+    def closed(
+        self,
+        kind: OutcomeKind,
+        outcome: TurnOutcome | None = None,
+        *,
+        rule: Rule,
+        by: str | None = None,
+        error: str | None = None,
+    ) -> Reply:
+        """The end of the turn."""
+        grant = self._grant()
+        words = Words(self.facts, self.planned, grant.number, grant.token, grant.fence, self.waiting)
+        result = words.result(kind, outcome, error=error)
+        speech = words.speech(result, outcome or TurnOutcome(), now=_moment(self.state.now_ms))
+        return Reply(
+            number=self.number,
+            reply_token=self.parking.reply_token,
+            request=new_id(),
+            rule=rule,
+            speech=speech,
+            about={"by": by or "", "outcome": kind.value},
+        )
+
+    def passed_on(self, agent: str, *, outcome: str, rule: Rule, error: str = "") -> Reply:
+        """Another agent takes the seat."""
+        waiting = self.waiting.model_copy(
+            update={"passed_on": self.waiting.passed_on + 1, "delivery": None, "escalated": False}
+        )
+        return self._given_back(waiting, rule=rule, agent=agent, outcome=outcome, error=error)
+
+    def _going_on(self, text: str | None, *, by: str | None, rule: Rule) -> Reply:
+        answer = GivenAnswer(question=self.waiting.question, text=text, by=by)
+        waiting = self.waiting.model_copy(
+            update={
+                "answers": (*self.waiting.answers, answer),
+                "lines": (*self.waiting.lines, *self._lines(answer)),
+                "escalated": False,
+            }
+        )
+        return self._given_back(waiting, rule=rule, outcome="asked", by=by)
+
+    def _given_back(
+        self,
+        waiting: Waiting,
+        *,
+        rule: Rule,
+        outcome: str,
+        agent: str = "",
+        error: str = "",
+        by: str | None = None,
+    ) -> Reply:
+        return Reply(
+            number=self.number,
+            reply_token=self.parking.reply_token,
+            request=new_id(),
+            rule=rule,
+            wait=waiting.model_dump_json(exclude_defaults=True),
+            agent=agent,
+            outcome=outcome,
+            error=error,
+            about={"by": by or "", "outcome": outcome},
+        )
+
+    def _lines(self, answer: GivenAnswer) -> Iterator[Line]:
+        """Question and answer as the dialog will show them."""
+        question = answer.question
+        if question.text.strip():
+            yield Line(speaker=self.record.participant, draft=Draft(content=question.text))
+        if answer.text is not None:
+            speaker = answer.by if answer.by in self.facts.roster else question.to
+            yield Line(speaker=speaker, draft=Draft(content=answer.text, role=Role.USER))
+
+    def _draft(self, text: str) -> Draft:
+        is_person = self.facts.roster[self.record.participant].kind is ParticipantKind.HUMAN
+        return Draft(content=text, role=Role.USER if is_person else Role.AGENT)
+
+    def _context(self) -> TurnContext:
+        return turn_context(self.facts, self.state, self._grant(), self.planned, window=0, timeout_s=0)
+
+    def _grant(self) -> Grant:
+        """The grant that is still open, under which the answer is written."""
+        record = self.record
+        return Grant(
+            number=record.number,
+            scope=record.scope,
+            token=record.token or "",
+            fence=record.fence,
+            grants=record.grants,
+            failures=record.failures,
+            takeovers=0,
+            substitute=record.agent,
+            messages=(),
+        )
+
+
+def read_asked(facts: SessionFacts, state: SessionState, number: int) -> Asked | None:
+    """The open question of one turn; None: it is not parked."""
+    record = state.records.get(number)
+    if record is None or record.parking is None:
+        return None
+    return Asked(facts, state, record, record.parking, Waiting.model_validate_json(record.wait or "{}"))
+
+
+def all_asked(facts: SessionFacts, state: SessionState) -> list[Asked]:
+    """The session's open questions, by turn number."""
+    found = (read_asked(facts, state, number) for number in state.records)
+    return [asked for asked in found if asked is not None]
+
+
+def _moment(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)

@@ -1,0 +1,36 @@
+"""An office without a broker, for sessions with people in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ledger
+from office import Office
+from symposia.state.connect import connect
+
+
+@pytest.fixture
+def make_office(tmp_path: Path, redis_url: str) -> Iterator[Callable[..., Office]]:
+    """Makes offices; when the test is over, all sessions are audited from their raw keys."""
+    made: list[Office] = []
+
+    def make(registry: str = "", **settings: Any) -> Office:
+        made.append(Office(tmp_path, redis_url, registry, **settings))
+        return made[-1]
+
+    yield make
+    for it in made:
+        it.close()
+    with connect(redis_url) as client:
+        for session_id in ledger.session_ids(client):
+            ledger.check(client, session_id)
+
+
+@pytest.fixture
+def office(make_office: Callable[..., Office]) -> Office:
+    """An office with the built-in agents."""
+    return make_office()

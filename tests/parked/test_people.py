@@ -1,0 +1,219 @@
+"""A person's turn waits for the person: no worker, no lock, and one reply ends it."""
+
+from __future__ import annotations
+
+import pytest
+
+from symposia.models.collab import CollabStatus
+from symposia.models.errors import InvalidInput, MessageTooLarge, ReplyRefused
+from symposia.models.turn import Expects
+from symposia.state.inbox import Inbox
+from symposia.state.parked import ParkedTurns
+from symposia.state.workers import WorkerBook
+from symposia.tasks.asked import all_asked
+from symposia.tasks.replies import end_wait
+
+
+@pytest.fixture
+def asked(office):
+    """A session in which Ann has spoken and Ben, a person, is asked."""
+    job = office.submit("pair", {"ann": "noop"}, people=["ben"])
+    office.work()
+    return job
+
+
+def notes(job, kind):
+    return [event.data for event in job.collab().events if event.event_type == kind]
+
+
+def test_a_persons_turn_is_parked_with_no_lock_and_no_message_on_its_way(office, asked):
+    (record,) = asked.state().open_turns()
+    assert (record.participant, record.status) == ("ben", "parked")
+    assert not list(office.client._to.redis.scan_iter("*:lock:*"))
+    assert not office.queue.waiting
+    assert office.sweep() == []
+
+
+def test_a_parked_turn_is_looked_at_once_an_hour_at_most(office, asked):
+    answer = office.runtime.store.sweep(asked.id, grace_ms=0)
+    assert answer.numbers == ()
+    assert answer.due_ms - answer.state.now_ms == 3_600_000
+
+
+def test_pending_tells_who_is_asked_what_and_until_when(asked):
+    (question,) = asked.pending()
+    assert (question.participant, question.asked, question.turn_number) == ("ben", ("ben",), 2)
+    assert (question.is_own, question.expects) == (True, Expects.REVIEW)
+    assert (question.until - question.asked_at).days == 7
+    (event,) = notes(asked, "turn.parked")
+    assert event["asked"] == ["ben"]
+    assert question.reply_token not in str(asked.collab().to_wire())
+
+
+def test_a_reply_is_the_turns_words_and_the_session_goes_on(office, asked):
+    asked.reply("ben", "once more, please")
+    assert [m.content for m in asked.messages()] == ["ok", "once more, please"]
+    office.work()
+    assert [m.speaker for m in asked.messages()] == ["ann", "ben", "ann"]
+    asked.reply("ben", "APPROVED: reads well")
+    office.work()
+    result = asked.result(timeout=5)
+    assert (result.reason, result.turns) == ("approved", 4)
+    assert asked.pending() == ()
+
+
+def test_a_person_speaks_as_the_user(office, asked):
+    asked.reply("ben", "hello")
+    assert [m.role for m in asked.messages()] == ["agent", "user"]
+
+
+def test_a_person_may_pass(office):
+    job = office.submit("round_robin", {"ann": "noop"}, people=["ben"], stop={"max_turns": 3})
+    office.work()
+    job.reply("ben", "PASS")
+    office.work()
+    assert [m.speaker for m in job.messages()] == ["ann", "ann"]
+    assert job.result(timeout=5).turns == 3
+
+
+def test_a_person_may_lead(office):
+    job = office.submit("orchestrated", {"ann": "noop"}, people=["orchestrator"])
+    office.work()
+    job.reply("orchestrator", "NEXT: ann\nINSTRUCTION: begin")
+    office.work()
+    assert [m.speaker for m in job.messages()] == ["orchestrator", "ann"]
+    job.reply("orchestrator", "DONE: that will do")
+    office.work()
+    assert job.result(timeout=5).reason == "satisfied"
+
+
+@pytest.mark.parametrize("text", ["", "  \n", None, 7])
+def test_a_blank_reply_is_refused_and_the_question_stays_open(asked, text):
+    with pytest.raises(InvalidInput, match="text: must not be blank"):
+        asked.reply("ben", text)
+    assert len(asked.pending()) == 1
+
+
+def test_a_reply_that_is_too_long_or_no_text_is_refused(asked):
+    with pytest.raises(MessageTooLarge):
+        asked.reply("ben", "x" * 1_048_577)
+    with pytest.raises(InvalidInput, match="UTF-8"):
+        asked.reply("ben", "\udcff")
+    assert len(asked.pending()) == 1
+
+
+def test_a_second_reply_is_refused_and_changes_nothing(office, asked):
+    (question,) = asked.pending()
+    asked.reply("ben", "first")
+    for again in ({}, {"token": question.reply_token}, {"turn": question.turn_number}):
+        with pytest.raises(ReplyRefused):
+            asked.reply("ben", "second", **again)
+    office.work()
+    assert "second" not in [m.content for m in asked.messages()]
+
+
+def test_two_replies_at_the_same_time_are_one(office, asked):
+    one, two = (all_asked(asked._facts, asked.state())[0] for _ in range(2))
+    assert end_wait(asked._to, one, one.answered("mine", by="ben")).word == "replied"
+    assert end_wait(asked._to, two, two.answered("no, mine", by="ben")).word == "double"
+    assert [m.content for m in asked.messages()] == ["ok", "mine"]
+
+
+def test_a_reply_whose_answer_was_lost_may_be_sent_again(office, asked):
+    (question,) = all_asked(asked._facts, asked.state())
+    reply = question.answered("hello", by="ben")
+    turns = ParkedTurns(office.client._to.redis)
+    assert [turns.reply(asked.id, reply).word for _ in range(3)] == ["replied"] * 3
+    assert [m.content for m in asked.messages()] == ["ok", "hello"]
+
+
+def test_a_foreign_reply_is_refused(office, asked):
+    with pytest.raises(ReplyRefused) as refused:
+        asked.reply("ben", "hello", token="another")
+    assert refused.value.word == "foreign"
+    for name in ("ann", "nobody"):
+        with pytest.raises(ReplyRefused) as refused:
+            asked.reply(name, "hello")
+        assert refused.value.word == "unasked"
+    assert len(asked.pending()) == 1
+
+
+def test_the_reply_token_alone_opens_the_turn(asked):
+    (question,) = asked.pending()
+    asked.reply("ben", "hello", token=question.reply_token)
+    assert asked.pending() == ()
+
+
+def test_a_reply_during_a_pause_is_held_and_written_on_resume(office, asked):
+    asked.suspend()
+    asked.reply("ben", "hello")
+    assert [m.content for m in asked.messages()] == ["ok"]
+    with pytest.raises(ReplyRefused):
+        asked.reply("ben", "again")
+    asked.resume()
+    assert [m.content for m in asked.messages()] == ["ok", "hello"]
+    office.work()
+    assert asked.state().closed == 3
+
+
+def test_a_parked_turn_survives_a_pause(office, asked):
+    asked.suspend()
+    asked.resume()
+    assert set(office.work()) == {"waiting", "advanced"}
+    asked.reply("ben", "still here")
+    assert [m.content for m in asked.messages()] == ["ok", "still here"]
+
+
+def test_a_stop_ends_a_session_that_waits_at_once(office, asked):
+    asked.stop()
+    office.work()
+    result = asked.result(timeout=5)
+    assert (result.reason, result.collab.status) == ("stop_requested", CollabStatus.COMPLETED)
+    with pytest.raises(ReplyRefused) as refused:
+        asked.reply("ben", "too late")
+    assert refused.value.word == "ended"
+
+
+def test_a_stop_nobody_was_told_of_is_found_by_the_sweep(office, asked):
+    asked.stop()
+    office.queue.waiting.clear()
+    office.sweep_until(asked, lambda: asked.state().is_final)
+    assert asked.result(timeout=5).reason == "stop_requested"
+
+
+def test_a_cancel_ends_a_session_that_waits_at_once(office, asked):
+    asked.cancel()
+    assert asked.status() is CollabStatus.CANCELLED
+    assert asked.pending() == ()
+
+
+def test_a_reply_whose_sender_died_is_found_by_the_sweep(office, asked):
+    asked.reply("ben", "hello")
+    office.queue.waiting.clear()
+    due_ms = office.client._to.redis.zscore("symposia:due", asked.id)
+    assert due_ms <= office.runtime.index.now_ms() + 5_000
+    office.sweep_until(asked, lambda: asked.state().closed == 3)
+
+
+def test_the_inbox_shows_open_questions_oldest_first_and_forgets_those_that_are_over(office):
+    jobs = [office.submit("pair", {"ann": "noop"}, people=[name]) for name in ("ben", "cyd", "ben")]
+    office.work()
+    inbox = office.client.inbox
+    assert sorted(question.asked for question in inbox()) == [("ben",), ("ben",), ("cyd",)]
+    asked_at = [question.asked_at for question in inbox()]
+    assert asked_at == sorted(asked_at)
+    assert {question.session_id for question in inbox("ben")} == {jobs[0].id, jobs[2].id}
+    assert len(inbox(limit=2)) == 2
+    jobs[0].reply("ben", "hello")
+    jobs[2].cancel()
+    assert [question.session_id for question in inbox()] == [jobs[1].id]
+    assert len(list(Inbox(office.client._to.redis).letters())) == 1
+
+
+def test_a_person_of_a_registered_name_is_that_agent(make_office):
+    office = make_office('[agents.ben]\nkind = "human"\ndeadline_s = 60\n')
+    WorkerBook(office.client._to.redis).announce("w", office.runtime.registry.names())
+    job = office.submit("pair", {"ann": "noop"}, people=["ben"])
+    office.work()
+    (question,) = job.pending()
+    assert (question.until - question.asked_at).total_seconds() == 60

@@ -1,0 +1,109 @@
+"""Sessions in one process and no broker: a real server, the real turn task, and a queue that is a list.
+
+What Celery would deliver is delivered when a test says so, so a test knows when nothing runs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from celery import Celery
+
+from live import until
+from symposia.client import Client
+from symposia.config.settings import load_settings
+from symposia.job import CollabJob
+from symposia.models.collab import Collab, Participant
+from symposia.models.ids import new_id
+from symposia.tasks.advance import advance
+from symposia.tasks.graph import TaskGraph, TurnCall
+from symposia.tasks.speak import run_turn
+from symposia.tasks.sweep import sweep
+from symposia.workers.making import create_app
+from symposia.workers.runtime import build_runtime
+
+
+class Queue(TaskGraph):
+    """Messages that wait."""
+
+    def __init__(self, app: Celery) -> None:
+        super().__init__(app)
+        self.waiting: deque[TurnCall | str] = deque()
+
+    def send_turns(self, calls: Sequence[TurnCall], **_options: str) -> None:
+        self.waiting.extend(calls)
+
+    def send_advance(self, session_id: str, **_options: bool) -> None:
+        self.waiting.append(session_id)
+
+
+class Office:
+    """One worker and one client, in this process."""
+
+    def __init__(self, folder: Path, redis_url: str, registry: str = "", **settings: Any) -> None:
+        (folder / "agents.toml").write_text(registry)
+        self.settings = load_settings(
+            redis_url=redis_url,
+            agents_file=folder / "agents.toml",
+            data_dir=folder,
+            **{"redispatch_after_s": 1, "lease_s": 2, **settings},
+        )
+        app = create_app(self.settings)
+        self.queue = Queue(app)
+        runtime = build_runtime(app, self.settings, redis_url=redis_url)
+        self.runtime = dataclasses.replace(runtime, graph=self.queue)
+        self.client = Client(self.settings, app=app)
+        self.client._to = dataclasses.replace(self.client._to, graph=self.queue)
+
+    def submit(
+        self, mode: str, agents: dict[str, Any], *, people: Sequence[str] = (), **how: Any
+    ) -> CollabJob:
+        """Submits a session of those who are bound to agents and of people who are not."""
+        names = dict.fromkeys((*agents, *people))
+        collab = Collab(
+            title="A session",
+            purpose="see that it works",
+            mode=mode,
+            participants=[
+                Participant(participant_id=name, kind="human" if name in people else "agent")
+                for name in names
+            ],
+        )
+        return self.client.submit(collab, agents=agents, **how)
+
+    def deliver(self) -> str:
+        """Delivers one message; answers what became of it."""
+        message = self.queue.waiting.popleft()
+        if isinstance(message, str):
+            advance(self.runtime, message, parent=message)
+            return "advanced"
+        return run_turn(self.runtime, message, task_id=new_id(), parent_id=message.session)
+
+    def work(self) -> list[str]:
+        """Delivers all there is and all that comes of it; answers what became of the messages."""
+        words = []
+        while self.queue.waiting:
+            words.append(self.deliver())
+        return words
+
+    def sweep(self) -> list[str]:
+        """One look of the sweep at what is due, and the work it finds."""
+        sweep(self.runtime)
+        return self.work()
+
+    def sweep_until(self, job: CollabJob, condition: Callable[[], object]) -> None:
+        """Looks at a session again and again until the condition is true."""
+
+        def met() -> object:
+            self.runtime.index.sooner(job.id, 0)
+            self.sweep()
+            return condition()
+
+        until(met, what="the sweep does what is due")
+
+    def close(self) -> None:
+        self.runtime.runner.close()
