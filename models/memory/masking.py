@@ -31,6 +31,7 @@ _FORMS = re.compile(
     r"|(?P<iban>\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b)"
     r"|(?P<number>(?<![\w.])\+?\d(?:[ ().-]{0,2}\d){7,})"
 )
+_NO_SIGN = re.compile(r"[^A-Za-z0-9]")
 #: Digits from which a whole number looks like an account and not like an amount.
 _LONG_NUMBER = 10**9
 
@@ -95,4 +96,4 @@ def _replaced(found: re.Match[str]) -> str:
         case "email":
             return _address(text)
         case _:
-            return _tail(text)
+            return _tail(_NO_SIGN.sub("", text))

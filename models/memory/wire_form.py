@@ -96,12 +96,13 @@ def _state(data: Any) -> MemoryState:
     if service is not None and not isinstance(service, str):
         raise TypeError("service")
     shelves = {name: _read_shelf(part, timestamp_ms) for name, part in data.get("others", {}).items()}
+    current = _read_shelf(data, timestamp_ms)
     if service is not None:
-        shelves[service] = _read_shelf(data, timestamp_ms)
+        shelves[service] = current
     timestamp_from_ms(timestamp_ms)  # a time that cannot be told is none
     return MemoryState(
         service=service,
-        shelves=shelves,
+        shelves={name: shelf for name, shelf in shelves.items() if shelf.parameters or shelf.forgotten},
         timestamp_ms=timestamp_ms,
         last_updated_by=str(metadata.get("last_updated_by") or ""),
         message_count=int(metadata.get("message_count") or 0),

@@ -1,0 +1,22 @@
+"""A real server with dialog memories on it, and a worker whose agents use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from redis import Redis
+
+from symposia.state.connect import connect
+from symposia.state.memory import DialogMemory
+
+
+@pytest.fixture
+def client(redis_url: str) -> Iterator[Redis]:
+    with connect(redis_url) as client:
+        yield client
+
+
+@pytest.fixture
+def memory(client: Redis) -> DialogMemory:
+    return DialogMemory(client)

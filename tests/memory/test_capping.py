@@ -1,0 +1,104 @@
+"""The size cap: what was set longest ago goes first; one parameter over it is refused."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memories import after, statement, statements, written
+from symposia.models.memory.capping import MIN_BYTES, fitted, too_large
+from symposia.models.memory.merge import Statement
+from symposia.models.memory.wire_form import read_state
+
+
+def test_what_fits_is_left_alone():
+    state = written(after(statement(1, to="London")))
+    fit = fitted(state, max_bytes=10_000)
+    assert (fit.state, fit.evicted) == (state, ())
+
+
+def test_the_least_recently_set_goes_first_whatever_its_service():
+    state = after(
+        statement(1, "search", query="x" * 900),
+        statement(2, to="y" * 900),
+        statement(3, to="z" * 900, **{"from": "w" * 900}),
+    )
+    fit = fitted(written(state), max_bytes=MIN_BYTES + 200)
+    assert fit.evicted == ("search.query",)
+    assert fit.state.values("travel").keys() == {"to", "from"}
+    assert fit.state.shelf("search").parameters == {}
+
+
+def test_a_parameter_that_is_set_again_is_recent_again():
+    state = after(
+        statement(1, **{"from": "a" * 700}),
+        statement(2, to="b" * 700),
+        statement(3, **{"from": "c" * 700}),
+        statement(4, cabin_class="d" * 700),
+    )
+    assert fitted(written(state), max_bytes=MIN_BYTES + 100).evicted == ("travel.to",)
+
+
+def test_bytes_are_counted_and_not_characters():
+    state = written(after(statement(1, query="é" * 1_000), statement(2, to="ü" * 1_000)))
+    fit = fitted(state, max_bytes=3_000)
+    assert fit.evicted == ("travel.query",)
+    assert len(fit.text.encode()) <= 3_000
+
+
+def test_a_single_parameter_over_the_cap_is_refused_by_name():
+    it = statement(1, to="x" * 20_000, **{"from": "Nairobi"})
+    assert too_large(it, max_bytes=10_000) == ("to",)
+    assert too_large(it, max_bytes=100_000) == ()
+
+
+def test_tombstones_give_way_to_a_floor_that_does_the_same():
+    names = tuple("n" * 60 + str(number) for number in range(30))
+    state = written(after(statement(1, to="x" * 500), statement(2, forget=names)))
+    fit = fitted(state, max_bytes=MIN_BYTES)
+    assert fit.evicted == ()
+    assert fit.state.floor_ms == 2
+    assert after(statement(2, **{names[0]: "again"}), state=fit.state).values() == {"to": "x" * 500}
+
+
+def test_a_long_author_and_many_sessions_fit_by_themselves():
+    from symposia.models.memory.merge import Writer, signed
+
+    state = after(statement(1, to="x"))
+    for number in range(20):
+        author = "é" * 200
+        state = signed(
+            state, Writer(1, mark=f"{number:012}", by=author, conversation_id=author, session=f"{number:036}")
+        )
+    fit = fitted(state, max_bytes=MIN_BYTES)
+    assert len(fit.text.encode()) <= MIN_BYTES
+
+
+big = st.builds(
+    lambda at_ms, name, size: statement(at_ms, **{name: "é" * size}),
+    st.integers(1, 50),
+    st.sampled_from([f"p{n}" for n in range(20)]),
+    st.integers(1, 450),
+)
+
+
+@given(st.lists(big | statements(), max_size=30))
+def test_no_state_ever_exceeds_the_cap(said: list[Statement]):
+    state = written(after())
+    for it in said:
+        if not too_large(it, max_bytes=MIN_BYTES):
+            fit = fitted(written(after(it, state=state)), max_bytes=MIN_BYTES)
+            state = fit.state
+            assert len(fit.text.encode()) <= MIN_BYTES
+            assert read_state(fit.text) == state
+
+
+@given(st.lists(statements(), max_size=6), st.lists(big, max_size=20))
+def test_the_cap_resurrects_nothing_that_was_forgotten(said, pressure):
+    gone = Statement("travel", 50, forget=("to",))
+    state = after(*said, gone)
+    before = state.shelf("travel").parameters.get("to")
+    state = fitted(written(after(*pressure, state=state)), max_bytes=MIN_BYTES).state
+    state = after(*said, state=state)
+    survivor = state.shelf("travel").parameters.get("to")
+    assert survivor is None or survivor == before

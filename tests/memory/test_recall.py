@@ -1,0 +1,137 @@
+"""What a turn is shown: the merge by priority, how sure each parameter is, and what to ask for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from memories import after, statement
+from symposia.models.errors import InvalidInput
+from symposia.models.memory.recall import Asker, recall
+from symposia.models.memory.saying import Origin, heard
+from symposia.models.memory.services import service_named
+from symposia.models.memory.sharing import Sharing
+from symposia.models.memory.state import MemoryState, Shelf, Source
+
+TRAVEL = service_named("travel")
+HOUR = 3_600_000
+ASKER = Asker(now_ms=10 * HOUR, half_life_ms=6 * HOUR, session="s2")
+
+
+def view(state: MemoryState, **more):
+    return recall(state, TRAVEL, more.pop("asker", ASKER), **more)
+
+
+def spoken(at_ms: int, session: str = "s1", **words):
+    return heard(TRAVEL, Origin(at_ms, session, 1), **words).checked()
+
+
+def test_new_wins_over_remembered_and_remembered_over_defaults_and_defaults_over_other_rooms():
+    state = after(
+        spoken(9 * HOUR, said={"to": "London"}), spoken(10 * HOUR, "s2", said={"cabin_class": "first"})
+    )
+    elsewhere = Shelf(
+        dict(
+            spoken(
+                8 * HOUR,
+                said={"to": "Oslo", "from": "Kisumu", "passenger_count": 2, "cabin_class": "economy"},
+            ).parameters
+        )
+    )
+    seen = view(
+        state,
+        defaults={"cabin_class": "business", "passenger_count": 1, "to": "Paris"},
+        other_rooms=elsewhere,
+    )
+    assert seen.parameters == {"from": "Kisumu", "to": "London", "passenger_count": 1, "cabin_class": "first"}
+    assert {name: it.source.value for name, it in seen.known.items()} == {
+        "from": "carried",
+        "to": "carried",
+        "passenger_count": "default",
+        "cabin_class": "said",
+    }
+
+
+def test_the_merge_comes_before_required_parameters_are_checked():
+    assert view(after(spoken(9 * HOUR, said={"from": "Nairobi", "to": "London"}))).missing == ()
+    seen = view(after(spoken(9 * HOUR, said={"return_date": "2026-02-20"})))
+    assert seen.missing == ("from", "to")
+    assert seen.ask == ("from", "to")
+
+
+def test_what_was_said_in_this_session_is_as_sure_as_ever_and_what_was_carried_decays():
+    state = after(
+        spoken(4 * HOUR, "s1", said={"from": "Nairobi"}), spoken(4 * HOUR, "s2", said={"to": "London"})
+    )
+    seen = view(state).known
+    assert (seen["to"].source, seen["to"].confidence) == (Source.SAID, 1.0)
+    assert (seen["from"].source, seen["from"].confidence) == (Source.CARRIED, 0.5)
+
+
+def test_below_the_threshold_a_parameter_is_asked_for_and_still_shown():
+    state = after(spoken(3 * HOUR, said={"from": "Nairobi"}), spoken(9 * HOUR, said={"to": "London"}))
+    seen = view(state)
+    assert seen.ask == ("from",)
+    assert seen.missing == ()
+    assert seen.parameters == {"from": "Nairobi", "to": "London"}
+    assert view(state, asker=replace(ASKER, ask_below=0.2)).ask == ()
+
+
+def test_what_was_inferred_is_less_sure_and_what_was_said_wins_over_it():
+    it = heard(
+        TRAVEL,
+        Origin(1, "s2", 3),
+        {"to": "London"},
+        inferred={"to": "Paris", "cabin_class": "economy"},
+        confidence={"cabin_class": 0.4},
+    )
+    seen = view(after(it.checked()))
+    assert seen.parameters["to"] == "London"
+    assert (seen.known["cabin_class"].source, seen.known["cabin_class"].confidence) == (Source.INFERRED, 0.4)
+    assert seen.ask == ("from", "cabin_class")
+    assert heard(TRAVEL, Origin(1), {}, inferred={"to": "Paris"}).checked().parameters["to"].confidence == 0.7
+
+
+def test_a_turn_knows_who_said_it():
+    seen = view(after(spoken(9 * HOUR, "s1", said={"to": "London"}))).known["to"]
+    assert (seen.session, seen.turn) == ("s1", 1)
+
+
+def test_without_a_service_only_the_remembered_ones_are_named():
+    state = after(statement(1, to="London"), statement(2, "payment", amount=1))
+    seen = recall(state, None, ASKER)
+    assert (seen.service, seen.parameters, seen.services) == (None, {}, ("travel", "payment"))
+
+
+def test_a_parameter_that_was_forgotten_here_does_not_come_back_from_another_room():
+    elsewhere = Shelf(dict(spoken(5, said={"to": "Oslo", "from": "Kisumu"}).parameters))
+    state = after(statement(6, forget=("to",)))
+    assert view(state, other_rooms=elsewhere).parameters == {"from": "Kisumu"}
+
+
+def test_other_rooms_know_only_what_the_user_allows():
+    sharing = Sharing().only(["travel.from"])
+    sharing = sharing.after(
+        [spoken(5, said={"from": "Nairobi", "to": "London"}), statement(6, "search", query="x")]
+    )
+    assert sharing.shelf("travel", now_ms=10, ttl_ms=100).parameters.keys() == {"from"}
+    assert sharing.shelf("search", now_ms=10, ttl_ms=100).parameters == {}
+    assert sharing.shelf("travel", now_ms=1_000, ttl_ms=100).parameters == {}, "too old"
+    assert sharing.only(["travel.to"]).shelf("travel", now_ms=10, ttl_ms=100).parameters == {}
+    assert (
+        sharing.after([statement(7, forget=("from",))]).shelf("travel", now_ms=10, ttl_ms=100).parameters
+        == {}
+    )
+
+
+@pytest.mark.parametrize("name", ["payment.amount", "payment.recipient"])
+def test_payment_is_never_shared(name):
+    with pytest.raises(InvalidInput, match="must not be of payment: that is never carried into other rooms"):
+        Sharing().only([name])
+
+
+@pytest.mark.parametrize("name", ["from", "hotels.city", "travel."])
+def test_what_is_shared_is_named_by_service_and_parameter(name):
+    with pytest.raises(InvalidInput):
+        Sharing().only([name])

@@ -1,0 +1,156 @@
+"""The services, their typed parameters, and how values are read."""
+
+from __future__ import annotations
+
+import pytest
+
+from symposia.models.errors import InvalidInput
+from symposia.models.memory.parameters import Parameter, ParameterKind
+from symposia.models.memory.services import Service, register_service, service_named, service_names
+
+
+def test_the_documented_services_are_there():
+    assert service_names()[:5] == ("travel", "payment", "search", "scheduling", "email")
+
+
+def test_travel_has_the_documented_parameters():
+    documented = {
+        *("from", "to", "departure_date", "departure_time", "return_date", "passenger_count", "cabin_class"),
+        *("preferred_airline", "max_price", "flexible_dates"),
+    }
+    assert documented <= service_named("travel").by_name.keys()
+    assert service_named("travel").required == ("from", "to")
+    assert service_named("payment").by_name.keys() == {
+        "amount",
+        "currency",
+        "recipient",
+        "description",
+        "reference",
+    }
+    assert service_named("search").by_name.keys() == {"query", "search_type", "filters"}
+
+
+@pytest.mark.parametrize("name", ["hotels", "", None, 7, "Travel"])
+def test_an_unknown_service_is_refused_with_those_there_are(name):
+    with pytest.raises(
+        InvalidInput, match=r"^service: must be one of travel, payment, search, scheduling, email"
+    ):
+        service_named(name)
+
+
+@pytest.mark.parametrize(
+    ("service", "name", "value", "read"),
+    [
+        ("travel", "passenger_count", "2", 2),
+        ("travel", "passenger_count", 2.0, 2),
+        ("travel", "passenger_count", 0, 0),
+        ("travel", "cabin_class", " Business ", "business"),
+        ("travel", "flexible_dates", "no", False),
+        ("travel", "departure_date", "2026-02-10", "2026-02-10"),
+        ("travel", "departure_time", "09:30", "09:30"),
+        ("travel", "passenger_names", "John Doe", ["John Doe"]),
+        ("travel", "last_searches", [{"results": 12}], [{"results": 12}]),
+        ("payment", "recipient", 254712345678, "254712345678"),
+        ("search", "filters", {"stars": 4}, {"stars": 4}),
+        ("email", "to", ["a@example.com"], ["a@example.com"]),
+        ("scheduling", "recurrence", "Weekly", "weekly"),
+    ],
+)
+def test_a_value_is_read_by_its_parameters_type(service, name, value, read):
+    assert service_named(service).read(name, value) == read
+
+
+@pytest.mark.parametrize(
+    ("service", "name", "value", "line"),
+    [
+        ("travel", "passenger_count", "two", "passenger_count: must be a whole number (got 'two')"),
+        ("travel", "passenger_count", True, "passenger_count: must be a whole number (got True)"),
+        ("travel", "passenger_count", 1.5, "passenger_count: must be a whole number (got 1.5)"),
+        (
+            "travel",
+            "cabin_class",
+            "deck",
+            "cabin_class: must be one of economy, business, first (got 'deck')",
+        ),
+        ("travel", "departure_date", "Feb 10", "departure_date: must be a date, YYYY-MM-DD (got 'Feb 10')"),
+        (
+            "travel",
+            "departure_date",
+            "2026-02-30",
+            "departure_date: must be a date, YYYY-MM-DD (got '2026-02-30')",
+        ),
+        ("travel", "departure_time", "25:00", "departure_time: must be a time of day, HH:MM (got '25:00')"),
+        ("travel", "from", ["Nairobi"], "from: must be text (got a list of 1)"),
+        ("payment", "recipient", ["+254712345678"], "recipient: must be text (got a list of 1)"),
+        ("payment", "amount", "0712345678x", "amount: must be a whole number (got '****5678x')"),
+        ("search", "filters", "stars", "filters: must be a table of names and values (got 'stars')"),
+        ("email", "to", [1], "to: must be a list of texts (got a list of 1)"),
+        ("travel", "flexible_dates", "perhaps", "flexible_dates: must be true or false (got 'perhaps')"),
+        ("travel", "notes", {1, 2}, "notes: must be JSON that UTF-8 can carry (got a set of 2)"),
+        ("travel", "notes", float("nan"), "notes: must be JSON that UTF-8 can carry (got nan)"),
+        ("travel", "notes", "\ud800", "notes: must be JSON that UTF-8 can carry (got '\\ud800')"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_one_line(service, name, value, line):
+    with pytest.raises(InvalidInput) as refused:
+        service_named(service).read(name, value)
+    assert str(refused.value) == line
+
+
+def test_a_refused_private_value_is_not_shown():
+    with pytest.raises(InvalidInput) as refused:
+        service_named("email").read("reply_to", {"a": 1})
+    assert "a mapping" in str(refused.value)
+    number = Service("loan", (Parameter("income", ParameterKind.INTEGER, private=True),))
+    with pytest.raises(InvalidInput) as refused:
+        number.read("income", "about 90,000,000")
+    assert "90,000" not in str(refused.value)
+
+
+def test_what_nests_too_deep_is_refused():
+    deep: object = 1
+    for _ in range(50):
+        deep = [deep]
+    with pytest.raises(InvalidInput, match="must not nest deeper than 16 levels"):
+        service_named("search").read("anything", deep)
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\nb", "x" * 65, 7])
+def test_a_name_must_be_readable(name):
+    with pytest.raises(InvalidInput, match="must be the name of a parameter"):
+        service_named("search").read(name, 1)
+
+
+def test_a_service_is_added_by_registering_it():
+    hotel = Service("hotel", (Parameter("city", required=True), Parameter("nights", ParameterKind.INTEGER)))
+    assert register_service(hotel) is hotel
+    assert register_service(Service("hotel", hotel.parameters)) == hotel
+    assert service_named("hotel").required == ("city",)
+    with pytest.raises(
+        InvalidInput, match=r"service: must be a new name: another service has it \(got 'travel'\)"
+    ):
+        register_service(Service("travel"))
+
+
+@pytest.mark.parametrize("name", ["Hotel", "hotel rooms", "", "1st", "x" * 40])
+def test_a_service_has_a_plain_name(name):
+    with pytest.raises(InvalidInput, match=r"^service: must begin with a small letter"):
+        Service(name)
+
+
+def test_a_service_names_each_parameter_once():
+    with pytest.raises(InvalidInput, match=r"hotel\.parameters: must have names of their own"):
+        Service("hotel", (Parameter("city"), Parameter("city")))
+
+
+def test_choices_belong_to_a_choice():
+    with pytest.raises(InvalidInput, match=r"size\.choices: must be given for a choice, and only there"):
+        Parameter("size", ParameterKind.CHOICE)
+    with pytest.raises(InvalidInput, match=r"size\.choices"):
+        Parameter("size", choices=("small",))
+
+
+def test_good_and_bad_are_sorted_out_by_name():
+    good, bad = service_named("travel").sorted_out({"to": "London", "from": "", "passenger_count": "many"})
+    assert good == {"to": "London"}
+    assert [str(error) for error in bad] == ["travel.passenger_count: must be a whole number (got 'many')"]
