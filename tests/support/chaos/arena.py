@@ -70,6 +70,8 @@ class Arena:
         self.at_server = threading.Lock()
         #: Sessions that somebody may have cancelled.
         self.cancelled: set[str] = set()
+        #: Sessions whose lock or fencing number was changed by hand.
+        self.tampered: set[str] = set()
         #: Sessions of the round that runs.
         self.ids: list[str] = []
         self.courier = Courier(self.server.url) if courier else None
@@ -139,12 +141,12 @@ class Arena:
         seed: int = 0,
         think_ms: float = 100,
         timeout_s: float = 60.0,
-        **checked: Any,
     ) -> Round:
         """Runs sessions through faults; `timeout_s` after the last fault a session that goes on is stuck."""
         self._rounds += 1
         self.ids.clear()
         self.cancelled.clear()
+        self.tampered.clear()
         troubles: list[Finding] = []
         threads = [
             threading.Thread(target=self._befall, args=(fault, Random(seed * 1_000 + i), troubles))
@@ -157,7 +159,7 @@ class Arena:
         for thread in threads:
             thread.join()
         stuck = self._wait_for_the_end(timeout_s)
-        return self._judge(plays, [*troubles, *stuck], **checked)
+        return self._judge(plays, [*troubles, *stuck])
 
     def close(self) -> None:
         """Takes all down."""
@@ -207,7 +209,7 @@ class Arena:
         fields = redis.hmget(key + "session", ["status", "next", "closed", "version", "reason"])
         return f"{fields}, due {redis.zscore('symposia:due', session)}, turns {redis.hgetall(key + 'turns')}"
 
-    def _judge(self, plays: Sequence[Play], findings: list[Finding], **checked: Any) -> Round:
+    def _judge(self, plays: Sequence[Play], findings: list[Finding]) -> Round:
         calls = calls_by_session(self.log)
         stuck = {finding.session for finding in findings if finding.kind == "stuck"}
         outcome = Round(sessions=len(plays), findings=findings)
@@ -217,9 +219,13 @@ class Arena:
                 continue
             evidence = Evidence(self.server.client, play.id)
             outcome.evidence[play.id] = evidence
-            cancelled = play.id in self.cancelled
             outcome.findings += audit(
-                evidence, play.script, calls[play.id], lease_ms=lease_ms, cancelled=cancelled, **checked
+                evidence,
+                play.script,
+                calls[play.id],
+                lease_ms=lease_ms,
+                cancelled=play.id in self.cancelled,
+                tampered=play.id in self.tampered,
             )
             outcome.turns += len(evidence.written)
             outcome.refused += evidence.refused

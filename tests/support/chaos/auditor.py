@@ -53,10 +53,13 @@ def audit(
     *,
     lease_ms: int,
     cancelled: bool = False,
-    fences_rise: bool = True,
+    tampered: bool = False,
 ) -> list[Finding]:
-    """All that is wrong with an ended session; `cancelled`: somebody may have cancelled it."""
-    audit = _Audit(evidence, script, calls, lease_ms, fences_rise)
+    """All that is wrong with an ended session.
+
+    `cancelled`: somebody may have cancelled it; `tampered`: its lock or its fencing number was changed by hand.
+    """
+    audit = _Audit(evidence, script, calls, lease_ms, tampered)
     is_cut = cancelled and evidence.session.get("status") == "cancelled"
     rules = [
         audit.grants(),
@@ -79,7 +82,7 @@ class _Audit:
     script: Script
     calls: Mapping[str, Call]
     lease_ms: int
-    fences_rise: bool
+    tampered: bool
 
     def grants(self) -> Said:
         """One holder of a scope at a time, fencing numbers rise, every dispatch is completed once."""
@@ -87,7 +90,7 @@ class _Audit:
         if len(dispatched) != len(self.evidence.grants):
             yield "fence", "a token was given out twice"
         fences = [grant.fence for grant in self.evidence.grants]
-        if self.fences_rise and fences != sorted(set(fences)):
+        if not self.tampered and fences != sorted(set(fences)):
             yield "fence", f"fencing numbers do not rise: {fences}"
         completed = Counter(closing.token for closing in self.evidence.closings)
         for token, grant in dispatched.items():
@@ -96,6 +99,8 @@ class _Audit:
         for token in completed.keys() - dispatched.keys():
             yield "record", f"token {token} was completed and never dispatched"
         yield from self._overlaps()
+        if not self.tampered:
+            yield from self._refused_too_early()
 
     def _overlaps(self) -> Said:
         holders: dict[str, Grant] = {}
@@ -110,6 +115,15 @@ class _Audit:
                 if holder.token == step.token:
                     del holders[scope]
                     yield from self._taken_over_too_early(holder, step)
+
+    def _refused_too_early(self) -> Said:
+        """A lease is a promise: whoever commits within it, and was not taken out, is not refused."""
+        began = {grant.token: grant for grant in self.evidence.grants}
+        for refusal in self.evidence.refusals:
+            grant = began.get(refusal.token)
+            if grant is not None and refusal.at_ms - grant.at_ms < self.lease_ms:
+                held_ms = refusal.at_ms - grant.at_ms
+                yield "fence", f"turn {grant.number} was refused {held_ms} ms after it began"
 
     def _taken_over_too_early(self, grant: Grant, closing: Closing) -> Said:
         held_ms = closing.at_ms - grant.at_ms

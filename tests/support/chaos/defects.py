@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from celery import Celery
 
@@ -16,7 +15,7 @@ from symposia.state.plans import PlanWrite
 from symposia.state.records import Answer, Grant
 from symposia.state.requests import Speech
 from symposia.state.store import SessionStore
-from symposia.tasks.graph import TurnCall
+from symposia.tasks.graph import TaskGraph, TurnCall
 from symposia.tasks.runtime import Runtime
 from symposia.workers.steps import SweepStep
 
@@ -25,48 +24,57 @@ from symposia.workers.steps import SweepStep
 class Defect:
     """What is changed: lines of scripts, the runtime, the app."""
 
-    #: Script name -> (text, what stands there instead).
+    #: Script -> (line, what stands there instead).
     lua: Mapping[str, tuple[str, str]] = dataclasses.field(default_factory=dict)
     runtime: Callable[[Runtime], Runtime] = lambda runtime: runtime
     app: Callable[[Celery], object] = lambda _app: None
 
 
+class EagerGraph(TaskGraph):
+    """Sends a turn ahead of its time, and not again when its time has come."""
+
+    def __init__(self, app: Celery) -> None:
+        super().__init__(app)
+        self._ahead: set[tuple[str, int]] = set()
+
+    def send_ahead(self, call: TurnCall) -> None:
+        """Sends what nobody has planned yet."""
+        super().send_turns([call], parent=call.session)
+        self._ahead.add((call.session, call.turn))
+
+    def send_turns(self, calls: Sequence[TurnCall], *, parent: str) -> None:
+        """Sends those that were not sent ahead."""
+        due = [call for call in calls if (call.session, call.turn) not in self._ahead]
+        self._ahead -= {(call.session, call.turn) for call in calls}
+        super().send_turns(due, parent=parent)
+
+
 class EagerStore(SessionStore):
     """Sends the next turn before the one that leads to it is written."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, graph: EagerGraph) -> None:
         super().__init__(runtime.store.client)
-        self._runtime = runtime
+        self._facts = runtime.facts
+        self._graph = graph
 
     def commit(
         self, session_id: str, grant: Grant, speech: Speech, *, then: PlanWrite | None = None
     ) -> Answer:
         """As it should not be."""
-        result = TurnResult.model_validate_json(speech.result)
-        facts = self._runtime.facts.get(session_id)
-        following = facts.roster[(list(facts.roster).index(result.participant) + 1) % len(facts.roster)]
-        call = TurnCall(session_id, grant.number + 1, following, facts.collab.mode, grant.scope)
-        self._runtime.graph.send_turns([call], parent=session_id)
+        facts = self._facts.get(session_id)
+        names = list(facts.roster)
+        speaker = TurnResult.model_validate_json(speech.result).participant
+        following = names[(names.index(speaker) + 1) % len(names)]
+        self._graph.send_ahead(
+            TurnCall(session_id, grant.number + 1, following, facts.collab.mode, grant.scope)
+        )
         time.sleep(0.1)  # what a network may take
         return super().commit(session_id, grant, speech, then=then)
 
 
-class SilentGraph:
-    """Sends nothing after a commit: it has been sent already."""
-
-    def __init__(self, graph: Any) -> None:
-        self._graph = graph
-
-    def send_turns(self, *_args: object, **_options: object) -> None:
-        """Not again."""
-
-    def send_advance(self, session_id: str, *, first: bool = False) -> None:
-        """As the graph does."""
-        self._graph.send_advance(session_id, first=first)
-
-
 def _eager(runtime: Runtime) -> Runtime:
-    return dataclasses.replace(runtime, store=EagerStore(runtime))
+    graph = EagerGraph(runtime.graph._app)
+    return dataclasses.replace(runtime, store=EagerStore(runtime, graph), graph=graph)
 
 
 def _no_sweep(app: Celery) -> None:
@@ -74,6 +82,7 @@ def _no_sweep(app: Celery) -> None:
 
 
 _HOLDS_NOW = "if turn.token ~= token or lock_owner(lock) ~= token then"
+_FORGETS_THE_PLAN = "redis.call('HDEL', k.turns, number .. ':plan', number .. ':held', number .. ':wait')"
 _NOT_OUTDATED = (
     "if redis.call('HGET', session, 'version') ~= expected then return view(session, turns, 'outdated') end"
 )
@@ -83,7 +92,10 @@ DEFECTS: dict[str, Defect] = {
     "no token check": Defect(lua={"commit": (_HOLDS_NOW, "if false then")}),
     "no sweep": Defect(app=_no_sweep),
     "no turn dedupe": Defect(
-        lua={"begin": ("if not is_open(turn) then return view(session, turns, 'done') end", "")}
+        lua={
+            "begin": ("if not is_open(turn) then return view(session, turns, 'done') end", ""),
+            "_lib": (_FORGETS_THE_PLAN, ""),
+        }
     ),
     "release without owner check": Defect(
         lua={"commit": (_HOLDS_NOW, "if turn.token ~= token then redis.call('DEL', lock) end " + _HOLDS_NOW)}
@@ -97,14 +109,12 @@ def plant(name: str) -> Defect:
     """Puts a defect's lines into the scripts of this process; answers what else it changes."""
     defect = DEFECTS[name]
     sound = scripts._lua
+    for script, (right, _) in defect.lua.items():
+        assert right in sound(script), f"{script}.lua has changed: plant the defect {name!r} anew"
 
-    def defective(verb: str) -> str:
-        text = sound(verb)
-        if verb in defect.lua:
-            right, wrong = defect.lua[verb]
-            assert right in text, f"{verb}.lua has changed; plant the defect {name!r} anew"
-            text = text.replace(right, wrong)
-        return text
+    def defective(script: str) -> str:
+        right, wrong = defect.lua.get(script, ("", ""))
+        return sound(script).replace(right, wrong) if right else sound(script)
 
     scripts._lua = defective
     return defect

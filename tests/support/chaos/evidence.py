@@ -42,6 +42,14 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
+class Refusal:
+    """A commit that came too late, from a MAPConflictDetected."""
+
+    token: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Closing:
     """What became of a grant, from a MAPTurnCompleted."""
 
@@ -148,10 +156,15 @@ class Evidence:
         return [closing for closing in self.closings if closing.is_written]
 
     @property
+    def refusals(self) -> list[Refusal]:
+        """Late commits that were refused while the session went on."""
+        conflicts = [e.says for e in self.events if e.says["event_type"] == "MAPConflictDetected"]
+        return [Refusal(e["payload"]["refused_token_id"], _stamp_ms(e["timestamp"])) for e in conflicts]
+
+    @property
     def refused(self) -> int:
-        """Late writes that were refused on record."""
-        late = {"MAPConflictDetected", "turn.refused"}
-        return sum(entry.says["event_type"] in late for entry in (*self.events, *self.journal))
+        """Late commits that were refused on record, after the end of the session, too."""
+        return len(self.refusals) + sum(e.says["event_type"] == "turn.refused" for e in self.journal)
 
     @property
     def longest_silence_ms(self) -> int:

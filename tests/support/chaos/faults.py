@@ -11,6 +11,7 @@ from symposia.tasks.boundaries import Boundary
 FAULTS: dict[str, Fault] = {
     **{f"worker killed, {boundary}": workers.kill_at(boundary) for boundary in Boundary},
     **{f"worker frozen beyond its lease, {boundary}": workers.freeze_at(boundary) for boundary in Boundary},
+    "late writer while another speaks": workers.late_writer,
     "worker killed anywhere": workers.kill_one,
     "all workers killed": workers.kill_all,
     "warm shutdown": workers.stop_warm,

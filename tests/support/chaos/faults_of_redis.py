@@ -96,18 +96,25 @@ def _deliver(arena: Arena, random: Random, manners: Manners) -> None:
     arena.courier.manners = Manners()
 
 
-def token_lowered(arena: Arena, _random: Random) -> None:
-    """While a turn is spoken its lock gets a former token, as from a server that lost its last writes."""
+def token_lowered(arena: Arena, random: Random) -> None:
+    """In the middle of a turn the lock gets another token, or the fencing number goes back: the server has
+    lost its last writes."""
     order = arena.orders.give(Boundary.SPEAKING, Act.WAIT)
     taken = order.taken(timeout_s=PATIENCE_S)
-    if taken is None:
-        return
-    redis = arena.server.client
-    arena.insist(lambda: _lower(redis, taken.session))
-    order.release()
+    if taken is not None:
+        arena.tampered.add(taken.session)
+        lower = random.choice([other_token, lower_fence])
+        arena.insist(lambda: lower(arena.server.client, taken.session) or True)
+        order.release()
 
 
-def _lower(redis: Redis, session: str) -> None:
+def other_token(redis: Redis, session: str) -> None:
+    """Whoever holds a lock of the session holds it no more; the lease runs on."""
     for key in redis.scan_iter(f"symposia:{{{session}}}:lock:*", count=1_000):
         if deadline := str(redis.get(key)).partition("|")[2]:
             redis.set(key, f"{uuid4()}|{deadline}", keepttl=True, xx=True)
+
+
+def lower_fence(redis: Redis, session: str) -> None:
+    """The next fencing number is one that was given out before."""
+    redis.hset(f"symposia:{{{session}}}:session", "fence", 0)

@@ -40,6 +40,20 @@ def freeze_at(boundary: Boundary) -> Fault:
     return fault
 
 
+def late_writer(arena: Arena, _random: Random) -> None:
+    """A turn with all said and nothing written stops until its lease is over and another speaks it; then both write."""
+    late = arena.orders.give(Boundary.BEFORE_COMMIT, Act.WAIT)
+    first = late.taken(timeout_s=PATIENCE_S)
+    if first is None:
+        return
+    other = arena.orders.give(Boundary.SPEAKING, Act.WAIT, to=first)
+    if other.taken(timeout_s=arena.pace.lease_s + PATIENCE_S):
+        late.release()
+        time.sleep(0.1)
+        other.release()
+    late.release()
+
+
 def kill_all(arena: Arena, random: Random) -> None:
     """SIGKILL of all workers at once."""
     time.sleep(random.uniform(0, 0.5))

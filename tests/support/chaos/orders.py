@@ -17,6 +17,8 @@ from pathlib import Path
 from live import until
 from symposia.tasks.boundaries import Boundary
 
+#: An order for any turn.
+ANY = "any"
 #: Seconds at most that a turn waits for whoever told it to.
 LONGEST_WAIT_S = 30.0
 
@@ -71,9 +73,10 @@ class Orders:
         for boundary in Boundary:
             (folder / boundary).mkdir(parents=True, exist_ok=True)
 
-    def give(self, boundary: Boundary, act: Act) -> Order:
-        """Whoever comes to the boundary next does it."""
-        file = self._folder / boundary / f"{next(self._numbers)}.{act}.open"
+    def give(self, boundary: Boundary, act: Act, *, to: Taken | None = None) -> Order:
+        """Whoever comes to the boundary next does it; with `to`, only with the same turn as that one."""
+        turn = f"{to.session} {to.number}" if to else ANY
+        file = self._folder / boundary / f"{next(self._numbers)}.{act}.{turn}.open"
         file.touch()
         return Order(file)
 
@@ -92,10 +95,11 @@ class Obedience:
 
     def __call__(self, boundary: Boundary, session: str, number: int) -> None:
         for file in self._folders[boundary].iterdir():
-            if file.suffix == ".open":
-                self._take(file, session, number)
+            _, act, turn, state = file.name.split(".")
+            if state == "open" and turn in (ANY, f"{session} {number}"):
+                self._take(file, Act(act), session, number)
 
-    def _take(self, file: Path, session: str, number: int) -> None:
+    def _take(self, file: Path, act: Act, session: str, number: int) -> None:
         claimed = file.with_suffix(f".{os.getpid()}")
         try:
             file.rename(claimed)  # one process only gets it
@@ -104,7 +108,7 @@ class Obedience:
         claimed.write_text(f"{os.getpid()} {session} {number}")
         taken = claimed.with_suffix(".taken")
         claimed.rename(taken)
-        match Act(file.suffixes[0].removeprefix(".")):
+        match act:
             case Act.DIE:
                 os.kill(os.getpid(), signal.SIGKILL)
             case Act.FREEZE:

@@ -1,0 +1,72 @@
+"""A suite that finds nothing may be blind: each rule of the product is taken out once, and must be missed."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from chaos import faults_of_redis as redis
+from chaos import faults_of_workers as workers
+from chaos.arena import Arena, Pace
+from chaos.defects import DEFECTS
+from chaos.plays import broadcast, plays, round_robin
+from symposia.tasks.boundaries import Boundary
+
+pytestmark = pytest.mark.xdist_group("planted-defects")
+
+#: A defect may need a race to be seen; it gets a few.
+ROUNDS = 5
+
+
+@pytest.fixture
+def found(tmp_path):
+    """Runs rounds on workers with a defect until the suite finds something; answers the kinds of what it found."""
+
+    def run(defect, faults, *, kind=None, pace=None, timeout_s=20.0, rounds=ROUNDS):
+        with Arena(tmp_path, defect=defect, courier=True, pace=pace) as arena:
+            arena.with_workers(2)
+            for seed in range(rounds):
+                random = Random(seed)
+                sessions = [kind(random) for _ in range(12)] if kind else plays(random, 18)
+                outcome = arena.run(sessions, faults, seed=seed, think_ms=50, timeout_s=timeout_s)
+                if outcome.findings:
+                    return {finding.kind for finding in outcome.findings}
+        return set()
+
+    return run
+
+
+def test_without_the_token_check_a_late_writer_writes_over_the_one_who_speaks(found):
+    assert "fence" in found("no token check", [workers.late_writer], kind=round_robin)
+
+
+def test_without_the_sweep_a_lost_message_is_lost_for_good(found):
+    faults = [redis.queue_deleted, workers.kill_at(Boundary.SPEAKING)]
+    assert "stuck" in found("no sweep", faults, kind=round_robin, timeout_s=8)
+
+
+def test_without_the_dedupe_of_turns_a_message_that_comes_again_is_spoken_again(found):
+    assert "doubled" in found("no turn dedupe", [redis.tripled], kind=broadcast, timeout_s=10)
+
+
+def test_without_the_owner_check_a_late_writer_takes_the_floor_from_the_one_who_has_it(found):
+    assert "fence" in found("release without owner check", [workers.late_writer], kind=round_robin)
+
+
+def test_without_compare_and_set_a_step_is_planned_twice(found):
+    assert found("plan without compare-and-set", [redis.tripled]) & {"order", "fence"}
+
+
+def test_dispatched_before_the_commit_a_turn_arrives_before_there_is_one_and_waits_for_the_sweep(found):
+    late = Pace(lease_s=5, grace_s=60)
+    assert "stuck" in found("dispatch before commit", [], kind=round_robin, pace=late, timeout_s=10)
+
+
+def test_without_a_defect_the_same_rounds_find_nothing(found):
+    """What the defects are found by does not find anything in their absence."""
+    assert not found("", [workers.late_writer, redis.tripled, redis.queue_deleted], timeout_s=30, rounds=2)
+
+
+def test_every_defect_is_one_of_these():
+    assert len(DEFECTS) == 1 + 6
