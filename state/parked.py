@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from pydantic_core import to_json
 from redis import Redis
 
-from ..models.turn import Usage
+from ..models.turn import MOST_SPENT, Usage
 from .keys import lock_key
 from .records import Answer, Grant, read_answer
 from .requests import Speech
@@ -135,10 +135,7 @@ class ParkedTurns:
             "kind": speech.kind.value if speech else "",
             "result": speech.result if speech else "",
             "error": speech.error if speech else reply.error,
-            "input_tokens": usage.input_tokens,
-            "output_tokens": usage.output_tokens,
-            "requests": usage.requests,
-            "cost_micros": usage.cost_micros,
+            "spent": to_json({name: min(amount, MOST_SPENT) for name, amount in usage}),
             "wait": reply.wait,
             "agent": reply.agent,
             "outcome": reply.outcome,

@@ -114,7 +114,7 @@ def _dot_node(index: int, node: TaskNode) -> str:
 
 # -- text -------------------------------------------------------------------------------------
 
-_MARKS = {Outcome.SPEAKING: "…", Outcome.PASSED: "○", Outcome.SKIPPED: "○"}
+_MARKS = {Outcome.SPEAKING: "…", Outcome.PASSED: "○", Outcome.SKIPPED: "○", Outcome.ASKED: "○"}
 
 
 def _text(tree: TaskTree) -> str:

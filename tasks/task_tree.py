@@ -31,6 +31,10 @@ class Outcome(StrEnum):
     #: Nobody waited for it any more.
     DROPPED = "dropped"
     CANCELLED = "cancelled"
+    #: A person was asked something first, and answered: the agent goes on.
+    ASKED = "asked"
+    #: Nobody answered in time: another agent takes the seat.
+    REASSIGNED = "reassigned"
 
     @property
     def is_lost(self) -> bool:
@@ -76,7 +80,7 @@ class Closed:
         """The turn has closed; it will not be given to anyone else."""
         if self.outcome is Outcome.FAILED:
             return not self.retried
-        return not self.outcome.is_lost
+        return not (self.outcome.is_lost or self.outcome in (Outcome.ASKED, Outcome.REASSIGNED))
 
 
 @dataclass(frozen=True, slots=True)

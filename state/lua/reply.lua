@@ -1,6 +1,6 @@
 --- reply: ends the wait of a parked turn: what was answered is written, or the turn goes on with it.
 --- KEYS: session dialog events journal turns
---- ARGV: number reply request rule kind result error input_tokens output_tokens requests cost_micros wait agent outcome about messages*
+--- ARGV: number reply request rule kind result error spent wait agent outcome about messages*
 --- ANSWERS: replied(view) returned(view) held(view) late early foreign double inactive(view) unknown missing
 --- GUARANTEE: one reply at most ends a wait, only under the reply token the turn is parked under now.
 --- `rule`: `person` comes before the deadline, `deadline` after it, `failure` whenever. With a `kind`
@@ -30,7 +30,9 @@ local told = cjson.decode(about)
 told.turn_number, told.participant_id = tonumber(number), turn.participant
 note(journal, 'turn.answered', told)
 if kind == '' then
-  close_grant(events, number, turn, { outcome = outcome, messages = 0, error = error ~= '' and error or nil, retried = true })
+  close_grant(events, number, turn, {
+    outcome = outcome, messages = 0, error = error ~= '' and error or nil, retried = outcome == 'failed' or nil,
+  })
   turn.former = (turn.former or '') .. turn.token .. ' '
   turn.status, turn.token, turn.failures = 'planned', nil, 0
   turn.dispatched_ms, turn.dispatches, turn.not_before = NOW, 0, 0
@@ -39,10 +41,8 @@ if kind == '' then
   redis.call('HSET', turns, number .. ':wait', wait)
   return view(session, turns, 'returned')
 end
-local said = {
-  kind = kind, result = result, error = error ~= '' and error or nil, messages = messages,
-  input_tokens = input_tokens, output_tokens = output_tokens, requests = requests, cost_micros = cost_micros,
-}
+local said = cjson.decode(spent)
+said.kind, said.result, said.error, said.messages = kind, result, error ~= '' and error or nil, messages
 if status == 'suspended' then
   turn.status = 'held'
   redis.call('HSET', turns, number, cjson.encode(turn), number .. ':held', cjson.encode(said))

@@ -14,6 +14,7 @@ from ...job import CollabJob, JobResult
 from ...models.collab import Collab
 from ...models.deltas import Delta
 from ...models.events import MapEvent, MAPEventType
+from ...models.meta import Event
 from ...models.spec import SessionSpec
 from ...state.live import Moment
 from ...tasks.task_tree import Closed, Outcome
@@ -26,6 +27,15 @@ _FATES = {
     Outcome.EXPIRED: "its worker was lost; another one takes the turn",
     Outcome.DROPPED: "nobody waits for it any more",
     Outcome.CANCELLED: "the session ended before it could speak",
+    Outcome.ASKED: "has an answer and goes on",
+    Outcome.REASSIGNED: "did not answer in time; somebody else takes the turn",
+}
+#: How it is told that a turn waits for somebody.
+_ASKED = {
+    "turn.parked": "waits for",
+    "turn.reminded": "still waits for",
+    "turn.escalated": "nobody answered in time; now waits for",
+    "turn.reassigned": "nobody answered in time; now waits for",
 }
 
 
@@ -79,7 +89,7 @@ class LiveView:
     def _lines(self, moment: Moment) -> Iterator[Text]:
         event = moment.event
         if not isinstance(event, MapEvent):
-            yield from self._noted(event.event_type)
+            yield from self._noted(event)
             return
         if event.event_type is MAPEventType.BROADCAST_SENT:
             yield self._to_all(event)
@@ -89,14 +99,26 @@ class LiveView:
         if event.event_type is MAPEventType.TURN_COMPLETED and not moment.messages:
             yield self._silent(Closed.of(event))
 
-    def _noted(self, event_type: str) -> Iterator[Text]:
-        """Pauses and their ends."""
-        if event_type == "session.suspended":
+    def _noted(self, event: Event) -> Iterator[Text]:
+        """Pauses and their ends, and who is asked."""
+        event_type = event.event_type
+        if event_type in _ASKED:
+            yield self._asked(event, _ASKED[event_type])
+        elif event_type == "session.suspended":
             self._suspended = True
             yield Text("     suspended: `symposia resume` lets it go on", style="yellow")
         elif event_type == "session.active" and self._suspended:
             self._suspended = False
             yield Text("     resumed", style="yellow")
+
+    def _asked(self, event: Event, words: str) -> Text:
+        data = event.data or {}
+        asked, question, number = data.get("asked"), data.get("question"), data.get("turn_number")
+        names = ", ".join(self._cast.name(str(name)) for name in asked) if isinstance(asked, list) else ""
+        words = f"{words} {names}" + (f": {printable(str(question))}" if question else "")
+        name = self._cast.styled(str(data.get("participant_id")))
+        turn = number if isinstance(number, int) else None
+        return row(self._console, turn, name, Text(words, style="yellow"))
 
     def _to_all(self, event: MapEvent) -> Text:
         message = (event.payload or {}).get("message")

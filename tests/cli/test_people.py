@@ -1,0 +1,82 @@
+"""People at the command line: they see what they are asked, and answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from live import until
+
+SESSION = """
+title: A line above the door
+purpose: Write one line that stands above the door.
+mode: pair
+participants:
+  - {participant_id: ann, agent: echo}
+  - {participant_id: editor, kind: human, display_name: The Editor}
+stop: {max_rounds: 5}
+"""
+
+
+@pytest.fixture
+def session(busy, tmp_path):
+    """The id of a session that waits for its editor."""
+    path = tmp_path / "session.yaml"
+    path.write_text(SESSION)
+    session = busy.call("submit", str(path)).out.strip()
+    until(lambda: _questions(busy, session))
+    return session
+
+
+def _questions(terminal, session):
+    found = terminal.call("inbox", "--participant", "editor", "--limit", "1000", "--json").json()
+    return [question for question in found if question["session_id"] == session]
+
+
+def test_the_inbox_says_who_is_asked_and_how_to_answer(busy, session):
+    said = busy.call("inbox", "-p", "editor", "--limit", "1000")
+    assert said.code == 0
+    assert f"editor is asked in turn 2 of {session[:8]} (A line above the door)" in said.out
+    assert f"symposia reply {session[:8]} editor TEXT" in said.out
+    (question,) = _questions(busy, session)
+    assert (question["expects"], question["is_own"], question["asked"]) == ("review", True, ["editor"])
+
+
+def test_an_empty_inbox_is_told_as_such(busy):
+    said = busy.call("inbox", "--participant", "nobody")
+    assert (said.code, said.out, said.err.strip()) == (0, "", "Nobody is asked anything.")
+
+
+def test_an_answer_lets_the_session_go_on(busy, session):
+    said = busy.call("reply", session, "editor", "APPROVED: reads well")
+    assert (said.code, said.out.strip()) == (0, f"Session {session}: the answer of editor is in.")
+    watched = busy.call("watch", session)
+    assert watched.code == 0
+    assert "waits for The Editor" in watched.out
+    assert "APPROVED: reads well" in watched.out
+    assert not _questions(busy, session)
+
+
+def test_an_answer_may_come_from_standard_input(busy, session):
+    said = busy.run("reply", session, "editor", "-", "--json", stdin="APPROVED: fine\n")
+    assert said.json() == {"id": session, "status": said.json()["status"], "participant": "editor"}
+    assert busy.call("watch", session).code == 0
+
+
+def test_an_answer_that_nobody_waits_for_is_refused_in_one_line(busy, session):
+    (question,) = _questions(busy, session)
+    for arguments, why in (
+        (("nobody", "x"), "nothing is asked of them now"),
+        (("editor", "x", "--token", "another"), "the reply token is not that of the question"),
+        (("editor", " "), "text: must not be blank; PASS passes the turn (got ' ')"),
+    ):
+        said = busy.call("reply", session, *arguments)
+        assert said.code == 2
+        assert why in said.err
+        assert said.err.count("\n") == 1
+    assert busy.call("reply", session, "editor", "APPROVED:", "--token", question["reply_token"]).code == 0
+    assert busy.call("watch", session).code == 0
+
+
+def test_show_says_that_a_turn_waits(busy, session):
+    assert "The Editor (parked)" in busy.call("show", session).out
+    busy.call("cancel", session)
