@@ -145,7 +145,8 @@ class HumanEntry(Entry, WaitPolicy):
     """`[agents.NAME] kind = "human"`: a person who answers when they can; a binding's `wait` goes before this one."""
 
     kind: Literal["human"]
-    window: Window = 0
+    #: Messages that whoever stands in is shown, at most.
+    window: Window = 100
 
 
 AgentEntry = Annotated[LLMEntry | PythonEntry | ScriptedEntry | HumanEntry, Field(discriminator="kind")]

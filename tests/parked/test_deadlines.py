@@ -1,0 +1,190 @@
+"""What happens when a person does not answer in time, and what is recorded until then."""
+
+from __future__ import annotations
+
+import pytest
+
+from live import until
+from symposia.models.collab import CollabStatus
+from symposia.models.errors import InvalidInput, ReplyRefused
+from symposia.state.parked import ParkedTurns, Rule
+from symposia.tasks.asked import all_asked
+
+#: Seconds no test waits for.
+LONG = 3_600
+
+PEOPLE = """
+[agents.ben]
+kind = "human"
+
+[agents.chief]
+kind = "human"
+deadline_s = 3600
+
+[agents.hasty]
+kind = "human"
+deadline_s = 0.05
+then = "reassign"
+to = "hasty"
+"""
+
+
+@pytest.fixture
+def office(make_office):
+    return make_office(PEOPLE)
+
+
+@pytest.fixture
+def asked(office):
+    """Starts a session that waits for Ben, with a patience of its own."""
+
+    def ask(stop=None, **wait):
+        ben = {"agent": "ben", "wait": {"deadline_s": 0.05, **wait}}
+        job = office.submit("round_robin", {"ann": "noop", "ben": ben}, stop=stop or {"max_turns": 4})
+        office.work()
+        assert job.pending()
+        return job
+
+    return ask
+
+
+def notes(job, kind):
+    return [event.data for event in job.collab().events if event.event_type == kind]
+
+
+def outcomes(job):
+    events = [event for event in job.events() if event.event_type == "MAPTurnCompleted"]
+    return [event.payload["result"]["outcome"] for event in events]
+
+
+def test_skip_lets_the_others_go_on(office, asked):
+    job = asked(then="skip")
+    office.sweep_until(job, lambda: job.state().closed >= 3)
+    assert outcomes(job)[:3] == ["message", "skipped", "message"]
+    assert [m.speaker for m in job.messages()] == ["ann", "ann"]
+
+
+def test_a_default_is_said_in_the_persons_name(office, asked):
+    job = asked(then="default", default="No objection.")
+    office.sweep_until(job, lambda: job.state().closed >= 3)
+    assert [(m.speaker, m.content) for m in job.messages()][1] == ("ben", "No objection.")
+
+
+def test_cancel_ends_the_session(office, asked):
+    job = asked(then="cancel")
+    office.sweep_until(job, lambda: job.state().is_final)
+    result = job.result(timeout=5)
+    assert (result.collab.status, result.reason) == (CollabStatus.CANCELLED, "no_answer")
+    assert result.detail == "ben did not answer in time"
+    assert office.client.inbox() == []
+
+
+def test_reassign_gives_the_seat_to_another_agent(office, asked):
+    job = asked(then="reassign", to="echo")
+    office.sweep_until(job, lambda: job.state().closed >= 3)
+    assert [(m.speaker, m.content) for m in job.messages()][1] == ("ben", "ok")
+    assert outcomes(job)[:3] == ["message", "reassigned", "message"]
+
+
+def test_reassign_gives_the_seat_to_another_person_with_a_patience_of_their_own(office, asked):
+    job = asked(then="reassign", to="chief")
+    (first,) = job.pending()
+    office.sweep_until(job, lambda: job.pending() and job.pending()[0].asked == ("chief",))
+    (question,) = job.pending()
+    assert (question.until - question.asked_at).total_seconds() == LONG
+    assert question.reply_token != first.reply_token
+    assert [it.asked for it in office.client.inbox()] == [("chief",)]
+    with pytest.raises(ReplyRefused):
+        job.reply("ben", "I am back", token=first.reply_token)
+    job.reply("chief", "I say yes")
+    assert [(m.speaker, m.content) for m in job.messages()][1] == ("ben", "I say yes")
+
+
+def test_a_seat_that_goes_round_among_those_who_never_answer_fails_in_the_end(office):
+    job = office.submit("round_robin", {"ann": "noop", "ben": "hasty"})
+    office.work()
+    office.sweep_until(job, lambda: job.state().is_final)
+    result = job.result(timeout=5)
+    assert result.reason == "failed"
+    assert "passed on 8 times" in result.detail
+
+
+def test_escalate_lets_somebody_else_answer_too(office, asked):
+    job = asked(deadline_s=0.2, then="escalate", to="chief")
+    office.sweep_until(job, lambda: notes(job, "turn.escalated"))
+    (event,) = notes(job, "turn.escalated")
+    assert event["asked"] == ["ben", "chief"]
+    assert office.client.inbox("chief") == office.client.inbox("ben") == list(job.pending())
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert "nobody answered in time" in job.result(timeout=5).detail
+
+
+def test_whoever_answers_an_escalated_question_first_is_heard(make_office):
+    office = make_office(PEOPLE)
+    ben = {"agent": "ben", "wait": {"deadline_s": 3, "then": "escalate", "to": "chief"}}
+    job = office.submit("round_robin", {"ann": "noop", "ben": ben}, stop={"max_turns": 4})
+    office.work()
+    office.sweep_until(job, lambda: notes(job, "turn.escalated"))
+    job.reply("chief", "go ahead")
+    with pytest.raises(ReplyRefused):
+        job.reply("ben", "wait")
+    assert [m.content for m in job.messages()] == ["ok", "go ahead"]
+    assert notes(job, "turn.answered")[0]["by"] == "chief"
+
+
+def test_reminders_are_events_and_each_is_recorded_once(office, asked):
+    job = asked(deadline_s=LONG, remind_after_s=[0.05, 0.3])
+    office.sweep_until(job, lambda: len(notes(job, "turn.reminded")) == 2)
+    office.runtime.index.sooner(job.id, 0)
+    office.sweep()
+    assert [event["reminder"] for event in notes(job, "turn.reminded")] == [1, 2]
+    assert len(job.pending()) == 1
+    job.cancel()
+
+
+def test_a_reply_after_the_deadline_is_late_even_before_anybody_noticed(office, asked):
+    job = asked(then="skip")
+    (question,) = all_asked(job._facts, job.state())
+    until(lambda: job.state().now_ms > question.parking.until_ms)
+    with pytest.raises(ReplyRefused) as refused:
+        job.reply("ben", "sorry, I was asleep")
+    assert refused.value.word == "late"
+    office.sweep_until(job, lambda: job.state().closed >= 3)
+    assert "sorry" not in str([m.content for m in job.messages()])
+
+
+def test_a_wait_without_a_deadline_lasts_until_the_sessions_own(office):
+    ben = {"agent": "human", "wait": {"deadline_s": None}}
+    job = office.submit("round_robin", {"ann": "noop", "ben": ben}, stop={"deadline_s": 1})
+    office.work()
+    assert job.pending()[0].until is None
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert job.result(timeout=5).reason == "deadline"
+
+
+def test_an_answer_and_the_deadline_at_the_same_time_are_one(office, asked):
+    job = asked(then="default", default="never mind", deadline_s=LONG)
+    (question,) = all_asked(job._facts, job.state())
+    turns = ParkedTurns(office.client._to.redis)
+    too_early = question.answered("never mind", by=None, rule=Rule.DEADLINE)
+    assert turns.reply(job.id, too_early).word == "early"
+    assert turns.reply(job.id, question.answered("here", by="ben")).word == "replied"
+    assert turns.reply(job.id, too_early).word == "double"
+    job.cancel()
+
+
+@pytest.mark.parametrize(
+    ("wait", "rule"),
+    [
+        ({"then": "default"}, "go together"),
+        ({"then": "reassign"}, "go together"),
+        ({"to": "chief"}, "go together"),
+        ({"deadline_s": 0}, "greater than 0"),
+        ({"remind_after_s": [3, 2]}, "must rise"),
+        ({"colour": "red"}, "is not a known field"),
+    ],
+)
+def test_a_wait_that_makes_no_sense_is_refused_at_submit(office, wait, rule):
+    with pytest.raises(InvalidInput, match=rule) as refused:
+        office.submit("pair", {"ann": "noop", "ben": {"agent": "ben", "wait": wait}})
+    assert refused.value.field.startswith("agents.ben.wait")

@@ -1,0 +1,157 @@
+"""An agent asks a person before it goes on: the turn waits, then the agent is given it again."""
+
+from __future__ import annotations
+
+import pytest
+
+from symposia.models.errors import InvalidInput
+
+ASKERS = """
+[agents.careful]
+kind = "python"
+callable = "asking_agents:careful"
+
+[agents.lost]
+kind = "python"
+callable = "asking_agents:lost"
+
+[agents.moody]
+kind = "python"
+callable = "asking_agents:moody"
+
+[agents.ben]
+kind = "human"
+deadline_s = 0.05
+then = "default"
+default = "yes"
+
+[agents.shy]
+kind = "human"
+deadline_s = 0.05
+
+[agents.busy]
+kind = "human"
+deadline_s = 0.05
+then = "reassign"
+to = "ben"
+"""
+
+
+@pytest.fixture
+def office(make_office):
+    return make_office(ASKERS)
+
+
+def ask(office, *, agent="careful", ben="human", **how):
+    job = office.submit(
+        "round_robin", {"ann": agent, "ben": ben}, people=["ben"], stop={"max_turns": 1}, **how
+    )
+    office.work()
+    return job
+
+
+def said(job):
+    return [(message.speaker, message.role, message.content) for message in job.messages()]
+
+
+def outcomes(job):
+    events = [event for event in job.events() if event.event_type == "MAPTurnCompleted"]
+    return [event.payload["result"]["outcome"] for event in events]
+
+
+def test_the_turn_waits_for_the_person_who_is_asked(office):
+    job = ask(office)
+    (question,) = job.pending()
+    assert (question.participant, question.asked, question.is_own) == ("ann", ("ben",), False)
+    assert (question.question.text, question.question.choices) == ("May I delete it?", ("yes", "no"))
+    assert [it.asked for it in office.client.inbox("ben")] == [("ben",)]
+    assert said(job) == []
+    job.cancel()
+
+
+def test_the_agent_goes_on_with_the_answer_and_the_dialog_tells_all(office):
+    job = ask(office)
+    job.reply("ben", "yes")
+    office.work()
+    assert said(job) == [
+        ("ann", "agent", "I looked around."),
+        ("ann", "agent", "May I delete it?"),
+        ("ben", "user", "yes"),
+        ("ann", "agent", "ben said yes"),
+    ]
+    assert {message.turn_number for message in job.messages()} == {1}
+    assert outcomes(job) == ["asked", "message"]
+    assert job.result(timeout=5).turns == 1
+
+
+def test_what_was_spent_before_the_question_is_counted(office):
+    job = ask(office)
+    job.reply("ben", "no")
+    office.work()
+    assert job.result(timeout=5).usage.requests == 2
+
+
+def test_only_the_choices_are_taken(office):
+    job = ask(office)
+    with pytest.raises(InvalidInput, match="text: must be one of yes, no"):
+        job.reply("ben", "perhaps")
+    assert len(job.pending()) == 1
+    job.cancel()
+
+
+def test_a_failure_after_the_answer_asks_nobody_again(office):
+    job = ask(office, agent="moody", policy={"attempts": 2, "backoff_s": 0})
+    job.reply("ben", "yes")
+    office.work()
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert said(job)[-1] == ("ann", "agent", "ben said yes")
+    assert outcomes(job) == ["asked", "failed", "message"]
+
+
+def test_an_answer_during_a_pause_is_heard_after_it(office):
+    job = ask(office)
+    job.suspend()
+    job.reply("ben", "yes")
+    office.work()
+    assert said(job) == []
+    job.resume()
+    office.work()
+    assert said(job)[-1] == ("ann", "agent", "ben said yes")
+
+
+def test_without_an_answer_in_time_the_agent_goes_on_without_one(office):
+    job = ask(office, ben="shy")
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert said(job)[-1] == ("ann", "agent", "nobody said None")
+    assert ("ann", "agent", "May I delete it?") in said(job)
+
+
+def test_the_default_of_the_person_is_the_answer(office):
+    job = ask(office, ben="ben")
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert said(job)[-1] == ("ann", "agent", "nobody said yes")
+
+
+def test_a_question_may_be_passed_on_to_somebody_else(office):
+    job = ask(office, ben={"agent": "busy", "wait": {"deadline_s": 1, "then": "reassign", "to": "shy"}})
+    (before,) = job.pending()
+    office.sweep_until(job, lambda: job.pending() and job.pending()[0].asked == ("shy",))
+    assert job.pending()[0].reply_token != before.reply_token
+    job.reply("shy", "no")
+    office.work()
+    assert said(job)[-1] == ("ann", "agent", "shy said no")
+
+
+def test_who_asks_nobody_fails_and_is_told_whom_it_may_ask(office):
+    job = ask(office, agent="lost", policy={"attempts": 1})
+    result = job.result(timeout=5)
+    assert result.reason == "failed"
+    assert "must be a participant of kind human: ben (got 'zed')" in result.detail
+
+
+def test_a_stop_does_not_wait_for_the_answer(office):
+    job = ask(office)
+    job.stop()
+    office.work()
+    assert job.result(timeout=5).reason == "stop_requested"
+    assert outcomes(job) == ["cancelled"]

@@ -1,0 +1,28 @@
+"""Agents that ask people."""
+
+from __future__ import annotations
+
+from symposia.models.turn import Draft, TurnContext, TurnOutcome, Usage
+
+SPENT = Usage(requests=1)
+
+
+def careful(turn: TurnContext) -> TurnOutcome:
+    """Asks first, then says what it heard."""
+    if not turn.answers:
+        question = TurnOutcome.ask("ben", "May I delete it?", choices=("yes", "no"))
+        return question.model_copy(update={"messages": (Draft(content="I looked around."),), "usage": SPENT})
+    heard = turn.answers[-1]
+    return TurnOutcome.say(f"{heard.by or 'nobody'} said {heard.text}", usage=SPENT)
+
+
+def moody(turn: TurnContext) -> TurnOutcome:
+    """Fails once after it has heard the answer."""
+    if turn.attempt == 2:
+        raise RuntimeError("a mood")
+    return careful(turn)
+
+
+def lost(_turn: TurnContext) -> TurnOutcome:
+    """Asks somebody who is not there."""
+    return TurnOutcome.ask("zed", "Where am I?")
