@@ -1,0 +1,56 @@
+"""Sessions that wait for people keep nobody else waiting, however many they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from live import until
+from symposia.config.celery import QUEUE
+from symposia.models.collab import Collab, Participant
+from symposia.state.connect import connect
+from symposia.state.keys import INBOX
+
+#: Where kombu keeps the messages that a worker has taken and not acknowledged.
+TAKEN = "unacked"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_two_hundred_sessions_wait_for_one_person_and_each_answer_finds_its_own(stage):
+    check_that_waiting_costs_nothing(stage, sessions=200)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1_500)
+def test_five_thousand_sessions_wait_for_one_person_and_each_answer_finds_its_own(stage):
+    check_that_waiting_costs_nothing(stage, sessions=5_000)
+
+
+def check_that_waiting_costs_nothing(stage, *, sessions):
+    stage.start_worker()
+    client = stage.client
+    waiting = [ask_ben(client, number) for number in range(sessions)]
+    redis = connect(stage.redis_url)
+    until(lambda: redis.zcard(INBOX) == sessions, timeout_s=600, what="all of them wait")
+    until(lambda: redis.llen(QUEUE) == redis.hlen(TAKEN) == 0, timeout_s=30, what="no worker has a message")
+    assert not list(redis.scan_iter("*:lock:*", count=10_000)), "nobody holds a floor"
+
+    others = [
+        stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop={"max_turns": 10}) for _ in range(10)
+    ]
+    assert {job.result(timeout=60).turns for job in others} == {10}
+    assert redis.zcard(INBOX) == sessions, "nobody has answered for Ben"
+
+    for job in waiting:
+        job.reply("ben", f"APPROVED: {job.id}")
+    for job in waiting:
+        result = job.result(timeout=600)
+        assert (result.reason, result.turns) == ("approved", 2)
+        assert [message.content for message in result.dialog.messages] == ["ok", f"APPROVED: {job.id}"]
+    assert client.inbox("ben") == []
+
+
+def ask_ben(client, number):
+    people = [Participant(participant_id="ann"), Participant(participant_id="ben", kind="human")]
+    collab = Collab(title=f"No. {number}", purpose="wait for Ben", mode="pair", participants=people)
+    return client.submit(collab, agents={"ann": "noop"})
