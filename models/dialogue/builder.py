@@ -1,0 +1,217 @@
+"""Puts a document together: lines into blocks, blocks into turns and parts."""
+
+from __future__ import annotations
+
+from .document import AlignmentDialogue, Block, Metadata, Prose
+from .drafts import PartDraft, TurnDraft
+from .escapes import reveal
+from .headings import (
+    SECTION,
+    TITLE,
+    Heading,
+    read_agent,
+    read_heading,
+    read_judge,
+    read_round,
+)
+from .lines import read_metadata
+from .markers import Marker, MarkersOfLine, find_markers
+from .names import Names
+from .notes import Form, Notes
+from .scan import Line, LineReader
+from .tables import Table, is_separator, read_row, separator
+from .text import split_emoji
+from .words import SECTION_WORDS
+
+#: What stands between a marker and the prose after it, and what may stand before a marker on its line.
+_AFTER = " \t*_:—–-"
+_BEFORE = " \t>*_-+#.)0123456789"
+
+
+class Builder:
+    """Takes lines and keeps the parts so far. `agent` and `number` are of the turn that text without headings is."""
+
+    def __init__(self, names: Names, *, agent: str | None = None, number: int | None = None) -> None:
+        self.notes = Notes()
+        self.blocks: list[Block] = []
+        self._names = names
+        self._agent, self._number = agent, number
+        self._title: str | None = None
+        self._metadata: list[Metadata] = []
+        self._preamble = self.blocks
+        self._parts: list[PartDraft] = []
+        #: The round that turns are added to; None outside of rounds.
+        self._round: PartDraft | None = None
+        self._last_round: PartDraft | None = None
+        self._round_level = SECTION
+        #: An expert's heading below this level belongs to whoever is speaking; 0: nobody is.
+        self._speaking_level = 0
+        self._in_header = False
+        self._prose: list[str] = []
+        self._rows: list[tuple[Line, tuple[str, ...]]] = []
+
+    def read(self, reader: LineReader, *, until_round: bool = False) -> None:
+        """Takes a document's lines, all of them or those before the first round."""
+        self._in_header = True
+        for line in reader.lines():
+            head = "" if line.hidden else line.text.lstrip()[:1]
+            heading = read_heading(line.text) if head == "#" else None
+            if heading is None:
+                self._line(line, head)
+                continue
+            if until_round and self._title is not None and read_round(heading):
+                break
+            self._heading(line, heading)
+        self._end_blocks()
+
+    def read_prose(self, reader: LineReader) -> None:
+        """Takes lines of one turn's text, where headings are just text."""
+        for line in reader.lines():
+            self._line(line, "" if line.hidden else line.text.lstrip()[:1])
+        self._end_blocks()
+
+    def finished(self) -> AlignmentDialogue:
+        """The document."""
+        parts = tuple(part.finished() for part in self._parts)
+        return AlignmentDialogue(self._title or "", tuple(self._metadata), tuple(self._preamble), parts)
+
+    def _line(self, line: Line, head: str) -> None:
+        text = line.text
+        if head == "|":
+            self._rows.append((line, read_row(text)))
+            return
+        if self._rows:
+            self._end_table()
+        if head and self._in_header and self._header_line(line):
+            return
+        if head and "[" in text:
+            markers = find_markers(text)
+            self._note_markers(line, markers)
+            if markers.found:
+                self._markers(line, markers)
+                return
+        self._prose.append(
+            reveal(text, self._names, preamble=self.blocks is self._preamble) if head else text
+        )
+
+    def _header_line(self, line: Line) -> bool:
+        """Takes a line of metadata; a rule below the title ends them."""
+        entry = read_metadata(line.text)
+        if entry:
+            self._metadata.append(Metadata(entry.key, entry.value))
+            self.notes.compare(Form.METADATA, line.number, text=line.text, canonical=str(entry))
+        elif line.text.strip() in ("---", "***", "___") and (self._title is not None or self._metadata):
+            self._in_header = False
+        return entry is not None
+
+    def _heading(self, line: Line, heading: Heading) -> None:
+        if self._title is None and heading.level == TITLE and not self._parts:
+            self._end_blocks()
+            self._title = heading.text
+            self.notes.compare(Form.TITLE, line.number, text=line.text, canonical=str(heading))
+            return
+        self._in_header = False
+        heading = Heading(max(heading.level, SECTION), heading.text)
+        if (begun := read_round(heading)) and heading.level <= max(SECTION, self._round_level):
+            self._begin(PartDraft(begun, line.number), level=0)
+            self._round = self._last_round = self._parts[-1]
+            self._round_level = heading.level
+            self._number = begun.number
+            self.notes.compare(Form.ROUND, line.number, text=line.text, canonical=str(begun))
+        elif judge := read_judge(heading):
+            self._begin(PartDraft(judge, line.number), level=heading.level)
+            self.notes.compare(Form.JUDGE, line.number, text=line.text, canonical=str(judge))
+        elif not self._turn(line, heading):
+            self._section(line, heading)
+
+    def _turn(self, line: Line, heading: Heading) -> bool:
+        """Begins an expert's turn, if the heading is one's and stands where a turn may begin."""
+        into = self._round or (self._last_round if heading.level == SECTION else None)
+        nested = 0 < self._speaking_level < heading.level
+        agent = read_agent(heading, self._names) if into and not nested else None
+        if into is None or agent is None:
+            return False
+        self._end_blocks()
+        into.turns.append(TurnDraft(agent, line.number))
+        self.blocks, self._agent, self._speaking_level = into.turns[-1].blocks, agent.name, heading.level
+        self.notes.compare(Form.AGENT, line.number, text=line.text, canonical=str(agent))
+        return True
+
+    def _section(self, line: Line, heading: Heading) -> None:
+        if heading.level > SECTION:
+            self._line(line, "#")
+            return
+        self._begin(PartDraft(heading.text, line.number), level=0)
+        if {*split_emoji(heading.text)[0].casefold().split()} & SECTION_WORDS:
+            self._round = None
+        self.notes.compare(Form.SECTION, line.number, text=line.text, canonical=str(heading))
+
+    def _begin(self, part: PartDraft, *, level: int) -> None:
+        self._end_blocks()
+        self._parts.append(part)
+        self.blocks, self._agent, self._speaking_level = part.blocks, None, level
+
+    def _end_blocks(self) -> None:
+        if self._rows:
+            self._end_table()
+        self._end_prose()
+
+    def _end_prose(self) -> None:
+        if self._prose:
+            self.blocks.append(Prose("\n".join(self._prose)))
+            self._prose.clear()
+
+    def _end_table(self) -> None:
+        self._end_prose()
+        (first, header), *rows = self._rows
+        if rows and is_separator(rows[0][1]):
+            rows = rows[1:]
+        else:
+            self.notes.add(
+                Form.SEPARATOR, first.number, hint=f"{first.text.rstrip()}\n{separator(len(header))}"
+            )
+        cells, lines = tuple(cells for _, cells in rows), tuple(line.number for line, _ in rows)
+        self.blocks.append(Table(header, cells, first.number, lines))
+        self._rows = []
+
+    def _note_markers(self, line: Line, markers: MarkersOfLine) -> None:
+        for at in markers.unclosed:
+            self.notes.add(Form.UNCLOSED_MARKER, line.number, column=at + 1)
+        for at, end, word in markers.near:
+            hint = f"{line.text[: at + 1]}{word}{line.text[end:]}"
+            self.notes.add(Form.NEAR_MARKER, line.number, column=at + 1, hint=hint)
+
+    def _markers(self, line: Line, markers: MarkersOfLine) -> None:
+        """Takes a line with markers: each is a block of its own, and so is the prose around it."""
+        text, pieces, last = line.text, list[str](), 0
+        before = text[: markers.found[0].start]
+        if before.strip(_BEFORE):
+            pieces.append(before.rstrip(" \t*_"))
+            self._prose.append(reveal(pieces[0], self._names))
+        self._end_prose()
+        for i, found in enumerate(markers.found):
+            last = found.end
+            after = text[last : markers.found[i + 1].start if i + 1 < len(markers.found) else None]
+            after = after.lstrip(_AFTER).rstrip(" \t*_" if i + 1 < len(markers.found) else None)
+            read = found.marker
+            said, after = (read.label, after) if read.label else (after, "")
+            marker = Marker(
+                read.type,
+                read.refs,
+                said,
+                self._agent,
+                self._number,
+                line.number,
+                found.start + 1,
+                read.raw_ids,
+            )
+            self.blocks.append(marker)
+            pieces.append(str(marker))
+            if after:
+                pieces.append(after)
+                self.blocks.append(Prose(reveal(after, self._names)))
+        canonical = "\n".join(pieces)
+        if not text.startswith("["):
+            self.notes.add(Form.MARKER, line.number, column=markers.found[0].start + 1, hint=canonical)
+        else:
+            self.notes.compare(Form.MARKER, line.number, text=text, canonical=canonical)

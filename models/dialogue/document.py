@@ -1,0 +1,232 @@
+"""The document model: an alignment dialogue as `parse` reads it and `render` writes it.
+
+Values are made tidy when they are built, so that two documents that are written the same are equal:
+what stands on one line has no line breaks, prose has no blank lines at its ends, and neighbouring
+pieces of prose are one.
+
+Source: RFC 0028, "Interface: DialogueFormat" (the dialogue state model).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ..errors import InvalidInput
+from .headings import SECTION, AgentHeading, Heading, is_canonical, is_persons, read_judge, read_round
+from .lines import MetadataLine
+from .markers import Marker
+from .names import is_judge, person
+from .tables import Table
+from .text import one_line, plain
+from .words import EXPERT_EMOJI
+
+_BOM = "\ufeff"
+_LARGEST_ROUND = 999_999
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """Any Markdown that is neither a marker nor a table: paragraphs, lists, code, headings of its own."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        lines = [line.rstrip("\r") for line in self.text.split("\n")]
+        start, end = 0, len(lines)
+        while start < end and not lines[start].strip(_BOM).strip():
+            start += 1
+        while end > start and not lines[end - 1].strip(_BOM).strip():
+            end -= 1
+        object.__setattr__(self, "text", "\n".join(lines[start:end]).lstrip(_BOM))
+
+
+Block = Prose | Marker | Table
+Blocks = tuple[Block, ...]
+
+
+def tidy(blocks: Sequence[Block]) -> Blocks:
+    """`blocks` with neighbouring prose joined and empty prose left out."""
+    out: list[Block] = []
+    run: list[str] = []
+    for block in blocks:
+        if isinstance(block, Prose):
+            run.append(block.text)
+            continue
+        _flush(run, out)
+        out.append(block)
+    _flush(run, out)
+    return tuple(out)
+
+
+def _flush(run: list[str], out: list[Block]) -> None:
+    texts = [text for text in run if text]
+    if texts:
+        out.append(Prose("\n\n".join(texts)))
+    run.clear()
+
+
+class MetadataForm(StrEnum):
+    """How an entry of the metadata is written."""
+
+    LINE = "line"
+    TABLE = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """`**Key**: Value`, or a row of the table below the title."""
+
+    key: str
+    value: str = ""
+    form: MetadataForm = MetadataForm.LINE
+
+    def __post_init__(self) -> None:
+        key = plain(self.key)
+        if not key:
+            raise InvalidInput("metadata.key", self.key, "must not be blank")
+        object.__setattr__(self, "key", key)
+        object.__setattr__(self, "value", one_line(self.value))
+
+    def __str__(self) -> str:
+        return str(MetadataLine(self.key, self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one expert says in one round."""
+
+    agent: str
+    emoji: str = EXPERT_EMOJI
+    #: What the heading says besides: `→ HHMMZ (switched)`.
+    extra: str = ""
+    blocks: Blocks = ()
+    line: int = field(default=0, compare=False)
+
+    def __post_init__(self) -> None:
+        name, more = person(self.agent)
+        heading = AgentHeading(name, self.emoji, one_line(" ".join(filter(None, (more, self.extra)))))
+        if not is_persons(self.emoji):
+            raise InvalidInput("turn.emoji", self.emoji, "must be an emoji for a person, such as 🧁")
+        if not name or is_judge(name) or not is_canonical(heading):
+            raise InvalidInput("turn.agent", self.agent, "must be an expert's name")
+        object.__setattr__(self, "agent", name)
+        object.__setattr__(self, "extra", heading.extra)
+        object.__setattr__(self, "blocks", tidy(self.blocks))
+
+    @property
+    def heading(self) -> AgentHeading:
+        """The turn's heading."""
+        return AgentHeading(self.agent, self.emoji, self.extra)
+
+    @property
+    def body(self) -> str:
+        """The prose of the turn, without its markers and tables."""
+        return "\n\n".join(block.text for block in self.blocks if isinstance(block, Prose))
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        """The turn's markers, in order."""
+        return tuple(block for block in self.blocks if isinstance(block, Marker))
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """`## Round N: Label`, what stands before the first turn, and the turns."""
+
+    number: int
+    label: str = ""
+    blocks: Blocks = ()
+    turns: tuple[Turn, ...] = ()
+    line: int = field(default=0, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.number <= _LARGEST_ROUND:
+            raise InvalidInput("round.number", self.number, f"must be from 0 to {_LARGEST_ROUND:,}")
+        object.__setattr__(self, "label", one_line(self.label))
+        object.__setattr__(self, "blocks", tidy(self.blocks))
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Who speaks, each once, in the order of their first turn."""
+        return tuple(dict.fromkeys(turn.agent for turn in self.turns))
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """`## 💙 Judge: Label`: what the judge says, usually after a round."""
+
+    label: str = ""
+    blocks: Blocks = ()
+    line: int = field(default=0, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", one_line(self.label))
+        object.__setattr__(self, "blocks", tidy(self.blocks))
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Any other part under a heading: panel, scoreboard, inventory, tracker, or what the author wished."""
+
+    title: str
+    blocks: Blocks = ()
+    line: int = field(default=0, compare=False)
+
+    def __post_init__(self) -> None:
+        heading = Heading(SECTION, one_line(self.title))
+        if read_round(heading) or read_judge(heading):
+            raise InvalidInput(
+                "section.title", self.title, "must not read as a round's or the judge's heading"
+            )
+        object.__setattr__(self, "title", heading.text)
+        object.__setattr__(self, "blocks", tidy(self.blocks))
+
+
+Part = Round | Judge | Section
+
+
+@dataclass(frozen=True, slots=True)
+class AlignmentDialogue:
+    """A whole document, its parts in their order; `rounds` and the rest are views of them."""
+
+    title: str = ""
+    metadata: tuple[Metadata, ...] = ()
+    preamble: Blocks = ()
+    parts: tuple[Part, ...] = ()
+
+    def __post_init__(self) -> None:
+        from .tidying import tidied
+
+        object.__setattr__(self, "title", one_line(self.title))
+        for name, value in tidied(self).items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        """The rounds, in the order of the document."""
+        return tuple(part for part in self.parts if isinstance(part, Round))
+
+    @property
+    def judge(self) -> tuple[Judge, ...]:
+        """The judge's sections."""
+        return tuple(part for part in self.parts if isinstance(part, Judge))
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """The other sections."""
+        return tuple(part for part in self.parts if isinstance(part, Section))
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        """Every marker, in the order of the document."""
+        return tuple(block for block in self.blocks() if isinstance(block, Marker))
+
+    def blocks(self) -> Iterator[Block]:
+        """Every block, in the order of the document."""
+        yield from self.preamble
+        for part in self.parts:
+            yield from part.blocks
+            for turn in part.turns if isinstance(part, Round) else ():
+                yield from turn.blocks

@@ -1,0 +1,77 @@
+r"""Backslashes that keep prose prose: `\## Round 3` is a sentence, not a round.
+
+Whatever text a field holds, one backslash more is written before what would otherwise be read as
+structure, and one is taken off again when it is read. Nothing is lost, however many stood there.
+"""
+
+from __future__ import annotations
+
+from .lines import is_structure, read_metadata
+from .markers import find_markers
+from .names import Names
+from .scan import LineReader, fence_of, opens_comment
+
+_STARTS = "#|`~<*-+\\"
+
+
+def protect(text: str, names: Names, *, preamble: bool = False) -> str:
+    """`text` as prose is written. `preamble`: it stands before the first heading, among the metadata."""
+    if not any(c in text for c in "#|`~<[\\") and not (preamble and "**" in text):
+        return text
+    reader = LineReader(text + "\n")
+    lines = list(reader.lines())
+    open_from = reader.open_fence or len(lines) + 1
+    open_comments = {*reader.open_comments}
+    out = []
+    for line in lines:
+        if line.hidden and line.number < open_from:
+            out.append(line.text)
+            continue
+        loose = line.number >= open_from or line.number in open_comments
+        out.append(_line(line.text, names, preamble=preamble, loose=loose))
+    return "\n".join(out)
+
+
+def _line(text: str, names: Names, *, preamble: bool, loose: bool) -> str:
+    """One line. `loose`: a fence or a comment that it opens would never be closed."""
+    if "[" in text:
+        found = find_markers(text)
+        if found.found or found.unclosed or found.hidden:
+            text = _before_each(text, found.openers)
+    body = text.lstrip()
+    bare = body.lstrip("\\")
+    slashes = len(body) - len(bare)
+    indent = text[: len(text) - len(body)]
+    needed = _means_something(indent + bare, names, preamble=preamble, delimiters=loose or slashes > 0)
+    return f"{indent}\\{body}" if needed else text
+
+
+def reveal(text: str, names: Names, *, preamble: bool = False) -> str:
+    """A line of prose as it was meant, without the backslashes that protected it."""
+    if "\\" not in text:
+        return text
+    body = text.lstrip()
+    indent, bare = text[: len(text) - len(body)], body.lstrip("\\")
+    if bare != body and _means_something(indent + bare, names, preamble=preamble, delimiters=True):
+        text = indent + body[1:]
+    hidden = find_markers(text).hidden if "[" in text else []
+    for at in reversed(hidden):
+        text = text[: at - 1] + text[at:]
+    return text
+
+
+def _means_something(text: str, names: Names, *, preamble: bool, delimiters: bool) -> bool:
+    """True for a line that, standing in prose, would be read as something else."""
+    if text.lstrip()[:1] not in _STARTS and not text.lstrip()[:1].isdecimal():
+        return False
+    if delimiters and (fence_of(text)[0] or opens_comment(text)):
+        return True
+    return is_structure(text, names) or (preamble and read_metadata(text) is not None)
+
+
+def _before_each(text: str, columns: tuple[int, ...]) -> str:
+    pieces, last = [], 0
+    for at in columns:
+        pieces.append(text[last:at])
+        last = at
+    return "\\".join([*pieces, text[last:]])

@@ -1,0 +1,133 @@
+"""The eight kinds of line of a dialogue document.
+
+Source: RFC 0028, "Core Type: DialogueLine Enum".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .headings import (
+    SECTION,
+    TITLE,
+    AgentHeading,
+    RoundHeading,
+    read_agent,
+    read_heading,
+    read_judge,
+    read_round,
+)
+from .markers import Marker, find_markers
+from .names import Names
+from .tables import is_row, read_row
+from .text import one_line, plain, plainest, unescaped
+
+_KEY_SPECIAL = "*:"
+_NOBODY = Names()
+
+
+@dataclass(frozen=True, slots=True)
+class Heading1:
+    """`# Title`."""
+
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataLine:
+    """`**Key**: Value`."""
+
+    key: str
+    value: str
+
+    def __str__(self) -> str:
+        def reads_back(key: str) -> bool:
+            return read_metadata(f"**{key}**: {self.value}") == self
+
+        return f"**{plainest(self.key, _KEY_SPECIAL, reads_back=reads_back)}**: {self.value}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class SectionHeading:
+    """`## Section Name`; the judge's sections are of this kind."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """`| cell | cell |`; the row of dashes as well."""
+
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MarkerLine:
+    """A line that holds one marker or more."""
+
+    markers: tuple[Marker, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Everything else: prose, blank lines, code."""
+
+    text: str
+
+
+DialogueLine = (
+    Heading1 | MetadataLine | SectionHeading | RoundHeading | AgentHeading | TableRow | MarkerLine | Content
+)
+
+
+def classify(line: str, names: Names = _NOBODY) -> DialogueLine:
+    """What one line is, seen alone: inside a fence, or outside of the part where it belongs, it is content."""
+    head = line.lstrip()[:1]
+    if head == "#" and (structure := _heading(line, names)):
+        return structure
+    if head == "|":
+        return TableRow(read_row(line))
+    if "[" in line and (found := find_markers(line).found):
+        return MarkerLine(tuple(it.marker for it in found))
+    return read_metadata(line) or Content(line.strip())
+
+
+def _heading(line: str, names: Names) -> DialogueLine | None:
+    heading = read_heading(line)
+    if heading is None:
+        return None
+    if heading.level == TITLE:
+        return Heading1(heading.text)
+    if structure := read_round(heading):
+        return structure
+    if read_judge(heading):
+        return SectionHeading(heading.text)
+    return read_agent(heading, names) or (SectionHeading(heading.text) if heading.level == SECTION else None)
+
+
+def is_structure(line: str, names: Names) -> bool:
+    """True for a line that would be read as a row, or as a heading that opens a part of the document."""
+    if is_row(line):
+        return True
+    heading = read_heading(line) if line.lstrip()[:1] == "#" else None
+    return heading is not None and bool(
+        heading.level <= SECTION or read_round(heading) or read_judge(heading) or read_agent(heading, names)
+    )
+
+
+def read_metadata(line: str) -> MetadataLine | None:
+    """`**K**: v`, `**K:** v`, `- **K**: v`."""
+    text = line.strip()
+    text = text[2:].lstrip() if text[:2] in ("- ", "* ", "+ ") else text
+    if not text.startswith("**"):
+        return None
+    ends = [at for mark in ("**:", ":**") if (at := text.find(mark, 2)) > 0]
+    if not ends:
+        return None
+    end = min(ends)
+    key = (
+        plain(unescaped(text[2:end], _KEY_SPECIAL))
+        if "\\" not in text[2:end]
+        else one_line(unescaped(text[2:end], _KEY_SPECIAL))
+    )
+    return MetadataLine(key, one_line(text[end + 3 :])) if key and "**" not in text[2:end] else None

@@ -1,0 +1,259 @@
+"""Markers: what an expert says about perspectives and tensions, in a form that a machine can count.
+
+    [TENSION T01: Speed against safety]
+    [RESOLVED MUFFIN R1-T01: Safety first]
+
+Nested brackets balance. A marker in a code span or a comment, behind a backslash, unclosed,
+inside another, or with a placeholder for its id is none.
+
+Source: RFC 0028, "Core Type" and "Tolerance Policy".
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+
+from .refs import Ref, Refs, read_refs
+from .text import Hidden, one_line, plainest, unescaped
+from .words import (
+    DASHES,
+    ID_LETTERS,
+    MARKER_WORDS,
+    NEAR_WORDS,
+    NUMBERED,
+    OWN_LETTERS,
+    MarkerType,
+)
+
+#: What a backslash may hide inside a marker.
+_SPECIAL = "[]`<"
+_DECORATION = "*_"
+#: What may stand before a marker at the beginning of a line: a list's bullet, a quote, stars.
+_BEFORE_A_MARKER = " \t>*_-+#.)0123456789"
+#: So many characters after its word decide whether a bracket is a marker; room for a hundred ids.
+_HEAD = 500
+#: What the words begin with, in the spellings that are looked for.
+_STEMS = tuple(
+    spelled
+    for stem in ("PERSPECTIVE", "TENSION", "REFINE", "CONCE", "RESOL")
+    for spelled in (stem, stem.capitalize(), stem.lower())
+)
+_LONGEST_WORD = max(map(len, (*MARKER_WORDS, *NEAR_WORDS)))
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """One marker. Where it stands takes no part in comparisons, and neither does how its ids were spelled.
+
+    `agent` and `round` are those of the turn it stands in; an id may be bound to others (`Ref`).
+    """
+
+    type: MarkerType
+    refs: tuple[Ref, ...] = ()
+    label: str = ""
+    agent: str | None = field(default=None, compare=False)
+    round: int | None = field(default=None, compare=False)
+    #: One-based position in the text; 0: made, not read.
+    line: int = field(default=0, compare=False)
+    column: int = field(default=0, compare=False)
+    #: The ids as they were spelled.
+    raw_ids: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        label = one_line(self.label)
+        if not self.refs:
+            # What reads as ids is ids: `[CONCESSION: T01]` concedes T01.
+            refs, label, raw = _ids_after_the_colon(label, self.type)
+            object.__setattr__(self, "refs", refs)
+            object.__setattr__(self, "raw_ids", self.raw_ids or raw)
+        object.__setattr__(self, "label", label)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The normalised ids."""
+        return tuple(ref.id for ref in self.refs)
+
+    def __str__(self) -> str:
+        """The canonical spelling, which stands alone on its line."""
+        ids = ", ".join(map(str, self.refs))
+        head = f"[{self.type.word} {ids}" if ids else f"[{self.type.word}"
+        if not self.label:
+            return head + "]"
+
+        def reads_back(label: str) -> bool:
+            found = find_markers(line := f"{head}: {label}]").found
+            return [(f.marker, f.end) for f in found] == [(self, len(line))]
+
+        return f"{head}: {plainest(self.label, _SPECIAL, reads_back=reads_back)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A marker in a line, from `start` up to `end`."""
+
+    marker: Marker
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class MarkersOfLine:
+    """What one line holds."""
+
+    found: list[Found] = field(default_factory=list)
+    #: Columns (from 0) of markers that are never closed.
+    unclosed: list[int] = field(default_factory=list)
+    #: Columns of brackets that only a backslash keeps from being markers.
+    hidden: list[int] = field(default_factory=list)
+    #: Columns of all brackets that a marker's word follows.
+    openers: tuple[int, ...] = ()
+    #: Columns of `[RESOLUTION T01: ...]` and the like, with the word that was meant.
+    near: list[tuple[int, int, str]] = field(default_factory=list)
+
+
+_NOTHING = MarkersOfLine()
+
+
+def find_markers(line: str) -> MarkersOfLine:
+    """Every marker of `line`, in one pass; what is inside another marker belongs to that one's label."""
+    if "[" not in line or not (openers := _openers(line)):
+        return _NOTHING
+    hidden = Hidden(line)
+    openers = {at: opener for at, opener in openers.items() if at not in hidden}
+    closers = _closers(line, openers, hidden) if openers else {}
+    text_from = len(line) - len(line.lstrip(_BEFORE_A_MARKER))
+    result, past = MarkersOfLine(openers=tuple(openers)), 0
+    for at, (word, after) in openers.items():
+        if at < past:
+            continue
+        end = closers.get(at)
+        if line[at - 1 : at] == "\\":
+            result.hidden.append(at)
+        elif end is None:
+            if _unclosed(line[after : after + 40], at_start=at <= text_from):
+                result.unclosed.append(at)
+        elif word not in MARKER_WORDS:
+            if read_refs(line[after : min(end, after + _HEAD)].lstrip(" *_")).found:
+                result.near.append((at, after, NEAR_WORDS[word].word))
+        elif marker := _marker(line, (at, after, end), at_start=at <= text_from):
+            result.found.append(Found(marker, at, end + 1))
+            past = end
+    return result
+
+
+def _openers(line: str) -> dict[int, tuple[str, int]]:
+    """Columns of brackets that a marker's word follows, with that word and where it ends, from the left."""
+    openers = {}
+    for stem in _STEMS:
+        at = line.find(stem)
+        while at >= 0:
+            start = at - 1
+            while start >= 0 and line[start] in " *_":
+                start -= 1
+            end = at + len(stem)
+            while end - at <= _LONGEST_WORD and line[end : end + 1].isalpha():
+                end += 1
+            word = line[at:end].upper()
+            if start >= 0 and line[start] == "[" and (word in MARKER_WORDS or word in NEAR_WORDS):
+                openers[start] = (word, end)
+            at = line.find(stem, end)
+    return dict(sorted(openers.items()))
+
+
+def _closers(line: str, openers: dict[int, tuple[str, int]], hidden: Hidden) -> dict[int, int]:
+    """For each opener the bracket that closes it, by one pass with a stack."""
+    closers: dict[int, int] = {}
+    stack = array("q")
+    first, escapes = min(openers), "\\" in line
+    for at in [i for i, c in enumerate(line[first:], first) if c == "[" or c == "]"]:
+        if (escapes and _escaped(line, at)) or (hidden and at in hidden):
+            continue
+        if line[at] == "[":
+            stack.append(at)
+        elif stack and (start := stack.pop()) in openers:
+            closers[start] = at
+    return closers
+
+
+def _escaped(line: str, at: int) -> bool:
+    if line[at - 1 : at] != "\\":
+        return False
+    before = line[:at] if at < _HEAD else line[at - _HEAD : at]
+    return (len(before) - len(before.rstrip("\\"))) % 2 == 1
+
+
+def _unclosed(head: str, *, at_start: bool) -> bool:
+    return bool(read_refs(head.lstrip(" *_")).found) or (at_start and head.startswith(":"))
+
+
+def _marker(line: str, span: tuple[int, int, int], *, at_start: bool) -> Marker | None:
+    """The marker between the brackets of `span` (start, end of its word, end), or None: it only looks like one."""
+    start, after, end = span
+    kind = MARKER_WORDS[line[start:after].strip(" [*_").upper()]
+    following = line[end + 1 : end + 8].lstrip("* ")
+    if line[after].isalnum() or line[end + 1 : end + 2] == "(":
+        return None  # a longer word, or the text of a link
+    # Only the head is looked at before the marker is accepted: a nest of look-alikes stays linear.
+    parts = _parts(line[after : min(end, after + _HEAD)], kind)
+    if parts is None:
+        return None
+    refs, label_at, raw = parts
+    label = unescaped(line[after + label_at : end].strip(" \t" + _DECORATION), _SPECIAL)
+    if not refs:
+        loud = line[after - 1].isupper()
+        if not loud or not (at_start or label or following.startswith(":")):
+            return None
+        if not label and kind in NUMBERED and not following.startswith(":"):
+            return None
+    return Marker(kind, refs, label, column=start + 1, raw_ids=raw)
+
+
+def _parts(head: str, kind: MarkerType) -> tuple[tuple[Ref, ...], int, str] | None:
+    """Ids, where the label begins, and the ids as spelled; None: a placeholder, or just words."""
+    text = head.lstrip(" \t" + _DECORATION)
+    at = len(head) - len(text)
+    if not text or text[0] == ":":
+        refs = _read(text[1:].lstrip(), kind, strict=True)
+        return None if refs.placeholder else ((), at + len(text[:1]), "")
+    lead = len(text) - len(text.lstrip(DASHES + " "))
+    refs = _read(text[lead:], kind, strict=False)
+    if refs.placeholder:
+        return None
+    if refs.found:
+        rest = at + lead + refs.end
+        return refs.found, rest + _separator(head[rest:]), text[lead:][: refs.end].strip()
+    if lead:
+        return (), at + lead, ""
+    words, colon, _ = text.partition(":")
+    return (_inner_refs(words, kind), at, "") if colon and not words.strip().isdecimal() else None
+
+
+def _inner_refs(words: str, kind: MarkerType) -> tuple[Ref, ...]:
+    """Ids behind other words: `to Muffin on T02`."""
+    at = 0
+    while (at := words.find(" ", at) + 1) > 0:
+        refs = _read(words[at:], kind, strict=True)
+        if refs.found and not words[at + refs.end :].strip():
+            return refs.found
+    return ()
+
+
+def _read(text: str, kind: MarkerType, *, strict: bool) -> Refs:
+    return read_refs(text, letters=ID_LETTERS + OWN_LETTERS.get(kind, ""), strict=strict)
+
+
+def _separator(rest: str) -> int:
+    """The length of what stands between the ids and the label: a colon, or a dash."""
+    text = rest.lstrip(" )*_`")
+    label = text[1:] if text.startswith(":") else text.lstrip(DASHES + " ")
+    return len(rest) - len(label)
+
+
+def _ids_after_the_colon(label: str, kind: MarkerType) -> tuple[tuple[Ref, ...], str, str]:
+    """`T01` and `T01 — because` begin with ids; `T01 is hard` is a sentence."""
+    refs = _read(label, kind, strict=True)
+    rest = label[refs.end :].lstrip()
+    if not refs.found or not (not rest or rest[0] in ":–—" or rest.startswith(("--", "- "))):
+        return (), label, ""
+    return refs.found, rest[_separator(rest) :].strip(), label[: refs.end].strip()

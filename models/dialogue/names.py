@@ -1,0 +1,121 @@
+"""Who takes part: what makes a heading an expert's turn rather than just a heading.
+
+The expert panel says it, or the metadata line `Participants`. In a document with neither, a heading
+`### Name emoji` is a turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from .tables import Table
+from .text import plain, split_emoji
+from .words import EXPERT_EMOJI, JUDGE, PANEL_WORDS, PEOPLE
+
+#: What ends a name in a heading or a cell.
+_CUTS = (" — ", " – ", " - ", " → ", " -> ", ":", " (", " [", " | ", ",", "'s ", "’s ")
+
+
+@dataclass(frozen=True, slots=True)
+class Expert:
+    """One row of the panel: who, with which emoji, and in what role."""
+
+    name: str
+    emoji: str = ""
+    role: str = ""
+
+
+@dataclass(slots=True)
+class Names:
+    """The experts by name, in the order of the panel."""
+
+    experts: dict[str, Expert] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.experts)
+
+    def add(self, expert: Expert) -> None:
+        """Adds an expert; the first row of a name counts, and the judge is none."""
+        if expert.name and not is_judge(expert.name):
+            self.experts.setdefault(expert.name.casefold(), expert)
+
+    def get(self, name: str) -> Expert | None:
+        """The expert of this name in any case."""
+        return self.experts.get(name.casefold())
+
+    def has_emoji(self, emoji: str) -> bool:
+        """True when an expert of the panel goes by this emoji."""
+        return emoji == EXPERT_EMOJI or any(emoji == expert.emoji for expert in self.experts.values())
+
+
+def person(text: str) -> tuple[str, str]:
+    """A name, and what was said after it: `**Muffin** (Systems Architect)` -> `Muffin`, `(Systems Architect)`."""
+    name, extra = text, ""
+    while True:
+        before = name
+        name = split_emoji(name)[0]
+        cut = min((at for mark in _CUTS if (at := name.find(mark)) > 0), default=len(name))
+        name, rest = name[:cut], name[cut:]
+        extra = " ".join(
+            filter(None, (rest.removeprefix("'s").removeprefix("’s").lstrip(" -–—:|,").strip(), extra))
+        )
+        bullet, _, numbered = name.partition(" ")
+        if bullet.rstrip(".)").isdecimal() and bullet[-1] in ".)":
+            name = numbered
+        if name == before:
+            return name, extra
+
+
+def is_judge(name: str) -> bool:
+    """True for the judge, by whatever decoration."""
+    words = split_emoji(name)[0].replace("(", " ").split()
+    return bool(words) and words[0].casefold() == JUDGE.casefold()
+
+
+def experts_of(table: Table) -> list[Expert]:
+    """The rows of a table whose first column names people; nobody when it does not."""
+    columns = [plain(cell).casefold() for cell in table.header]
+    if columns[0] not in PEOPLE:
+        return []
+    role = next((i for i, name in enumerate(columns) if name in ("role", "domain", "expertise")), None)
+    emoji = columns.index("emoji") if "emoji" in columns else None
+    return [_expert(row, role, emoji) for row in table.rows]
+
+
+def _expert(row: tuple[str, ...], role: int | None, emoji: int | None) -> Expert:
+    own = split_emoji(row[0])[1]
+    if not own and emoji is not None and emoji < len(row):
+        own = split_emoji(row[emoji])[1]
+    return Expert(person(row[0])[0], own, row[role] if role is not None and role < len(row) else "")
+
+
+def experts_in(text: str) -> list[Expert]:
+    """The experts of a `Participants` line: `💙 Judge, 🧁 Muffin | 🧁 Scone (systems)`."""
+    for mark in "|;·":
+        text = text.replace(mark, ",")
+    return [Expert(person(part)[0], split_emoji(part)[1]) for part in text.split(",")]
+
+
+def expert_of_item(line: str) -> Expert | None:
+    """The expert of a list item: `- **🧁 Muffin** — Systems Architect`."""
+    text = line.strip()
+    bullet = text.split(" ", 1)[0]
+    if bullet not in ("-", "*", "+") and not bullet.rstrip(".)").isdecimal():
+        return None
+    text = text[len(bullet) :].strip()
+    name, role = person(text)
+    return Expert(name, split_emoji(text)[1], plain(role)) if name and len(name.split()) <= 4 else None
+
+
+def is_panel(title: str) -> bool:
+    """True for the heading of a section that names the experts."""
+    return any(word in PANEL_WORDS for word in split_emoji(title)[0].casefold().split())
+
+
+def gather(experts: Iterable[Expert]) -> Names:
+    """The names of these experts."""
+    names = Names()
+    for expert in experts:
+        names.add(expert)
+    return names

@@ -1,0 +1,59 @@
+"""`parse`: a document's text into the model, by one pass over its lines.
+
+Source: RFC 0028, "Interface: DialogueFormat".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .builder import Builder
+from .document import AlignmentDialogue
+from .markers import Marker
+from .names import Names
+from .notes import Form, Note
+from .scan import LineReader
+from .tidying import names_of
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A document, what of it is not spelled in the canonical way, and who takes part."""
+
+    document: AlignmentDialogue
+    notes: tuple[Note, ...]
+    names: Names
+
+
+def parse(markdown: str) -> AlignmentDialogue:
+    """The document that `markdown` holds. Any text is a document; `lint` tells what is wrong with one."""
+    return read(markdown).document
+
+
+def parse_markers(text: str, agent: str | None = None, round: int | None = None) -> tuple[Marker, ...]:  # noqa: A002
+    """The markers of what one expert said, in order, each with this agent and round."""
+    builder = Builder(Names(), agent=agent, number=round)
+    builder.read_prose(LineReader(text))
+    return tuple(block for block in builder.blocks if isinstance(block, Marker))
+
+
+def read(markdown: str) -> Reading:
+    """The document, with all that `lint` needs to know of its spelling."""
+    names = _names(markdown)
+    builder = Builder(names)
+    reader = LineReader(markdown)
+    builder.read(reader)
+    if reader.open_fence:
+        builder.notes.add(Form.UNCLOSED_FENCE, reader.open_fence)
+    for number in reader.open_comments:
+        builder.notes.add(Form.UNCLOSED_COMMENT, number)
+    notes = sorted(builder.notes.found, key=lambda note: (note.line, note.column))
+    return Reading(builder.finished(), tuple(notes), names)
+
+
+def _names(markdown: str) -> Names:
+    """Who takes part, from what stands before the first round."""
+    builder = Builder(Names())
+    builder.read(LineReader(markdown), until_round=True)
+    document = builder.finished()
+    return names_of(document.metadata, document.preamble, document.parts)

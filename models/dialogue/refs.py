@@ -1,0 +1,226 @@
+"""The ids inside a marker: `T04, T05`, `T3/T6/T8`, `on T02`, `P01-P03`, `MUFFIN R1-T01`.
+
+An id is normalised to two digits (`P1` is `P01`). It may say whose it is, and of which round.
+
+Source: RFC 0028, "Tolerance Policy".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .words import DASHES, FILLERS, ID_LETTERS, JOINERS, JOINING_WORDS
+
+_MOST_DIGITS = 6
+_MOST_IN_A_RANGE = 99
+_PLACEHOLDERS = "NX#?_*"
+_WHITE = " \t"
+#: Between a name or a round and the id it belongs to: `MUFFIN-T01`, `R1.T01`, `Muffin's T01`.
+_LINKS = "-./: "
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """An id, with the agent and the round it is bound to where the marker names them."""
+
+    id: str
+    agent: str | None = None
+    round: int | None = None
+
+    def __str__(self) -> str:
+        own = self.id if self.round is None else f"R{self.round}-{self.id}"
+        return own if self.agent is None else f"{self.agent} {own}"
+
+
+@dataclass(frozen=True, slots=True)
+class Refs:
+    """What `read_refs` found: the ids, where they end, and whether a placeholder such as `Pnn` stood there."""
+
+    found: tuple[Ref, ...]
+    end: int
+    placeholder: bool = False
+
+
+def read_refs(text: str, *, letters: str = ID_LETTERS, strict: bool = False) -> Refs:
+    """The ids that `text` begins with. `strict` allows no filling words before them."""
+    if (
+        len(text) > 2
+        and text[0] in "PT"
+        and text[3:4] in ("", ":", "]")
+        and text[1:3].isascii()
+        and text[1:3].isdecimal()
+    ):
+        return Refs((Ref(text[:3]),), 3)  # what nearly every marker holds
+    return _Reader(text, letters).read(fillers=not strict)
+
+
+def normal_id(letter: str, digits: str, suffix: str = "") -> str:
+    """`p`, `1` -> `P01`; four digits (a round and a number) stay as they are."""
+    number = digits if len(digits) > 3 else f"{int(digits):02}"
+    return letter.upper() + number + suffix.upper()
+
+
+class _Reader:
+    """Reads ids from the left; `at` is where it stands."""
+
+    def __init__(self, text: str, letters: str) -> None:
+        self.text, self.letters, self.at = text, letters, 0
+        self.refs: list[Ref] = []
+
+    def read(self, *, fillers: bool) -> Refs:
+        end = 0
+        while True:
+            self._skip_joiners(fillers=fillers and not self.refs)
+            if self._placeholder():
+                return Refs((), end, placeholder=not self.refs)
+            ref = self._ref()
+            if ref is None:
+                return Refs(tuple(dict.fromkeys(self.refs)), end)
+            self.refs.append(ref)
+            self._range(ref)
+            end = self.at
+
+    def _peek(self, at: int) -> str:
+        return self.text[at : at + 1]
+
+    def _word(self, at: int) -> str:
+        end = at
+        while self._peek(end).isalpha():
+            end += 1
+        return self.text[at:end]
+
+    def _skip_joiners(self, *, fillers: bool) -> None:
+        while True:
+            here = self._peek(self.at)
+            if here and (here in _WHITE or (here in JOINERS and self.refs) or (here in "(#*`" and fillers)):
+                self.at += 1
+                continue
+            word = self._word(self.at)
+            after = self._peek(self.at + len(word))
+            joining = word.upper() in JOINING_WORDS and self.refs
+            filling = word.upper() in FILLERS and fillers
+            if not (word and after in (*_WHITE, "#", "(") and after and (joining or filling)):
+                return
+            self.at += len(word)
+
+    def _placeholder(self) -> bool:
+        """`Pnn`, `T##`, `P{n}`, `<id>`: a form to fill in, not an id."""
+        here = self._peek(self.at)
+        if here and here in "{<":
+            return True
+        if not here or here.upper() not in self.letters:
+            return False
+        end = self.at + 1
+        if self._peek(end) and self._peek(end) in "{<":
+            return True
+        while self._peek(end) and self._peek(end).upper() in _PLACEHOLDERS:
+            end += 1
+        return end > self.at + 1 and not self._peek(end).isalnum()
+
+    def _ref(self) -> Ref | None:
+        start = self.at
+        agent = self._agent()
+        ref = self._scoped(agent)
+        if ref is None and agent is not None:
+            self.at = start
+            ref = self._scoped(None)
+        if ref is None:
+            self.at = start
+        return ref
+
+    def _agent(self) -> str | None:
+        """A name of letters, then a link; whether an id follows, `_ref` sees."""
+        name = self._word(self.at)
+        if len(name) < 2 or not name[0].isupper() or name.upper() in FILLERS | JOINING_WORDS:
+            return None
+        end = self.at + len(name)
+        if self.text[end : end + 2] in ("'s", "’s"):
+            end += 2
+        if not self._peek(end) or self._peek(end) not in "-./ ":
+            return None
+        self.at = end + 1
+        return name
+
+    def _scoped(self, agent: str | None) -> Ref | None:
+        start = self.at
+        number = self._round()
+        name = self._id()
+        if name is None and number is not None:
+            self.at, number = start, None
+            name = self._id()
+        return None if name is None else Ref(name, agent, number)
+
+    def _round(self) -> int | None:
+        """`R1-`, `R0.`, `R2 `: a round, when a link follows."""
+        if self._peek(self.at).upper() != "R":
+            return None
+        digits = self._digits(self.at + 1)
+        end = self.at + 1 + len(digits)
+        if not digits or not self._peek(end) or self._peek(end) not in _LINKS:
+            return None
+        self.at = end + 1
+        return int(digits)
+
+    def _digits(self, at: int) -> str:
+        end = at
+        while end - at <= _MOST_DIGITS and (c := self._peek(end)) and c in "0123456789":
+            end += 1
+        return self.text[at:end] if end - at <= _MOST_DIGITS else ""
+
+    def _id(self) -> str | None:
+        letter = self._peek(self.at)
+        if not letter or letter.upper() not in self.letters:
+            return None
+        at = self.at + 1
+        gap = 1 if self._peek(at) in ("-", "#") and self._peek(at) else 0
+        digits = self._digits(at + gap)
+        if not digits:
+            return None
+        end = at + gap + len(digits)
+        suffix = self._suffix(end)
+        if self._peek(end + len(suffix)).isalnum():
+            return None
+        self.at = end + len(suffix)
+        return normal_id(letter, digits, suffix)
+
+    def _suffix(self, at: int) -> str:
+        """`-M` of `T1-M`: the initial of its owner. In `T1-T3` the dash means a range instead."""
+        if self._peek(at) != "-":
+            return ""
+        word = self._word(at + 1)
+        after = self._peek(at + 1 + len(word))
+        return f"-{word}" if 1 <= len(word) <= 2 and word.isupper() and not after.isalnum() else ""
+
+    def _range(self, first: Ref) -> None:
+        """`T01-T05`, `T1 – T3`, `P01 to P04`, `T01..T03`, `T01-03`: every id between the two."""
+        start = self.at
+        after = self._past_the_dash(start)
+        if after is None:
+            return
+        self.at = after
+        last = self._id()
+        if last is None and after == start + 1 and (digits := self._digits(after)):
+            self.at, last = after + len(digits), normal_id(first.id[0], digits)
+        ids = () if last is None or self._peek(self.at).isalnum() else _between(first.id, last)
+        self.at = self.at if ids else start
+        self.refs += [Ref(name, first.agent, first.round) for name in ids]
+
+    def _past_the_dash(self, at: int) -> int | None:
+        """Where the last id of a range would begin; None: no range."""
+        rest = self.text[at : at + 16]
+        text = rest.lstrip(_WHITE)
+        for dash in (*DASHES, "..", "through ", "to "):
+            if text.startswith(dash):
+                return at + len(rest) - len(text[len(dash) :].lstrip(_WHITE + "."))
+        return None
+
+
+def _between(first: str, last: str) -> tuple[str, ...]:
+    """The ids after `first` up to `last`; none when they are not of one kind or far apart."""
+    a, b = first[1:], last[1:]
+    if first[0] != last[0] or not (a.isdecimal() and b.isdecimal()):
+        return ()
+    low, high = int(a), int(b)
+    if not 0 < high - low <= _MOST_IN_A_RANGE:
+        return ()
+    return tuple(normal_id(first[0], str(n)) for n in range(low + 1, high + 1))

@@ -1,0 +1,142 @@
+"""The stateful scan: which lines of a document are hidden in code or comments, and where each line stands.
+
+Joining the raw lines gives the document back byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .headings import SECTION, TITLE, read_heading, read_round
+from .lines import Content, DialogueLine, MetadataLine, classify
+from .names import Names
+
+_BOM = "\ufeff"
+_SHORTEST_FENCE = 3
+_COMMENT, _COMMENT_END = "<!--", "-->"
+_INDENT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line by its number from 1, as it stands in the document, and its text without the line end.
+
+    `hidden`: inside a fenced block of code or a comment, or one of the lines that delimit it.
+    """
+
+    number: int
+    raw: str
+    text: str
+    hidden: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedLine:
+    """A line, what it is, and in which section and round it stands."""
+
+    number: int
+    raw: str
+    line: DialogueLine
+    fenced: bool
+    section: str
+    round: int | None
+
+
+class LineReader:
+    """Reads lines and tells the hidden ones; afterwards `open_fence` is the line of a fence that is never closed."""
+
+    def __init__(self, markdown: str) -> None:
+        self.markdown = markdown
+        #: Number of the line that opened the block of code being read; 0: none.
+        self.open_fence = 0
+        #: Numbers of lines that open a comment which never ends: they are text.
+        self.open_comments: list[int] = []
+        self._fence = ""
+        self._quoted = False
+        self._in_comment = False
+
+    def lines(self) -> Iterator[Line]:
+        """Every line from the first."""
+        end = "\n" if "\n" in self.markdown else "\r"
+        last_comment_end = self.markdown.rfind(_COMMENT_END)
+        offset = 0
+        parts = self.markdown.split(end)
+        for number, part in enumerate(parts, start=1):
+            raw = part if number == len(parts) else part + end
+            if raw:
+                text = part.rstrip("\r")
+                text = text.removeprefix(_BOM) if number == 1 else text
+                hidden = self._hides(text, number, comment_ends=offset < last_comment_end)
+                yield Line(number, raw, text, hidden)
+            offset += len(part) + 1
+        if self._quoted:
+            self.open_fence = 0
+
+    def _hides(self, text: str, number: int, *, comment_ends: bool) -> bool:
+        if self._in_comment:
+            self._in_comment = _COMMENT_END not in text
+            return True
+        if self.open_fence:
+            if not self._quoted or text.lstrip().startswith(">"):
+                return self._in_fence(text)
+            # A quote ends with its first line that is none, and takes its code with it.
+            self.open_fence, self._quoted = 0, False
+        if "`" not in text and "~" not in text and "<" not in text:
+            return False
+        self._fence, self._quoted = fence_of(text)
+        if self._fence:
+            self.open_fence = number
+            return True
+        return opens_comment(text) and self._comment(number, comment_ends)
+
+    def _in_fence(self, text: str) -> bool:
+        body = text.lstrip(" \t>" if self._quoted else " \t").rstrip()
+        if body and body == body[0] * len(body) and body.startswith(self._fence):
+            self.open_fence, self._quoted = 0, False
+        return True
+
+    def _comment(self, number: int, ends: bool) -> bool:
+        self._in_comment = ends
+        if not ends:
+            self.open_comments.append(number)
+        return ends
+
+
+def fence_of(text: str) -> tuple[str, bool]:
+    """The backticks or tildes that open a block of code, and whether inside a quote; empty: none."""
+    body = text.lstrip(" \t>")
+    quoted = ">" in text[: len(text) - len(body)]
+    bullet, _, item = body.partition(" ")
+    if bullet and len(bullet) <= _INDENT and (bullet in "-*+" or bullet.rstrip(".)").isdecimal()):
+        body = item.lstrip()
+    mark = body[:1]
+    if not mark or mark not in "`~":
+        return "", False
+    rest = body.lstrip(mark)
+    length = len(body) - len(rest)
+    if length < _SHORTEST_FENCE or (mark == "`" and mark in rest):
+        return "", False
+    return mark * length, quoted
+
+
+def opens_comment(text: str) -> bool:
+    """True for a line that begins a comment and does not end it."""
+    body = text.lstrip()
+    return body.startswith(_COMMENT) and len(text) - len(body) <= _INDENT and _COMMENT_END not in body
+
+
+def scan(markdown: str, names: Names | None = None) -> Iterator[ScannedLine]:
+    """Every line with its kind, its section and its round."""
+    section, number, in_header = "", None, True
+    names = names or Names()
+    for line in LineReader(markdown).lines():
+        kind: DialogueLine = Content(line.text.strip()) if line.hidden else classify(line.text, names)
+        heading = None if line.hidden else read_heading(line.text)
+        if heading and heading.level in (TITLE, SECTION):
+            begun = read_round(heading) if heading.level == SECTION else None
+            section, number = heading.text, begun.number if begun else None
+            in_header = heading.level == TITLE and in_header
+        if not in_header and isinstance(kind, MetadataLine):
+            kind = Content(line.text.strip())
+        yield ScannedLine(line.number, line.raw, kind, line.hidden, section, number)

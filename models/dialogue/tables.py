@@ -1,0 +1,77 @@
+r"""Tables: rows of cells between pipes. `\|` is a pipe inside a cell.
+
+Source: RFC 0028, "Tolerance Policy": pipe-delimited, as many cells as the header.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from .text import escaped, one_line, unescaped
+
+_SPECIAL = "|"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table: its header and its rows, each a sequence of one-line cells. Rows may be of any length."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...] = ()
+    #: One-based line of the header; 0: made, not read.
+    line: int = field(default=0, compare=False)
+    #: Line of each row.
+    lines: tuple[int, ...] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "header", _tidy(self.header))
+        object.__setattr__(self, "rows", tuple(map(_tidy, self.rows)))
+
+    def __str__(self) -> str:
+        return "\n".join((write_row(self.header), separator(len(self.header)), *map(write_row, self.rows)))
+
+
+def _tidy(cells: Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(one_line, cells)) or ("",)
+
+
+def is_row(line: str) -> bool:
+    """True for a line that belongs to a table."""
+    return line.lstrip()[:1] == "|"
+
+
+def read_row(line: str) -> tuple[str, ...]:
+    """The cells of a row."""
+    text = line.strip().removeprefix("|")
+    cells = _split_escaped(text) if "\\" in text else text.split("|")
+    if len(cells) > 1 and not cells[-1].strip():
+        cells.pop()
+    return tuple([unescaped(one_line(cell), _SPECIAL) for cell in cells])
+
+
+def _split_escaped(text: str) -> list[str]:
+    cells, start, i = [], 0, 0
+    while i < len(text):
+        if text[i] == "\\":
+            i += 1
+        elif text[i] == "|":
+            cells.append(text[start:i])
+            start = i + 1
+        i += 1
+    return [*cells, text[start:]]
+
+
+def is_separator(cells: Sequence[str]) -> bool:
+    """True for the row of dashes below a header: `|---|:--:|`."""
+    return all(cell and not cell.strip(":-—–") and "-" in cell.replace("—", "-") for cell in cells)
+
+
+def write_row(cells: Sequence[str]) -> str:
+    """The row in its canonical spelling."""
+    return "|" + "".join(f" {escaped(cell, _SPECIAL)} |" if cell else " |" for cell in cells)
+
+
+def separator(columns: int) -> str:
+    """The row of dashes for so many columns."""
+    return "|" + "---|" * columns

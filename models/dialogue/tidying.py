@@ -1,0 +1,163 @@
+"""What only the whole document can decide: whose names are names, and which tables are metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import takewhile
+from typing import TYPE_CHECKING, TypedDict
+
+from ..errors import InvalidInput
+from .document import Block, Blocks, Judge, Metadata, MetadataForm, Part, Prose, Round, Section, Turn, tidy
+from .headings import SECTION, Heading, read_agent
+from .lines import read_metadata
+from .markers import Marker
+from .names import Expert, Names, expert_of_item, experts_in, experts_of, gather, is_panel, person
+from .tables import Table
+from .text import plain
+from .words import DIMENSIONS, EXPERT_EMOJI, PANEL_WORDS
+
+if TYPE_CHECKING:
+    from .document import AlignmentDialogue
+
+#: Headings of a column of a table of people that make it a panel, wherever it stands.
+_PANEL_COLUMNS = frozenset({"role", "tier", "relevance", "emoji", "domain", "expertise"})
+#: The header of a table of metadata, when it has one.
+_KEYS = frozenset({"", "field", "key", "property", "item", "attribute"})
+
+
+class Tidied(TypedDict):
+    """The fields of a document that change."""
+
+    metadata: tuple[Metadata, ...]
+    preamble: Blocks
+    parts: tuple[Part, ...]
+
+
+def tidied(document: AlignmentDialogue) -> Tidied:
+    """The document's fields as parsing its text would give them.
+
+    Raises:
+        InvalidInput: a section's title would read as an expert's turn.
+    """
+    metadata, preamble = _with_tables(document.metadata, tidy(document.preamble))
+    names = names_of(metadata, preamble, document.parts)
+    parts: list[Part] = []
+    in_rounds = False
+    for part in document.parts:
+        in_rounds = in_rounds or isinstance(part, Round)
+        if isinstance(part, Round):
+            parts.append(_round(part, names))
+        else:
+            if isinstance(part, Section) and in_rounds and read_agent(Heading(SECTION, part.title), names):
+                raise InvalidInput("section.title", part.title, "must not read as the heading of a turn")
+            parts.append(part)
+    return Tidied(metadata=metadata, preamble=preamble, parts=tuple(parts))
+
+
+def names_of(metadata: Iterable[Metadata], preamble: Blocks, parts: Iterable[Part]) -> Names:
+    """The experts, from what stands before the first round."""
+    found: list[Expert] = []
+    for block in preamble:
+        found += _panel_table(block, titled=False)
+    for part in takewhile(lambda part: not isinstance(part, Round), parts):
+        titled = isinstance(part, Section) and is_panel(part.title)
+        for block in () if isinstance(part, Judge) else part.blocks:
+            found += _panel_table(block, titled=titled)
+            if titled and isinstance(block, Prose):
+                found += filter(None, map(expert_of_item, block.text.split("\n")))
+    if not found:
+        found += [
+            expert
+            for entry in metadata
+            if {*entry.key.casefold().split()} & PANEL_WORDS and not entry.value.isdecimal()
+            for expert in experts_in(entry.value)
+        ]
+    return gather(found)
+
+
+def _panel_table(block: Block, *, titled: bool) -> list[Expert]:
+    if not isinstance(block, Table):
+        return []
+    columns = {plain(cell).casefold() for cell in block.header}
+    scored = {name.casefold() for name in DIMENSIONS} <= columns
+    return experts_of(block) if (titled or columns & _PANEL_COLUMNS) and not scored else []
+
+
+def _with_tables(metadata: tuple[Metadata, ...], preamble: Blocks) -> tuple[tuple[Metadata, ...], Blocks]:
+    """The metadata, with the tables of it that stood in the preamble."""
+    rest: list[Block] = []
+    found = [*metadata]
+    for block in preamble:
+        entries = _entries(block) if isinstance(block, Table) else None
+        if entries is None:
+            rest.append(block)
+        else:
+            found += entries
+    return tuple(found), tidy(rest)
+
+
+def _entries(table: Table) -> list[Metadata] | None:
+    """The entries of a table of metadata, or None for any other table."""
+    pairs = all(len(row) == 2 for row in (table.header, *table.rows))
+    if (
+        not pairs
+        or plain(table.header[0]).casefold() not in _KEYS
+        or not all(plain(r[0]) for r in table.rows)
+    ):
+        return None
+    return [Metadata(key, value, MetadataForm.TABLE) for key, value in table.rows]
+
+
+def _round(part: Round, names: Names) -> Round:
+    """The round with its turns under the names of the panel."""
+    if part.turns:
+        return replace(part, turns=tuple(_turn(turn, names) for turn in part.turns))
+    lead, turns = _labelled(part, names)
+    return replace(part, blocks=lead, turns=turns) if turns else part
+
+
+def _turn(turn: Turn, names: Names) -> Turn:
+    known = names.get(turn.agent)
+    if known and known.name != turn.agent:
+        return replace(turn, agent=known.name)
+    if names and known is None and not names.has_emoji(turn.emoji):
+        # A heading with an unknown name and an unknown emoji is no turn.
+        return replace(turn, emoji=EXPERT_EMOJI)
+    return turn
+
+
+def _labelled(part: Round, names: Names) -> tuple[Blocks, tuple[Turn, ...]]:
+    """The turns of a round that quotes experts by name, as in `**Ada (API)**: Clean interfaces`."""
+    if not names:
+        return part.blocks, ()
+    speakers: list[tuple[Expert | None, str, list[Block]]] = [(None, "", [])]
+    for block in part.blocks:
+        for piece in _pieces(block, names) if isinstance(block, Prose) else [block]:
+            if isinstance(piece, tuple):
+                speakers.append((piece[0], piece[1], [Prose(piece[2])]))
+            else:
+                agent = speakers[-1][0]
+                of_agent = replace(piece, agent=agent.name) if agent and isinstance(piece, Marker) else piece
+                speakers[-1][2].append(of_agent)
+    turns = [
+        Turn(who.name, who.emoji or EXPERT_EMOJI, extra, tuple(said)) for who, extra, said in speakers if who
+    ]
+    return tidy(speakers[0][2]), tuple(turns)
+
+
+def _pieces(prose: Prose, names: Names) -> list[Block | tuple[Expert, str, str]]:
+    """The prose, cut before every line that begins with an expert's name in bold and a colon."""
+    pieces: list[Block | tuple[Expert, str, str]] = []
+    said: list[str] = []
+    who: tuple[Expert, str] | None = None
+    for line in prose.text.split("\n"):
+        entry = read_metadata(line) if line.startswith("**") else None
+        name, extra = person(entry.key) if entry else ("", "")
+        if entry and (expert := names.get(name)):
+            pieces.append((*who, "\n".join(said)) if who else Prose("\n".join(said)))
+            who, said = (expert, extra), [entry.value]
+        else:
+            said.append(line)
+    pieces.append((*who, "\n".join(said)) if who else Prose("\n".join(said)))
+    return pieces

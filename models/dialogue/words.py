@@ -1,0 +1,142 @@
+"""The words of the dialogue format: one set of tables that parser, writer, linter and specification share.
+
+Source: RFC 0028, "Core Type" and "Tolerance Policy".
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class MarkerType(StrEnum):
+    """What a marker says of a perspective or a tension."""
+
+    PERSPECTIVE = "perspective"
+    TENSION = "tension"
+    REFINEMENT = "refinement"
+    CONCESSION = "concession"
+    RESOLVED = "resolved"
+
+    @property
+    def word(self) -> str:
+        """The word inside the bracket: `PERSPECTIVE`."""
+        return self.value.upper()
+
+
+class TensionState(StrEnum):
+    """Where a tension stands."""
+
+    OPEN = "open"
+    ADDRESSED = "addressed"
+    RESOLVED = "resolved"
+    REOPENED = "reopened"
+    DEFERRED = "deferred"
+
+
+#: What each marker is for, as the specification explains it, with an example of its label.
+MARKER_MEANINGS = {
+    MarkerType.PERSPECTIVE: ("a new way of seeing the matter, with its id", "P01", "Files are the source"),
+    MarkerType.TENSION: ("an open question or a conflict, with its id", "T01", "Speed against safety"),
+    MarkerType.REFINEMENT: ("something said before, made more precise", "P01", "Files win, tables follow"),
+    MarkerType.CONCESSION: ("a point given to another expert", "", "Scone is right about locks"),
+    MarkerType.RESOLVED: ("a tension that is settled, by its id", "T01", "Safety first, then caching"),
+}
+
+#: Words that open a marker, in capitals. A plural is read and corrected.
+MARKER_WORDS = {kind.word: kind for kind in MarkerType} | {
+    "PERSPECTIVES": MarkerType.PERSPECTIVE,
+    "TENSIONS": MarkerType.TENSION,
+    "REFINEMENTS": MarkerType.REFINEMENT,
+    "CONCESSIONS": MarkerType.CONCESSION,
+}
+#: Words that stand where a marker's should: not read as one, but reported with the word that was meant.
+NEAR_WORDS = {
+    "RESOLUTION": MarkerType.RESOLVED,
+    "RESOLVE": MarkerType.RESOLVED,
+    "RESOLVES": MarkerType.RESOLVED,
+    "REFINED": MarkerType.REFINEMENT,
+    "REFINE": MarkerType.REFINEMENT,
+    "CONCEDED": MarkerType.CONCESSION,
+    "CONCEDE": MarkerType.CONCESSION,
+}
+#: Letters that begin an id in every marker, and those that do in markers of one type only.
+ID_LETTERS = "PT"
+OWN_LETTERS = {MarkerType.REFINEMENT: "R", MarkerType.CONCESSION: "C"}
+#: Markers that mean nothing without an id.
+NUMBERED = frozenset({MarkerType.PERSPECTIVE, MarkerType.TENSION, MarkerType.RESOLVED})
+#: Words that may stand before an id and say nothing: `[CONCESSION on T02: ...]`.
+FILLERS = frozenset({"ON", "OF", "TO", "FOR", "IN", "RE", "WITH", "TENSION", "TENSIONS", "PERSPECTIVE"})
+#: What joins ids: `T01, T02`, `T3/T6`, `T1 and T2`.
+JOINERS = ",/&+;"
+JOINING_WORDS = frozenset({"AND", "OR"})
+DASHES = "-–—"
+
+#: What an expert says when nothing is left to discuss; with a condition it does not count.
+CONVERGE_MOVE = "[MOVE:CONVERGE]"
+
+JUDGE = "Judge"
+JUDGE_EMOJI = "💙"
+EXPERT_EMOJI = "🧁"
+#: Words after `Judge` that make a heading without the heart the judge's.
+JUDGE_WORDS = frozenset(
+    "synthesis assessment summary ruling verdict notes directive decision scoring review scores final opening "
+    "closing round evaluation analysis commentary observations".split()
+)
+#: Words after `Round N` that make a heading one about a round, not the beginning of one.
+ABOUT_A_ROUND = frozenset(
+    "summary synthesis assessment scoreboard result results directive recap convergence status outcome outcomes "
+    "votes scores score notes prompt agenda analysis review verdict conclusion conclusions totals ruling".split()
+)
+#: Words of headings that name a section of the whole document.
+SECTION_WORDS = frozenset("panel experts tensions tracker perspectives inventory".split())
+NUMBER_WORDS = {
+    word: number
+    for number, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve".split()
+    )
+}
+#: Emoji that decorate headings; none of them is a person.
+ORNAMENTS = frozenset(
+    "✅ ❌ ⚠ ⚠️ ✓ ✔ ✔️ ✗ ✘ ❗ ❓ ❔ ➡ ➡️ ⭐ ★ ☆ ✨ ⚡ ⚖ ⚖️ ⚙ ⚙️ 🎯 📊 📈 📉 📝 📌 📋 📚 📖 📦 🔑 🔍 🔎 🔄 🔁 🔧 🔨 🔥 🔒 🔓 🔗 💡 💬 💭 🚀 "
+    "🏁 🏆 🎉 🎊 🚨 🚧 🛑 🧩 🧪 🗂 🗂️ 🗳 🗳️ 🛠 🛠️ 🟢 🟡 🔴 🔵 👍 👎 🤝 🌟 🗒 🗒️ 🧭".split()
+)
+
+PANEL_TITLE = "Expert Panel"
+SCOREBOARD_TITLE = "Alignment Scoreboard"
+PERSPECTIVES_TITLE = "Perspectives Inventory"
+TENSIONS_TITLE = "Tensions Tracker"
+#: Words of a heading under which a table or a list names the experts.
+PANEL_WORDS = frozenset({"panel", "experts", "participants", "agents"})
+#: Headings of the first column of a table of people.
+PEOPLE = frozenset({"agent", "expert", "name", "participant", "persona"})
+#: The four dimensions that a judge scores, each with its letter.
+DIMENSIONS = ("Wisdom", "Consistency", "Truth", "Relationships")
+#: Headings of the column that holds the sum of the four.
+TOTALS = frozenset({"total", "alignment", "score", "sum"})
+#: The metadata line that names who takes part, and the one that sums up a scoreboard.
+PARTICIPANTS_KEY = "Participants"
+TOTAL_KEY = "Total ALIGNMENT"
+
+#: What a tracker's status cell says, by its first word that is known; longer words first.
+STATUS_WORDS = (
+    ("unresolved", TensionState.OPEN),
+    ("reopened", TensionState.REOPENED),
+    ("re-opened", TensionState.REOPENED),
+    ("not resolved", TensionState.OPEN),
+    ("near-resolved", TensionState.ADDRESSED),
+    ("partial", TensionState.ADDRESSED),
+    ("addressed", TensionState.ADDRESSED),
+    ("acknowledged", TensionState.ADDRESSED),
+    ("deferred", TensionState.DEFERRED),
+    ("parked", TensionState.DEFERRED),
+    ("future work", TensionState.DEFERRED),
+    ("resolved", TensionState.RESOLVED),
+    ("closed", TensionState.RESOLVED),
+    ("settled", TensionState.RESOLVED),
+    ("consensus", TensionState.RESOLVED),
+    ("converged", TensionState.RESOLVED),
+    ("done", TensionState.RESOLVED),
+    ("open", TensionState.OPEN),
+    ("active", TensionState.OPEN),
+    ("pending", TensionState.OPEN),
+)

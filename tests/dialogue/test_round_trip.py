@@ -1,0 +1,58 @@
+"""What is written is read back the same, whatever it holds; what is read is written the same ever after."""
+
+from __future__ import annotations
+
+import pytest
+from dialogue_documents import documents, markdown
+from hypothesis import HealthCheck, given, settings
+
+from symposia.models.dialogue import parse, render, scan
+from symposia.models.dialogue.reader import read
+
+_SUPPRESSED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+often = settings(max_examples=150, deadline=None, suppress_health_check=_SUPPRESSED)
+very_often = settings(max_examples=10_000, deadline=None, suppress_health_check=_SUPPRESSED)
+
+
+def reads_back(document):
+    written = render(document)
+    assert parse(written) == document
+    assert read(written).notes == ()
+
+
+def settles(text):
+    once = render(parse(text))
+    assert parse(once) == parse(text)
+    assert render(parse(once)) == once
+
+
+@given(documents)
+@often
+def test_every_document_is_read_back_as_it_was(document):
+    reads_back(document)
+
+
+@given(markdown)
+@often
+def test_every_text_is_written_the_same_once_it_was_read(text):
+    settles(text)
+
+
+@given(markdown)
+@often
+def test_the_raw_lines_of_a_scan_are_the_text(text):
+    assert "".join(line.raw for line in scan(text)) == text
+
+
+@pytest.mark.soak
+@given(documents)
+@very_often
+def test_ten_thousand_documents_are_read_back_as_they_were(document):
+    reads_back(document)
+
+
+@pytest.mark.soak
+@given(markdown)
+@very_often
+def test_ten_thousand_texts_are_written_the_same_once_they_were_read(text):
+    settles(text)

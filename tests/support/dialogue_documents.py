@@ -1,0 +1,90 @@
+"""Dialogue documents made by hypothesis: any text in their fields, the nastiest for a parser above all."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from symposia.models.dialogue import (
+    AlignmentDialogue,
+    Judge,
+    Marker,
+    MarkerType,
+    Metadata,
+    MetadataForm,
+    Prose,
+    Ref,
+    Round,
+    Section,
+    Table,
+    Turn,
+)
+from symposia.models.errors import InvalidInput
+
+PIECES = [
+    "]", "[", "|", "\n", "\r\n", "\r", "#", "## ", "### ", "# ", "```", "~~~", "````", "`", "\\", "\\\\", "**", "*", ":", "**K**: v",
+    "> ", "- ", "1. ", "---", "<!--", "-->", " ", "\t", "    ", "P01", "T01", "T1-T3", "R1-", "Muffin", "Scone 🧁", "🧁", "💙", "✅",
+    "Judge", "💙 Judge: x", "Round 3", "## Round 1: x", "### Muffin 🧁", "## 💙 Judge: y", "[TENSION T01: x]", "[RESOLVED T9",
+    "[PERSPECTIVE P1]", "\\[TENSION T01: x]", "[CONCESSION: y", "[RESOLVED Tnn: z]", "`[TENSION T01: x]`", "| a | b |", "|---|---|", "—",
+    "(", ")", "'s", "T01 — because", ": ", "\ufeff", "\u2028", "\x0c", "word", "é", "0", "## Expert Panel", "| Agent | Role |",
+    "**Muffin**: hi", "**Participants**: Ada",
+]  # fmt: skip
+#: Any text, and text made of what means something to the parser.
+texts = st.one_of(
+    st.lists(st.sampled_from(PIECES), max_size=12).map("".join),
+    st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=6)), max_size=8).map(" ".join),
+    st.text(max_size=40),
+)
+
+
+def _or_nothing(make):
+    def built(*args, **kwargs):
+        try:
+            return make(*args, **kwargs)
+        except InvalidInput:
+            return None
+
+    return built
+
+
+def _made(make, *args, **kwargs):
+    """What `make` builds of drawn values, leaving out those that it refuses."""
+    return st.builds(_or_nothing(make), *args, **kwargs).filter(lambda made: made is not None)
+
+
+ids = st.builds(lambda letter, n: f"{letter}{n:02}", st.sampled_from("PT"), st.integers(0, 120))
+refs = st.builds(
+    Ref, ids, st.sampled_from([None, None, None, "MUFFIN", "Scone"]), st.none() | st.integers(0, 12)
+)
+markers = st.builds(
+    lambda kind, refs, label: Marker(kind, tuple(dict.fromkeys(refs)), label),
+    st.sampled_from(MarkerType),
+    st.lists(refs, max_size=3),
+    texts,
+)
+tables = st.builds(
+    Table,
+    st.lists(texts, min_size=1, max_size=3).map(tuple),
+    st.lists(st.lists(texts, min_size=1, max_size=4).map(tuple), max_size=3).map(tuple),
+)
+blocks = st.lists(st.one_of(st.builds(Prose, texts), markers, tables), max_size=4).map(tuple)
+names = st.one_of(st.sampled_from(["Muffin", "Scone", "Ada", "muffin", "Systems Architect"]), texts)
+turns = _made(Turn, names, st.sampled_from(["🧁", "🧁", "🦊", "🐙"]), texts, blocks)
+rounds = st.builds(Round, st.integers(0, 40), texts, blocks, st.lists(turns, max_size=3).map(tuple))
+metadata = _made(Metadata, texts, texts, st.sampled_from(MetadataForm))
+panels = st.builds(
+    lambda found: Section(
+        "Expert Panel",
+        (Table(("Agent", "Role"), tuple((f"{emoji} {name}", "r") for name, emoji in found)),),
+    ),
+    st.lists(st.tuples(names, st.sampled_from(["🧁", "🦊", ""])), max_size=4),
+)
+parts = st.one_of(rounds, rounds, st.builds(Judge, texts, blocks), _made(Section, texts, blocks), panels)
+documents = _made(
+    AlignmentDialogue,
+    texts,
+    st.lists(metadata, max_size=3).map(tuple),
+    blocks,
+    st.lists(parts, max_size=4).map(tuple),
+)
+#: Text as documents are made of, in lines.
+markdown = st.lists(st.one_of(st.sampled_from(PIECES), texts), max_size=14).map("\n".join)
