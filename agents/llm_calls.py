@@ -92,6 +92,11 @@ class Calls(AbstractCapability[ToolDesk]):
         self.spent += kept.usage
         return kept.response
 
+    async def forget_answers(self) -> None:
+        """They make no sense, and are to be asked for again; what they cost is not forgotten with them."""
+        await self.desk.journal.keep(SPENT, self.spent.model_dump_json())
+        await self.desk.journal.forget(REQUESTS)
+
     async def on_model_request_error(
         self, ctx: RunContext[ToolDesk], *, request_context: ModelRequestContext, error: Exception
     ) -> ModelResponse:

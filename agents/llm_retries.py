@@ -14,6 +14,7 @@ from pydantic_ai.exceptions import (
     ModelHTTPError,
     ModelQuotaExceededError,
     ModelRequestRejectedError,
+    UsageLimitExceeded,
     UserError,
 )
 
@@ -24,7 +25,14 @@ LONGEST_PAUSE_S = 8.0
 MOST_PATIENCE_S = 20.0
 
 #: The request itself is refused: the same request again meets the same answer.
-_FINAL = (ModelRequestRejectedError, ModelQuotaExceededError, ContentFilterError, UserError, ImportError)
+_FINAL = (
+    ModelRequestRejectedError,
+    ModelQuotaExceededError,
+    ContentFilterError,
+    UsageLimitExceeded,
+    UserError,
+    ImportError,
+)
 #: Refusals of the moment: request timeout, conflict, too early, too many requests.
 _PASSING = frozenset({408, 409, 425, 429})
 

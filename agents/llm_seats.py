@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from ..models.errors import AgentError, AgentFailed
 from ..models.options import AgentBinding
-from .entries import LLMEntry, ModelEntry
+from .llm_entries import LLMEntry, ModelEntry
 from .local_model import CONTEXT_TOKENS, MODEL_NAME
 
 if TYPE_CHECKING:
-    from .llm import LLMAgent, Source
+    from .entries import AgentsFile
+    from .llm import LLMAgent
+    from .llm_manner import Source
+    from .tools import Toolbox
 
 T = TypeVar("T")
 
@@ -31,53 +34,83 @@ _NOT_RUNNING = "the local model is not running: start it with `symposia up`"
 
 
 class ModelSeats:
-    """Makes model agents. pydantic-ai is imported with the first of them."""
+    """Makes model agents. pydantic-ai is imported with the first of them.
+
+    Args:
+        file: the models, tools and servers that agents name.
+        getenv: reads one environment variable.
+        local_model: URL of the running local model, or None.
+    """
 
     def __init__(
         self,
-        models: Mapping[str, ModelEntry],
+        file: AgentsFile,
         *,
         getenv: Callable[[str], str | None],
         local_model: Callable[[], str | None],
     ) -> None:
-        self._models = models
+        self._file = file
         self._getenv = getenv
         self._local_model = local_model
 
     def seat(self, binding: AgentBinding, entry: LLMEntry) -> LLMAgent:
-        """The agent of an entry, with the binding's overrides."""
-        from .llm import LLMAgent, Manner
+        """The agent of an entry, with the binding's overrides. Raises AgentError for tools that cannot be loaded."""
+        from .llm import LLMAgent
+        from .llm_manner import Manner
+        from .python import load_form
 
         model = self._model(entry.model)
         manner = Manner(
             instructions=_either(binding.instructions, entry.instructions),
             temperature=_either(binding.temperature, entry.temperature),
             max_tokens=_either(binding.max_tokens, entry.max_tokens),
+            settings=entry.settings,
             context_tokens=_either(entry.context_tokens, model.context_tokens),
             structured=_either(entry.structured, model.structured),
             plain=model.plain,
             stream=model.stream,
+            output=load_form(entry.output) if entry.output else None,
             request_timeout_s=model.request_timeout_s,
             retries=model.retries,
+            max_requests=entry.max_requests,
         )
-        return LLMAgent(lambda: self._sources(entry), manner)
+        return LLMAgent(lambda: self._sources(entry), manner, toolbox=self._toolbox(entry))
 
     def problem(self, entry: LLMEntry) -> str | None:
-        """Why an agent of this entry would fail; None: nothing is known against it."""
-        from .model_pool import provider_problem
+        """Why an agent of this entry would fail; None: nothing is known against it.
 
+        Imports its tools; asks neither models nor servers. Raises AgentError, which says it as well.
+        """
+        from .model_pool import provider_problem
+        from .python import load_form
+        from .tools import mcp_problem
+
+        if entry.output:
+            load_form(entry.output)
+        self._toolbox(entry)
+        found = [
+            mcp_problem(self._file.mcp[name], self._getenv) for name in entry.tools if name in self._file.mcp
+        ]
         for name in (entry.model, *entry.fallback):
             model = self._model(name)
             if model is _LOCAL:  # which need not run before a session does
                 continue
             self._source(name)
-            problem = provider_problem(model.model) if model.base_url is None else None
-            if problem:
-                return problem
-        return None
+            found.append(provider_problem(model.model) if model.base_url is None else None)
+        return next(filter(None, found), None)
+
+    def _toolbox(self, entry: LLMEntry) -> Toolbox | None:
+        """What the agent may call: functions now, servers anew for each turn, because a token may be renewed."""
+        if not entry.tools:
+            return None
+        from .tools import Toolbox
+
+        functions = {name: self._file.tools[name] for name in entry.tools if name in self._file.tools}
+        servers = {name: self._file.mcp[name] for name in entry.tools if name in self._file.mcp}
+        return Toolbox(functions, servers, self._getenv)
 
     def _model(self, name: str) -> ModelEntry:
-        known = self._models.get(name)
+        known = self._file.models.get(name)
         if known is not None:
             return known
         return _LOCAL if name == LOCAL_MODEL else ModelEntry(model=name)
@@ -95,7 +128,7 @@ class ModelSeats:
         return found
 
     def _source(self, name: str) -> Source:
-        from .llm import Source
+        from .llm_manner import Source
         from .llm_usage import Price
         from .model_pool import Endpoint
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from ..models.errors import AgentError
 from ..models.turn import TurnContext, TurnOutcome
@@ -74,6 +74,14 @@ def load_callable(path: str) -> AgentCallable:
         raise _not_loaded(path, error) from error
     if not callable(found):
         raise _not_loaded(path, TypeError(f"{name} is not callable"))
+    return found
+
+
+def load_form(path: str) -> type[BaseModel]:
+    """The pydantic model behind `module:Class`. Raises AgentError, as `load_callable`."""
+    found = load_callable(path)
+    if not (isinstance(found, type) and issubclass(found, BaseModel)):
+        raise _not_loaded(path, TypeError("is no pydantic model"))
     return found
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from ..models.errors import InvalidInput, RegistryError, invalid_input
-from .entries import AgentsFile, LLMEntry
+from .entries import AgentsFile
+from .llm_entries import LLMEntry
 from .llm_seats import LOCAL_MODEL
 
 _KINDS = ("llm", "python", "scripted", "human")
@@ -26,7 +27,11 @@ def read_agents_file(path: Path) -> AgentsFile:
         raise RegistryError(str(path), entry="", field="", rule=f"must be TOML: {error}") from None
     except ValidationError as error:
         raise _broken_rule(path, error) from None
-    _check_models(path, file)
+    for name in file.tools.keys() & file.mcp.keys():
+        raise RegistryError(str(path), entry=f"mcp.{name}", field="", rule="must not have the name of a tool")
+    for name, entry in file.agents.items():
+        if isinstance(entry, LLMEntry):
+            _check_names(path, name, entry, file)
     return file
 
 
@@ -46,16 +51,21 @@ def _broken_rule(path: Path, error: ValidationError) -> RegistryError:
     )
 
 
-def _check_models(path: Path, file: AgentsFile) -> None:
-    known = {*file.models, LOCAL_MODEL}
-    for name, entry in file.agents.items():
-        if not isinstance(entry, LLMEntry):
-            continue
-        for field, model in (
-            ("model", entry.model),
-            *((f"fallback[{at}]", model) for at, model in enumerate(entry.fallback)),
-        ):
-            if model not in known and ":" not in model:
-                near = get_close_matches(model, known, n=3) or sorted(known)
-                rule = f"must be a [models] table ({', '.join(near)}) or provider:model (got {model!r})"
-                raise RegistryError(str(path), entry=f"agents.{name}", field=field, rule=rule)
+def _check_names(path: Path, name: str, entry: LLMEntry, file: AgentsFile) -> None:
+    """Raises RegistryError for a name of a model or a tool that nothing stands behind."""
+    models, tools = {*file.models, LOCAL_MODEL}, {*file.tools, *file.mcp}
+    named = [("model", entry.model), *((f"fallback[{at}]", model) for at, model in enumerate(entry.fallback))]
+    for field, model in named:
+        if model not in models and ":" not in model:
+            near = _near(model, models)
+            rule = f"must be a [models] table ({near}) or provider:model (got {model!r})"
+            raise RegistryError(str(path), entry=f"agents.{name}", field=field, rule=rule)
+    for at, tool in enumerate(entry.tools):
+        if tool not in tools:
+            near = _near(tool, tools) or "there is none"
+            rule = f"must be a [tools] or [mcp] table ({near}; got {tool!r})"
+            raise RegistryError(str(path), entry=f"agents.{name}", field=f"tools[{at}]", rule=rule)
+
+
+def _near(name: str, known: set[str]) -> str:
+    return ", ".join(get_close_matches(name, known, n=3) or sorted(known))

@@ -17,7 +17,8 @@ from types import MappingProxyType
 from ..models.errors import InvalidInput, UnknownAgent
 from ..models.options import AgentBinding
 from ..models.waiting import WaitPolicy
-from .entries import AgentEntry, AgentsFile, HumanEntry, LLMEntry, PythonEntry, ScriptedEntry
+from .entries import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry
+from .llm_entries import LLMEntry
 from .llm_seats import LOCAL_MODEL
 from .protocol import Speaker
 from .reading import read_agents_file
@@ -89,7 +90,7 @@ class Registry:
         file = file or AgentsFile()
         self._entries: dict[str, AgentEntry] = {**BUILT_IN, **file.agents}
         self._own = frozenset(file.agents)
-        self._seats = Seats(file.models, getenv=getenv, local_model=local_model)
+        self._seats = Seats(file, getenv=getenv, local_model=local_model)
         self._seated = lru_cache(maxsize=1_024)(self._seat)
         self._windows = lru_cache(maxsize=1_024)(self._window)
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import assert_never
 
 from pydantic import ValidationError
 
 from ..models.errors import AgentError, invalid_input
 from ..models.options import AgentBinding
-from .entries import AgentEntry, HumanEntry, LLMEntry, ModelEntry, PythonEntry, ScriptedEntry
+from .entries import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry
 from .human import HumanAgent
+from .llm_entries import LLMEntry
 from .llm_seats import ModelSeats
 from .protocol import Speaker
 from .python import PythonAgent, load_callable
@@ -26,12 +27,12 @@ class Seats:
 
     def __init__(
         self,
-        models: Mapping[str, ModelEntry],
+        file: AgentsFile,
         *,
         getenv: Callable[[str], str | None],
         local_model: Callable[[], str | None],
     ) -> None:
-        self._llm = ModelSeats(models, getenv=getenv, local_model=local_model)
+        self._llm = ModelSeats(file, getenv=getenv, local_model=local_model)
         self._threads = DaemonThreads(limit=CALLABLE_THREADS)
 
     def seat(self, binding: AgentBinding, entry: AgentEntry) -> Speaker:

@@ -8,7 +8,8 @@ import threading
 import pytest
 
 from model_stub import Answer, completion, refusal
-from symposia.agents.llm import LLMAgent, Manner, Source
+from symposia.agents.llm import LLMAgent
+from symposia.agents.llm_manner import Manner, Source
 from symposia.agents.llm_usage import Price
 from symposia.agents.model_pool import Endpoint
 from symposia.models.collab import CollabMode

@@ -12,7 +12,8 @@ from pydantic_ai.exceptions import ModelHTTPError, ModelRateLimitError
 
 from model_stub import StubModel, completion, refusal
 from symposia.agents.desk import Desk, MemoryJournal
-from symposia.agents.llm import LLMAgent, Manner, Source
+from symposia.agents.llm import LLMAgent
+from symposia.agents.llm_manner import Manner, Source
 from symposia.agents.llm_retries import LONGEST_PAUSE_S, MOST_PATIENCE_S, pause_s
 from symposia.agents.llm_usage import Price
 from symposia.agents.model_pool import Endpoint

@@ -1,0 +1,75 @@
+"""How a model is asked, and where: what a registry entry and a binding come to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+from pydantic import BaseModel, JsonValue
+from pydantic_ai.settings import ModelSettings
+
+from ..models.turn import Expects, TurnContext
+from .forms import DecisionForm, ReviewForm
+from .llm_usage import Price
+from .model_pool import Endpoint
+from .prompts import plain_system_prompt, system_prompt
+
+_FORMS: dict[Expects, type[BaseModel]] = {Expects.DECISION: DecisionForm, Expects.REVIEW: ReviewForm}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A model that may answer, and its price where the registry gives one."""
+
+    endpoint: Endpoint
+    price: Price | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a model is asked."""
+
+    instructions: str = ""
+    temperature: float | None = None
+    max_tokens: int | None = None
+    #: Further settings, as pydantic-ai names them.
+    settings: Mapping[str, JsonValue] = field(default_factory=dict)
+    #: Tokens of the dialog that go along.
+    context_tokens: int = 16_000
+    #: Decisions and reviews as structured output.
+    structured: bool = True
+    #: In few words, for a small model; never structured.
+    plain: bool = False
+    #: Whether its words are asked for as it finds them, when somebody listens.
+    stream: bool = True
+    #: The form of its messages; None: text.
+    output: type[BaseModel] | None = None
+    request_timeout_s: float | None = None
+    #: How often a request that failed is sent again.
+    retries: int = 2
+    #: Requests of one turn: a model that calls tools makes several.
+    max_requests: int = 20
+
+    def form(self, turn: TurnContext) -> type[BaseModel] | None:
+        """The form that the answer to a turn has; None: text."""
+        if turn.expects is Expects.MESSAGE:
+            return self.output
+        return _FORMS[turn.expects] if self.structured and not self.plain else None
+
+    def system_prompt(self, turn: TurnContext) -> str:
+        """Who the model is and how it may answer."""
+        if self.plain:
+            return plain_system_prompt(turn, self.instructions)
+        return system_prompt(turn, self.instructions, structured=self.form(turn) is not None)
+
+    def model_settings(self, turn: TurnContext) -> ModelSettings:
+        """What goes along with every request of a turn."""
+        timeout_s = min(self.request_timeout_s or turn.timeout_s, turn.timeout_s)
+        # The provider's own client repeats nothing: `Calls` does, and knows what is worth it.
+        own = ModelSettings(timeout=timeout_s, max_retries=0)
+        if self.temperature is not None:
+            own["temperature"] = self.temperature
+        if self.max_tokens is not None:
+            own["max_tokens"] = self.max_tokens
+        return cast(ModelSettings, {**self.settings, **own})

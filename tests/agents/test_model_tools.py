@@ -1,0 +1,190 @@
+"""What a model may call: registered functions and MCP servers, by name; each call done once in a turn."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+import model_tools
+from live import SUPPORT
+from model_stub import completion, refusal
+from symposia.agents.desk import Desk, MemoryJournal
+from symposia.agents.registry import Registry
+from symposia.models.errors import AgentFailed
+from symposia.models.options import AgentBinding
+
+FILE = """
+[models.stub]
+model = "stub"
+base_url = "{url}"
+
+[tools.add]
+callable = "model_tools:add"
+
+[tools.book]
+callable = "model_tools:book"
+description = "Books a meeting room."
+
+[tools.picky]
+callable = "model_tools:picky"
+
+[tools.broken]
+callable = "model_tools:broken"
+
+[mcp.rooms]
+command = ["{python}", "{server}"]
+env = ["ROOMS_OWNER"]
+tools = ["book"]
+
+[agents.secretary]
+kind = "llm"
+model = "stub"
+tools = ["add", "book", "picky", "broken"]
+max_requests = 4
+settings = {{ top_p = 0.5, openai_reasoning_effort = "low" }}
+
+[agents.porter]
+kind = "llm"
+model = "stub"
+tools = ["rooms"]
+
+[agents.judge]
+kind = "llm"
+model = "stub"
+output = "model_tools:Verdict"
+"""
+
+
+@pytest.fixture
+def journal():
+    return MemoryJournal()
+
+
+@pytest.fixture
+def variables():
+    return {"ROOMS_OWNER": "by the town"}
+
+
+@pytest.fixture
+def speak(runner, turn, model, tmp_path, journal, variables):
+    path = tmp_path / "agents.toml"
+    path.write_text(FILE.format(url=model.url, python=sys.executable, server=SUPPORT / "mcp_rooms.py"))
+    registry = Registry.load(path, getenv=variables.get)
+
+    def spoken(agent="secretary", **changes):
+        context = turn(timeout_s=30, **changes)
+        seat = registry.seat(AgentBinding(agent=agent))
+        return runner.start(seat, context, timeout_s=30, desk=Desk(journal)).result()
+
+    model_tools.calls.clear()
+    return spoken
+
+
+def results(asked):
+    return [message["content"] for message in asked.body["messages"] if message["role"] == "tool"]
+
+
+def test_a_model_calls_a_function_and_goes_on_with_its_result(speak, model):
+    model.answers(completion(tool=("add", {"a": 2, "b": 3})), completion("It is 5."))
+    outcome = speak()
+    assert (outcome.messages[0].content, outcome.usage.requests) == ("It is 5.", 2)
+    assert results(model.asked[1]) == ["5"]
+
+
+def test_the_model_is_told_what_each_tool_does(speak, model):
+    speak()
+    told = {it["function"]["name"]: it["function"]["description"] for it in model.asked[0].body["tools"]}
+    assert told == {
+        "add": "Adds two numbers.",
+        "book": "Books a meeting room.",
+        "picky": "Books only rooms with short names.",
+        "broken": "Always fails.",
+    }
+
+
+def test_further_settings_go_along(speak, model):
+    speak()
+    assert (model.asked[0].body["top_p"], model.asked[0].body["reasoning_effort"]) == (0.5, "low")
+
+
+def test_a_tool_knows_the_turn_and_gets_an_effect_id(speak, model):
+    model.answers(completion(tool=("book", {"room": "blue"})), completion("done"))
+    speak(turn_number=4)
+    assert results(model.asked[1]) == ["blue is booked for ann"]
+    [(room, effect_id)] = model_tools.calls
+    assert room == "blue"
+    assert effect_id.startswith("3f0c8f55-6f0c-4a58-9c2f-0a4d8b0f6a01:4:book:")
+
+
+def test_a_finished_call_is_not_made_again_in_another_attempt(speak, model):
+    book = completion(tool=("book", {"room": "blue"}))
+    model.answers(book, refusal(500, "broken"))
+    with pytest.raises(AgentFailed):
+        speak(instruction="x")
+    model.answers(completion("all done"))
+    assert speak(instruction="x").usage.requests == 2
+    assert len(model_tools.calls) == 1
+
+
+def test_a_call_keeps_its_effect_id_when_the_model_must_be_asked_anew(speak, model, journal):
+    book = completion(tool=("book", {"room": "blue"}))
+    for _ in range(2):
+        model.answers(book, completion("done"))
+        speak()
+        journal.calls.clear()
+    (_, first), (_, second) = model_tools.calls
+    assert first == second
+
+
+def test_the_same_call_twice_in_a_turn_is_two_effects(speak, model):
+    book = {"room": "blue"}
+    model.answers(
+        completion(tool=("book", book)), completion(tool=("book", book), call="call-2"), completion("done")
+    )
+    speak()
+    (_, first), (_, second) = model_tools.calls
+    assert first != second
+
+
+def test_a_tool_may_send_a_call_back(speak, model):
+    model.answers(
+        completion(tool=("picky", {"room": "drawing"})), completion(tool=("picky", {"room": "red"})), completion("ok")
+    )  # fmt: skip
+    speak()
+    assert "rooms have short names" in results(model.asked[1])[0]
+    assert results(model.asked[2])[1] == "red it is"
+
+
+def test_a_tool_that_fails_fails_the_turn(speak, model):
+    model.answers(completion(tool=("broken", {})))
+    with pytest.raises(AgentFailed, match="LookupError: no such thing") as error:
+        speak()
+    assert error.value.retryable
+
+
+def test_a_model_that_calls_tools_for_ever_is_stopped(speak, model):
+    model.answers(completion(tool=("add", {"a": 1, "b": 1})))
+    with pytest.raises(AgentFailed, match="UsageLimitExceeded") as error:
+        speak()
+    assert (len(model.asked), error.value.retryable) == (4, False)
+
+
+def test_the_tools_of_a_server_are_called_by_its_name_and_theirs(speak, model):
+    model.answers(completion(tool=("rooms_book", {"room": "blue"})), completion("done"))
+    speak("porter", turn_number=4)
+    assert [it["function"]["name"] for it in model.asked[0].body["tools"]] == ["rooms_book"]
+    [said] = results(model.asked[1])
+    assert said.startswith("blue is booked, by the town, effect 3f0c8f55-6f0c-4a58-9c2f-0a4d8b0f6a01:4:")
+
+
+def test_a_server_that_cannot_be_asked_is_said_without_its_secrets(speak, variables):
+    variables["ROOMS_OWNER"] = ""
+    with pytest.raises(AgentFailed, match="environment variable ROOMS_OWNER is not set") as error:
+        speak("porter")
+    assert not error.value.retryable
+
+
+def test_messages_may_have_a_form(speak, model):
+    model.answers(completion(tool=("final_result", {"grade": 2, "why": "short"})))
+    assert speak("judge").messages[0].content == '{"grade":2,"why":"short"}'
