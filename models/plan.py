@@ -8,6 +8,7 @@ changes nothing, and what had closed by then is seen again.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from pydantic import Field, JsonValue, SkipValidation
@@ -17,9 +18,6 @@ from .options import ModeOptions
 from .turn import Expects, Frozen, TurnResult, Usage, WorkItem
 
 FLOOR = "floor"
-
-#: What a planner remembers: JSON data that it wrote itself, so it is not looked through at every turn.
-PlannerState = Annotated[dict[str, JsonValue], SkipValidation]
 
 
 class PlannedTurn(Frozen):
@@ -37,7 +35,8 @@ class PlannedTurn(Frozen):
     broadcast: bool = False
 
 
-class OpenTurn(Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTurn:
     """A planned turn that has not closed yet."""
 
     number: int
@@ -48,19 +47,24 @@ class OpenTurn(Frozen):
     parked: bool = False
 
 
-class Totals(Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
     """Counters of a session so far."""
 
     #: Closed turns, passes and skips included.
     turns: int = 0
     #: Completed rounds.
     rounds: int = 0
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     elapsed_s: float = 0.0
 
 
-class SessionView(Frozen):
-    """What a planner and the stop conditions may know: O(participants), never O(dialog)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionView:
+    """What a planner and the stop conditions may know: O(participants), never O(dialog).
+
+    Made anew at every turn, out of values that were checked when they came in.
+    """
 
     mode: CollabMode
     purpose: str
@@ -69,12 +73,12 @@ class SessionView(Frozen):
     orchestrator: str | None = None
     options: ModeOptions
     #: What the planner remembered in its last step; empty at the start.
-    state: PlannerState = Field(default_factory=dict)
+    state: dict[str, JsonValue] = field(default_factory=dict)
     #: Turns closed since the last step, by number.
     results: tuple[TurnResult, ...] = ()
     open: tuple[OpenTurn, ...] = ()
     #: `rounds` already counts the round that just ended.
-    totals: Totals = Totals()
+    totals: Totals = field(default_factory=Totals)
     #: How many more turns the stop conditions allow to be planned; None: any number.
     turns_left: int | None = None
 
@@ -102,7 +106,8 @@ class Step(Frozen):
     """
 
     turns: tuple[PlannedTurn, ...] = ()
-    state: PlannerState = Field(default_factory=dict)
+    #: JSON data of the planner's own making, so it is not looked through at every turn.
+    state: Annotated[dict[str, JsonValue], SkipValidation] = Field(default_factory=dict)
     #: When all open turns have closed, a round has ended.
     ends_round: bool = False
     #: Recorded as a broadcast to all whose turns are in this step; empty: the purpose.

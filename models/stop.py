@@ -295,13 +295,8 @@ def _limit(code: str, spent: float, allowed: float, *, unit: str, urgent: bool =
 
 def _combined(parts: tuple[StopCondition, ...], totals: Totals, *, tightest: bool) -> _Limits:
     """Of an `|` the smallest limit binds, of an `&` the largest, and that only if all parts have one."""
-    found: dict[str, list[float]] = {}
-    for part in parts:
-        for name, limit in part.limits(totals).items():
-            found.setdefault(name, []).append(cast("float", limit))
-    combined = {
-        name: min(limits) if tightest else max(limits)
-        for name, limits in found.items()
-        if tightest or len(limits) == len(parts)
-    }
+    found = [cast("dict[str, float]", part.limits(totals)) for part in parts]
+    names = set().union(*found) if tightest else set(found[0]).intersection(*found)
+    chosen = min if tightest else max
+    combined = {name: chosen(limits[name] for limits in found if name in limits) for name in names}
     return cast("_Limits", combined)

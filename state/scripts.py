@@ -18,7 +18,7 @@ from redis import Redis
 from redis.exceptions import NoScriptError, ResponseError
 
 from ..models.errors import ScriptError
-from .keys import SESSION_PARTS, session_key
+from .keys import session_key
 
 type_value = str | bytes | int | float
 
@@ -41,10 +41,8 @@ class Script:
             raise TypeError(f"{self.verb}: {'expected' if lock is None else 'takes no'} a lock")
         if rest and self.rest_of_keys is None:
             raise TypeError(f"{self.verb}: takes no further keys, got {list(rest)}")
-        names = {part: session_key(session_id, part) for part in SESSION_PARTS}
-        if lock is not None:
-            names["lock"] = lock
-        return [*(names[name] for name in self.keys), *rest]
+        names = [lock if name == "lock" and lock else session_key(session_id, name) for name in self.keys]
+        return [*names, *rest]
 
     def arg_list(self, args: Mapping[str, type_value], rest: Sequence[type_value]) -> list[type_value]:
         """ARGV in the header's order; a missing or unknown name is a programming error."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
@@ -38,7 +38,7 @@ def decide(
     satisfied, board empty), that is the reason given.
     """
     observed = stop.observe(stop_state, view.results, roster_size=len(view.roster))
-    view = view.model_copy(update={"turns_left": _turns_left(view, stop)})
+    view = replace(view, turns_left=_turns_left(view, stop))
     plan = (
         _failure(view) or _stopped(view, stop.reason(observed, view.totals), stop_requested) or _planned(view)
     )
