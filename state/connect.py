@@ -70,9 +70,9 @@ class _Client(Redis):
 class _Lane:
     """One thread's connection, back in the pool when the thread ends."""
 
-    def __init__(self, pool: ConnectionPool[Any]) -> None:
+    def __init__(self, pool: ConnectionPool) -> None:
         self._pool = pool
-        self._connection = pool.get_connection()
+        self._connection: Any = pool.get_connection()
         #: A connection is not shared with a child process.
         self.pid = os.getpid()
 
