@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 from .collab import CollabMode, Participant
 from .dialog import Message, Role
 from .ids import format_timestamp, utcnow
-from .memory.learned import Learned
+from .memory.learned import Learned, ToRemember
 from .memory.recall import MemoryView
 
 #: How an agent names someone: by participant id, role id or display name.
@@ -249,6 +249,8 @@ class TurnResult(Frozen):
     left_out: int = 0
     #: Indices of the `TextSeen` conditions this turn's text satisfied.
     marks: tuple[int, ...] = ()
+    #: What is to be remembered of the user's words before the next step is planned.
+    remember: ToRemember | None = None
     #: Why it failed or was skipped; one line, never a secret.
     error: str | None = Field(default=None, max_length=500)
 

@@ -151,13 +151,14 @@ class DialogMemory:
             return False
         writer = Writer(look.now_ms, mark=_mark(), by=updated_by, conversation_id=conversation_id)
         try:
-            stored = self.kept.write(owner, [statement], writer, look=look)
+            written = self.kept.write(owner, [statement], writer, look=look)
         except AWAY as error:
             self._degraded("stored", error)
             return False
-        if stored:
-            log_stored(owner, self.kept.rules)
-        return stored
+        if written is look:
+            return False
+        log_stored(owner, self.kept.rules)
+        return True
 
     # -- for people ------------------------------------------------------------------------------
 
@@ -265,7 +266,7 @@ class DialogMemory:
 
     def _forget(self, owner: Owner, statement: Statement, look: Look) -> bool:
         writer = Writer(look.now_ms, mark=_mark(), messages=0)
-        return self.kept.write(owner, [statement], writer, look=look, slides=False)
+        return self.kept.write(owner, [statement], writer, look=look, slides=False) is not look
 
 
 def _service(name: str | None) -> Service:

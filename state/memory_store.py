@@ -18,7 +18,7 @@ from redis import Redis
 from redis.exceptions import NoScriptError, RedisError, ResponseError
 
 from ..models.errors import CorruptMemory, ScriptError, StateError
-from ..models.memory.capping import Fitted, fitted, too_large
+from ..models.memory.capping import fitted, too_large
 from ..models.memory.merge import Statement, Writer, applied, signed
 from ..models.memory.sharing import Sharing, read_sharing, write_sharing
 from ..models.memory.state import MemoryState
@@ -45,6 +45,9 @@ class _Swap:
     text: str
     #: 0: as it is.
     ttl_ms: int
+    #: What the text says.
+    value: MemoryState | Sharing
+    evicted: int = 0
 
 
 class MemoryStore:
@@ -90,7 +93,7 @@ class MemoryStore:
         *,
         look: Look,
         slides: bool = True,
-    ) -> bool:
+    ) -> Look:
         """Adds statements to what `look` saw: one round trip, and one more for each writer who was faster.
 
         Args:
@@ -101,27 +104,26 @@ class MemoryStore:
             slides: whether the time to live begins anew; what is only forgotten keeps its own.
 
         Returns:
-            False when there was nothing to write.
+            What is there now: `look` itself when there was nothing to write.
         """
         small = [self._small_enough(statement) for statement in statements]
         if small != list(statements) and not any(it.parameters or it.forget for it in small):
-            return False
+            return look
         for _ in range(_MAX_TRIES):
-            room = _room_after(look, small, writer, max_bytes=self.rules.max_bytes)
-            swaps = [self._room_swap(owner, look, room.text, slides=slides)] if room else []
-            swaps += self._sharing_swaps(owner.user, small, writer, look=look)
-            answers = self._swap(swaps) if swaps else []
+            swaps = self._swaps(owner, small, writer, look=look, slides=slides)
+            if not swaps:
+                return look
+            answers = self._swap(swaps)
+            look = self._looked_again(look, swaps, answers)
             if all(answer is None for answer in answers):
-                if room and room.evicted:
-                    self.counts.count(MemoryEvent.EVICTED, len(room.evicted))
-                return bool(swaps)
-            look = self._looked_again(look, swaps, answers, owner)
+                self._count_evicted(swaps)
+                return look
         raise ScriptError("memory_swap", f"others were faster {_MAX_TRIES} times")
 
     def write_sharing(self, user: str, sharing: Sharing, *, version: str) -> bool:
         """Puts a consent in the place of the one that was read; an empty one removes it. False: it changed."""
         text = write_sharing(sharing) if sharing.allowed else ""
-        return self._swap([_Swap(self.shared_key(user), version, text, SHARING_TTL_MS)]) == [None]
+        return self._swap([_Swap(self.shared_key(user), version, text, SHARING_TTL_MS, sharing)]) == [None]
 
     def rooms(self, user: str) -> list[str]:
         """The rooms in which something is remembered of a user, sorted.
@@ -159,42 +161,48 @@ class MemoryStore:
         log.warning("Dialog state %r dropped: %s", key, why)
         self.counts.count(event)
         if isinstance(raw, str):
-            self._swap([_Swap(key, _version(raw), "", 0)])
+            self._swap([_Swap(key, _version(raw), "", 0, MemoryState())])
         else:
             self.client.delete(key)
 
-    def _looked_again(
-        self, look: Look, swaps: Sequence[_Swap], answers: Sequence[str | None], owner: Owner
-    ) -> Look:
+    def _looked_again(self, look: Look, swaps: Sequence[_Swap], answers: Sequence[str | None]) -> Look:
         """What was seen, with what has been written since, by this writer or another."""
-        room_key = self.key(owner)
         for swap, answer in zip(swaps, answers, strict=True):
-            found = swap.text if answer is None else answer or None
-            if swap.key == room_key:
-                look = replace(look, room=self._read_room(swap.key, found, look.now_ms))
+            if isinstance(swap.value, MemoryState):
+                mine = Held(swap.value, _version(swap.text))
+                there = self._read_room(swap.key, answer or None, look.now_ms)
+                look = replace(look, room=mine if answer is None else there)
             else:
-                look = replace(look, sharing=self._read_sharing(swap.key, found))
+                shared = Held(swap.value, _version(swap.text))
+                others = self._read_sharing(swap.key, answer or None)
+                look = replace(look, sharing=shared if answer is None else others)
         return look
 
     # -- writing -------------------------------------------------------------------------------
 
-    def _room_swap(self, owner: Owner, look: Look, text: str, *, slides: bool) -> _Swap:
-        version = look.room.version
-        # Only what is there has a time to live that could stay as it is.
-        return _Swap(self.key(owner), version, text, self.rules.ttl_ms if slides or not version else 0)
-
-    def _sharing_swaps(
-        self, user: str, statements: Sequence[Statement], writer: Writer, *, look: Look
+    def _swaps(
+        self, owner: Owner, statements: Sequence[Statement], writer: Writer, *, look: Look, slides: bool
     ) -> list[_Swap]:
-        sharing = look.sharing.value
-        covered = [statement for statement in statements if sharing.covers(statement)]
-        if not covered:
-            return []
-        after = sharing.after(covered)
-        state = signed(after.state, replace(writer, messages=0))
-        fit = fitted(state, max_bytes=self.rules.max_bytes)
-        text = write_sharing(replace(after, state=fit.state))
-        return [_Swap(self.shared_key(user), look.sharing.version, text, SHARING_TTL_MS)]
+        swaps = []
+        after = _room_after(look, statements, writer)
+        if after is not None:
+            fit, version = fitted(after, max_bytes=self.rules.max_bytes), look.room.version
+            # Only what is there has a time to live that could stay as it is.
+            ttl_ms = self.rules.ttl_ms if slides or not version else 0
+            swaps.append(_Swap(self.key(owner), version, fit.text, ttl_ms, fit.state, len(fit.evicted)))
+        covered = [statement for statement in statements if look.sharing.value.covers(statement)]
+        if covered:
+            sharing = look.sharing.value.after(covered)
+            state = signed(sharing.state, replace(writer, messages=0))
+            sharing = replace(sharing, state=fitted(state, max_bytes=self.rules.max_bytes).state)
+            key, version = self.shared_key(owner.user), look.sharing.version
+            swaps.append(_Swap(key, version, write_sharing(sharing), SHARING_TTL_MS, sharing))
+        return swaps
+
+    def _count_evicted(self, swaps: Sequence[_Swap]) -> None:
+        evicted = sum(swap.evicted for swap in swaps)
+        if evicted:
+            self.counts.count(MemoryEvent.EVICTED, evicted)
 
     def _small_enough(self, statement: Statement) -> Statement:
         refused = too_large(statement, max_bytes=self.rules.max_bytes)
@@ -223,9 +231,7 @@ class MemoryStore:
         return pipeline.execute(raise_on_error=False)
 
 
-def _room_after(
-    look: Look, statements: Sequence[Statement], writer: Writer, *, max_bytes: int
-) -> Fitted | None:
+def _room_after(look: Look, statements: Sequence[Statement], writer: Writer) -> MemoryState | None:
     """The memory with the statements in it; None when it has them already, or there is nothing to remember."""
     before = look.room.value
     if writer.mark in before.written:
@@ -233,9 +239,8 @@ def _room_after(
     after = before
     for statement in statements:
         after = applied(after, statement)
-    if not (after.shelves or after.floor_ms or look.room.version):
-        return None
-    return fitted(signed(after, writer), max_bytes=max_bytes)
+    is_empty = not (after.shelves or after.floor_ms or look.room.version)
+    return None if is_empty else signed(after, writer)
 
 
 def _text(raw: object) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -75,3 +77,25 @@ class Look:
     def stamp_ms(self) -> int:
         """The stamp of whoever speaks after this look."""
         return self.room.value.stamp(self.now_ms)
+
+
+class Seen:
+    """The newest look of this process at each memory: a start for its next write, as old as it may be."""
+
+    def __init__(self, *, size: int = 1_024) -> None:
+        self._size = size
+        self._looks: OrderedDict[Owner, Look] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def keep(self, owner: Owner, look: Look) -> None:
+        """This is what is there now."""
+        with self._lock:
+            self._looks[owner] = look
+            self._looks.move_to_end(owner)
+            while len(self._looks) > self._size:
+                self._looks.popitem(last=False)
+
+    def of(self, owner: Owner) -> Look | None:
+        """What was there last."""
+        with self._lock:
+            return self._looks.get(owner)

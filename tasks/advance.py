@@ -98,9 +98,11 @@ def advance(runtime: Runtime, session_id: str, *, parent: str, state: SessionSta
     """Plans the session's next step and dispatches it, if there is one to plan."""
     state = state or runtime.store.state(session_id)
     for _ in range(RACES):
+        facts = runtime.facts.get(session_id, state.opened_ms)
+        if facts.spec.memory is not None:
+            runtime.memory.remember(facts, state)
         if state.status != "active":
             return
-        facts = runtime.facts.get(session_id, state.opened_ms)
         write = plan_next(facts, state, parent=parent, retention_ms=runtime.limits.retention_ms)
         if write is None:
             return

@@ -1,8 +1,10 @@
 """Dialog memory in turns: what a turn is shown, and what it leaves behind.
 
-A turn reads the memory once, when it has the floor, and writes it once, when its outcome has
-been written: two round trips, none for a session without memory. A turn that failed writes
-nothing, one that is delivered again writes the same, which changes nothing.
+A turn reads the memory once, when it has the floor. What it says and learns is written with
+it, as a part of its result; whoever plans the next step puts it into the memory first. So a
+turn that failed leaves nothing, a worker may die at any moment, and when the next turn begins,
+or the session has ended, the memory holds all that was said. Two round trips a turn, none in
+a session without memory.
 
 Nothing here raises: without Redis a turn runs without memory, and is told so.
 
@@ -13,20 +15,21 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..models.errors import InvalidInput
-from ..models.memory.learned import Learned, MemoryOptions
+from ..models.memory.learned import Learned, MemoryOptions, ToRemember
 from ..models.memory.merge import Statement, Writer, applied, mark_of
 from ..models.memory.recall import Asker, MemoryView, recall
 from ..models.memory.saying import Heard, Origin, heard
 from ..models.memory.services import service_named
 from ..models.memory.state import MemoryState
+from ..models.turn import OutcomeKind, TurnOutcome, TurnResult
 from ..state.memory_counts import MemoryEvent
 from ..state.memory_log import log_merging, log_retrieved, log_stored
 from ..state.memory_store import AWAY, MemoryStore
-from ..state.memory_values import Look, Owner
+from ..state.memory_values import Look, Owner, Seen
+from ..state.records import SessionState
 from .view import SessionFacts
 
 log = logging.getLogger(__name__)
@@ -39,26 +42,20 @@ AWAY_S = 5.0
 class Recollection:
     """What a turn knows of the memory."""
 
-    #: None: nobody's; nothing is written.
-    owner: Owner | None
     #: What the turn is shown.
     view: MemoryView
-    #: What was read; degraded when Redis was away.
-    look: Look
     #: The stamp of all that this turn says.
     at_ms: int
-    #: What the session's own message says.
-    said: tuple[Statement, ...]
+    #: Whether there is somebody to remember it for.
+    is_kept: bool
 
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What a turn that has been written leaves behind."""
-
-    number: int
-    participant: str
-    messages: int
-    learned: Learned | None
+    def kept(self, result: TurnResult, outcome: TurnOutcome) -> TurnResult:
+        """The result with what is to be remembered of the turn."""
+        if not self.is_kept or not (outcome.messages or outcome.learned):
+            return result
+        return result.model_copy(
+            update={"remember": ToRemember(at_ms=self.at_ms, learned=outcome.learned or None)}
+        )
 
 
 class TurnMemory:
@@ -66,6 +63,7 @@ class TurnMemory:
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
+        self._seen = Seen()
         self._away_until = 0.0
 
     def recall(self, facts: SessionFacts, *, now_ms: int) -> Recollection | None:
@@ -80,42 +78,44 @@ class TurnMemory:
             log.exception("session %s: the turn runs without memory", facts.session_id)
             self._store.counts.keep(MemoryEvent.DEGRADED)
             view = MemoryView(service=options.service, parameters=options.said, degraded=True)
-            return Recollection(None, view, Look(now_ms, degraded=True), now_ms, ())
+            return Recollection(view, now_ms, is_kept=True)
 
-    def remember(self, facts: SessionFacts, recollection: Recollection | None, told: Told) -> None:
-        """Writes what was said and learned, once its turn has been written."""
-        if recollection is None or recollection.owner is None or not (told.messages or told.learned):
+    def remember(self, facts: SessionFacts, state: SessionState) -> None:
+        """Puts what was said in the turns closed since the last plan into the memory; again changes nothing."""
+        options = facts.spec.memory
+        owner = None if options is None else Owner.of(options.user_id, options.room_id)
+        if options is None or owner is None:
             return
-        try:
-            self._remembered(facts, recollection.owner, recollection, told)
-        except AWAY as error:
-            self._is_away(error)
-        except Exception:
-            log.exception("session %s: turn %d left nothing in memory", facts.session_id, told.number)
-            self._store.counts.keep(MemoryEvent.DEGRADED)
+        for record in state.unconsumed():
+            if record.result and '"remember"' in record.result:
+                result = TurnResult.model_validate_json(record.result)
+                try:
+                    self._remembered(facts, options, owner, result, now_ms=state.now_ms)
+                except AWAY as error:
+                    self._is_away(error)
+                except Exception:
+                    log.exception("session %s: turn %d left no memory", facts.session_id, result.number)
+                    self._store.counts.keep(MemoryEvent.DEGRADED)
+
+    # -- reading -------------------------------------------------------------------------------
 
     def _recalled(self, facts: SessionFacts, options: MemoryOptions, now_ms: int) -> Recollection:
         owner = Owner.of(options.user_id, options.room_id)
         look = Look(now_ms) if owner is None else self._looked(owner, now_ms)
-        at_ms = look.room.value.stamp(now_ms)
-        said = self._said(facts, options, look.room.value)
-        state = look.room.value
-        for statement in said:
-            state = applied(state, statement)
+        before = look.room.value
+        said = self._said(facts, options, before)
+        state = before if said is None else applied(before, said.statement)
         view = self._view(facts, options, look, state)
-        if view.service and said:
-            cached, new = (
-                look.room.value.values(view.service),
-                {n: k.value for n, k in said[0].parameters.items()},
-            )
+        if said is not None and view.service is not None:
+            new = {name: known.value for name, known in said.statement.parameters.items()}
+            cached = before.values(view.service)
             log_merging(view.service, cached=cached, new=new, merged=view.parameters)
-        return Recollection(owner, view, look, at_ms, said)
+        return Recollection(view, before.stamp(now_ms), is_kept=owner is not None)
 
     def _view(
         self, facts: SessionFacts, options: MemoryOptions, look: Look, state: MemoryState
     ) -> MemoryView:
-        name = state.service or options.service
-        ttl_ms = self._store.rules.ttl_ms
+        name, ttl_ms = state.service or options.service, self._store.rules.ttl_ms
         return recall(
             state,
             None if name is None else service_named(name),
@@ -135,6 +135,7 @@ class TurnMemory:
             self._is_away(error)
             return Look(now_ms, degraded=True)
         log_retrieved(owner, look)
+        self._seen.keep(owner, look)
         return look
 
     def _is_away(self, error: Exception) -> None:
@@ -142,55 +143,63 @@ class TurnMemory:
         self._store.counts.keep(MemoryEvent.DEGRADED)
         log.warning("dialog memory is away, turns run without it: %s", error)
 
-    def _said(self, facts: SessionFacts, options: MemoryOptions, state: MemoryState) -> tuple[Statement, ...]:
-        """What the session's message says, as of when it was opened: a service, and parameters."""
-        name = options.service or state.service
-        if name is None:
-            return ()
-        origin = Origin(facts.opened_ms, facts.session_id)
-        return (self._valid(heard(service_named(name), origin, options.said)),)
+    # -- writing -------------------------------------------------------------------------------
 
-    def _remembered(self, facts: SessionFacts, owner: Owner, recollection: Recollection, told: Told) -> None:
-        look = recollection.look
-        if look.degraded:
-            look = self._looked(owner, look.now_ms)
-            if look.degraded:
-                return
-        statements = [*recollection.said, *self._learned(facts, recollection, told)]
+    def _remembered(
+        self, facts: SessionFacts, options: MemoryOptions, owner: Owner, result: TurnResult, *, now_ms: int
+    ) -> None:
+        # What this process saw last may be old: then the write is answered with what is there.
+        look = self._seen.of(owner) or self._looked(owner, now_ms)
+        if look.degraded or result.remember is None:
+            return
+        said = self._said(facts, options, look.room.value)
+        learned = self._learned(facts, look.room.value, options, result, result.remember)
         writer = Writer(
-            now_ms=look.now_ms,
-            mark=mark_of(facts.session_id, told.number),
-            by=told.participant,
+            now_ms=now_ms,
+            mark=mark_of(facts.session_id, result.number),
+            by=result.participant,
             conversation_id=facts.spec.thread_id or facts.session_id,
             session=facts.session_id,
-            messages=told.messages,
+            messages=int(result.kind is OutcomeKind.MESSAGE),
         )
-        if self._store.write(owner, statements, writer, look=look):
+        statements = [self._valid(it) for it in (said, learned) if it is not None]
+        written = self._store.write(owner, statements, writer, look=look)
+        self._seen.keep(owner, written)
+        if written is not look:
             log_stored(owner, self._store.rules)
 
-    def _learned(self, facts: SessionFacts, recollection: Recollection, told: Told) -> Sequence[Statement]:
-        learned = told.learned
-        name = (learned and learned.service) or recollection.view.service
-        if learned is None or not learned or name is None:
-            return ()
+    def _said(self, facts: SessionFacts, options: MemoryOptions, state: MemoryState) -> Heard | None:
+        """What the session's own message says, as of when the session was opened."""
+        name = options.service or state.service
+        if name is None:
+            return None
+        return heard(service_named(name), Origin(facts.opened_ms, facts.session_id), options.said)
+
+    def _learned(
+        self,
+        facts: SessionFacts,
+        state: MemoryState,
+        options: MemoryOptions,
+        result: TurnResult,
+        it: ToRemember,
+    ) -> Heard | None:
+        learned = it.learned or Learned()
+        name = learned.service or state.service or options.service
+        if name is None or not learned:
+            return None
         try:
             service = service_named(name)
         except InvalidInput as error:
-            log.warning("session %s, turn %d: %s", facts.session_id, told.number, error)
+            log.warning("session %s, turn %d: %s", facts.session_id, result.number, error)
             self._store.counts.count(MemoryEvent.INVALID)
-            return ()
-        origin = Origin(recollection.at_ms, facts.session_id, told.number)
-        return (
-            self._valid(
-                heard(
-                    service,
-                    origin,
-                    learned.parameters,
-                    inferred=learned.inferred,
-                    confidence=learned.confidence,
-                    forget=learned.forget,
-                )
-            ),
+            return None
+        return heard(
+            service,
+            Origin(it.at_ms, facts.session_id, result.number),
+            learned.parameters,
+            inferred=learned.inferred,
+            confidence=learned.confidence,
+            forget=learned.forget,
         )
 
     def _valid(self, it: Heard) -> Statement:

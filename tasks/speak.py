@@ -29,7 +29,7 @@ from .advance import advance, dispatch, follow, plan_next
 from .boundaries import Boundary
 from .desks import TurnDesk
 from .graph import TurnCall
-from .memory import Recollection, Told
+from .memory import Recollection
 from .patience import outlast_outage
 from .parking import Parked, park, wake
 from .runtime import Runtime
@@ -204,6 +204,8 @@ def _commit(
     outcome = outcome or TurnOutcome()
     words = floor.words
     result = words.result(kind, outcome, error=error)
+    if floor.recalled is not None:
+        result = floor.recalled.kept(result, outcome)
     speech = words.speech(result, outcome, now=floor.now())
     write = _plan_ahead(runtime, floor, result)
     runtime.crossing(Boundary.BEFORE_COMMIT, floor.session_id, floor.grant.number)
@@ -215,9 +217,6 @@ def _commit(
     runtime.crossing(Boundary.AFTER_COMMIT, floor.session_id, floor.grant.number)
     if answer.word in ("committed", "held", "done"):
         floor.desk.clear()
-    if floor.recalled is not None and answer.word in ("committed", "done"):
-        told = Told(result.number, result.participant, len(outcome.messages), outcome.learned)
-        runtime.memory.remember(floor.facts, floor.recalled, told)
     _go_on(runtime, floor, answer, write)
     return answer.word
 
@@ -226,8 +225,10 @@ def _plan_ahead(runtime: Runtime, floor: Floor, result: TurnResult) -> PlanWrite
     """The next step, to be written in the same instant as the turn: a round trip less.
 
     Beside other turns the next step waits for them all, but in a swarm, where it is outdated only if
-    one of them has closed in the meantime.
+    one of them has closed in the meantime. And it waits for what the turn leaves in memory.
     """
+    if floor.recalled is not None and floor.recalled.is_kept:
+        return None
     beside_others = len(floor.state.open_turns()) > 1
     if beside_others and floor.facts.collab.mode is not CollabMode.SWARM:
         return None

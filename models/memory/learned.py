@@ -35,6 +35,14 @@ class Learned(Wire):
         return bool(self.parameters or self.inferred or self.forget or self.service)
 
 
+class ToRemember(Wire):
+    """What is to be remembered of a turn that has been written."""
+
+    #: The turn's stamp.
+    at_ms: int
+    learned: Learned | None = None
+
+
 class MemoryOptions(Wire):
     """Whose memory a session uses, and what its own message says."""
 
