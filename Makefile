@@ -8,6 +8,10 @@ PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $$name && break; done)
 # Test processes side by side: a number, or `auto` for one a core.
 JOBS ?= auto
+# How long a soak takes.
+MINUTES ?= 30
+# The seed of a soak; without one it takes its own and prints it.
+SEED ?=
 # Arguments for pytest, the demo or a benchmark: make test ARGS="-k lease".
 ARGS ?=
 
@@ -56,7 +60,11 @@ bench: $(INSTALLED) ## Measure turns per second of each mode next to bare Celery
 	@$(BIN)/python benchmarks/turns.py $(ARGS)
 
 .PHONY: soak
-soak: $(INSTALLED) ## Run the slow tests and those that take minutes
+soak: $(INSTALLED) ## Run random sessions through random faults for MINUTES (30), and report; SEED=... runs them again
+	@PYTHONPATH=tests/support $(BIN)/python -m chaos.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(ARGS)
+
+.PHONY: long-tests
+long-tests: $(INSTALLED) ## Run the slow tests and those that take minutes
 	@$(BIN)/python -m pytest -m 'slow or soak' --timeout=1800 $(ARGS)
 
 .PHONY: pins

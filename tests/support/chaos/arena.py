@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +29,10 @@ from symposia.config.settings import load_settings
 from symposia.models.errors import StateError
 
 T = TypeVar("T")
-Fault = Callable[["Arena", Random], object]
+#: Faults of one round.
+MOST_FAULTS = 16
+#: Befalls an arena; False: there was no occasion for it.
+Fault = Callable[["Arena", Random], bool | None]
 
 
 @dataclass(frozen=True)
@@ -46,21 +50,28 @@ class Round:
 
     sessions: int = 0
     turns: int = 0
+    #: Late commits that were refused.
     refused: int = 0
+    #: Turns begun again after the lease of whoever spoke them had run out.
+    takeovers: int = 0
     longest_silence_ms: int = 0
     findings: list[Finding] = field(default_factory=list)
     evidence: dict[str, Evidence] = field(default_factory=dict)
-
-    def found(self, *kinds: str) -> list[Finding]:
-        """The findings of some kinds; of all, when none is named."""
-        return [finding for finding in self.findings if not kinds or finding.kind in kinds]
+    #: For each fault, in the order given, whether it befell.
+    befell: list[bool] = field(default_factory=list)
 
 
 class Arena:
     """One server, one crew, one client. As a context manager it is taken down whatever happens."""
 
     def __init__(
-        self, folder: Path, *, pace: Pace | None = None, defect: str = "", courier: bool = False
+        self,
+        folder: Path,
+        *,
+        pace: Pace | None = None,
+        defect: str = "",
+        courier: bool = False,
+        concurrency: int = 4,
     ) -> None:
         self.folder = folder
         self.pace = pace or Pace()
@@ -89,7 +100,7 @@ class Arena:
             "retention_s": 300,
         }
         environment = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in self.settings.items()}
-        self.crew = Crew(folder, {**environment, "CHAOS_DEFECT": defect})
+        self.crew = Crew(folder, {**environment, "CHAOS_DEFECT": defect}, concurrency=concurrency)
         self.client = Client(load_settings(**self.settings))
 
     def member(self, name: str, *options: str, **more: Any) -> Member:
@@ -103,6 +114,11 @@ class Arena:
         """Starts `count` workers of threads."""
         self.crew.start([self.member(f"w{i + 1}") for i in range(count)])
         return self
+
+    @property
+    def restarts(self) -> int:
+        """How often a worker was started again."""
+        return sum(member.lives - 1 for member in self.crew.members)
 
     @property
     def wires(self) -> Sequence[Wire]:
@@ -141,25 +157,29 @@ class Arena:
         seed: int = 0,
         think_ms: float = 100,
         timeout_s: float = 60.0,
+        parameters: Mapping[str, Any] | None = None,
     ) -> Round:
-        """Runs sessions through faults; `timeout_s` after the last fault a session that goes on is stuck."""
+        """Runs sessions through faults; `timeout_s` after the last fault a session that goes on is stuck.
+
+        `parameters`: more for the agents.
+        """
         self._rounds += 1
         self.ids.clear()
         self.cancelled.clear()
         self.tampered.clear()
-        troubles: list[Finding] = []
-        threads = [
-            threading.Thread(target=self._befall, args=(fault, Random(seed * 1_000 + i), troubles))
-            for i, fault in enumerate(faults)
-        ]
-        for thread in threads:
-            thread.start()
-        for play in plays:
-            self.submit(play, think_ms=think_ms)
-        for thread in threads:
-            thread.join()
-        stuck = self._wait_for_the_end(timeout_s)
-        return self._judge(plays, [*troubles, *stuck])
+        outcome = Round(sessions=len(plays))
+        with ThreadPoolExecutor(MOST_FAULTS) as pool:
+            befall = [
+                pool.submit(self._befall, fault, Random(seed * 1_000 + i), outcome)
+                for i, fault in enumerate(faults)
+            ]
+            for play in plays:
+                self.submit(play, think_ms=think_ms, **(parameters or {}))
+            outcome.befell = [befell.result() for befell in befall]
+        self.orders.withdraw()
+        outcome.findings += self._wait_for_the_end(timeout_s)
+        self._judge(plays, outcome)
+        return outcome
 
     def close(self) -> None:
         """Takes all down."""
@@ -177,11 +197,12 @@ class Arena:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _befall(self, fault: Fault, random: Random, troubles: list[Finding]) -> None:
+    def _befall(self, fault: Fault, random: Random, outcome: Round) -> bool:
         try:
-            fault(self, random)
+            return fault(self, random) is not False
         except Exception as error:  # noqa: BLE001 - told with the findings of the round
-            troubles.append(Finding("", "harness", f"{fault}: {type(error).__name__}: {error}"))
+            outcome.findings.append(Finding("", "harness", f"{fault}: {type(error).__name__}: {error}"))
+            return False
 
     def _open(self) -> list[str]:
         pipe = self.server.client.pipeline(transaction=False)
@@ -209,10 +230,9 @@ class Arena:
         fields = redis.hmget(key + "session", ["status", "next", "closed", "version", "reason"])
         return f"{fields}, due {redis.zscore('symposia:due', session)}, turns {redis.hgetall(key + 'turns')}"
 
-    def _judge(self, plays: Sequence[Play], findings: list[Finding]) -> Round:
+    def _judge(self, plays: Sequence[Play], outcome: Round) -> None:
         calls = calls_by_session(self.log)
-        stuck = {finding.session for finding in findings if finding.kind == "stuck"}
-        outcome = Round(sessions=len(plays), findings=findings)
+        stuck = {finding.session for finding in outcome.findings if finding.kind == "stuck"}
         lease_ms = int(self.pace.lease_s * 1000)
         for play in plays:
             if play.id in stuck:
@@ -229,6 +249,6 @@ class Arena:
             )
             outcome.turns += len(evidence.written)
             outcome.refused += evidence.refused
+            outcome.takeovers += sum(closing.outcome == "expired" for closing in evidence.closings)
             outcome.longest_silence_ms = max(outcome.longest_silence_ms, evidence.longest_silence_ms)
         self.log.unlink(missing_ok=True)
-        return outcome

@@ -96,16 +96,18 @@ def _deliver(arena: Arena, random: Random, manners: Manners) -> None:
     arena.courier.manners = Manners()
 
 
-def token_lowered(arena: Arena, random: Random) -> None:
+def token_lowered(arena: Arena, random: Random) -> bool:
     """In the middle of a turn the lock gets another token, or the fencing number goes back: the server has
     lost its last writes."""
     order = arena.orders.give(Boundary.SPEAKING, Act.WAIT)
     taken = order.taken(timeout_s=PATIENCE_S)
-    if taken is not None:
-        arena.tampered.add(taken.session)
-        lower = random.choice([other_token, lower_fence])
-        arena.insist(lambda: lower(arena.server.client, taken.session) or True)
-        order.release()
+    if taken is None:
+        return False
+    arena.tampered.add(taken.session)
+    lower = random.choice([other_token, lower_fence])
+    arena.insist(lambda: lower(arena.server.client, taken.session))
+    order.release()
+    return True
 
 
 def other_token(redis: Redis, session: str) -> None:

@@ -21,8 +21,8 @@ PATIENCE_S = 3.0
 def kill_at(boundary: Boundary) -> Fault:
     """SIGKILL of the process whose turn gets to the boundary next: a whole worker, or a child of a pool."""
 
-    def fault(arena: Arena, _random: Random) -> None:
-        arena.orders.give(boundary, Act.DIE).taken(timeout_s=PATIENCE_S)
+    def fault(arena: Arena, _random: Random) -> bool:
+        return arena.orders.give(boundary, Act.DIE).taken(timeout_s=PATIENCE_S) is not None
 
     return fault
 
@@ -30,28 +30,31 @@ def kill_at(boundary: Boundary) -> Fault:
 def freeze_at(boundary: Boundary) -> Fault:
     """SIGSTOP at the boundary, SIGCONT once the lease has long run out: a writer that comes late."""
 
-    def fault(arena: Arena, random: Random) -> None:
+    def fault(arena: Arena, random: Random) -> bool:
         taken = arena.orders.give(boundary, Act.FREEZE).taken(timeout_s=PATIENCE_S)
-        if taken is not None:
-            time.sleep(arena.pace.lease_s * random.uniform(1.2, 2.0))
-            with suppress(ProcessLookupError):
-                os.kill(taken.pid, signal.SIGCONT)
+        if taken is None:
+            return False
+        time.sleep(arena.pace.lease_s * random.uniform(1.2, 2.0))
+        with suppress(ProcessLookupError):
+            os.kill(taken.pid, signal.SIGCONT)
+        return True
 
     return fault
 
 
-def late_writer(arena: Arena, _random: Random) -> None:
+def late_writer(arena: Arena, _random: Random) -> bool:
     """A turn with all said and nothing written stops until its lease is over and another speaks it; then both write."""
     late = arena.orders.give(Boundary.BEFORE_COMMIT, Act.WAIT)
     first = late.taken(timeout_s=PATIENCE_S)
     if first is None:
-        return
+        return False
     other = arena.orders.give(Boundary.SPEAKING, Act.WAIT, to=first)
-    if other.taken(timeout_s=arena.pace.lease_s + PATIENCE_S):
-        late.release()
-        time.sleep(0.1)
-        other.release()
+    second = other.taken(timeout_s=arena.pace.lease_s + PATIENCE_S)
     late.release()
+    if second is not None:
+        time.sleep(0.1)  # the late commit comes while the other has the floor
+        other.release()
+    return second is not None
 
 
 def kill_all(arena: Arena, random: Random) -> None:

@@ -97,6 +97,12 @@ def moody(random: Random, *, mood: str | None = None) -> Play:
     return Play(script, agents, how=how)
 
 
+def gated(random: Random) -> Play:
+    """Two speak in turn, each when the arena's gate is open."""
+    script = Script(_id(random), "pair", reason="max_turns", groups=(("dora",), ("nick",)))
+    return Play(script, {"dora": "gated", "nick": "gated"}, how={"stop": MaxTurns(2)})
+
+
 #: The five modes; a broadcast in both its forms.
 MODES: tuple[Callable[[Random], Play], ...] = (round_robin, pair, orchestrated, broadcast, quorum, swarm)
 

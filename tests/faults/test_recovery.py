@@ -1,0 +1,33 @@
+"""A killed worker costs its turns one lease, and no turn waits for the broker to notice."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from chaos.arena import Pace
+from chaos.recovery import p95, recover, recovery_arena
+from symposia.config.celery import celery_settings
+from symposia.config.settings import Settings
+
+pytestmark = pytest.mark.xdist_group("faults-of-workers")
+
+
+def test_the_turns_of_a_killed_worker_are_begun_again_within_its_lease_and_five_seconds(tmp_path):
+    pace = Pace(lease_s=3)
+    with recovery_arena(tmp_path, pace=pace) as arena:
+        waits = recover(arena, Random(1))
+    assert waits, "the worker that was killed was speaking"
+    assert p95(waits) <= pace.lease_s + 5
+
+
+@pytest.mark.soak
+def test_with_the_default_settings_too(tmp_path):
+    defaults = Settings()
+    pace = Pace(defaults.lease_s, defaults.redispatch_after_s, defaults.sweep_interval_s)
+    with recovery_arena(tmp_path, pace=pace) as arena:
+        waits = [wait for seed in range(3) for wait in recover(arena, Random(seed))]
+    assert p95(waits) <= defaults.lease_s + 5
+    transport = celery_settings(defaults, broker_url="redis://")["broker_transport_options"]
+    assert max(waits) < transport["visibility_timeout"], "nobody waited for the broker"

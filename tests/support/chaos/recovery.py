@@ -1,0 +1,68 @@
+"""How long a turn waits when its worker is killed, with the lease at its default.
+
+Sessions speak all at once behind a gate; one worker is killed with its turns in its mouth; what
+counts is the time until each of those turns is begun again by somebody else.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+
+from chaos.arena import Arena, Pace
+from chaos.evidence import Evidence
+from chaos.plays import gated
+from live import until
+
+#: Turns that one worker runs side by side here.
+CONCURRENCY = 8
+
+
+@contextmanager
+def recovery_arena(folder: Path, *, pace: Pace) -> Iterator[Arena]:
+    """An arena in which two workers share the turns evenly."""
+    with Arena(folder, pace=pace, concurrency=CONCURRENCY) as arena:
+        yield arena.with_workers(2)
+
+
+def recover(arena: Arena, random: Random) -> list[float]:
+    """Kills a worker that speaks; answers the seconds in which each of its turns was begun again."""
+    arena.crew.wait_ready()
+    gate = arena.folder / "gate"
+    gate.unlink(missing_ok=True)
+    sessions = [gated(random) for _ in range(2 * CONCURRENCY)]
+    killed_at: list[int] = []
+
+    def kill_one_in_the_middle(arena: Arena, _random: Random) -> None:
+        until(lambda: len(_lines(arena.log)) >= len(sessions), timeout_s=60, what="all turns are spoken")
+        seconds, micros = arena.server.client.time()
+        killed_at.append(int(seconds) * 1000 + int(micros) // 1000)
+        arena.crew.members[0].signal(signal.SIGKILL)
+        gate.touch()
+
+    timeout_s = 60 + 4 * arena.pace.lease_s
+    gated_by = {"gate": str(gate)}
+    outcome = arena.run(sessions, [kill_one_in_the_middle], parameters=gated_by, timeout_s=timeout_s)
+    assert not outcome.findings, outcome.findings
+    return [wait for evidence in outcome.evidence.values() for wait in _waits_s(evidence, killed_at[0])]
+
+
+def p95(values: list[float]) -> float:
+    """The value that one in twenty is above."""
+    return sorted(values)[max(0, -(-len(values) * 95 // 100) - 1)]
+
+
+def _waits_s(evidence: Evidence, killed_ms: int) -> Iterator[float]:
+    expired = {closing.number for closing in evidence.closings if closing.outcome == "expired"}
+    for number in expired:
+        again = [
+            grant.at_ms for grant in evidence.grants if grant.number == number and grant.at_ms > killed_ms
+        ]
+        yield (again[0] - killed_ms) / 1000
+
+
+def _lines(log: Path) -> list[str]:
+    return log.read_text().splitlines() if log.exists() else []

@@ -1,0 +1,90 @@
+"""What a soak adds up to, as the table that stands in docs/guarantees.md."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from chaos.arena import Round
+from chaos.recovery import p95
+
+#: Kinds of findings as the report calls them.
+KINDS = {
+    "lost": "turns lost",
+    "doubled": "turns doubled",
+    "stuck": "sessions stuck",
+    "order": "turns out of order",
+    "fence": "writers where another had the floor",
+    "budget": "sums that do not add up",
+    "record": "gaps in the record",
+    "end": "wrong endings",
+    "harness": "faults that could not be set up",
+}
+
+
+@dataclass
+class Tally:
+    """Counts over all rounds of a soak."""
+
+    seed: int
+    rounds: int = 0
+    sessions: int = 0
+    turns: int = 0
+    refused: int = 0
+    takeovers: int = 0
+    restarts: int = 0
+    longest_silence_ms: int = 0
+    faults: Counter[str] = field(default_factory=Counter)
+    findings: Counter[str] = field(default_factory=Counter)
+    #: Seeds of the rounds in which something was found.
+    bad_seeds: list[int] = field(default_factory=list)
+    #: Seconds until the turns of a killed worker were begun again, with the lease at its default.
+    waits_s: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def add(self, outcome: Round, names: Sequence[str], *, seed: int) -> None:
+        """Adds a round; `names` are those of its faults."""
+        self.rounds += 1
+        self.sessions += outcome.sessions
+        self.turns += outcome.turns
+        self.refused += outcome.refused
+        self.takeovers += outcome.takeovers
+        self.longest_silence_ms = max(self.longest_silence_ms, outcome.longest_silence_ms)
+        self.faults.update(name for name, befell in zip(names, outcome.befell, strict=True) if befell)
+        self.findings.update(finding.kind for finding in outcome.findings)
+        if outcome.findings:
+            self.bad_seeds.append(seed)
+
+    @property
+    def is_clean(self) -> bool:
+        """Nothing was found."""
+        return not self.findings
+
+    def table(self) -> str:
+        """All of it, in Markdown."""
+        rows = [
+            ("seed", str(self.seed)),
+            ("time", f"{self.seconds / 60:.0f} min"),
+            ("rounds", f"{self.rounds:,}"),
+            ("sessions", f"{self.sessions:,}"),
+            ("turns written", f"{self.turns:,}"),
+            ("faults", f"{self.faults.total():,}"),
+            *((says, f"{self.findings[kind]:,}") for kind, says in KINDS.items()),
+            ("late writes refused", f"{self.refused:,}"),
+            ("turns taken over", f"{self.takeovers:,}"),
+            ("workers started again", f"{self.restarts:,}"),
+            ("longest silence of a session", f"{self.longest_silence_ms / 1000:.1f} s"),
+        ]
+        if self.waits_s:
+            rows.append(("turns of killed workers, default lease", f"{len(self.waits_s):,}"))
+            rows.append(("their recovery, p95", f"{p95(self.waits_s):.1f} s"))
+            rows.append(("their recovery, longest", f"{max(self.waits_s):.1f} s"))
+        faults = [(name, f"{times:,}") for name, times in sorted(self.faults.items())]
+        return _markdown(("soak", ""), rows) + "\n\n" + _markdown(("fault", "times"), faults)
+
+
+def _markdown(head: tuple[str, str], rows: Sequence[tuple[str, str]]) -> str:
+    width = max(len(name) for name, _ in (head, *rows))
+    lines = [f"| {head[0]:<{width}} | {head[1]:>10} |", f"|{'-' * (width + 2)}|{'-' * 11}:|"]
+    return "\n".join([*lines, *(f"| {name:<{width}} | {value:>10} |" for name, value in rows)])

@@ -1,0 +1,154 @@
+"""The long form of the fault suite: round after round of random sessions and random faults, and a report.
+
+    python -m chaos.soak --minutes 30 --seed 7
+
+Round k of a run has seed + k as its own seed, so `--seed` of a bad round, with `--minutes 0`, is
+that round again: the same sessions and the same faults, in a new order of events.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from random import Random, SystemRandom
+from tempfile import mkdtemp
+
+from chaos.arena import Arena, Pace, Round
+from chaos.auditor import Finding
+from chaos.evidence import Evidence
+from chaos.faults import FAULTS
+from chaos.plays import plays
+from chaos.recovery import recover, recovery_arena
+from chaos.report import Tally
+from symposia.config.settings import Settings
+
+#: Sessions of a round.
+SESSIONS = 90
+#: Milliseconds that an agent thinks, on average.
+THINK_MS = 60
+#: Rounds on the same servers and workers; then all is made anew.
+ROUNDS_AN_ARENA = 40
+#: Arenas in a row that could not be used: the machine is not fit for a soak.
+HOPELESS = 5
+SKEWED = Path(__file__).parent / "skewed"
+CLOCK = "clock of a worker an hour ahead"
+DEFAULT_LEASE = "worker killed, default lease"
+
+
+def say(text: str) -> None:
+    """Tells it at once: a soak is watched, or cut short."""
+    print(text, flush=True)  # noqa: T201 - a program for the terminal
+
+
+def main() -> int:
+    """Runs the soak; 1 when anything was found."""
+    options = _options()
+    tally = Tally(options.seed)
+    began = time.monotonic()
+    folder = Path(mkdtemp(prefix="symposia-soak-"))
+    say(f"soak: seed {options.seed}, {options.minutes:g} min, in {folder}")
+    try:
+        _measure_recovery(folder, tally, kills=min(3, int(options.minutes // 2)))
+        _storm(folder, tally, until_s=began + options.minutes * 60, names=options.fault or list(FAULTS))
+    except KeyboardInterrupt:
+        say("interrupted")
+    tally.seconds = time.monotonic() - began
+    say(f"\n{tally.table()}")
+    if not tally.is_clean:
+        seeds = ", ".join(map(str, tally.bad_seeds))
+        say(f"\nFAILED. Again: make soak MINUTES=0 SEED=... with one of {seeds or 'none'}; logs in {folder}")
+    return 0 if tally.is_clean else 1
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="soak", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--minutes", type=float, default=30, help="how long; 0 is one round")
+    parser.add_argument("--seed", type=int, default=SystemRandom().randrange(10**6) * 10_000)
+    parser.add_argument("--fault", action="append", choices=FAULTS, help="only these; may be repeated")
+    return parser.parse_args()
+
+
+def _measure_recovery(folder: Path, tally: Tally, *, kills: int) -> None:
+    if not kills:
+        return
+    defaults = Settings()
+    pace = Pace(defaults.lease_s, defaults.redispatch_after_s, defaults.sweep_interval_s)
+    with recovery_arena(folder / "recovery", pace=pace) as arena:
+        for kill in range(kills):
+            waits_s = recover(arena, Random(tally.seed + kill))
+            tally.waits_s += waits_s
+            tally.faults[DEFAULT_LEASE] += 1
+            say(f"recovery with the default lease: {sorted(waits_s)}")
+        tally.restarts += arena.restarts
+
+
+def _storm(folder: Path, tally: Tally, *, until_s: float, names: Sequence[str]) -> None:
+    """Rounds until the time is up, at least one."""
+    failed = 0
+    while failed < HOPELESS:
+        before = tally.rounds
+        try:
+            with ExitStack() as stack:
+                arena = stack.enter_context(Arena(folder / f"arena-{before}", courier=True))
+                stack.callback(_count_restarts, arena, tally)
+                _start(arena, tally)
+                for _ in range(ROUNDS_AN_ARENA):
+                    outcome = _one_round(arena, tally, names)
+                    if time.monotonic() > until_s:
+                        return
+                    if outcome.findings:
+                        break  # what is found must not be found again in the next round
+        except (AssertionError, OSError) as error:
+            tally.findings["harness"] += 1
+            say(f"  the arena failed: {type(error).__name__}: {error}")
+        failed = 0 if tally.rounds > before else failed + 1
+        if time.monotonic() > until_s:
+            return
+    say(f"gave up: {HOPELESS} arenas in a row could not be used")
+
+
+def _start(arena: Arena, tally: Tally) -> None:
+    """Two workers of threads, one of which is an hour ahead, and one of child processes."""
+    ahead = {"environment": {"CHAOS_CLOCK_S": "3600"}, "path": (SKEWED,)}
+    crew = [arena.member("w1"), arena.member("w2", **ahead), arena.member("w3", "--pool", "prefork")]
+    arena.crew.start(crew)
+    tally.faults[CLOCK] += 1
+
+
+def _count_restarts(arena: Arena, tally: Tally) -> None:
+    tally.restarts += arena.restarts
+
+
+def _one_round(arena: Arena, tally: Tally, names: Sequence[str]) -> Round:
+    seed = tally.seed + tally.rounds
+    random = Random(seed)
+    chosen = random.sample(list(names), min(len(names), random.randint(3, 5)))
+    began = time.monotonic()
+    arena.crew.wait_ready()
+    outcome = arena.run(
+        plays(random, SESSIONS), [FAULTS[name] for name in chosen], seed=seed, think_ms=THINK_MS
+    )
+    tally.add(outcome, chosen, seed=seed)
+    say(
+        f"round {tally.rounds}, seed {seed}: {outcome.sessions} sessions, {outcome.turns} turns, "
+        f"{time.monotonic() - began:.1f} s, {len(outcome.findings)} findings; {'; '.join(chosen)}",
+    )
+    for finding in outcome.findings[:10]:
+        _tell(finding, outcome.evidence.get(finding.session))
+    return outcome
+
+
+def _tell(finding: Finding, evidence: Evidence | None) -> None:
+    say(f"  {finding.kind}: session {finding.session}: {finding.says}")
+    if evidence is not None:
+        for step in evidence.steps:
+            say(f"    {step}")
+        say(f"    journal: {[entry.says for entry in evidence.journal]}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
