@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from platformdirs import user_data_path
 from pydantic import AfterValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ..models.errors import invalid_input
+from . import urls
 
 PREFIX = "SYMPOSIA_"
 
@@ -25,29 +25,6 @@ ALSO_NAMED = {
     "memory_ttl_s": "DIALOG_STATE_TTL_SECONDS",
     "memory_max_bytes": "DIALOG_STATE_MAX_SIZE_BYTES",
 }
-
-_REDIS_SCHEMES = ("redis://", "rediss://")
-
-
-def _redis_url(url: SecretStr) -> SecretStr:
-    if not url.get_secret_value().startswith(_REDIS_SCHEMES):
-        raise ValueError("must start with redis:// or rediss://")
-    try:
-        urlsplit(url.get_secret_value()).port  # noqa: B018 - reading it checks it
-    except ValueError:
-        rule = (
-            "a Redis URL's port is a number up to 65535; write #, / and @ of a password as %23, %2F and %40"
-        )
-        raise ValueError(rule) from None
-    return url
-
-
-def _broker_url(url: SecretStr) -> SecretStr:
-    scheme, separator, _ = url.get_secret_value().partition("://")
-    if not (scheme and separator):
-        raise ValueError("must be a URL such as redis://host:6379/0 or amqp://host:5672//")
-    return url
-
 
 ExpandedPath = Annotated[Path, AfterValidator(Path.expanduser)]
 
@@ -64,9 +41,9 @@ class Settings(BaseSettings):
     )
 
     #: Where sessions live. None: the embedded server of `data_dir`.
-    redis_url: Annotated[SecretStr, AfterValidator(_redis_url)] | None = None
+    redis_url: Annotated[SecretStr, AfterValidator(urls.redis_url)] | None = None
     #: Where task messages travel. None: `redis_url`.
-    broker_url: Annotated[SecretStr, AfterValidator(_broker_url)] | None = None
+    broker_url: Annotated[SecretStr, AfterValidator(urls.broker_url)] | None = None
     #: Folder of what Symposia keeps on this machine: the embedded server's data, logs.
     data_dir: ExpandedPath = Field(default_factory=lambda: user_data_path("symposia"))
     #: The agent registry. None: `agents.toml` in the working folder, where there is one.
@@ -89,7 +66,7 @@ class Settings(BaseSettings):
     retention_s: int = Field(default=604_800, ge=60, le=31_536_000)
 
     #: Where dialog memories live. None: where sessions live.
-    memory_redis_url: Annotated[SecretStr, AfterValidator(_redis_url)] | None = None
+    memory_redis_url: Annotated[SecretStr, AfterValidator(urls.redis_url)] | None = None
     #: Seconds from the last write until what is remembered of a user in a room is forgotten.
     memory_ttl_s: int = Field(default=21_600, ge=1, le=31_536_000)
     #: Bytes (UTF-8) of what is remembered of a user in a room; parameters set long ago go first.

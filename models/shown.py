@@ -13,8 +13,10 @@ HIDDEN = "***"
 _SECRET_FIELD = re.compile(
     r"passw(or)?d|secret|api_?key|credential|private_?key|authorization", re.IGNORECASE
 )
-# Greedy up to the last `@`: a password may hold any character, and hiding too much is the safe side.
-_URL_PASSWORD = re.compile(r"(?P<user>://[^/@\s:]*:)\S+@")
+_WORD = re.compile(r"\S+")
+# In the options behind the `?` of a URL.
+_OPTION = re.compile(r"(?P<start>[?&;](?P<name>[^=?&;\s]*)=)[^&\s]+")
+_SECRET_OPTION = re.compile(r"passw|secret|token|api_?key|credential", re.IGNORECASE)
 
 
 class Absent(Enum):
@@ -27,8 +29,26 @@ ABSENT = Absent.ABSENT
 
 
 def without_password(text: str) -> str:
-    """`text` with the password of every URL in it replaced by `***`."""
-    return _URL_PASSWORD.sub(rf"\g<user>{HIDDEN}@", text)
+    """`text` with the password of every URL in it replaced by `***`, wherever in the URL it stands.
+
+    A password may hold any character, and one that is hidden too much is the safe side.
+    """
+    if "@" in text:
+        text = _WORD.sub(_without_user_password, text)
+    return _OPTION.sub(_without_option, text) if "=" in text else text
+
+
+def _without_user_password(word: re.Match[str]) -> str:
+    """`user:password@host`, with or without a scheme before it."""
+    url = word[0]
+    end = max(url.rfind("@"), 0)
+    scheme = url.find("://", 0, end)
+    colon = url.find(":", scheme + 3 if scheme >= 0 else 0, end)
+    return url if colon < 0 else f"{url[: colon + 1]}{HIDDEN}{url[end:]}"
+
+
+def _without_option(option: re.Match[str]) -> str:
+    return f"{option['start']}{HIDDEN}" if _SECRET_OPTION.search(option["name"]) else option[0]
 
 
 def shown(value: object, *, field: str = "") -> str:

@@ -117,3 +117,37 @@ def test_a_variable_that_the_agents_file_names_is_read(monkeypatch: pytest.Monke
     monkeypatch.setenv("SOME_API_KEY", "key")
     assert variable("SOME_API_KEY") == "key"
     assert variable("NO_SUCH_API_KEY") is None
+
+
+@pytest.mark.parametrize("name", ["redis_url", "broker_url", "memory_redis_url"])
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ("redis://db:6379/0?password=hu%2Fnter2", "redis://:hu%2Fnter2@db:6379/0"),
+        ("rediss://db/0?username=u&password=pw&ssl_cert_reqs=none", "rediss://u:pw@db/0?ssl_cert_reqs=none"),
+        ("redis://u:pw@[::1]:6379/0?password=other", "redis://u:pw@[::1]:6379/0"),
+        ("redis://db:6379/0?socket_timeout=3", "redis://db:6379/0?socket_timeout=3"),
+    ],
+)
+def test_credentials_in_the_options_of_a_url_are_put_where_every_program_hides_them(
+    name: str, given: str, taken: str
+) -> None:
+    assert getattr(load_settings(**{name: given}), name).get_secret_value() == taken
+
+
+@pytest.mark.parametrize("name", ["redis_url", "broker_url"])
+@pytest.mark.parametrize(
+    "option",
+    ["connection_class=os.system", "parser_class=x", "credential_provider=x", "host=elsewhere", "nonsense=1"],
+)
+def test_an_option_that_swaps_parts_of_the_client_is_refused(name: str, option: str) -> None:
+    with pytest.raises(InvalidInput, match="must have no other options than client_name, db, "):
+        load_settings(**{name: f"redis://db/0?{option}"})
+
+
+@pytest.mark.parametrize(
+    "option", ["socket_timeout=soon", "db=zz", "protocol=9", "max_connections=-", "ssl_cert_reqs=maybe"]
+)
+def test_an_option_that_makes_no_sense_is_refused_before_anything_connects(option: str) -> None:
+    with pytest.raises(InvalidInput, match="must be a URL that a Redis client can read: "):
+        load_settings(redis_url=f"rediss://db/0?{option}")

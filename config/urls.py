@@ -1,0 +1,75 @@
+"""Redis and broker URLs as they are taken: checked before anything connects, credentials in their usual place."""
+
+from __future__ import annotations
+
+from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
+
+from pydantic import SecretStr
+from redis import ConnectionPool
+from redis.exceptions import RedisError
+
+_REDIS_SCHEMES = ("redis://", "rediss://")
+_CREDENTIALS = ("username", "password")
+#: What may follow the `?`: no option that swaps classes, or what others here have to decide.
+_OPTIONS = frozenset(
+    {"client_name", "db", "health_check_interval", "max_connections", "protocol", "retry_on_timeout"}
+    | {"socket_connect_timeout", "socket_keepalive", "socket_timeout", "timeout"}
+    | {"ssl_ca_certs", "ssl_ca_path", "ssl_cert_reqs", "ssl_certfile", "ssl_check_hostname", "ssl_keyfile"}
+    | {"ssl_password"}
+)
+
+
+def redis_url(given: SecretStr) -> SecretStr:
+    """A URL that redis-py can use, with credentials out of its query. Raises ValueError, which says the rule."""
+    url = given.get_secret_value()
+    if not url.startswith(_REDIS_SCHEMES):
+        raise ValueError("must start with redis:// or rediss://")
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - reading it checks it
+    except ValueError:
+        rule = (
+            "a Redis URL's port is a number up to 65535; write #, / and @ of a password as %23, %2F and %40"
+        )
+        raise ValueError(rule) from None
+    tidy = _tidied(url, parts)
+    _check_options(tidy)
+    return SecretStr(tidy)
+
+
+def broker_url(given: SecretStr) -> SecretStr:
+    """A URL of any of Celery's transports; of Redis, as `redis_url` has it."""
+    url = given.get_secret_value()
+    if url.startswith(_REDIS_SCHEMES):
+        return redis_url(given)
+    scheme, separator, _ = url.partition("://")
+    if not (scheme and separator):
+        raise ValueError("must be a URL such as redis://host:6379/0 or amqp://host:5672//")
+    return given
+
+
+def _tidied(url: str, parts: SplitResult) -> str:
+    """The URL with `?username=` and `?password=` before its host: every program that shows URLs hides them
+    there, and only there; Celery's transport understands them only there.
+    """
+    options = parse_qsl(parts.query, keep_blank_values=True)
+    told = {name: quote(value, safe="") for name, value in options if name in _CREDENTIALS and value}
+    if not told:
+        return url
+    _, _, host = parts.netloc.rpartition("@")
+    username, password = (
+        parts.username or told.get("username", ""),
+        parts.password or told.get("password", ""),
+    )
+    kept = urlencode([(name, value) for name, value in options if name not in _CREDENTIALS])
+    return parts._replace(netloc=f"{username}:{password}@{host}", query=kept).geturl()
+
+
+def _check_options(url: str) -> None:
+    for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True):
+        if name not in _OPTIONS:
+            raise ValueError(f"must have no other options than {', '.join(sorted(_OPTIONS))}")
+    try:
+        ConnectionPool.from_url(url).make_connection()  # which opens nothing
+    except (ValueError, TypeError, RedisError) as error:
+        raise ValueError(f"must be a URL that a Redis client can read: {error}") from None
