@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import pickle
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from redis import Redis
 
 from symposia.models.errors import RedisUnavailable
+from symposia.models.ids import new_id
 from symposia.state.connect import aconnect, check_reachable, connect
 from symposia.state.follow import follow
 from symposia.state.index import SessionIndex
@@ -96,3 +101,65 @@ def test_a_server_that_comes_back_is_used_again(tmp_path: Path):
             index.claim(limit=1, hold_ms=1)
         server.start()
         assert index.claim(limit=1, hold_ms=1) == []
+
+
+@pytest.fixture
+def named(redis_url: str) -> Iterator[tuple[Redis, Callable[[], set[str]]]]:
+    """A client, and the server's numbers of the connections over which it has sent scripts."""
+    name = f"lane-{new_id()}"
+    with connect(f"{redis_url}?client_name={name}") as client, connect(redis_url) as watcher:
+
+        def lanes() -> set[str]:
+            mine = (told for told in watcher.client_list() if told["name"] == name)
+            return {told["id"] for told in mine if told["cmd"] == "evalsha"}
+
+        yield client, lanes
+
+
+def _speak(client: Redis) -> None:
+    """Has the server run a script."""
+    SessionIndex(client).look_at("nobody", 0)
+
+
+def _speak_in_a_thread(client: Redis) -> None:
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        pool.submit(_speak, client).result()
+
+
+def test_scripts_of_one_thread_share_a_connection_and_another_thread_has_its_own(named):
+    client, lanes = named
+    _speak(client), _speak(client)
+    assert len(lanes()) == 1
+    _speak_in_a_thread(client)
+    assert len(lanes()) == 2
+
+
+def test_a_thread_that_ended_leaves_its_connection_to_the_next(named):
+    client, lanes = named
+    for _ in range(20):
+        _speak_in_a_thread(client)
+    assert len(lanes()) == 1
+
+
+def test_a_child_process_does_not_speak_over_its_parents_connection(named):
+    client, lanes = named
+    _speak(client)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _speak(client)
+        os.write(writer, str(len(lanes())).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(reader, 9) == b"2"
+    _speak(client)
+
+
+def test_a_script_whose_connection_was_cut_is_sent_again(named, redis_url):
+    client, lanes = named
+    _speak(client)
+    (cut,) = lanes()
+    with connect(redis_url) as killer:
+        killer.client_kill_filter(_id=cut)
+    _speak(client)
+    assert lanes().isdisjoint({cut})
