@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from ..models.errors import AgentError, AgentFailed
 from ..models.options import AgentBinding
+from .faults import Fault
 from .llm_entries import LLMEntry, ModelEntry
+from .llm_faults import llm_faults
 from .local_model import CONTEXT_TOKENS, MODEL_NAME
 
 if TYPE_CHECKING:
@@ -76,28 +78,9 @@ class ModelSeats:
         )
         return LLMAgent(lambda: self._sources(entry), manner, toolbox=self._toolbox(entry))
 
-    def problem(self, entry: LLMEntry) -> str | None:
-        """Why an agent of this entry would fail; None: nothing is known against it.
-
-        Imports its tools; asks neither models nor servers. Raises AgentError, which says it as well.
-        """
-        from .model_pool import provider_problem
-        from .python import load_form
-        from .tools import mcp_problem
-
-        if entry.output:
-            load_form(entry.output)
-        self._toolbox(entry)
-        found = [
-            mcp_problem(self._file.mcp[name], self._getenv) for name in entry.tools if name in self._file.mcp
-        ]
-        for name in (entry.model, *entry.fallback):
-            model = self._model(name)
-            if model is _LOCAL:  # which need not run before a session does
-                continue
-            self._source(name)
-            found.append(provider_problem(model.model) if model.base_url is None else None)
-        return next(filter(None, found), None)
+    def faults(self, entry: LLMEntry) -> Iterator[Fault]:
+        """What would fail in an agent of this entry."""
+        return llm_faults(entry, self._file, self._getenv)
 
     def _toolbox(self, entry: LLMEntry) -> Toolbox | None:
         """What the agent may call: functions now, servers anew for each turn, because a token may be renewed."""

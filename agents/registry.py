@@ -18,6 +18,7 @@ from ..models.errors import InvalidInput, UnknownAgent
 from ..models.options import AgentBinding
 from ..models.waiting import WaitPolicy
 from .entries import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry
+from .faults import Problem
 from .llm_entries import LLMEntry
 from .llm_seats import LOCAL_MODEL
 from .protocol import Speaker
@@ -52,17 +53,6 @@ class AgentInfo:
     built_in: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Why a registered agent would fail; found by `Registry.check`."""
-
-    agent: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.agent}: {self.message}"
-
-
 def _no_variable(_name: str) -> str | None:
     return None
 
@@ -78,6 +68,7 @@ class Registry:
         file: the entries of an agents file.
         getenv: reads one environment variable; the registry reads only those its file names.
         local_model: URL of the running local model, or None; asked at every turn, on the event loop.
+        path: the file, as messages name it.
     """
 
     def __init__(
@@ -86,8 +77,10 @@ class Registry:
         *,
         getenv: Callable[[str], str | None] = _no_variable,
         local_model: Callable[[], str | None] = _no_local_model,
+        path: str = "",
     ) -> None:
         file = file or AgentsFile()
+        self.path = path
         self._entries: dict[str, AgentEntry] = {**BUILT_IN, **file.agents}
         self._own = frozenset(file.agents)
         self._seats = Seats(file, getenv=getenv, local_model=local_model)
@@ -110,7 +103,7 @@ class Registry:
         if path is None and DEFAULT_FILE.is_file():
             path = DEFAULT_FILE
         file = read_agents_file(path) if path is not None else None
-        return cls(file, getenv=getenv, local_model=local_model)
+        return cls(file, getenv=getenv, local_model=local_model, path=str(path or ""))
 
     def names(self) -> tuple[str, ...]:
         """All names, sorted."""
@@ -138,12 +131,16 @@ class Registry:
         return self._windows(_key(binding))
 
     def check(self) -> list[Problem]:
-        """What would fail later: code that cannot be imported, variables that are not set.
+        """What would fail later: code that cannot be imported, variables that are not set; each said once.
 
         Imports the registered callables; asks no model anything.
         """
-        found = ((name, self._seats.problem(entry)) for name, entry in sorted(self._entries.items()))
-        return [Problem(name, message) for name, message in found if message]
+        found = [
+            Problem(self.path, fault.table or f"agents.{name}", fault.field, fault.rule)
+            for name, entry in sorted(self._entries.items())
+            for fault in self._seats.faults(entry)
+        ]
+        return list(dict.fromkeys(found))
 
     def _entry(self, name: str) -> AgentEntry:
         entry = self._entries.get(name)

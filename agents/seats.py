@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import assert_never
 
 from pydantic import ValidationError
 
-from ..models.errors import AgentError, invalid_input
+from ..models.errors import invalid_input
 from ..models.options import AgentBinding
 from .entries import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry
+from .faults import Fault
 from .human import HumanAgent
 from .llm_entries import LLMEntry
+from .llm_faults import imported
 from .llm_seats import ModelSeats
 from .protocol import Speaker
 from .python import PythonAgent, load_callable
@@ -50,16 +52,12 @@ class Seats:
             case _:
                 assert_never(entry)
 
-    def problem(self, entry: AgentEntry) -> str | None:
-        """Why an agent of this entry would fail; None: nothing is known against it."""
-        try:
-            if isinstance(entry, PythonEntry):
-                load_callable(entry.callable)
-            elif isinstance(entry, LLMEntry):
-                return self._llm.problem(entry)
-        except AgentError as error:
-            return str(error)
-        return None
+    def faults(self, entry: AgentEntry) -> Iterator[Fault]:
+        """What would fail in an agent of this entry, before it does."""
+        if isinstance(entry, PythonEntry):
+            yield from imported(entry.callable, "", "callable")
+        elif isinstance(entry, LLMEntry):
+            yield from self._llm.faults(entry)
 
 
 def replies_of(binding: AgentBinding, entry: ScriptedEntry) -> ScriptedEntry:

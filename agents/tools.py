@@ -23,7 +23,7 @@ Toolset = AbstractToolset[ToolDesk]
 #: Where a server of the protocol finds the effect id of a call, in the call's `_meta`.
 EFFECT_ID = "symposia/effect_id"
 
-_NO_MCP = "tools of MCP servers need the package fastmcp-slim: pip install 'symposia[mcp]'"
+NO_MCP = "tools of MCP servers need the package fastmcp-slim: pip install 'symposia[mcp]'"
 
 
 class Toolbox:
@@ -75,7 +75,7 @@ def mcp_toolset(name: str, entry: McpEntry, getenv: Callable[[str], str | None])
         AgentError: not retryable; a variable is not set, or the package for it is not installed.
     """
     if not has_mcp():
-        raise AgentFailed(_NO_MCP, retryable=False)
+        raise AgentFailed(NO_MCP, retryable=False)
     from fastmcp.client.transports import StdioTransport
     from pydantic_ai.mcp import MCPToolset
 
@@ -95,16 +95,6 @@ def mcp_toolset(name: str, entry: McpEntry, getenv: Callable[[str], str | None])
 def has_mcp() -> bool:
     """Whether the package that speaks the protocol is installed."""
     return find_spec("fastmcp") is not None
-
-
-def mcp_problem(entry: McpEntry, getenv: Callable[[str], str | None]) -> str | None:
-    """Why a server could not be asked; None: nothing is known against it. Asks nobody."""
-    try:
-        for variable in filter(None, (entry.token_env, *entry.env)):
-            _variable(variable, getenv)
-    except AgentError as error:
-        return str(error)
-    return None if has_mcp() else _NO_MCP
 
 
 async def _with_effect_id(ctx: RunContext[ToolDesk], call: Any, name: str, arguments: dict[str, Any]) -> Any:

@@ -11,7 +11,7 @@ MAX_SHOWN = 80
 
 HIDDEN = "***"
 _SECRET_FIELD = re.compile(
-    r"passw(or)?d|secret|api_?key|credential|private_?key|authorization", re.IGNORECASE
+    r"passw(or)?d|secret|api_?key|credential|private_?key|token_env|authorization", re.IGNORECASE
 )
 _WORD = re.compile(r"\S+")
 # In the options behind the `?` of a URL.

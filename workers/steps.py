@@ -80,7 +80,8 @@ class SweepStep(bootsteps.StartStopStep):
 
 
 class RuntimeStep(bootsteps.StartStopStep):
-    """Builds the runtime when the worker starts, so that a bad agents file is told at once.
+    """Builds the runtime when the worker starts, so that a bad agents file is told at once, and what would
+    fail in its agents' turns, too.
 
     Nothing is closed when it stops: in a warm shutdown turns still speak, and need their leases, after
     this step. Its threads are daemons and end with the process.
@@ -90,4 +91,5 @@ class RuntimeStep(bootsteps.StartStopStep):
 
     def start(self, worker: Any) -> None:
         """Raises RegistryError, which ends the worker."""
-        runtime_of(worker.app)
+        for problem in runtime_of(worker.app).registry.check():
+            log.warning("agents: %s", problem)

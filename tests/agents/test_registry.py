@@ -149,6 +149,21 @@ def test_the_window_of_what_cannot_be_seated_is_empty(load):
         ("[agents.x]\nkind = 'llm'", "agents.x", "model", "is required"),
         ("[agents.x]\nkind = 'llm'\nmodel = 'huose'\n[models.house]\nmodel = 'p:m'", "agents.x", "model",
          "must be a [models] table (house) or provider:model (got 'huose')"),
+        ("[agents.x]\nkind = 'llm'\nmodel = 'local'\nfallback = ['huose']", "agents.x", "fallback[0]",
+         "must be a [models] table (local) or provider:model (got 'huose')"),
+        ("[agents.x]\nkind = 'llm'\nmodel = 'local'\ntools = ['sarch']\n[tools.search]\ncallable = 'a:b'",
+         "agents.x", "tools[0]", "must be a [tools] or [mcp] table (search; got 'sarch')"),
+        ("[agents.x]\nkind = 'llm'\nmodel = 'local'\ntools = ['any']", "agents.x", "tools[0]",
+         "must be a [tools] or [mcp] table (there is none; got 'any')"),
+        ("[tools.search]\ncallable = 'a:b'\n[mcp.search]\nurl = 'http://h/mcp'", "mcp.search", "",
+         "must not have the name of a tool"),
+        ("[tools.search]\ncallable = 'import os'", "tools.search", "callable", "must be module:name"),
+        ("[tools.'a b']\ncallable = 'a:b'", "tools.a b", "[key]", "must be up to 40 letters"),
+        ("[mcp.s]", "mcp.s", "", "must have a url or a command, and not both"),
+        ("[mcp.s]\nurl = 'http://h/mcp'\ntoken_env = 'sk-secret'", "mcp.s", "token_env",
+         "must be the name of an environment variable"),
+        ("[agents.x]\nkind = 'llm'\nmodel = 'local'\nsettings = {timeout = 3}", "agents.x", "settings",
+         "must hold settings of a model: "),
         ("[agents.x]\nkind = 'llm'\nmodel = 'local'\ntemperature = 3", "agents.x", "temperature",
          "must be less than or equal to 2"),
         ("[agents.x]\nkind = 'llm'\nmodel = 'local'\napi_key = 'sk-secret'", "agents.x", "api_key",
@@ -192,10 +207,38 @@ def test_check_finds_code_that_cannot_be_imported_and_variables_that_are_not_set
     lost = '[agents.lost]\nkind = "python"\ncallable = "nowhere:f"\n'
     registry = load(FILE.replace("anthropic:", "nowhere:") + lost)
     assert [str(problem) for problem in registry.check()] == [
-        "claude: Unknown provider: nowhere",
-        "lost: ImportError: nowhere:f: ModuleNotFoundError: No module named 'nowhere'",
-        "writer: environment variable HOUSE_KEY is not set",
+        f"{registry.path}: [agents.claude] model: Unknown provider: nowhere",
+        f"{registry.path}: [agents.lost] callable: "
+        "ImportError: nowhere:f: ModuleNotFoundError: No module named 'nowhere'",
+        f"{registry.path}: [models.house] api_key_env: environment variable HOUSE_KEY is not set",
     ]
+
+
+MODEL = "[models.m]\nmodel = 'm'\nbase_url = 'http://127.0.0.1/v1'\n"
+AGENT = MODEL + "[agents.x]\nkind = 'llm'\nmodel = 'm'\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (AGENT + "tools = ['t']\n[tools.t]\ncallable = 'nowhere:f'", "[tools.t] callable: ImportError: nowhere:f: "),
+        (AGENT + "tools = ['t']\n[tools.t]\ncallable = 'model_tools:not_callable'", "[tools.t] callable: ImportError"),
+        (AGENT + "tools = ['s']\n[mcp.s]\nurl = 'http://h/mcp'\ntoken_env = 'TOKEN'",
+         "[mcp.s] token_env: environment variable TOKEN is not set"),
+        (AGENT + "tools = ['s']\n[mcp.s]\ncommand = ['x']\nenv = ['OWNER']",
+         "[mcp.s] env: environment variable OWNER is not set"),
+        (AGENT + "output = 'model_tools:add'", "[agents.x] output: ImportError: model_tools:add: TypeError: is no "),
+        (AGENT + "fallback = ['nowhere:m']", "[agents.x] fallback[0]: Unknown provider: nowhere"),
+    ],
+)  # fmt: skip
+def test_check_finds_what_would_fail_behind_a_model_agent(load, text, said):
+    (problem,) = load(text).check()
+    assert str(problem).startswith(f"{problem.file}: {said}")
+
+
+def test_check_says_once_what_several_agents_share(load):
+    again = '[agents.second]\nkind = "llm"\nmodel = "house"\n'
+    assert len([p for p in load(FILE + again).check() if p.entry == "models.house"]) == 1
 
 
 def test_check_is_content_when_nothing_is_missing(load):

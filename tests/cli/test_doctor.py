@@ -70,7 +70,7 @@ def test_an_agents_file_with_problems_is_told(terminal: Terminal):
     (terminal.folder / "registry.toml").write_text('[agents.x]\nkind = "python"\ncallable = "nowhere:x"\n')
     told = findings(terminal, "agents")
     assert [it["grade"] for it in told] == ["ok", "warning"]
-    assert "x: ImportError: nowhere:x" in told[1]["text"]
+    assert "registry.toml: [agents.x] callable: ImportError: nowhere:x" in told[1]["text"]
     (terminal.folder / "registry.toml").write_text("[agents.x]\n")
     (told_of,) = findings(terminal, "agents")
     assert told_of["grade"] == "bad"

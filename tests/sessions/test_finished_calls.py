@@ -50,3 +50,13 @@ def test_what_was_kept_for_another_attempt_is_gone_when_the_turn_is_written(stag
     job.result(timeout=40)
     with connect(stage.redis_url) as client:
         until(lambda: not list(client.scan_iter("symposia:*:calls:*")), what="no finished calls are left")
+
+
+def test_a_worker_says_at_its_start_what_would_fail(stage, model):
+    registry = stage.folder / "agents.toml"
+    lost = '[tools.lost]\ncallable = "nowhere:f"\n'
+    text = registry.read_text().replace("[agents.model]", f'api_key_env = "NO_KEY"\n{lost}[agents.model]')
+    registry.write_text(text + 'tools = ["lost"]\n')
+    log = stage.start_worker().log()
+    assert f"{registry}: [models.stub] api_key_env: environment variable NO_KEY is not set" in log
+    assert f"{registry}: [tools.lost] callable: ImportError: nowhere:f" in log
