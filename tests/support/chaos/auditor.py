@@ -147,7 +147,7 @@ class _Audit:
             yield "order", f"turns {sorted(written.keys() - planned)} were written and never planned"
         if self.script.groups:
             yield from self._order(planned, is_cut=is_cut)
-        elif not is_cut:
+        if self.script.items and not is_cut:
             yield from self._items()
 
     def _order(self, planned: set[int], *, is_cut: bool) -> Said:

@@ -1,0 +1,126 @@
+"""Suspend, resume, cancel and reply at the very moment of a commit, a thousand times."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+from threading import Barrier
+from uuid import uuid4
+
+import pytest
+
+from chaos.auditor import Script, audit
+from chaos.evidence import Evidence
+from symposia.models.errors import IllegalTransition
+from symposia.state.connect import connect
+from symposia.state.parked import FAR_MS, LayAside, ParkedTurns, Reply, Rule
+from symposia.state.store import SessionStore
+from table import RETENTION_MS, Table
+
+pytestmark = pytest.mark.xdist_group("faults-of-redis")
+
+RACES = 1_000
+TURNS = 2
+
+
+class Player:
+    """One side of a race: a connection of its own."""
+
+    def __init__(self, url: str) -> None:
+        self.client = connect(url)
+        self.store = SessionStore(self.client)
+        self.parked = ParkedTurns(self.client)
+
+    def commits(self, table: Table, grant) -> str:
+        return self.store.commit(table.id, grant, table.speech(grant, "said")).word
+
+    def suspends(self, table: Table, _grant) -> str:
+        return self._moves(lambda: self.store.suspend(table.id))
+
+    def resumes(self, table: Table, _grant) -> str:
+        return self._moves(lambda: self.store.resume(table.id))
+
+    def cancels(self, table: Table, _grant) -> str:
+        return self._moves(lambda: self.store.cancel(table.id, reason="enough", retention_ms=RETENTION_MS))
+
+    def replies(self, table: Table, grant) -> str:
+        speech = table.speech(grant, "answered")
+        reply = Reply(grant.number, "key", request=str(uuid4()), rule=Rule.PERSON, speech=speech)
+        return self.parked.reply(table.id, reply).word
+
+    @staticmethod
+    def _moves(move: Callable[[], object]) -> str:
+        try:
+            move()
+        except IllegalTransition:
+            return "refused"
+        return "moved"
+
+
+#: What runs against what: a commit or a reply, and something that steers, or the same once more.
+PAIRS = [
+    (Player.commits, Player.suspends),
+    (Player.commits, Player.resumes),
+    (Player.commits, Player.cancels),
+    (Player.commits, Player.commits),
+    (Player.replies, Player.replies),
+    (Player.replies, Player.suspends),
+    (Player.replies, Player.resumes),
+    (Player.replies, Player.cancels),
+]
+
+
+def race(table: Table, pool: ThreadPoolExecutor, players: list[Player], pair) -> list[str]:
+    """One turn, for which two run at the same time; answers what each was told."""
+    grant = table.grant(table.plan_one())
+    if pair[0] is Player.replies:
+        laid = LayAside("key", wait="{}", until_in_ms=None, wake_in_ms=FAR_MS)
+        assert players[0].parked.park(table.id, grant, laid).word == "parked"
+    if pair[1] is Player.resumes:
+        table.suspend()
+    start = Barrier(2)
+
+    def run(player: Player, does) -> str:
+        start.wait(20)
+        return does(player, table, grant)
+
+    told = [pool.submit(run, player, does) for player, does in zip(players, pair, strict=True)]
+    return [answer.result(20) for answer in told]
+
+
+def settled(table: Table) -> None:
+    """Lets a session that was suspended go on, and ends one that goes on."""
+    if table.state().status == "suspended":
+        table.resume()
+    if not table.state().is_final:
+        table.finish("max_turns")
+
+
+def test_whoever_wins_a_turn_is_written_once_or_not_at_all_a_thousand_times(redis_url):
+    random, seen = Random(), Counter()
+    players = [Player(redis_url), Player(redis_url)]
+    with connect(redis_url) as client, ThreadPoolExecutor(2) as pool:
+        while seen.total() < RACES:
+            table = Table(client)
+            for _ in range(TURNS):
+                if table.state().status != "active":
+                    break
+                pair = random.choice(PAIRS)
+                told = race(table, pool, players, pair)
+                seen[pair[0].__name__, pair[1].__name__, *told] += 1
+                if table.state().status == "suspended":
+                    table.resume()
+            settled(table)
+            evidence = Evidence(client, table.id)
+            script = Script(table.id, "round_robin", reason="max_turns")
+            findings = audit(evidence, script, {}, lease_ms=0, cancelled=True)
+            assert not findings, (seen, findings)
+    for player in players:
+        player.client.close()
+    both = [told for (_, does, *told), _ in seen.items() if does in ("commits", "replies")]
+    assert both
+    assert all(sorted(told) in (["committed", "done"], ["double", "replied"]) for told in both)
+    outcomes = {told for (_, does, told, _) in seen if does == "suspends"}
+    assert outcomes == {"committed", "held", "replied"}, "each side wins some of the races"
