@@ -32,12 +32,13 @@ def scrubbed(text: str, *, secrets: Iterable[str] = ()) -> str:
 
 
 def failure(error: BaseException, *, retryable: bool = True, secrets: Iterable[str] = ()) -> AgentError:
-    """The error of the agent tree that stands for `error`; one that belongs to the tree is itself.
+    """The error of the agent tree that stands for `error`; one that belongs to the tree is itself, scrubbed.
 
     Its text begins with the class of the original. SystemExit and KeyboardInterrupt are
     failures too: an agent cannot end the worker.
     """
     if isinstance(error, AgentError):
+        error.args = (scrubbed(str(error), secrets=secrets),)
         return error
     text = scrubbed(str(error), secrets=secrets)
     return AgentFailed(f"{type(error).__name__}{': ' if text else ''}{text}", retryable=retryable)

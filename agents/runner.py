@@ -40,10 +40,16 @@ class Speaking(Protocol):
 
 
 class AgentRunner:
-    """Runs turns; one instance a process, used by all its threads, usable after a fork."""
+    """Runs turns; one instance a process, used by all its threads, usable after a fork.
 
-    def __init__(self, *, max_message_bytes: int = MAX_MESSAGE_BYTES) -> None:
+    Args:
+        max_message_bytes: bytes of UTF-8 one message may have.
+        secrets: what no error of an agent may tell.
+    """
+
+    def __init__(self, *, max_message_bytes: int = MAX_MESSAGE_BYTES, secrets: tuple[str, ...] = ()) -> None:
         self._max_message_bytes = max_message_bytes
+        self._secrets = secrets
         self._loop = LoopThread()
 
     def run(
@@ -72,9 +78,10 @@ class AgentRunner:
         """
         speak_now = getattr(agent, "speak_now", None)
         if speak_now is None:
-            spoken = self._loop.submit(_spoken(agent, turn, desk or Desk()))
+            spoken = self._loop.submit(_spoken(agent, turn, desk or Desk(), self._secrets))
             return _Pending(spoken, turn, timeout_s, self._max_message_bytes)
-        return _Answered(_at_once(cast(InstantAgent, agent), turn, self._max_message_bytes))
+        outcome = _at_once(cast(InstantAgent, agent), turn, self._secrets)
+        return _Answered(check_outcome(outcome, max_message_bytes=self._max_message_bytes))
 
     def close(self, *, timeout_s: float = 5.0) -> None:
         """Cancel the turns that still run and close the loop with its connections; may be used again."""
@@ -124,20 +131,19 @@ class _Pending:
         self._spoken.cancel()
 
 
-async def _spoken(agent: Speaker, turn: TurnContext, desk: Desk) -> object:
+async def _spoken(agent: Speaker, turn: TurnContext, desk: Desk, secrets: tuple[str, ...]) -> object:
     try:
         if hasattr(agent, "speak_at"):
             return await cast(DeskAgent, agent).speak_at(turn, desk)
         return await cast(Agent, agent).speak(turn)
     except (SystemExit, KeyboardInterrupt) as error:  # would end the loop for everybody
-        raise failure(error) from error
+        raise failure(error, secrets=secrets) from error
     except Exception as error:
-        raise failure(error) from error
+        raise failure(error, secrets=secrets) from error
 
 
-def _at_once(agent: InstantAgent, turn: TurnContext, max_message_bytes: int) -> TurnOutcome:
+def _at_once(agent: InstantAgent, turn: TurnContext, secrets: tuple[str, ...]) -> object:
     try:
-        outcome: object = agent.speak_now(turn)
+        return agent.speak_now(turn)
     except Exception as error:
-        raise failure(error) from error
-    return check_outcome(outcome, max_message_bytes=max_message_bytes)
+        raise failure(error, secrets=secrets) from error

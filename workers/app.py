@@ -6,7 +6,12 @@ symposia worker                            # the same, with this project's defau
 
 from __future__ import annotations
 
+from ..config.secrets import known_secrets
 from ..config.settings import load_settings
+from .connection import urls_in_use
 from .making import create_app
+from .redaction import redact_logs
 
-app = create_app(load_settings())
+settings = load_settings()
+app = create_app(settings)
+redact_logs(known_secrets(urls_in_use(settings)))

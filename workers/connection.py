@@ -17,6 +17,15 @@ def redis_url_in_use(settings: Settings) -> str:
     return resolve_redis_url(settings) or USUAL_URL
 
 
+def urls_in_use(settings: Settings) -> tuple[str, ...]:
+    """Every URL this process connects to, passwords included."""
+    memory = settings.memory_redis_url
+    return (
+        *(redis_url_in_use(settings), broker_url_in_use(settings)),
+        *(() if memory is None else (memory.get_secret_value(),)),
+    )
+
+
 def broker_url_in_use(settings: Settings) -> str:
     """Where task messages travel: the configured broker, else the Redis in use.
 

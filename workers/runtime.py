@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from ..agents.local_model import recorded_url
 from ..agents.registry import Registry
 from ..agents.runner import AgentRunner
+from ..config.secrets import known_secrets
 from ..config.settings import Settings, variable
 from ..state.connect import connect
 from ..state.index import SessionIndex
@@ -20,6 +21,7 @@ from ..tasks.desks import Desks
 from ..tasks.graph import TaskGraph
 from ..tasks.leases import LeaseKeeper
 from ..tasks.runtime import FactsCache, Runtime, TurnLimits
+from .connection import urls_in_use
 from .memory import turn_memory
 
 
@@ -54,7 +56,9 @@ def build_runtime(app: Celery, settings: Settings, *, redis_url: str) -> Runtime
         facts=FactsCache(store),
         graph=TaskGraph(app),
         registry=load_registry(settings),
-        runner=AgentRunner(max_message_bytes=limits.max_message_bytes),
+        runner=AgentRunner(
+            max_message_bytes=limits.max_message_bytes, secrets=known_secrets(urls_in_use(settings))
+        ),
         leases=LeaseKeeper(store, lease_ms=limits.lease_ms),
         desks=Desks(client),
         limits=limits,

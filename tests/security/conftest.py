@@ -1,0 +1,79 @@
+"""A server behind a password, and a worker on it whose environment holds secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from live import REGISTRY, LiveWorker, until
+from symposia.client import Client
+from symposia.config.settings import Settings, load_settings
+from symposia.job import CollabJob
+from symposia.models.collab import Collab, Participant
+from symposia.workers.embedded import EmbeddedServer
+
+SECRETS = {"HOUSE_API_KEY": "not-shaped-like-a-key", "UPSTREAM_TOKEN": "nor-this-like-a-token"}
+
+AGENTS = """
+[agents.telltale]
+kind = "python"
+callable = "security_agents:telltale"
+
+[models.house]
+model = "m"
+base_url = "http://127.0.0.1:1/v1"
+api_key_env = "HOUSE_API_KEY"
+
+[agents.model]
+kind = "llm"
+model = "house"
+"""
+
+
+@dataclass
+class Guarded:
+    """One worker behind a password; `environment` is the worker's."""
+
+    folder: Path
+    settings: Settings
+    environment: dict[str, str]
+    password: str
+    worker: LiveWorker
+
+    @property
+    def secrets(self) -> list[str]:
+        return [self.password, *SECRETS.values()]
+
+    def submit(self, *agents: str, **how: object) -> CollabJob:
+        people = [Participant(participant_id=f"p{i}") for i, _ in enumerate(agents)]
+        collab = Collab(title="t", purpose="p", mode="round_robin", participants=people)
+        bound = {f"p{i}": name for i, name in enumerate(agents)}
+        return Client(self.settings).submit(collab, agents=bound, **how)
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    folder = tmp_path_factory.mktemp("guarded")
+    (folder / "agents.toml").write_text(REGISTRY + AGENTS)
+    with EmbeddedServer(folder / "server", durable=False, bound=True) as server:
+        password = server.url.split(":")[2].partition("@")[0]
+        # The way Celery's transport does not understand, and hides nowhere.
+        url = server.url.replace(f":{password}@", "") + f"?password={password}"
+        environment = {
+            "SYMPOSIA_REDIS_URL": url,
+            "SYMPOSIA_AGENTS_FILE": str(folder / "agents.toml"),
+            "SYMPOSIA_DATA_DIR": str(folder),
+            "SYMPOSIA_SWEEP_INTERVAL_S": "0.2",
+            **SECRETS,
+        }
+        settings = load_settings(redis_url=url, agents_file=folder / "agents.toml", data_dir=folder)
+        worker = LiveWorker("w1", folder, environment, app="symposia.workers", concurrency=2)
+        try:
+            worker.wait_ready()
+            until(Client(settings).workers.alive, what="the worker has announced itself")
+            yield Guarded(folder, settings, environment, password, worker)
+        finally:
+            worker.close()

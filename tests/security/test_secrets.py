@@ -1,0 +1,137 @@
+"""No secret of a worker's environment appears in anything it writes, or that is shown of it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from symposia.client import Client
+from symposia.config.secrets import known_secrets
+from symposia.models.options import AfterRetries
+from symposia.state.connect import connect
+from symposia.workers.cli.app import app as command_line
+from symposia.workers.cli.exits import guarded as run_guarded
+from symposia.workers.making import create_app
+from symposia.workers.redaction import Redaction
+
+
+@pytest.fixture
+def raw_content(guarded):
+    """What Redis holds, read as bytes and uncompressed."""
+
+    def read() -> str:
+        told = []
+        with connect(guarded.settings.redis_url.get_secret_value()) as client:
+            for key in client.scan_iter("*"):
+                readers = {
+                    "hash": client.hgetall,
+                    "stream": client.xrange,
+                    "string": client.get,
+                    "list": lambda name: client.lrange(name, 0, -1),
+                    "set": client.smembers,
+                    "zset": lambda name: client.zrange(name, 0, -1),
+                }
+                told.append(f"{key} {readers[client.type(key)](key)}")
+        return "\n".join(told)
+
+    return read
+
+
+def test_an_agent_that_tells_its_environment_tells_nothing(guarded, raw_content):
+    policy = {"attempts": 2, "backoff_s": 0, "then": AfterRetries.SKIP}
+    job = guarded.submit("telltale", "model", stop={"max_rounds": 1}, policy=policy)
+    job.result(timeout=40)
+    errors = [e.payload["result"].get("error") for e in job.events() if e.event_type == "MAPTurnCompleted"]
+    assert "no luck with" in str(errors)
+    told = "\n".join((raw_content(), guarded.worker.log(), *map(str, job.events()), job.graph("text")))
+    assert [secret for secret in guarded.secrets if secret in told] == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("report",), ("inspect", "conf", "--timeout", "10"), ("inspect", "stats", "--timeout", "10")],
+    ids=" ".join,
+)
+def test_celerys_own_commands_tell_no_password(guarded, command):
+    done = subprocess.run(
+        [sys.executable, "-m", "celery", "-A", "symposia.workers", *command],
+        env={**os.environ, **guarded.environment},
+        cwd=guarded.folder,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert guarded.settings.redis_url.get_secret_value().rpartition(":")[2][:5] in done.stdout + done.stderr
+    assert [secret for secret in guarded.secrets if secret in done.stdout + done.stderr] == []
+
+
+@pytest.mark.parametrize(
+    "command", [("doctor",), ("doctor", "--json"), ("list", "--json"), ("show", "0" * 8)]
+)
+def test_the_command_line_tells_no_password(guarded, command, monkeypatch, capsys):
+    for name, value in guarded.environment.items():
+        monkeypatch.setenv(name, value)
+    run_guarded(command_line, command)
+    said = "".join(capsys.readouterr())
+    assert said
+    assert [secret for secret in guarded.secrets if secret in said] == []
+
+
+def test_a_wrong_password_is_an_error_that_does_not_tell_it(guarded, monkeypatch, capsys):
+    monkeypatch.setenv("SYMPOSIA_REDIS_URL", guarded.environment["SYMPOSIA_REDIS_URL"] + "-and-more")
+    assert run_guarded(command_line, ("list",)) == 4
+    said = "".join(capsys.readouterr())
+    assert "does not answer" in said
+    assert [secret for secret in guarded.secrets if secret in said] == []
+
+
+def test_no_representation_tells_a_password(guarded):
+    client, app = Client(guarded.settings), create_app(guarded.settings)
+    told = " ".join(
+        map(
+            repr,
+            (guarded.settings, client, client.workers, app, guarded.submit("echo", stop={"max_turns": 1})),
+        )
+    )
+    assert guarded.password not in told
+    assert guarded.password not in app.conf.humanize(with_defaults=True, censored=True)
+
+
+def test_no_secret_stands_in_the_arguments_of_a_process(guarded):
+    family = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    arguments = " ".join(" ".join(process.cmdline()) for process in family)
+    assert "symposia.workers" in arguments
+    assert [secret for secret in guarded.secrets if secret in arguments] == []
+
+
+def test_messages_and_tracebacks_are_redacted_before_they_are_written():
+    redaction = Redaction(["hunter2"])
+    log, record = logging.getLogger("redacted"), None
+    try:
+        raise ValueError("hunter2 in redis://:other@host/0")
+    except ValueError as error:
+        record = log.makeRecord("n", logging.INFO, "f", 1, "%s at %s", ("hunter2", error), sys.exc_info())
+    assert redaction.filter(record)
+    line = logging.Formatter("%(message)s").format(record)
+    assert "ValueError: *** in redis://:***@host/0" in line
+    assert "hunter2" not in line
+    assert "other" not in line
+
+
+def test_secrets_are_known_by_the_names_of_variables_and_by_urls(monkeypatch):
+    for name, value in {
+        "X_API_KEY": "value-1",
+        "TOKEN": "value-2",
+        "MONKEY": "value-3",
+        "A_SECRET": "abc",
+    }.items():
+        monkeypatch.setenv(name, value)
+    found = known_secrets(["redis://:hunt%2Fer@host/0", "redis://host/0"])
+    assert {"value-1", "value-2", "hunt%2Fer", "hunt/er"} <= set(found)
+    assert not {"value-3", "abc"} & set(found)
