@@ -80,7 +80,7 @@ class Usage(Frozen):
 
 
 def _within_a_turn(usage: Usage) -> Usage:
-    if max(amount for _, amount in usage) > MOST_SPENT:
+    if max(vars(usage).values()) > MOST_SPENT:
         raise ValueError(f"must be at most {MOST_SPENT} of anything")
     return usage
 

@@ -105,22 +105,25 @@ def load(verb: str) -> Script:
     return Script(verb, text, digest, keys, args, rest_of_keys, rest_of_args)
 
 
-def _sendable(value: type_value) -> type_value:
-    # A lone surrogate, as in the name of an odd file in an error message, becomes a `?` and stops nobody.
-    return value.encode("utf-8", "replace") if isinstance(value, str) else value
-
-
 def evaluate(client: Redis, script: Script, keys: Sequence[str], args: Sequence[type_value]) -> Any:
     """Runs a script; a server that does not know it yet (restart, SCRIPT FLUSH) is given it.
 
     Raises:
         ScriptError: the script itself failed; says which verb and what Redis answered.
     """
-    sent = [_sendable(value) for value in args]
+    try:
+        return _evaluated(client, script, keys, args)
+    except UnicodeEncodeError:
+        # A lone surrogate, as in the name of an odd file in an error message, becomes a `?` and stops nobody.
+        sent = [value.encode("utf-8", "replace") if isinstance(value, str) else value for value in args]
+        return _evaluated(client, script, keys, sent)
+
+
+def _evaluated(client: Redis, script: Script, keys: Sequence[str], args: Sequence[type_value]) -> Any:
     try:
         try:
-            return client.evalsha(script.sha, len(keys), *keys, *sent)
+            return client.evalsha(script.sha, len(keys), *keys, *args)
         except NoScriptError:
-            return client.eval(script.text, len(keys), *keys, *sent)
+            return client.eval(script.text, len(keys), *keys, *args)
     except ResponseError as error:
         raise ScriptError(script.verb, str(error)) from error
