@@ -14,7 +14,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
@@ -87,6 +87,8 @@ class Calls(AbstractCapability[ToolDesk]):
             request_context.model = self.chain[self._at].model
             response = await handler(request_context)
             _check_end(response, request_context)
+            # What a provider said when it refused may hold a key.
+            response = replace(response, failed_attempts=None)
             kept = _Kept(response=response, usage=usage_of(response, self.chain[self._at].price))
             await self.desk.journal.keep(name, kept.model_dump_json())
         self.spent += kept.usage

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic_ai import FunctionToolset, RunContext, Tool
 from pydantic_ai.toolsets import AbstractToolset
 
-from ..models.errors import AgentError, AgentFailed
+from ..models.errors import AgentFailed
 from .failures import failure
 from .llm_entries import McpEntry, ToolEntry
 from .python import load_callable

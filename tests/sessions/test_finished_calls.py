@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from live import until
@@ -60,3 +62,33 @@ def test_a_worker_says_at_its_start_what_would_fail(stage, model):
     log = stage.start_worker().log()
     assert f"{registry}: [models.stub] api_key_env: environment variable NO_KEY is not set" in log
     assert f"{registry}: [tools.lost] callable: ImportError: nowhere:f" in log
+
+
+TOOLS = """tools = ["book"]
+
+[tools.book]
+callable = "model_tools:book"
+"""
+
+
+def test_a_worker_killed_in_the_middle_of_a_turn_repeats_no_finished_model_or_tool_call(
+    stage, model, checked, monkeypatch
+):
+    log, never = stage.folder / "tools.jsonl", threading.Event()
+    monkeypatch.setenv("TOOL_LOG", str(log))
+    with (stage.folder / "agents.toml").open("a") as file:
+        file.write(TOOLS)
+    book = completion(tool=("book", {"room": "blue"}))
+    model.answers(book, completion("lost", gate=never), completion("The blue room is yours."))
+    first = stage.start_worker()
+    job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1))
+    until(lambda: len(model.asked) == 2, what="the tool has run and the model is asked again")
+    first.kill()
+    stage.start_worker()
+    result = job.result(timeout=stage.lease_s + 40)
+
+    assert len(model.asked) == 3, "the unfinished request is asked again, the finished one is not"
+    assert len(log.read_text().splitlines()) == 1
+    assert result.dialog.messages[0].content == "The blue room is yours."
+    assert result.usage.requests == 2
+    checked(job, result)
