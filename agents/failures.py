@@ -21,24 +21,27 @@ _CREDENTIAL = re.compile(
 
 def scrubbed(text: str, *, secrets: Iterable[str] = ()) -> str:
     """`text` on one line, cut, without the given secrets, URL passwords and what looks like a credential."""
-    for secret in secrets:
-        if secret:
-            text = text.replace(secret, HIDDEN)
-    text = _CREDENTIAL.sub(
-        lambda hit: f"{hit['scheme'] or hit['name'] or ''}{HIDDEN}", without_password(text)
-    )
-    line = " ".join(text.split()).encode("utf-8", "replace").decode()
+    line = " ".join(_without_secrets(text, secrets).split()).encode("utf-8", "replace").decode()
     return line if len(line) <= MAX_FAILURE else f"{line[: MAX_FAILURE - 3]}..."
 
 
+def _without_secrets(text: str, secrets: Iterable[str]) -> str:
+    for secret in secrets:
+        if secret:
+            text = text.replace(secret, HIDDEN)
+    return _CREDENTIAL.sub(
+        lambda hit: f"{hit['scheme'] or hit['name'] or ''}{HIDDEN}", without_password(text)
+    )
+
+
 def failure(error: BaseException, *, retryable: bool = True, secrets: Iterable[str] = ()) -> AgentError:
-    """The error of the agent tree that stands for `error`; one that belongs to the tree is itself, scrubbed.
+    """The error of the agent tree that stands for `error`; one that belongs to the tree is itself, without secrets.
 
     Its text begins with the class of the original. SystemExit and KeyboardInterrupt are
     failures too: an agent cannot end the worker.
     """
     if isinstance(error, AgentError):
-        error.args = (scrubbed(str(error), secrets=secrets),)
+        error.args = (_without_secrets(str(error), secrets),)
         return error
     text = scrubbed(str(error), secrets=secrets)
     return AgentFailed(f"{type(error).__name__}{': ' if text else ''}{text}", retryable=retryable)
