@@ -9,6 +9,7 @@ from typing import Any, cast
 from redis import ConnectionPool, Redis
 from redis.asyncio import Redis as AsyncRedis
 from redis.backoff import ExponentialBackoff
+from redis.client import Pipeline
 from redis.exceptions import AuthenticationError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
@@ -121,6 +122,15 @@ def connect(url: str, *, retries: int = 3, timeout_s: float = SOCKET_TIMEOUT_S) 
     )
     cast("_Client", client).url = url
     return client
+
+
+def answers_of(client: Redis, pipeline: Pipeline) -> list[Any]:
+    """What the commands of a pipeline are answered, errors among them. Raises RedisUnavailable."""
+    try:
+        return pipeline.execute(raise_on_error=False)
+    except _LOST as error:
+        url = getattr(client, "url", "an unnamed address")
+        raise RedisUnavailable(url, hint=f"{error}; {_ADVICE}") from error
 
 
 def aconnect(url: str) -> AsyncRedis:

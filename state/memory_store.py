@@ -23,6 +23,7 @@ from ..models.memory.merge import Statement, Writer, applied, signed
 from ..models.memory.sharing import Sharing, read_sharing, write_sharing
 from ..models.memory.state import MemoryState
 from ..models.memory.wire_form import read_state
+from .connect import answers_of
 from .keys import memory_key, sharing_key
 from .memory_counts import MemoryCounts, MemoryEvent
 from .memory_values import Held, Look, MemoryRules, Owner
@@ -77,7 +78,7 @@ class MemoryStore:
         pipeline.time()
         pipeline.get(room_key)
         pipeline.get(shared_key)
-        (seconds, micros), room, shared = pipeline.execute(raise_on_error=False)
+        (seconds, micros), room, shared = answers_of(self.client, pipeline)
         now_ms = int(seconds) * 1000 + int(micros) // 1000
         return Look(now_ms, self._read_room(room_key, room, now_ms), self._read_sharing(shared_key, shared))
 
@@ -228,7 +229,7 @@ class MemoryStore:
         pipeline = self.client.pipeline(transaction=False)
         for swap in swaps:
             getattr(pipeline, command)(script, 1, swap.key, swap.version, swap.text, swap.ttl_ms)
-        return pipeline.execute(raise_on_error=False)
+        return answers_of(self.client, pipeline)
 
 
 def _room_after(look: Look, statements: Sequence[Statement], writer: Writer) -> MemoryState | None:

@@ -22,7 +22,7 @@ from ..models.memory.learned import Learned, MemoryOptions, ToRemember
 from ..models.memory.merge import Statement, Writer, applied, mark_of
 from ..models.memory.recall import Asker, MemoryView, recall
 from ..models.memory.saying import Heard, Origin, heard
-from ..models.memory.services import service_named
+from ..models.memory.services import Service, service_named
 from ..models.memory.state import MemoryState
 from ..models.turn import OutcomeKind, TurnOutcome, TurnResult
 from ..state.memory_counts import MemoryEvent
@@ -118,7 +118,7 @@ class TurnMemory:
         name, ttl_ms = state.service or options.service, self._store.rules.ttl_ms
         return recall(
             state,
-            None if name is None else service_named(name),
+            self._service(name),
             Asker(look.now_ms, ttl_ms, session=facts.session_id, ask_below=options.ask_below),
             defaults=options.defaults,
             other_rooms=look.sharing.value.shelf(name, now_ms=look.now_ms, ttl_ms=ttl_ms),
@@ -170,10 +170,10 @@ class TurnMemory:
 
     def _said(self, facts: SessionFacts, options: MemoryOptions, state: MemoryState) -> Heard | None:
         """What the session's own message says, as of when the session was opened."""
-        name = options.service or state.service
-        if name is None:
+        service = self._service(options.service or state.service)
+        if service is None:
             return None
-        return heard(service_named(name), Origin(facts.opened_ms, facts.session_id), options.said)
+        return heard(service, Origin(facts.opened_ms, facts.session_id), options.said)
 
     def _learned(
         self,
@@ -184,14 +184,8 @@ class TurnMemory:
         it: ToRemember,
     ) -> Heard | None:
         learned = it.learned or Learned()
-        name = learned.service or state.service or options.service
-        if name is None or not learned:
-            return None
-        try:
-            service = service_named(name)
-        except InvalidInput as error:
-            log.warning("session %s, turn %d: %s", facts.session_id, result.number, error)
-            self._store.counts.count(MemoryEvent.INVALID)
+        service = self._service(learned.service or state.service or options.service)
+        if service is None or not learned:
             return None
         return heard(
             service,
@@ -201,6 +195,15 @@ class TurnMemory:
             confidence=learned.confidence,
             forget=learned.forget,
         )
+
+    def _service(self, name: str | None) -> Service | None:
+        """The service; None where none was named, or one that this worker was never told of."""
+        try:
+            return None if name is None else service_named(name)
+        except InvalidInput as error:
+            log.warning("not remembered: %s", error)
+            self._store.counts.count(MemoryEvent.INVALID)
+            return None
 
     def _valid(self, it: Heard) -> Statement:
         """What may be remembered; the rest is told by name and rule, and counted."""

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import pytest
 from redis import Redis
 
-from live import LiveWorker
-from memory_agents import REGISTRY
-from symposia.client import Client
-from symposia.config.settings import load_settings
-from symposia.job import CollabJob
-from symposia.models.collab import Collab, Participant
-from symposia.models.stop import MaxTurns
+from memory_room import Room, open_room
 from symposia.state.connect import connect
 from symposia.state.memory import DialogMemory
-from symposia.workers.embedded import EmbeddedServer
 
 
 @pytest.fixture
@@ -31,57 +21,6 @@ def client(redis_url: str) -> Iterator[Redis]:
 @pytest.fixture
 def memory(client: Redis) -> DialogMemory:
     return DialogMemory(client)
-
-
-@dataclass
-class Room:
-    """A worker, and how to talk to it."""
-
-    folder: Path
-    settings: dict[str, Any]
-    worker: LiveWorker
-
-    @property
-    def client(self) -> Client:
-        return Client(load_settings(**self.settings))
-
-    def submit(
-        self,
-        *agents: str,
-        turns: int,
-        mode: str = "round_robin",
-        as_: dict[str, str] | None = None,
-        **how: Any,
-    ) -> CollabJob:
-        """A session of agents that speak in turn, each in a seat of its own name unless `as_` says otherwise."""
-        people = [Participant(participant_id=name) for name in agents]
-        collab = Collab(title="A trip", purpose="book a trip", mode=mode, participants=people)
-        seats = {name: (as_ or {}).get(name, name) for name in agents}
-        return self.client.submit(collab, agents=seats, stop=MaxTurns(turns), **how)
-
-    def said(self, job: CollabJob) -> list[str]:
-        """What was said, once the session has ended."""
-        return [message.content for message in job.result(timeout=40).dialog.messages]
-
-
-def open_room(folder: Path, **settings: Any) -> Iterator[Room]:
-    """A server and a worker of their own, gone afterwards."""
-    (folder / "agents.toml").write_text(REGISTRY)
-    with EmbeddedServer(folder / "server", durable=False, bound=True) as server:
-        chosen = {
-            "redis_url": server.url,
-            "agents_file": folder / "agents.toml",
-            "data_dir": folder,
-            "redispatch_after_s": 2,
-            "sweep_interval_s": 0.2,
-            **settings,
-        }
-        environment = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in chosen.items()}
-        worker = LiveWorker("memory", folder, environment, app="memory_app", concurrency=4)
-        try:
-            yield Room(folder, chosen, worker.wait_ready())
-        finally:
-            worker.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,127 @@
+"""A memory that is away, broken or strange costs a turn nothing but the memory."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from live import until
+from memory_room import Room, open_room
+from symposia.state.connect import connect
+from symposia.workers.embedded import EmbeddedServer
+
+TRIP = {"from": "Nairobi", "to": "London"}
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    """A server for memories alone."""
+    with EmbeddedServer(tmp_path_factory.mktemp("elsewhere"), durable=False, bound=True) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def apart(elsewhere: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
+    """A worker whose memories live on another server than its sessions."""
+    yield from open_room(tmp_path_factory.mktemp("apart"), memory_redis_url=elsewhere.url)
+
+
+@pytest.fixture(scope="module")
+def forlorn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
+    """A worker whose memory is away for good."""
+    yield from open_room(
+        tmp_path_factory.mktemp("forlorn"), memory_redis_url="redis://:hush-hush@127.0.0.1:1/0"
+    )
+
+
+def seen(room: Room, **how: object) -> dict:
+    """What a turn is shown."""
+    (text,) = room.said(room.submit("viewer", turns=1, **how))
+    return json.loads(text)
+
+
+def test_memories_may_live_on_a_server_of_their_own(apart, elsewhere):
+    seen(apart, user_id=1, room_id="r", service="travel", said=TRIP)
+    with connect(elsewhere.url) as client:
+        assert client.exists("dialog:1:r")
+    with connect(apart.settings["redis_url"]) as client:
+        assert not client.exists("dialog:1:r")
+    assert seen(apart, user_id=1, room_id="r")["parameters"] == TRIP
+    assert len(apart.client.memory.export(1, "r", by=1)["conversations"]) == 2
+
+
+def test_without_its_redis_a_turn_runs_without_memory_and_is_told_so(forlorn):
+    view = seen(forlorn, user_id=1, room_id="r", service="travel", said={"to": "London"})
+    assert view["degraded"] is True
+    assert view["parameters"] == {"to": "London"}
+    assert view["ask"] == ["from"]
+    job = forlorn.submit("parser", "connector", turns=6, user_id=1, room_id="r")
+    result = job.result(timeout=40)
+    assert (result.reason, result.turns) == ("max_turns", 6)
+    until(lambda: "dialog memory is away, turns run without it" in forlorn.worker.log())
+    assert "hush-hush" not in forlorn.worker.log()
+    assert "Traceback" not in forlorn.worker.log()
+
+
+def test_a_memory_that_comes_back_is_used_again(tmp_path: Path):
+    folder = tmp_path / "elsewhere"
+    (tmp_path / "room").mkdir()
+    with EmbeddedServer(folder, durable=True, bound=True) as server:
+        url = server.url
+        rooms = open_room(tmp_path / "room", memory_redis_url=url)
+        room = next(rooms)
+        try:
+            assert seen(room, user_id=1, room_id="r", service="travel", said=TRIP)["degraded"] is False
+            with connect(url) as client:
+                # A server that answers nobody: connections are taken and nothing is said.
+                client.execute_command("CLIENT", "PAUSE", 6_000, "ALL")
+            assert seen(room, user_id=1, room_id="r")["degraded"] is True
+            until(lambda: seen(room, user_id=1, room_id="r")["parameters"] == TRIP, timeout_s=30)
+        finally:
+            rooms.close()
+
+
+@pytest.mark.parametrize("kind", ["text", "list", "nonsense", "future"])
+def test_whatever_stands_in_a_users_key_a_turn_runs_and_remembers(apart, elsewhere, kind):
+    key = f"dialog:2:{kind}"
+    with connect(elsewhere.url) as client:
+        match kind:
+            case "text":
+                client.set(key, "no state", ex=600)
+            case "list":
+                client.rpush(key, "a")
+            case "nonsense":
+                client.set(key, json.dumps({"timestamp": time.time(), "service": "travel", "parameters": 7}))
+            case _:
+                state = {"timestamp": time.time() + 9e9, "service": "alchemy", "parameters": {"a": 1}}
+                client.set(key, json.dumps(state), ex=600)
+    view = seen(apart, user_id=2, room_id=kind, service="travel", said=TRIP)
+    assert view["parameters"] == TRIP
+    assert apart.client.memory.merge(2, kind, {}, service="travel") == TRIP
+    assert "Traceback" not in apart.worker.log()
+
+
+def test_a_consent_that_is_corrupt_is_none(apart, elsewhere):
+    with connect(elsewhere.url) as client:
+        client.set("dialog-shared:3", '{"allowed": 7, "memory": {}}', ex=600)
+    assert seen(apart, user_id=3, room_id="r", service="travel", said=TRIP)["parameters"] == TRIP
+    assert apart.client.memory.shared(3) == ()
+
+
+def test_a_service_that_this_worker_was_never_told_of_is_left_alone(apart, elsewhere):
+    state = {"timestamp": time.time(), "service": "alchemy", "parameters": {"metal": "lead"}}
+    with connect(elsewhere.url) as client:
+        client.set("dialog:4:r", json.dumps(state), ex=600)
+    assert seen(apart, user_id=4, room_id="r") == {
+        **{"service": None, "parameters": {}, "known": {}, "missing": [], "ask": []},
+        **{"services": ["alchemy"], "degraded": False},
+    }
+    seen(apart, user_id=4, room_id="r", service="travel", said=TRIP)
+    with connect(elsewhere.url) as client:
+        kept = json.loads(client.get("dialog:4:r"))
+    assert kept["others"]["alchemy"]["parameters"] == {"metal": "lead"}
+    assert "Traceback" not in apart.worker.log()

@@ -1,0 +1,151 @@
+"""What people may ask of the memory: to see it, to take it along, to have it forgotten, to share it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from symposia.models.errors import InvalidInput, RedisUnavailable
+from symposia.state.memory import DialogMemory
+
+HERE = (42, "room_123")
+PAYMENT = {"amount": 5000, "recipient": "+254712345678"}
+
+
+@pytest.fixture
+def spoken(memory: DialogMemory) -> DialogMemory:
+    memory.store(*HERE, PAYMENT, service="payment", updated_by="payer")
+    memory.store(
+        *HERE,
+        {"from": "Nairobi", "to": "London"},
+        service="travel",
+        updated_by="parser",
+        conversation_id="c1",
+    )
+    return memory
+
+
+def test_the_viewer_shows_every_parameter_masked_with_what_is_known_of_it(spoken):
+    report = spoken.show(*HERE)
+    assert (report.service, report.message_count, report.last_updated_by) == ("travel", 2, "parser")
+    assert 21_500 < report.ttl_s <= 21_600
+    lines = {f"{line.service}.{line.name}": line for line in report.lines}
+    assert lines["payment.recipient"].value == "****5678"
+    assert lines["payment.amount"].value == 5000
+    assert lines["travel.from"].value == "Nairobi"
+    assert (lines["travel.to"].source, lines["travel.to"].confidence) == ("said", 1.0)
+    assert lines["travel.to"].age_s < 600
+    assert json.loads(json.dumps(report.to_json()))["parameters"][0].keys() == {
+        *("service", "name", "value", "source", "confidence", "session", "turn", "age_s")
+    }
+
+
+def test_the_viewer_of_nothing_shows_nothing(memory):
+    report = memory.show(*HERE)
+    assert (report.lines, report.ttl_s, report.updated_at) == ((), 0, "")
+
+
+def test_an_export_is_whole_and_unmasked(spoken):
+    export = spoken.export(*HERE, by="42")
+    assert export["context"]["service"] == "travel"
+    assert export["context"]["services"]["payment"]["parameters"]["recipient"]["value"] == "+254712345678"
+    assert export["context"]["metadata"]["message_count"] == 2
+    assert export["conversations"] == []
+    assert json.loads(json.dumps(export)) == export
+
+
+def test_one_parameter_is_forgotten_and_the_others_stay(spoken):
+    assert spoken.forget(*HERE, "from")
+    assert spoken.get(*HERE)["parameters"] == {"to": "London"}
+    assert spoken.show(*HERE).forgotten == {"travel": ("from",)}
+    assert spoken.forget(*HERE, "recipient", service="payment")
+    assert spoken.merge(*HERE, {}, service="payment") == {"amount": 5000}
+    assert "+254712345678" not in spoken.kept.client.get("dialog:42:room_123")
+
+
+def test_what_was_forgotten_may_be_said_again(spoken):
+    spoken.forget(*HERE, "from")
+    spoken.store(*HERE, {"from": "Mombasa"})
+    assert spoken.get(*HERE)["parameters"]["from"] == "Mombasa"
+    assert spoken.show(*HERE).forgotten == {}
+
+
+def test_forgetting_where_nothing_was_said_forgets_nothing(memory):
+    assert not memory.forget(*HERE, "from")
+    assert not memory.forget(*HERE)
+    assert memory.forget(*HERE, "from", service="travel"), "an earlier turn may still be under way"
+
+
+def test_all_of_a_room_is_forgotten(spoken):
+    spoken.store(42, "two", {"to": "Oslo"}, service="travel")
+    assert spoken.forget_all(*HERE) == ["room_123"]
+    assert spoken.get(*HERE)["parameters"] == {}
+    assert spoken.show(*HERE).lines == ()
+    assert spoken.get(42, "two")["parameters"] == {"to": "Oslo"}
+    left = spoken.kept.client.get("dialog:42:room_123")
+    assert not any(word in left for word in ("Nairobi", "London", "+254712345678", "payer", "c1"))
+
+
+def test_all_of_a_user_is_forgotten_in_every_room_and_what_they_share(spoken):
+    spoken.share(42, ["travel.from"])
+    spoken.store(42, "two", {"from": "Oslo"}, service="travel")
+    spoken.store(7, "two", {"from": "Bergen"}, service="travel")
+    assert spoken.forget_all(42) == ["room_123", "two"]
+    assert spoken.shared(42) == ()
+    assert spoken.merge(42, "three", {}, service="travel") == {}
+    assert spoken.get(7, "two")["parameters"] == {"from": "Bergen"}
+
+
+def test_what_a_user_shares_is_known_in_other_rooms_and_comes_last(memory):
+    memory.share(42, ["travel.from", "travel.passenger_count"])
+    memory.store(42, "one", {"from": "Nairobi", "to": "London", "passenger_count": 2}, service="travel")
+    assert memory.merge(42, "two", {}, service="travel") == {"from": "Nairobi", "passenger_count": 2}
+    assert memory.merge(42, "two", {"from": "Kisumu"}, service="travel", defaults={"passenger_count": 1}) == {
+        "from": "Kisumu",
+        "passenger_count": 1,
+    }
+    known = memory.recall(42, "two", {}, service="travel").known["from"]
+    assert (known.source, known.confidence) == ("carried", 0.8)
+    assert memory.shared(42) == ("travel.from", "travel.passenger_count")
+    memory.share(42, ["travel.from"])
+    assert memory.merge(42, "two", {}, service="travel") == {"from": "Nairobi"}
+    memory.share(42, [])
+    assert memory.merge(42, "two", {}, service="travel") == {}
+
+
+def test_what_is_forgotten_in_the_room_it_was_said_in_is_forgotten_for_the_others(memory):
+    memory.share(42, ["travel.from"])
+    memory.store(42, "one", {"from": "Nairobi"}, service="travel")
+    memory.forget(42, "one", "from")
+    assert memory.merge(42, "two", {}, service="travel") == {}
+
+
+def test_payment_is_never_shared(memory):
+    with pytest.raises(InvalidInput, match="share: must not be of payment"):
+        memory.share(42, ["travel.from", "payment.recipient"])
+    assert memory.shared(42) == ()
+
+
+def test_without_redis_people_are_told_and_conversations_go_on(caplog):
+    memory = DialogMemory("redis://:hush-hush@127.0.0.1:1/0")
+    assert memory.get(*HERE) == {}
+    view = memory.recall(*HERE, {"to": "Paris"}, service="travel", defaults={"from": "Kisumu"})
+    assert (view.parameters, view.degraded) == ({"from": "Kisumu", "to": "Paris"}, True)
+    assert memory.recall(*HERE, {"to": "Paris"}).degraded
+    assert not memory.store(*HERE, PAYMENT, service="payment")
+    assert not memory.store(*HERE, PAYMENT)
+    for call in (
+        lambda: memory.show(*HERE),
+        lambda: memory.export(*HERE, by=42),
+        lambda: memory.forget(*HERE, "to"),
+        lambda: memory.forget_all(42),
+        lambda: memory.share(42, ["travel.to"]),
+        lambda: memory.rooms(42),
+        memory.counts,
+    ):
+        with pytest.raises(RedisUnavailable) as told:
+            call()
+        assert "hush-hush" not in str(told.value)
+    assert "hush-hush" not in caplog.text
+    assert "+254712345678" not in caplog.text

@@ -1,0 +1,304 @@
+"""Memories on a real server: what is kept, for how long, and for whom.
+
+The first three are the document's unit tests (section 9), in working form.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from redis import Redis
+
+from symposia.models.errors import InvalidInput, NotTheOwner, ScriptError
+from symposia.models.memory.merge import Statement, Writer
+from symposia.models.memory.state import Remembered
+from symposia.state.keys import sharing_key
+from symposia.state.memory import DialogMemory
+from symposia.state.memory_values import MemoryRules, Owner
+from symposia.state.scripts import evaluate, load
+
+HERE = (42, "room_123")
+TRIP = {"from": "Nairobi", "to": "London"}
+KEY = "dialog:42:room_123"
+
+
+def stored(client: Redis, key: str = KEY) -> dict:
+    return json.loads(client.get(key))
+
+
+def shifted(client: Redis, seconds: float, key: str = KEY) -> None:
+    """As if the memory had been written so much earlier."""
+    state = stored(client, key)
+    client.set(key, json.dumps({**state, "timestamp": state["timestamp"] - seconds}), keepttl=True)
+
+
+def test_dialog_state_storage(client, memory):
+    """State is stored under the documented key with the documented time to live."""
+    assert memory.store(
+        *HERE, TRIP, service="travel", updated_by="travel_flights_connector", conversation_id="conv_456"
+    )
+    assert 21_500 < client.ttl(KEY) <= 21_600
+    state = stored(client)
+    assert (state["service"], state["parameters"]) == ("travel", TRIP)
+    assert state["metadata"].keys() == {"last_updated_by", "message_count", "conversation_id", "updated_at"}
+    assert state["metadata"]["last_updated_by"] == "travel_flights_connector"
+    assert abs(state["timestamp"] - time.time()) < 600
+    assert list(client.scan_iter("dialog*")) == [KEY]
+
+
+def test_parameter_merge_new_overrides_cached(memory):
+    """New parameters override remembered ones, and the others stay."""
+    memory.store(*HERE, TRIP, service="travel")
+    merged = memory.merge(*HERE, {"from": "Mombasa"})
+    assert merged == {"from": "Mombasa", "to": "London"}
+    assert memory.get(*HERE)["parameters"] == TRIP, "merging writes nothing"
+
+
+def test_dialog_state_expiration(client, memory):
+    """A state of more than six hours ago counts as empty, is removed and counted."""
+    memory.store(*HERE, TRIP, service="travel")
+    shifted(client, 6 * 3_600 - 60)
+    assert memory.get(*HERE)["parameters"] == TRIP
+    shifted(client, 61)
+    assert memory.get(*HERE) == {}
+    assert not client.exists(KEY)
+    assert memory.counts() == {"expired": 1}
+
+
+def test_a_read_never_slides_the_time_to_live_and_a_write_does(client, memory):
+    memory.store(*HERE, TRIP, service="travel")
+    client.expire(KEY, 100)
+    memory.get(*HERE)
+    memory.merge(*HERE, {"to": "Paris"})
+    memory.show(*HERE)
+    memory.export(*HERE, by=42)
+    assert client.ttl(KEY) <= 100
+    assert not memory.store(*HERE, {"to": "", "from": None}, service="travel"), "nothing was said"
+    assert client.ttl(KEY) <= 100
+    memory.forget(*HERE, "to")
+    assert client.ttl(KEY) <= 100, "forgetting keeps nothing longer"
+    memory.store(*HERE, {"to": "Paris"})
+    assert client.ttl(KEY) > 21_500
+
+
+def test_the_time_to_live_and_the_cap_are_the_operators(client):
+    memory = DialogMemory(client, MemoryRules(ttl_s=60, max_bytes=2_048))
+    memory.store(*HERE, {"query": "x" * 1_000}, service="search")
+    assert client.ttl(KEY) <= 60
+    memory.store(*HERE, {"filters": {"note": "y" * 1_000}})
+    assert memory.get(*HERE)["parameters"].keys() == {"filters"}
+    assert client.strlen(KEY) <= 2_048
+    assert memory.counts() == {"evicted": 1}
+
+
+def test_with_a_hash_tag_all_of_a_users_keys_are_in_one_slot(client):
+    memory = DialogMemory(client, MemoryRules(hash_tag=True))
+    memory.share(42, ["travel.from"])
+    memory.store(*HERE, TRIP, service="travel")
+    memory.store(42, "two", TRIP, service="travel")
+    assert set(client.scan_iter("dialog*")) == {
+        "dialog:{42}:room_123",
+        "dialog:{42}:two",
+        "dialog-shared:{42}",
+    }
+    assert memory.rooms(42) == ["room_123", "two"]
+
+
+@pytest.mark.parametrize(("user", "place"), [(None, "r"), ("", "r"), ("  ", "r"), (42, None), (42, "")])
+def test_without_a_user_or_a_room_nothing_is_stored(client, memory, user, place):
+    assert not memory.store(user, place, TRIP, service="travel")
+    assert memory.get(user, place) == {}
+    assert memory.merge(user, place, {"to": "Paris"}, service="travel", defaults={"from": "Kisumu"}) == {
+        "from": "Kisumu",
+        "to": "Paris",
+    }
+    assert list(client.scan_iter("*")) == []
+
+
+def test_one_user_never_sees_what_another_said_whatever_is_asked(client, memory):
+    """Every method, for another user in the same room, and for the same user in another room."""
+    memory.share(42, ["travel.from"])
+    memory.store(*HERE, TRIP, service="travel")
+    before = stored(client)
+    for user, place in ((7, "room_123"), (420, "room_123"), ("4", "2:room_123"), (42, "other-room")):
+        assert memory.get(user, place) == {}
+        assert memory.show(user, place).lines == ()
+        assert memory.export(user, place, by=user)["context"]["services"] == {}
+        if user != 42:
+            assert memory.merge(user, place, {}, service="travel") == {}
+            assert memory.recall(user, place, {}, service="travel").known == {}
+            assert memory.rooms(user) == []
+            assert memory.shared(user) == ()
+            memory.share(user, ["travel.to"])
+            assert memory.forget_all(user) == []
+        memory.forget(user, place, "from", service="travel")
+        memory.store(user, place, {"to": "Oslo"}, service="travel")
+        assert memory.forget_all(user, place) == [place]
+        assert stored(client) == before
+    for asker in (7, 420, "", None, "42 "):
+        with pytest.raises(NotTheOwner, match="by: must be the user whose memory it is"):
+            memory.export(*HERE, by=asker)
+    assert memory.shared(42) == ("travel.from",)
+
+
+@pytest.mark.parametrize("user", ["a:b", "{42}", "x" * 201, "a\x00b", 4.2, True, ["42"]])
+def test_a_user_id_that_could_reach_another_users_key_is_refused_by_every_method(memory, user):
+    calls = [
+        lambda: memory.get(user, "r"),
+        lambda: memory.merge(user, "r", {}, service="travel"),
+        lambda: memory.store(user, "r", TRIP, service="travel"),
+        lambda: memory.show(user, "r"),
+        lambda: memory.export(user, "r", by=user),
+        lambda: memory.forget(user, "r", "to"),
+        lambda: memory.forget_all(user),
+        lambda: memory.rooms(user),
+        lambda: memory.share(user, ["travel.to"]),
+        lambda: memory.shared(user),
+    ]
+    for call in calls:
+        with pytest.raises(InvalidInput, match="user_id"):
+            call()
+
+
+@pytest.mark.parametrize("user", ["*", "4?", "[4]2", "\\*"])
+def test_a_pattern_is_no_way_to_other_users_rooms(memory, user):
+    memory.store(*HERE, TRIP, service="travel")
+    assert memory.rooms(user) == []
+    assert memory.forget_all(user) == []
+    assert memory.get(*HERE)["parameters"] == TRIP
+
+
+def test_an_unknown_service_is_refused(memory):
+    for call in (memory.store, memory.merge, memory.recall):
+        with pytest.raises(InvalidInput, match="service: must be one of travel, payment"):
+            call(*HERE, TRIP, service="alchemy")
+    with pytest.raises(InvalidInput, match="service: must be given: no service has been spoken of yet"):
+        memory.store(*HERE, TRIP)
+
+
+def test_a_value_of_the_wrong_type_stores_nothing(memory):
+    with pytest.raises(InvalidInput, match=r"travel.passenger_count: must be a whole number \(got 'two'\)"):
+        memory.store(*HERE, {"to": "London", "passenger_count": "two"}, service="travel")
+    assert memory.get(*HERE) == {}
+
+
+def test_a_parameter_over_the_cap_is_refused_and_the_old_state_stays(client, memory):
+    memory.store(*HERE, TRIP, service="travel")
+    before = client.get(KEY)
+    assert not memory.store(*HERE, {"to": "x" * 20_000})
+    assert client.get(KEY) == before
+    assert memory.counts() == {"too_large": 1}
+
+
+def test_the_cap_holds_whatever_is_said(client, memory):
+    for number in range(200):
+        memory.store(*HERE, {f"p{number}": "é" * 100}, service="search")
+        assert len(client.get(KEY).encode()) <= 10_000
+    names = list(memory.get(*HERE)["parameters"])
+    assert names[-1] == "p199"
+    assert names == [f"p{number}" for number in range(200 - len(names), 200)]
+
+
+def test_services_of_one_room_stand_side_by_side(memory):
+    memory.store(*HERE, TRIP, service="travel")
+    memory.store(*HERE, {"amount": 5000}, service="payment")
+    assert memory.get(*HERE)["parameters"] == {"amount": 5000}
+    assert memory.merge(*HERE, {}, service="travel") == TRIP
+    memory.store(*HERE, {"return_date": "2026-02-20"}, service="travel")
+    assert memory.get(*HERE)["parameters"] == {**TRIP, "return_date": "2026-02-20"}
+    assert memory.merge(*HERE, {}, service="payment") == {"amount": 5000}
+
+
+def test_a_state_of_another_program_in_the_documented_form_is_used(client, memory):
+    document = {
+        "timestamp": time.time(),
+        "service": "travel",
+        "parameters": TRIP,
+        "metadata": {"message_count": 5},
+    }
+    client.set(KEY, json.dumps(document), ex=600)
+    assert memory.merge(*HERE, {"return_date": "2026-02-20"}) == {**TRIP, "return_date": "2026-02-20"}
+    memory.store(*HERE, {"to": "Paris"})
+    assert memory.get(*HERE)["metadata"]["message_count"] == 6
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"timestamp": "x"}', '{"timestamp": NaN}', "\x00\x01"])
+def test_a_corrupt_state_counts_as_empty_is_dropped_and_counted(client, memory, text, caplog):
+    client.set(KEY, text, ex=600)
+    assert memory.get(*HERE) == {}
+    assert not client.exists(KEY)
+    assert memory.counts() == {"corrupt": 1}
+    assert "'dialog:42:room_123' dropped" in caplog.text
+    assert memory.store(*HERE, TRIP, service="travel")
+
+
+def test_a_key_that_holds_no_text_is_corrupt_as_well(client, memory):
+    client.rpush(KEY, "a", "b")
+    client.rpush(sharing_key("42"), "a")
+    assert memory.recall(*HERE, TRIP, service="travel").parameters == TRIP
+    assert not client.exists(KEY)
+    assert memory.counts() == {"corrupt": 2}
+
+
+def test_a_state_that_was_mended_while_it_was_found_corrupt_is_not_dropped(client, memory, monkeypatch):
+    def mended(*_: object) -> None:
+        state = {"timestamp": time.time(), "service": "travel", "parameters": TRIP}
+        client.set(KEY, json.dumps(state), ex=600)
+
+    client.set(KEY, "{", ex=600)
+    monkeypatch.setattr(memory.kept.counts, "count", mended)
+    memory.get(*HERE)
+    assert stored(client)["parameters"] == TRIP
+
+
+def test_the_same_write_again_changes_nothing(client, memory):
+    owner = Owner("42", "room_123")
+    look = memory.kept.look(owner)
+    statement = Statement("travel", look.now_ms, {"to": Remembered("London", look.now_ms)})
+    writer = Writer(look.now_ms, mark="turn-1", by="ann")
+    memory.kept.write(owner, [statement], writer, look=look)
+    memory.store(*HERE, {"to": "Paris"})
+    memory.kept.write(owner, [statement], writer, look=memory.kept.look(owner))
+    memory.kept.write(owner, [statement], writer, look=look)
+    assert memory.get(*HERE)["parameters"] == {"to": "Paris"}
+    assert memory.get(*HERE)["metadata"]["message_count"] == 2
+
+
+def test_an_answer_that_was_lost_is_given_again(client, memory):
+    """The script is sent once more with what it was sent before: that is no other writer."""
+    owner = Owner("42", "room_123")
+    look = memory.kept.look(owner)
+    statement = Statement("travel", look.now_ms, {"to": Remembered("London", look.now_ms)})
+    memory.kept.write(owner, [statement], Writer(look.now_ms, mark="1"), look=look)
+    text = client.get(KEY)
+    assert evaluate(client, load("memory_swap"), [KEY], ["", text, 1_000]) == ["swapped"]
+    assert evaluate(client, load("memory_swap"), [KEY], ["", "other", 1_000]) == ["changed", text]
+
+
+def test_a_server_that_has_forgotten_the_script_is_given_it_again(client, memory):
+    client.script_flush()
+    assert memory.store(*HERE, TRIP, service="travel")
+
+
+def test_a_script_that_fails_is_told_as_such_to_people_and_never_to_a_conversation(client, memory):
+    memory.store(*HERE, TRIP, service="travel")
+    client.config_set("maxmemory", "1")
+    try:
+        assert memory.merge(*HERE, {"to": "Paris"}) == {**TRIP, "to": "Paris"}
+        assert not memory.store(*HERE, {"to": "Paris"})
+        with pytest.raises(ScriptError, match="memory_swap"):
+            memory.forget(*HERE, "to")
+    finally:
+        client.config_set("maxmemory", "0")
+    assert memory.get(*HERE)["parameters"] == TRIP
+
+
+def test_a_state_takes_no_more_memory_than_documented(client, memory):
+    """One to five kilobytes a state (section 7)."""
+    trip = {**TRIP, "departure_date": "2026-02-10", "passenger_count": 1, "cabin_class": "economy"}
+    for user in range(100):
+        memory.store(user, "room_abc", trip, service="travel", updated_by="travel_flights_connector")
+    used = [client.memory_usage(f"dialog:{user}:room_abc") for user in range(100)]
+    assert max(used) < 5_000
