@@ -72,6 +72,7 @@ class Arena:
         defect: str = "",
         courier: bool = False,
         concurrency: int = 4,
+        registry: str = "",
     ) -> None:
         self.folder = folder
         self.pace = pace or Pace()
@@ -89,7 +90,7 @@ class Arena:
         self._wires: list[Wire] = []
         self._rounds = 0
         agents_file = folder / "agents.toml"
-        agents_file.write_text(REGISTRY)
+        agents_file.write_text(REGISTRY + registry)
         self.settings: dict[str, Any] = {
             "redis_url": self.server.url,
             "agents_file": agents_file,

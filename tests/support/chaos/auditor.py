@@ -35,6 +35,8 @@ class Script:
     quorum: int | None = None
     #: Participants whose turns are skipped, each time.
     silent: frozenset[str] = frozenset()
+    #: Its agents note what they say; False: they are models, and only Redis is read.
+    noted: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +245,7 @@ class _Audit:
         nonces = [nonce for nonce in self._nonces() if nonce in self.calls]
         for name in COUNTED:
             billed = sum(closing.usage.get(name, 0) for closing in self.evidence.closings)
-            spent = sum(self.calls[nonce].usage[name] for nonce in nonces)
+            spent = sum(self.calls[nonce].usage[name] for nonce in nonces) if self.script.noted else billed
             if not int(session[name]) == billed == spent:
                 yield "budget", f"{name}: counted {session[name]}, billed {billed}, spent {spent}"
 

@@ -75,14 +75,14 @@ def _entries(raw: Iterable[tuple[str, dict[str, str]]], field: str) -> list[Entr
     return found
 
 
-def _stamp_ms(text: str) -> int:
+def stamp_ms(text: str) -> int:
     """`2026-11-21T06:53:14.479Z` as milliseconds since the epoch."""
     return round(datetime.fromisoformat(text).timestamp() * 1000)
 
 
 def _grant(event: dict[str, Any]) -> Grant:
     says = event["payload"]
-    at_ms = _stamp_ms(event["timestamp"])
+    at_ms = stamp_ms(event["timestamp"])
     return Grant(says["turn_number"], says["participant_id"], says["token_id"], says["fence"], at_ms)
 
 
@@ -94,7 +94,7 @@ def _closing(event: dict[str, Any]) -> Closing:
         outcome=result["outcome"],
         messages=result["messages"],
         usage=result.get("usage") or {},
-        at_ms=_stamp_ms(event["timestamp"]),
+        at_ms=stamp_ms(event["timestamp"]),
         retried=bool(result.get("retried")),
     )
 
@@ -159,7 +159,7 @@ class Evidence:
     def refusals(self) -> list[Refusal]:
         """Late commits that were refused while the session went on."""
         conflicts = [e.says for e in self.events if e.says["event_type"] == "MAPConflictDetected"]
-        return [Refusal(e["payload"]["refused_token_id"], _stamp_ms(e["timestamp"])) for e in conflicts]
+        return [Refusal(e["payload"]["refused_token_id"], stamp_ms(e["timestamp"])) for e in conflicts]
 
     @property
     def refused(self) -> int:

@@ -103,6 +103,20 @@ def gated(random: Random) -> Play:
     return Play(script, {"dora": "gated", "nick": "gated"}, how={"stop": MaxTurns(2)})
 
 
+def modelled(random: Random, *, attempts: int) -> Play:
+    """Two seats of the agent `model`, which has as many attempts as are needed."""
+    names = ("ann", "bob")
+    script = Script(
+        _id(random),
+        "round_robin",
+        reason="max_turns",
+        groups=tuple((name,) for name in names * 2),
+        noted=False,
+    )
+    patience = {"attempts": attempts, "backoff_s": 0.2, "max_backoff_s": 0.5}
+    return Play(script, dict.fromkeys(names, "model"), how={"stop": MaxTurns(4), "policy": patience})
+
+
 #: The five modes; a broadcast in both its forms.
 MODES: tuple[Callable[[Random], Play], ...] = (round_robin, pair, orchestrated, broadcast, quorum, swarm)
 

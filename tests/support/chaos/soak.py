@@ -24,6 +24,7 @@ from chaos.faults import FAULTS
 from chaos.plays import plays
 from chaos.recovery import recover, recovery_arena
 from chaos.report import Tally
+from chaos.skew import AHEAD
 from symposia.config.settings import Settings
 
 #: Sessions of a round.
@@ -34,7 +35,6 @@ THINK_MS = 60
 ROUNDS_AN_ARENA = 40
 #: Arenas in a row that could not be used: the machine is not fit for a soak.
 HOPELESS = 5
-SKEWED = Path(__file__).parent / "skewed"
 CLOCK = "clock of a worker an hour ahead"
 DEFAULT_LEASE = "worker killed, default lease"
 
@@ -113,8 +113,7 @@ def _storm(folder: Path, tally: Tally, *, until_s: float, names: Sequence[str]) 
 
 def _start(arena: Arena, tally: Tally) -> None:
     """Two workers of threads, one of which is an hour ahead, and one of child processes."""
-    ahead = {"environment": {"CHAOS_CLOCK_S": "3600"}, "path": (SKEWED,)}
-    crew = [arena.member("w1"), arena.member("w2", **ahead), arena.member("w3", "--pool", "prefork")]
+    crew = [arena.member("w1"), arena.member("w2", **AHEAD), arena.member("w3", "--pool", "prefork")]
     arena.crew.start(crew)
     tally.faults[CLOCK] += 1
 

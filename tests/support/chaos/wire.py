@@ -38,6 +38,8 @@ class Wire:
         #: Share of scripts whose answer is lost, after the server has acted.
         self.loses = 0.0
         self.lost = 0
+        #: Connections that nobody took at the other end.
+        self.refused = 0
         self._lines: set[_Line] = set()
         self._tasks: set[asyncio.Task[Any] | None] = set()
         self._loop = asyncio.new_event_loop()
@@ -90,7 +92,7 @@ class Wire:
         self._tasks.add(task)
         try:
             await self._flows.wait()
-            answers, far = await asyncio.open_connection(HOST, self.upstream)
+            answers, far = await self._reach()
             line = _Line(near, far)
             self._lines.add(line)
             try:
@@ -102,6 +104,13 @@ class Wire:
             near.transport.abort()
         finally:
             self._tasks.discard(task)
+
+    async def _reach(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        try:
+            return await asyncio.open_connection(HOST, self.upstream)
+        except OSError:
+            self.refused += 1
+            raise
 
     async def _ask(self, reader: asyncio.StreamReader, line: _Line) -> None:
         while data := await reader.read(_CHUNK):

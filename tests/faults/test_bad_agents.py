@@ -1,0 +1,49 @@
+"""Agents that raise, hang, return rubbish or 50 MB, close stdout, fork or exit harm nobody but their own turns."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from chaos.agents import MOODS
+from chaos.arena import Arena
+from chaos.plays import modelled, moody, plays
+from chaos.wire import Wire
+from live import until
+from model_stub import StubModel
+from symposia.workers.processes import free_port
+
+pytestmark = pytest.mark.xdist_group("faults-of-workers")
+
+
+def test_whatever_an_agent_does_its_turn_is_skipped_and_all_others_are_written(arena):
+    arena.crew.wait_ready()
+    lives = [member.lives for member in arena.crew.members]
+    random = Random(1)
+    sessions = [moody(random, mood=mood) for mood in MOODS] + plays(random, 6)
+    outcome = arena.run(sessions)
+    assert not outcome.findings
+    assert [member.lives for member in arena.crew.members] == lives, "no worker died of it"
+
+
+def test_a_model_endpoint_that_is_gone_for_a_while_costs_retries_and_no_turn(tmp_path):
+    registry = (
+        '[models.stub]\nmodel = "stub-model"\nbase_url = "{}"\n[agents.model]\nkind = "llm"\nmodel = "stub"\n'
+    )
+    with StubModel() as model:
+        endpoint = Wire(int(model.url.rpartition(":")[2].partition("/")[0]))
+        address = endpoint.url.replace("redis://", "http://").replace("/0", "/v1")
+        with Arena(tmp_path, registry=registry.format(address)) as arena:
+            arena.with_workers(1)
+            there, endpoint.upstream = endpoint.upstream, free_port("127.0.0.1")
+
+            def comes_back(_arena, _random):
+                until(lambda: endpoint.refused >= 3, timeout_s=40, what="the model is asked in vain")
+                endpoint.upstream = there
+
+            outcome = arena.run([modelled(Random(2), attempts=100)], [comes_back])
+        endpoint.close()
+    (evidence,) = outcome.evidence.values()
+    assert [entry.says["content"] for entry in evidence.dialog] == ["Well said."] * 4
+    assert not outcome.findings

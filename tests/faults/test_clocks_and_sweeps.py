@@ -1,0 +1,42 @@
+"""A worker whose clock is an hour ahead, and more sweeps at once than there are sessions."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+
+import pytest
+
+from chaos.arena import Arena
+from chaos.evidence import stamp_ms
+from chaos.faults_of_people import suspend_and_resume, sweeps_at_once
+from chaos.faults_of_workers import freeze_at, kill_at
+from chaos.skew import AHEAD
+from symposia.tasks.boundaries import Boundary
+
+pytestmark = pytest.mark.xdist_group("faults-of-redis")
+
+
+def first_logged(member):
+    """When a worker believes to have begun."""
+    return datetime.fromisoformat(re.search(r"\[([-0-9]+ [:0-9]+),", member.worker.log()).group(1))
+
+
+def test_sessions_survive_a_worker_whose_clock_is_an_hour_ahead(tmp_path, survives):
+    with Arena(tmp_path) as arena:
+        arena.crew.start([arena.member("right"), arena.member("ahead", **AHEAD)])
+        right, ahead = (first_logged(member) for member in arena.crew.members)
+        assert ahead - right > timedelta(minutes=50), "the clock is wrong indeed"
+        outcome = survives(kill_at(Boundary.SPEAKING), freeze_at(Boundary.BEFORE_COMMIT), on=arena)
+        now_s, _ = arena.server.client.time()
+        said = [entry.says for evidence in outcome.evidence.values() for entry in evidence.dialog]
+        latest_s = max(stamp_ms(says["timestamp"]) for says in said) / 1000
+        assert latest_s < int(now_s) + 60, "messages carry the server's time"
+
+
+def test_sweeps_that_run_at_once_send_nothing_that_changes_a_session(survives):
+    survives(sweeps_at_once)
+
+
+def test_sessions_that_are_paused_again_and_again_come_to_their_end(survives):
+    survives(suspend_and_resume, sweeps_at_once)
