@@ -1,0 +1,84 @@
+"""Celery itself on a cluster of pytest-celery: the plugin's public API holds on whatever engine there is."""
+
+from __future__ import annotations
+
+import pytest
+from celery import chain, chord, group
+from pytest_celery import CeleryTestSetup, CeleryWorkerCluster
+from pytest_celery.vendors.worker.tasks import add, identity, sleep, xsum
+
+from live import until
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
+TIMEOUT_S = 30
+
+
+def test_a_result_comes_back_and_is_in_the_log(celery_setup: CeleryTestSetup):
+    assert celery_setup.ready(ping=True, control=True)
+    result = add.s(2, 3).apply_async()
+    assert result.get(timeout=TIMEOUT_S) == 5
+    celery_setup.worker.wait_for_log(f"{add.name}[{result.id}] succeeded", timeout=TIMEOUT_S)
+    celery_setup.worker.assert_log_does_not_exist("Traceback", timeout=0)
+
+
+def test_a_chain_hands_results_on(celery_setup: CeleryTestSetup):
+    assert chain(add.s(1, 2), add.s(3), add.s(4)).apply_async().get(timeout=TIMEOUT_S) == 10
+
+
+def test_a_chord_waits_for_all_of_its_header(celery_setup: CeleryTestSetup):
+    header = group(identity.s(number) for number in range(5))
+    assert chord(header)(xsum.s()).get(timeout=TIMEOUT_S) == 10
+
+
+def test_a_worker_that_was_killed_starts_again_and_does_what_was_asked_meanwhile(
+    celery_setup: CeleryTestSetup,
+):
+    worker = celery_setup.worker
+    worker.kill()
+    assert worker.container.status == "exited"
+    meanwhile = add.s(1, 1).apply_async()
+    worker.restart()
+    assert worker.container.status == "running"
+    assert meanwhile.get(timeout=TIMEOUT_S) == 2
+
+
+def test_a_worker_that_is_asked_to_end_finishes_its_task_first(celery_setup: CeleryTestSetup):
+    worker = celery_setup.worker
+    under_way = sleep.s(1).apply_async()
+    worker.wait_for_log(f"{sleep.name}[{under_way.id}] received", timeout=TIMEOUT_S)
+    worker.kill("SIGTERM")
+    assert under_way.get(timeout=TIMEOUT_S) is True
+    until(lambda: worker.container.reload() or worker.container.status == "exited", what="the worker ends")
+
+
+def test_a_broker_that_was_killed_starts_again_with_what_it_held(celery_setup: CeleryTestSetup):
+    celery_setup.worker.kill()
+    held = add.s(20, 1).apply_async()
+    celery_setup.broker.kill()
+    celery_setup.broker.restart()
+    celery_setup.worker.restart()
+    assert held.get(timeout=TIMEOUT_S) == 21
+
+
+class TestTwoWorkers:
+    @pytest.fixture
+    def celery_worker_cluster(self, two_celery_workers: CeleryWorkerCluster) -> CeleryWorkerCluster:
+        return two_celery_workers
+
+    def test_both_answer_and_one_goes_on_without_the_other(self, celery_setup: CeleryTestSetup):
+        first, second = celery_setup.worker_cluster
+        assert celery_setup.ready()
+        names = until(
+            lambda: (
+                (found := {name for answer in celery_setup.app.control.ping() for name in answer})
+                and len(found) == 2
+                and found
+            ),
+            what="both workers answer",
+        )
+        assert names == {first.hostname(), second.hostname()}
+        first.kill()
+        assert [add.s(n, n).apply_async().get(timeout=TIMEOUT_S) for n in range(3)] == [0, 2, 4]
+        for worker in (first, second):
+            worker.container.reload()
+        assert (first.container.status, second.container.status) == ("exited", "running")

@@ -1,0 +1,145 @@
+"""Sessions on a cluster: two workers and a broker that may be killed and restarted at any moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_celery import CeleryTestSetup, CeleryTestWorker, CeleryWorkerCluster
+
+import ledger
+from live import REGISTRY, until
+from symposia.client import Client
+from symposia.config.settings import load_settings
+from symposia.job import CollabJob
+from symposia.models.collab import Collab, Participant
+from symposia.models.stop import MaxRounds, MaxTurns
+from symposia.state.connect import connect
+from symposia.state.keys import session_key
+
+pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(180)]
+TIMEOUT_S = 50
+
+MODES: dict[str, dict[str, Any]] = {
+    "round_robin": {"agents": {"ann": "say", "bob": "say"}, "stop": MaxRounds(2)},
+    "orchestrated": {
+        "agents": {"orchestrator": "lead", "coder": "say", "tester": "say", "writer": "say"},
+    },
+    "pair": {"agents": {"driver": "say", "navigator": "navigator"}},
+    "broadcast": {"agents": {"ann": "say", "bob": "say", "cyd": "say"}, "messages": ["What do you think?"]},
+    "swarm": {
+        "agents": {"ann": "claimer", "bob": "claimer", "tess": "claimer"},
+        "roles": {"tess": "tester"},
+        "options": {"items": [{"text": "plan"}, {"text": "paint"}]},
+    },
+}
+
+
+@dataclass
+class Stage:
+    """A client of the cluster."""
+
+    setup: CeleryTestSetup
+    folder: Path
+
+    @property
+    def url(self) -> str:
+        """Where the broker listens: Docker may choose another port when it starts again."""
+        return self.setup.broker.config()["host_url"]
+
+    @property
+    def client(self) -> Client:
+        agents_file = self.folder / "agents.toml"
+        agents_file.write_text(REGISTRY)
+        return Client(load_settings(redis_url=self.url, agents_file=agents_file, data_dir=self.folder))
+
+    def submit(self, mode: str, *, agents: dict[str, str], **options: Any) -> CollabJob:
+        roles = options.pop("roles", {})
+        people = [Participant(participant_id=name, role_id=roles.get(name)) for name in agents]
+        collab = Collab(title=f"A {mode} session", purpose="see it end", mode=mode, participants=people)
+        return self.client.submit(collab, agents=agents, **options)
+
+    def talk(self, *, turns: int) -> CollabJob:
+        return self.submit("round_robin", agents={"ann": "say", "bob": "say"}, stop=MaxTurns(turns))
+
+    def messages(self, job: CollabJob) -> int:
+        with connect(self.url) as redis:
+            return redis.xlen(session_key(job.id, "dialog"))
+
+    def wait_for(self, job: CollabJob, *, messages: int) -> None:
+        until(lambda: self.messages(job) >= messages, timeout_s=TIMEOUT_S, what=f"{messages} messages")
+
+    def result(self, job: CollabJob) -> Any:
+        """The result, once everything that is true of every session was found to be."""
+        result = self.client.get_job(job.id).result(timeout=TIMEOUT_S)
+        with connect(self.url) as redis:
+            ledger.check(redis, job.id)
+        return result
+
+
+@pytest.fixture
+def celery_worker_cluster(two_symposia_workers: CeleryWorkerCluster) -> CeleryWorkerCluster:
+    return two_symposia_workers
+
+
+@pytest.fixture
+def celery_backend_cluster() -> None:
+    """Sessions need no result backend."""
+
+
+@pytest.fixture
+def stage(celery_setup: CeleryTestSetup, tmp_path: Path) -> Stage:
+    assert celery_setup.ready()
+    return Stage(celery_setup, tmp_path)
+
+
+def is_running(worker: CeleryTestWorker) -> bool:
+    worker.container.reload()
+    return worker.container.status == "running"
+
+
+def test_a_session_in_each_mode_runs_through_two_workers(stage: Stage):
+    jobs = {mode: stage.submit(mode, **options) for mode, options in MODES.items()}
+    results = {mode: stage.result(job) for mode, job in jobs.items()}
+
+    assert {mode: result.reason for mode, result in results.items()} == {
+        "round_robin": "max_rounds",
+        "orchestrated": "satisfied",
+        "pair": "approved",
+        "broadcast": "max_rounds",
+        "swarm": "board_empty",
+    }
+    for worker in stage.setup.worker_cluster:
+        worker.wait_for_log("Task symposia.turn", timeout=TIMEOUT_S)
+
+
+def test_a_worker_that_is_killed_in_the_middle_costs_nothing_but_its_lease(stage: Stage):
+    first, second = stage.setup.worker_cluster
+    job = stage.talk(turns=150)
+    stage.wait_for(job, messages=20)
+    first.kill()
+    at_the_kill = stage.messages(job)
+    assert at_the_kill < 150
+    stage.wait_for(job, messages=at_the_kill + 20)
+    first.restart()
+    second.kill()
+    result = stage.result(job)
+
+    assert (result.ok, result.turns) == (True, 150)
+    assert (is_running(first), is_running(second)) == (True, False)
+
+
+def test_workers_outlive_a_broker_that_is_killed_in_the_middle(stage: Stage):
+    job = stage.talk(turns=150)
+    stage.wait_for(job, messages=20)
+    stage.setup.broker.kill()
+    for worker in stage.setup.worker_cluster:
+        worker.wait_for_log("Connection to broker lost", timeout=TIMEOUT_S)
+    stage.setup.broker.restart()
+    assert stage.messages(job) < 150
+    result = stage.result(job)
+
+    assert (result.ok, result.turns) == (True, 150)
+    assert all(is_running(worker) for worker in stage.setup.worker_cluster)
