@@ -29,6 +29,7 @@ from pydantic import Field
 
 from ..models.options import AgentName
 from ..models.waiting import WaitPolicy
+from .command_entry import CommandEntry
 from .llm_entries import LLMEntry, McpEntry, ModelEntry, ToolEntry, ToolName
 from .scripted import AtEnd, Reply
 from .tables import CallablePath, Entry, Window
@@ -61,7 +62,9 @@ class HumanEntry(Entry, WaitPolicy):
     window: Window = 100
 
 
-AgentEntry = Annotated[LLMEntry | PythonEntry | ScriptedEntry | HumanEntry, Field(discriminator="kind")]
+AgentEntry = Annotated[
+    LLMEntry | PythonEntry | ScriptedEntry | CommandEntry | HumanEntry, Field(discriminator="kind")
+]
 
 
 class AgentsFile(Entry):

@@ -13,7 +13,7 @@ from .entries import AgentsFile
 from .llm_entries import LLMEntry
 from .llm_seats import LOCAL_MODEL
 
-_KINDS = ("llm", "python", "scripted", "human")
+_KINDS = ("llm", "python", "scripted", "command", "human")
 
 
 def read_agents_file(path: Path) -> AgentsFile:

@@ -8,6 +8,7 @@ file gives their names to others: `local` (the local model), `echo` and `noop`.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +18,7 @@ from types import MappingProxyType
 from ..models.errors import InvalidInput, UnknownAgent
 from ..models.options import AgentBinding
 from ..models.waiting import WaitPolicy
+from .command_entry import CommandEntry
 from .entries import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry
 from .faults import Problem
 from .llm_entries import LLMEntry
@@ -32,12 +34,19 @@ DEFAULT_FILE = Path("agents.toml")
 #: The agents of `symposia demo`.
 DEMO_FILE = Path(__file__).with_name("demo.toml")
 
+def _reviewer(tool: str) -> CommandEntry:
+    argv = ("{python}", "-m", "symposia.agents.reviewers", tool)
+    return CommandEntry(kind="command", argv=argv, timeout_s=60, window=20)
+
+
 BUILT_IN: MappingProxyType[str, AgentEntry] = MappingProxyType(
     {
         "local": LLMEntry(kind="llm", model=LOCAL_MODEL, max_tokens=80, window=12),
         "echo": ScriptedEntry.model_validate({"kind": "scripted", "replies": ["{last}"]}),
         "noop": ScriptedEntry.model_validate({"kind": "scripted", "replies": ["ok"]}),
         "human": HumanEntry(kind="human"),
+        "ruff": _reviewer("ruff"),
+        "bandit": _reviewer("bandit"),
     }
 )
 
@@ -201,5 +210,7 @@ def _what(entry: AgentEntry) -> str:
             return entry.callable
         case ScriptedEntry():
             return f"{len(entry.replies)} replies"
+        case CommandEntry():
+            return shlex.join(entry.argv)
         case HumanEntry():
             return _patience(entry)

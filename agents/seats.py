@@ -9,6 +9,9 @@ from pydantic import ValidationError
 
 from ..models.errors import invalid_input
 from ..models.options import AgentBinding
+from .command import CommandAgent
+from .command_entry import CommandEntry
+from .command_faults import command_faults
 from .entries import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry
 from .faults import Fault
 from .human import HumanAgent
@@ -35,6 +38,7 @@ class Seats:
         local_model: Callable[[], str | None],
     ) -> None:
         self._llm = ModelSeats(file, getenv=getenv, local_model=local_model)
+        self._getenv = getenv
         self._threads = DaemonThreads(limit=CALLABLE_THREADS)
 
     def seat(self, binding: AgentBinding, entry: AgentEntry) -> Speaker:
@@ -47,6 +51,8 @@ class Seats:
             case ScriptedEntry():
                 script = replies_of(binding, entry)
                 return scripted_agent(script.replies, at_end=script.at_end)
+            case CommandEntry():
+                return CommandAgent(entry, getenv=self._getenv)
             case HumanEntry():
                 return HumanAgent(binding.wait or entry)
             case _:
@@ -58,6 +64,8 @@ class Seats:
             yield from imported(entry.callable, "", "callable")
         elif isinstance(entry, LLMEntry):
             yield from self._llm.faults(entry)
+        elif isinstance(entry, CommandEntry):
+            yield from command_faults(entry, self._getenv)
 
 
 def replies_of(binding: AgentBinding, entry: ScriptedEntry) -> ScriptedEntry:

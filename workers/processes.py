@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
-import signal
 import socket
 import subprocess
-import sys
-from collections.abc import Callable
 
-_PR_SET_PDEATHSIG = 1
+from ..agents.children import dying_with_parent
+
+__all__ = ["dying_with_parent", "end", "free_port"]
 
 
 def end(process: subprocess.Popen[bytes], *, timeout_s: float) -> None:
@@ -21,26 +18,6 @@ def end(process: subprocess.Popen[bytes], *, timeout_s: float) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def dying_with_parent(number: signal.Signals = signal.SIGTERM) -> Callable[[], None] | None:
-    """A `preexec_fn` after which the kernel sends the child a signal when the thread that starts it ends.
-
-    None where the system knows no such thing (it is Linux's). The thread counts, not the
-    process: start such a child from one that stays.
-    """
-    if sys.platform != "linux":
-        return None
-    # Looked up here: between fork and exec the child may not allocate or import.
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-    parent = os.getpid()
-
-    def ask_for_signal() -> None:
-        prctl(_PR_SET_PDEATHSIG, number)
-        if os.getppid() != parent:  # it died before the kernel was asked
-            os._exit(1)
-
-    return ask_for_signal
 
 
 def free_port(host: str, *, preferred: int | None = None) -> int:

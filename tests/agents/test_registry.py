@@ -10,7 +10,7 @@ import pytest
 
 from symposia.agents.llm import LLMAgent
 from symposia.agents.python import PythonAgent
-from symposia.agents.registry import DEMO_FILE, Registry
+from symposia.agents.registry import BUILT_IN, DEMO_FILE, Registry
 from symposia.models.errors import AgentFailed, InvalidInput, RegistryError, UnknownAgent
 from symposia.models.options import AgentBinding
 from symposia.models.turn import TurnOutcome
@@ -297,3 +297,58 @@ print([name for name in ("callable_agents", "pydantic_ai", "openai") if name in 
         check=True,
     )
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        (
+            'kind = "command"\nargv = ["no-such-program"]',
+            "argv[0]: must be a program on the PATH, or the path of one (got 'no-such-program')",
+        ),
+        (
+            'kind = "command"\nargv = ["/no/such/program"]',
+            "argv[0]: must be a program on the PATH, or the path of one (got '/no/such/program')",
+        ),
+        (
+            'kind = "command"\nargv = ["{python}"]\nenv = ["PARTNER_TOKEN"]',
+            "env[0]: environment variable PARTNER_TOKEN is not set",
+        ),
+        (
+            'kind = "command"\nargv = ["true"]\nfolder = "/no/such/folder"',
+            "folder: must be a folder that exists (got '/no/such/folder')",
+        ),
+    ],
+)
+def test_check_names_file_entry_field_and_rule_of_a_program_that_cannot_run(load, tmp_path, entry, problem):
+    registry = load(f"[agents.tool]\n{entry}", getenv={"PATH": "/usr/bin:/bin"}.get)
+    assert [str(it) for it in registry.check()] == [f"{registry.path}: [agents.tool] {problem}"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ('kind = "comand"', "kind: must be one of llm, python, scripted, command, human"),
+        ('kind = "command"', "argv: is required"),
+        ('kind = "command"\nargv = []', "argv: must have at least 1 item"),
+        ('kind = "command"\nargv = "ls -l"', "argv: must be a list"),
+        ('kind = "command"\nargv = ["ls"]\nexit_codes = { 300 = "say" }', "exit_codes.300"),
+        ('kind = "command"\nargv = ["ls"]\nexit_codes = { 1 = "shout" }', "exit_codes.1: must be"),
+        (
+            'kind = "command"\nargv = ["ls"]\nenv = ["KEY=value"]',
+            "env[0]: must be the name of an environment variable",
+        ),
+        (
+            'kind = "command"\nargv = ["ls"]\nlimits = { cpu_s = 0 }',
+            "limits.cpu_s: must be greater than or equal to 1",
+        ),
+        ('kind = "command"\nargv = ["ls"]\nshell = true', "shell: is not a known field"),
+        ('kind = "human"\nthen = "default"', "`then: default` and `default: TEXT` go together"),
+        ('kind = "human"\ndeadline_s = -1', "deadline_s: must be greater than 0"),
+    ],
+)
+def test_a_broken_rule_of_a_program_or_a_person_is_named_by_file_entry_field_and_rule(load, entry, problem):
+    with pytest.raises(RegistryError) as error:
+        load(f"[agents.tool]\n{entry}")
+    assert f"[agents.tool] {problem}" in str(error.value)
+    assert str(error.value).startswith(error.value.file)

@@ -1,0 +1,20 @@
+"""What keeps a `command` entry from running on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .command import GetEnv, is_program
+from .command_entry import CommandEntry
+from .faults import Fault
+
+
+def command_faults(entry: CommandEntry, getenv: GetEnv) -> Iterator[Fault]:
+    """What is missing: its folder, its program, variables."""
+    if entry.folder is not None and not entry.folder.is_dir():
+        yield Fault("folder", f"must be a folder that exists (got {str(entry.folder)!r})")
+    elif not is_program(entry, getenv):
+        yield Fault("argv[0]", f"must be a program on the PATH, or the path of one (got {entry.argv[0]!r})")
+    for at, name in enumerate(entry.env):
+        if getenv(name) is None:
+            yield Fault(f"env[{at}]", f"environment variable {name} is not set")

@@ -1,0 +1,265 @@
+"""Programs as agents: what they are given, what their exit means, and that nothing of them is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+
+import psutil
+import pytest
+
+from live import until
+from symposia.agents.command import CommandAgent
+from symposia.agents.command_entry import CommandEntry
+from symposia.models.errors import AgentError, AgentFailed, AgentTimeout, BadOutcome, LeaseLost
+
+PYTHON = "{python}"
+
+
+def agent(*argv, getenv=os.environ.get, **entry):
+    return CommandAgent(
+        CommandEntry.model_validate({"kind": "command", "argv": argv, **entry}), getenv=getenv
+    )
+
+
+@pytest.fixture
+def speak(runner, turn):
+    def say(*argv, timeout_s=30, context=None, **entry):
+        return runner.run(agent(*argv, **entry), context or turn(), timeout_s=timeout_s)
+
+    return say
+
+
+def text(outcome):
+    return outcome.messages[0].content
+
+
+def python(code):
+    return PYTHON, "-c", code
+
+
+def test_what_it_prints_is_said(speak):
+    assert text(speak("echo", "hello", "there")) == "hello there"
+
+
+def test_printing_nothing_is_a_pass(speak):
+    assert speak("true").passed
+
+
+def test_arguments_are_no_shell(speak, tmp_path):
+    canary = tmp_path / "canary"
+    assert text(speak("echo", f"$(touch {canary});", "|", "cat")) == f"$(touch {canary}); | cat"
+    assert not canary.exists()
+
+
+def test_it_is_given_the_turn_as_json(speak, turn, message):
+    context = turn(messages=[message("bob", "hello")], instruction="be brief")
+    seen = json.loads(text(speak("cat", context=context)))
+    assert (seen["me"]["participant_id"], seen["instruction"]) == ("ann", "be brief")
+    assert seen["messages"][0]["content"] == "hello"
+
+
+def test_it_may_be_given_the_turn_as_a_file(speak):
+    seen = json.loads(text(speak("cat", "{turn}", stdin="nothing")))
+    assert seen["purpose"] == "Find a name"
+
+
+def test_it_may_be_given_the_newest_message_alone(speak, turn, message):
+    context = turn(messages=[message("bob", "first"), message("cleo", "second")])
+    assert text(speak("cat", stdin="text", context=context)) == "second"
+    assert speak("cat", stdin="text").passed
+
+
+def test_what_is_said_cannot_become_an_argument(speak, turn, message):
+    context = turn(messages=[message("bob", "{python} {turn} --version")])
+    assert text(speak("cat", stdin="text", context=context)) == "{python} {turn} --version"
+
+
+def test_a_program_need_not_read_what_it_is_given(speak, turn, message):
+    context = turn(messages=[message("bob", "x" * 1_000_000)])
+    assert text(speak("echo", "fine", context=context)) == "fine"
+
+
+@pytest.mark.parametrize(
+    ("code", "codes", "says"),
+    [(0, {}, True), (3, {"3": "say"}, True), (3, {"3": "pass"}, False), (0, {"0": "pass"}, False)],
+)
+def test_an_exit_code_may_mean_that_it_has_something_to_say(speak, code, codes, says):
+    outcome = speak(*python(f"print('found it'); raise SystemExit({code})"), exit_codes=codes)
+    assert (outcome.passed, bool(outcome.messages)) == (not says, says)
+
+
+@pytest.mark.parametrize(
+    ("code", "codes", "again"),
+    [(1, {}, False), (75, {}, True), (4, {"4": "retry"}, True), (0, {"0": "fail"}, False)],
+)
+def test_other_exit_codes_fail_with_the_last_line_it_complained(speak, code, codes, again):
+    complaint = f"import sys; print('one', file=sys.stderr); print('two', file=sys.stderr); sys.exit({code})"
+    with pytest.raises(AgentFailed, match=rf"^python\S* ended with exit code {code}: two$") as error:
+        speak(sys.executable, "-c", complaint, exit_codes=codes)
+    assert error.value.retryable is again
+
+
+def test_what_looks_like_a_secret_in_a_complaint_is_not_repeated(speak):
+    with pytest.raises(AgentFailed) as error:
+        speak(*python("import sys; sys.exit('password=hunter2 is wrong')"))
+    assert "hunter2" not in str(error.value)
+
+
+def test_a_program_that_a_signal_ends_has_failed_and_may_be_tried_again(speak):
+    with pytest.raises(AgentFailed, match="was ended by SIGTERM") as error:
+        speak(*python("import os, signal; os.kill(os.getpid(), signal.SIGTERM)"))
+    assert error.value.retryable
+
+
+def test_a_program_that_is_not_there_fails_for_good(speak):
+    with pytest.raises(AgentFailed, match="no-such-program cannot be run: ") as error:
+        speak("no-such-program")
+    assert not error.value.retryable
+
+
+def test_it_may_print_so_much_and_no_more(speak):
+    assert len(text(speak(*python("print('x' * 1000)"), max_output_bytes=1001))) == 1000
+    with pytest.raises(BadOutcome, match="printed more than 1000 bytes"):
+        speak(*python("while True: print('x' * 1000)"), max_output_bytes=1000)
+
+
+def test_complaints_without_end_fill_nothing(speak):
+    lot = "import sys\nfor _ in range(10_000): print('x' * 1000, file=sys.stderr)\nprint('done')"
+    assert text(speak(*python(lot))) == "done"
+
+
+def test_bytes_that_are_no_text_do_no_harm(speak):
+    assert text(speak(*python(r"import sys; sys.stdout.buffer.write(b'a\xff\xfeb')"))) == "a\ufffd\ufffdb"
+
+
+# -- what is left of it ---------------------------------------------------------------------
+
+FAMILY = """
+import os, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+open(sys.argv[1], "w").write(f"{os.getpid()} {child.pid}")
+print("started", flush=True)
+if sys.argv[2] == "wait":
+    time.sleep(600)
+"""
+
+
+@pytest.fixture
+def family(tmp_path):
+    """A program that starts another one, and how to see that both are gone."""
+    notes = tmp_path / "pids"
+
+    def processes():
+        found = [psutil.Process(int(pid)) for pid in notes.read_text().split() if psutil.pid_exists(int(pid))]
+        return [it for it in found if it.status() != psutil.STATUS_ZOMBIE]
+
+    def gone():
+        try:
+            return notes.exists() and not processes()
+        except psutil.NoSuchProcess:
+            return False
+
+    return notes, gone
+
+
+def test_what_it_has_started_ends_with_it(speak, family):
+    notes, gone = family
+    assert text(speak(*python(FAMILY), str(notes), "leave")) == "started"
+    until(gone, what="the child is gone")
+
+
+def test_at_its_own_deadline_the_whole_group_is_killed(runner, turn, family):
+    notes, gone = family
+    with pytest.raises(AgentTimeout, match="did not end within 2 s"):
+        runner.run(agent(*python(FAMILY), str(notes), "wait", timeout_s=2), turn(), timeout_s=60)
+    until(gone, what="both are gone")
+
+
+def test_at_the_turns_deadline_the_whole_group_is_killed(speak, family):
+    notes, gone = family
+    with pytest.raises(AgentTimeout, match="no answer within 2 s"):
+        speak(*python(FAMILY), str(notes), "wait", timeout_s=2)
+    until(gone, what="both are gone")
+
+
+def test_a_cancelled_turn_kills_the_whole_group(runner, turn, family):
+    notes, gone = family
+    speaking = runner.start(agent(*python(FAMILY), str(notes), "wait"), turn(), timeout_s=60)
+    until(notes.exists)
+    speaking.cancel()
+    with pytest.raises(LeaseLost):
+        speaking.result()
+    until(gone, what="both are gone")
+
+
+def test_a_child_that_left_the_group_keeps_nobody_waiting(speak, tmp_path):
+    daemon = (
+        "import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(20)'],"
+        " start_new_session=True); print(p.pid)"
+    )
+    outcome = speak(*python(daemon))
+    psutil.Process(int(text(outcome))).kill()
+
+
+# -- where it runs --------------------------------------------------------------------------
+
+
+def test_it_sees_the_variables_that_are_allowed_and_no_others(speak, monkeypatch):
+    monkeypatch.setenv("PARTNER_TOKEN", "t0k3n")
+    monkeypatch.setenv("OTHER_SECRET", "s3cret")
+    show = python("import json, os; print(json.dumps(dict(os.environ)))")
+    seen = json.loads(text(speak(*show, env=["PARTNER_TOKEN"])))
+    assert seen["PARTNER_TOKEN"] == "t0k3n"
+    assert set(seen) <= {"PARTNER_TOKEN", "PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "NO_COLOR"}
+
+
+def test_a_variable_that_is_not_set_fails_the_turn_for_good(speak):
+    with pytest.raises(AgentFailed, match="environment variable NOWHERE_TO_BE_SEEN is not set") as error:
+        speak("true", env=["NOWHERE_TO_BE_SEEN"])
+    assert not error.value.retryable
+
+
+def test_it_runs_in_a_folder_of_its_own_that_is_gone_afterwards(speak):
+    where = python("import os; open('a file', 'w').write('x'); print(os.getcwd(), os.environ['HOME'])")
+    folder, home = text(speak(*where)).split()
+    assert folder == home
+    assert not Path(folder).exists()
+
+
+def test_it_may_run_in_a_folder_that_stays(speak, tmp_path):
+    assert text(speak("pwd", folder=str(tmp_path))) == str(tmp_path)
+
+
+def test_the_kernel_keeps_it_to_its_limits(speak):
+    with pytest.raises(AgentFailed, match=r"SIGXCPU|SIGKILL") as error:
+        speak(*python("while True: pass"), limits={"cpu_s": 1})
+    assert not error.value.retryable or "SIGKILL" in str(error.value)
+    with pytest.raises(AgentFailed, match="MemoryError"):
+        speak(*python("x = bytearray(512 * 1024 * 1024)"), limits={"memory_mb": 256})
+    with pytest.raises(AgentFailed, match=r"SIGXFSZ|File too large"):
+        speak(*python("open('big', 'wb').write(bytes(4 * 1024 * 1024))"), limits={"file_mb": 1})
+
+
+def test_many_run_side_by_side(runner, turn):
+    said = []
+
+    def one(number):
+        said.append(text(runner.run(agent("echo", str(number)), turn(), timeout_s=60)))
+
+    threads = [threading.Thread(target=one, args=(number,)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(map(int, said)) == list(range(12))
+
+
+def test_it_raises_agent_errors_only(speak):
+    for argv in (("no\nsuch",), ("/etc/passwd",), ("/",)):
+        with pytest.raises(AgentError) as error:
+            speak(*argv)
+        assert "\n" not in str(error.value)

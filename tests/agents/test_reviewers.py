@@ -1,0 +1,86 @@
+"""The reviewers that come along: they look at the code that was said, and at nothing else."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import pytest
+
+from symposia.agents.registry import Registry
+from symposia.agents.reviewers import code_of
+from symposia.models.collab import CollabMode
+from symposia.models.options import AgentBinding
+from symposia.models.turn import Expects, WorkItem
+
+CLEAN = "Here it is:\n```python app.py\nprint('hello')\n```\nAll done."
+WASTEFUL = "```python app.py\nimport os\n\nprint('hello')\n```"
+RISKY = "```py\nimport subprocess\n\nsubprocess.call('ls', shell=True)\n```"
+
+
+@pytest.fixture
+def review(runner, turn, message):
+    """What a reviewer says to a dialog, as the navigator of a pair."""
+
+    def said(name, *texts, **more):
+        if find_spec(name) is None:
+            pytest.skip(f"{name} is not installed")
+        messages = [message("bob", text) for text in texts]
+        context = turn(**{"mode": CollabMode.PAIR, "expects": Expects.REVIEW, "messages": messages, **more})
+        outcome = runner.run(Registry().seat(AgentBinding(agent=name)), context, timeout_s=50)
+        return outcome.messages[0].content
+
+    return said
+
+
+def test_ruff_tells_line_and_rule_of_what_it_finds(review):
+    assert review("ruff", WASTEFUL) == "ruff found 1 to mend:\n- app.py:1: F401 `os` imported but unused"
+
+
+def test_ruff_approves_of_code_without_findings(review):
+    assert review("ruff", CLEAN) == "APPROVED: ruff found nothing to mend in app.py"
+
+
+def test_ruff_reports_code_that_cannot_be_parsed(review):
+    assert "app.py:1: " in review("ruff", "```python app.py\ndef (:\n```")
+
+
+def test_bandit_tells_what_is_risky_and_how_much(review):
+    said = review("bandit", RISKY)
+    assert "block1.py:3: B602 " in said
+    assert "(high)" in said
+
+
+def test_bandit_approves_of_code_without_findings(review):
+    assert review("bandit", CLEAN) == "APPROVED: bandit found nothing to mend in app.py"
+
+
+def test_without_code_there_is_nothing_to_review(review):
+    assert review("ruff", "I have not begun yet.") == "PASS"
+
+
+def test_outside_of_a_review_it_approves_of_nothing(review):
+    assert not review("ruff", CLEAN, expects=Expects.MESSAGE).startswith("APPROVED")
+
+
+@pytest.mark.parametrize(
+    ("text", "files"),
+    [
+        (CLEAN, ["app.py"]),
+        ("```python\nx\n```\nand\n```py\ny\n```", ["block1.py", "block2.py"]),
+        ("```\nplain\n```", []),
+        ("```sh\nrm -rf /\n```", []),
+        ("```python never closed\nx", []),
+        ("```python /etc/../secret/app.py\nx\n```", ["app.py"]),
+        ("```python ../../etc/passwd\nx\n```", ["block1.py"]),
+        ("```python $(touch x).py\nx\n```", ["block1.py"]),
+    ],
+)
+def test_only_fenced_python_is_code_and_its_name_stays_a_name(turn, message, text, files):
+    assert sorted(code_of(turn(messages=[message("bob", text)]))) == files
+
+
+def test_the_newest_message_with_code_counts_and_a_work_item_before_it(turn, message):
+    messages = [message("bob", CLEAN), message("cleo", RISKY), message("bob", "what do you think?")]
+    assert "subprocess" in code_of(turn(messages=messages))["block1.py"]
+    item = WorkItem(item_id="1", text=WASTEFUL)
+    assert "import os" in code_of(turn(messages=messages, item=item))["app.py"]
