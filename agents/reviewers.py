@@ -130,7 +130,8 @@ def _findings(name: str, code: dict[str, str], options: Sequence[str]) -> list[F
     except (ValueError, TypeError, KeyError):
         last = done.stderr.strip().rpartition("\n")[2]
         raise RuntimeError(f"{name} ended with exit code {done.returncode}: {last}") from None
-    return sorted((Finding(Path(it.file).name, it.line, it.rule, it.text) for it in found), key=str)
+    named = (Finding(Path(it.file).name, it.line, it.rule, it.text) for it in found)
+    return sorted(named, key=lambda it: (it.file, it.line, it.rule))
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from symposia.models.turn import Expects, WorkItem
 
 CLEAN = "Here it is:\n```python app.py\nprint('hello')\n```\nAll done."
 WASTEFUL = "```python app.py\nimport os\n\nprint('hello')\n```"
-RISKY = "```py\nimport subprocess\n\nsubprocess.call('ls', shell=True)\n```"
+RISKY = "```py\nimport subprocess, sys\n\nsubprocess.call(sys.argv[1], shell=True)\n```"
 
 
 @pytest.fixture
