@@ -16,17 +16,19 @@ class _Wire(socketserver.BaseRequestHandler):
 
     def handle(self) -> None:
         with socket.create_connection(self.server.upstream) as upstream:
-            loses = False
+            is_asked = False
             while True:
                 ready, _, _ = select.select([self.request, upstream], [], [])
                 source, target = (
                     (self.request, upstream) if self.request in ready else (upstream, self.request)
                 )
                 data = source.recv(1 << 20)
-                if not data or (source is upstream and loses):
+                if not data:
                     return
-                if source is self.request and b"EVALSHA" in data:
-                    loses = self.server.loses_next()
+                if source is self.request:
+                    is_asked = b"EVAL" in data
+                elif is_asked and not data.startswith(b"-NOSCRIPT") and self.server.loses_next():
+                    return
                 target.sendall(data)
 
 
