@@ -20,6 +20,7 @@ from ..state.keys import DUE
 from ..state.workers import WorkerBook
 from .connection import broker_url_in_use, redis_url_in_use
 from .embedded import resolve_redis_url
+from .memory import dialog_memory, memory_url
 from .runtime import load_registry
 
 PYTHON = (3, 11)
@@ -72,6 +73,7 @@ def check_up(settings: Settings) -> Iterator[Finding]:
             yield _sessions(client)
         except (RedisUnavailable, RedisError, OSError) as error:
             yield _no_server(url, error)
+    yield _memory(settings)
     yield from _broker(settings, url)
 
 
@@ -169,6 +171,22 @@ def _sessions(client: Redis) -> Finding:
         return Finding("sessions", Grade.GOOD, f"{unfinished} have not ended")
     text = f"{overdue} of {unfinished} that have not ended are overdue: no worker looks after them"
     return Finding("sessions", Grade.WARNING, text, "start a worker: symposia worker, or symposia up")
+
+
+def _memory(settings: Settings) -> Finding:
+    """Dialog memory: where it is, and what has happened to it lately."""
+    where = without_password(memory_url(settings))
+    try:
+        counts = dialog_memory(settings).counts()
+    except (RedisUnavailable, RedisError, OSError) as error:
+        text = f"{where} does not answer: {error.__cause__ or error}"
+        return Finding("memory", Grade.WARNING, text, "turns run without memory until it does")
+    told = ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
+    rules = f"kept for {settings.memory_ttl_s} s, at most {settings.memory_max_bytes} bytes each"
+    if counts.get("corrupt") or counts.get("degraded"):
+        advice = "look for `Dialog state` and `dialog memory` in the logs of the workers"
+        return Finding("memory", Grade.WARNING, f"{rules}; lately {told}", advice)
+    return Finding("memory", Grade.GOOD, f"{rules}; lately {told}" if told else rules)
 
 
 def _broker(settings: Settings, redis_url: str) -> Iterator[Finding]:

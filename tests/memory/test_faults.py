@@ -117,8 +117,13 @@ def test_a_service_that_this_worker_was_never_told_of_is_left_alone(apart, elsew
     with connect(elsewhere.url) as client:
         client.set("dialog:4:r", json.dumps(state), ex=600)
     assert seen(apart, user_id=4, room_id="r") == {
-        **{"service": None, "parameters": {}, "known": {}, "missing": [], "ask": []},
-        **{"services": ["alchemy"], "degraded": False},
+        "service": None,
+        "parameters": {},
+        "known": {},
+        "missing": [],
+        "ask": [],
+        "services": ["alchemy"],
+        "degraded": False,
     }
     seen(apart, user_id=4, room_id="r", service="travel", said=TRIP)
     with connect(elsewhere.url) as client:
