@@ -21,11 +21,13 @@ from .notes import Form, Notes
 from .scan import Line, LineReader
 from .tables import Table, is_separator, read_row, separator
 from .text import split_emoji
+from .tidying import metadata_of
 from .words import SECTION_WORDS
 
 #: What stands between a marker and the prose after it, and what may stand before a marker on its line.
 _AFTER = " \t*_:—–-"
 _BEFORE = " \t>*_-+#.)0123456789"
+_RULES = ("---", "***", "___")
 
 
 class Builder:
@@ -48,6 +50,7 @@ class Builder:
         self._speaking_level = 0
         self._in_header = False
         self._prose: list[str] = []
+        self._prose_line = 0
         self._rows: list[tuple[Line, tuple[str, ...]]] = []
 
     def read(self, reader: LineReader, *, until_round: bool = False) -> None:
@@ -84,6 +87,8 @@ class Builder:
             self._end_table()
         if head and self._in_header and self._header_line(line):
             return
+        if not self._prose:
+            self._prose_line = line.number
         if head and "[" in text:
             markers = find_markers(text)
             self._note_markers(line, markers)
@@ -95,12 +100,13 @@ class Builder:
         )
 
     def _header_line(self, line: Line) -> bool:
-        """Takes a line of metadata; a rule below the title ends them."""
-        entry = read_metadata(line.text)
+        """Takes a line of metadata. They end with the first line that is none; before them, a sentence may stand."""
+        titled = self._title is not None
+        entry = read_metadata(line.text) if titled or line.text.startswith("**") else None
         if entry:
             self._metadata.append(Metadata(entry.key, entry.value))
             self.notes.compare(Form.METADATA, line.number, text=line.text, canonical=str(entry))
-        elif line.text.strip() in ("---", "***", "___") and (self._title is not None or self._metadata):
+        elif self._metadata or not titled or line.text.strip() in _RULES:
             self._in_header = False
         return entry is not None
 
@@ -158,7 +164,7 @@ class Builder:
 
     def _end_prose(self) -> None:
         if self._prose:
-            self.blocks.append(Prose("\n".join(self._prose)))
+            self.blocks.append(Prose("\n".join(self._prose), self._prose_line))
             self._prose.clear()
 
     def _end_table(self) -> None:
@@ -171,8 +177,13 @@ class Builder:
                 Form.SEPARATOR, first.number, hint=f"{first.text.rstrip()}\n{separator(len(header))}"
             )
         cells, lines = tuple(cells for _, cells in rows), tuple(line.number for line, _ in rows)
-        self.blocks.append(Table(header, cells, first.number, lines))
+        table = Table(header, cells, first.number, lines)
         self._rows = []
+        entries = metadata_of(table) if self.blocks is self._preamble else None
+        if entries is None:
+            self.blocks.append(table)
+        else:
+            self._metadata += entries
 
     def _note_markers(self, line: Line, markers: MarkersOfLine) -> None:
         for at in markers.unclosed:

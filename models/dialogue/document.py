@@ -31,6 +31,8 @@ class Prose:
     """Any Markdown that is neither a marker nor a table: paragraphs, lists, code, headings of its own."""
 
     text: str
+    #: One-based line it begins in; 0: made, not read.
+    line: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
         lines = [line.rstrip("\r") for line in self.text.split("\n")]
@@ -40,6 +42,7 @@ class Prose:
         while end > start and not lines[end - 1].strip(_BOM).strip():
             end -= 1
         object.__setattr__(self, "text", "\n".join(lines[start:end]).lstrip(_BOM))
+        object.__setattr__(self, "line", self.line + start if self.line else 0)
 
 
 Block = Prose | Marker | Table
@@ -49,10 +52,10 @@ Blocks = tuple[Block, ...]
 def tidy(blocks: Sequence[Block]) -> Blocks:
     """`blocks` with neighbouring prose joined and empty prose left out."""
     out: list[Block] = []
-    run: list[str] = []
+    run: list[Prose] = []
     for block in blocks:
         if isinstance(block, Prose):
-            run.append(block.text)
+            run.append(block)
             continue
         _flush(run, out)
         out.append(block)
@@ -60,10 +63,12 @@ def tidy(blocks: Sequence[Block]) -> Blocks:
     return tuple(out)
 
 
-def _flush(run: list[str], out: list[Block]) -> None:
-    texts = [text for text in run if text]
-    if texts:
-        out.append(Prose("\n\n".join(texts)))
+def _flush(run: list[Prose], out: list[Block]) -> None:
+    said = [prose for prose in run if prose.text]
+    if len(said) > 1:
+        out.append(Prose("\n\n".join(prose.text for prose in said), said[0].line))
+    else:
+        out += said
     run.clear()
 
 

@@ -189,7 +189,7 @@ def read_judge(heading: Heading) -> JudgeHeading | None:
 
 def read_agent(heading: Heading, names: Names) -> AgentHeading | None:
     """The expert whose turn a heading begins, or None: a heading like any other."""
-    if not SECTION <= heading.level <= TURN + 1 or heading.text[:1] == "[":
+    if not SECTION <= heading.level <= TURN + 1:
         return None
     text, emoji, extra = _split_agent(heading.text)
     name, more = person(text)

@@ -20,7 +20,7 @@ from .headings import (
 from .markers import Marker, find_markers
 from .names import Names
 from .tables import is_row, read_row
-from .text import one_line, plain, plainest, unescaped
+from .text import one_line, plain, plainest, unescaped, veil
 
 _KEY_SPECIAL = "*:"
 _NOBODY = Names()
@@ -121,13 +121,7 @@ def read_metadata(line: str) -> MetadataLine | None:
     text = text[2:].lstrip() if text[:2] in ("- ", "* ", "+ ") else text
     if not text.startswith("**"):
         return None
-    ends = [at for mark in ("**:", ":**") if (at := text.find(mark, 2)) > 0]
-    if not ends:
-        return None
-    end = min(ends)
-    key = (
-        plain(unescaped(text[2:end], _KEY_SPECIAL))
-        if "\\" not in text[2:end]
-        else one_line(unescaped(text[2:end], _KEY_SPECIAL))
-    )
-    return MetadataLine(key, one_line(text[end + 3 :])) if key and "**" not in text[2:end] else None
+    veiled = veil(text)
+    end = min((at for mark in ("**:", ":**") if (at := veiled.find(mark, 2)) > 0), default=0)
+    key = plain(unescaped(text[2:end], _KEY_SPECIAL))
+    return MetadataLine(key, one_line(text[end + 3 :])) if key and "**" not in veiled[2:end] else None

@@ -14,6 +14,7 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass, field
 
+from ..errors import InvalidInput
 from .refs import Ref, Refs, read_refs
 from .text import Hidden, one_line, plainest, unescaped
 from .words import (
@@ -68,6 +69,8 @@ class Marker:
             object.__setattr__(self, "refs", refs)
             object.__setattr__(self, "raw_ids", self.raw_ids or raw)
         object.__setattr__(self, "label", label)
+        if self.type in NUMBERED and not (self.refs or label):
+            raise InvalidInput("marker", str(self), "must have an id")
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -199,7 +202,9 @@ def _marker(line: str, span: tuple[int, int, int], *, at_start: bool) -> Marker 
     if parts is None:
         return None
     refs, label_at, raw = parts
-    label = unescaped(line[after + label_at : end].strip(" \t" + _DECORATION), _SPECIAL)
+    bold = line[start + 1] in _DECORATION
+    text = line[after + label_at : end].strip()
+    label = unescaped(text.rstrip(_DECORATION) if bold else text, _SPECIAL)
     if not refs:
         loud = line[after - 1].isupper()
         if not loud or not (at_start or label or following.startswith(":")):

@@ -48,7 +48,6 @@ class Notes:
     def compare(self, code: Form, line: int, *, text: str, canonical: str) -> None:
         """Notes a line that is not spelled like `canonical`. Spacing is the author's own affair, save after `#`."""
         hashes = canonical[: len(canonical) - len(canonical.lstrip("#"))]
-        if squeezed(text) != squeezed(canonical) or not text.lstrip().startswith(
-            f"{hashes} " if hashes else ""
-        ):
+        spaced = not hashes or canonical == hashes or text.lstrip().startswith(f"{hashes} ")
+        if squeezed(text) != squeezed(canonical) or not spaced:
             self.add(code, line, hint=canonical)

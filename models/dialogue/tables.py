@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .text import escaped, one_line, unescaped
+from .text import escaped, one_line, unescaped, veil
 
 _SPECIAL = "|"
 
@@ -44,22 +44,13 @@ def is_row(line: str) -> bool:
 def read_row(line: str) -> tuple[str, ...]:
     """The cells of a row."""
     text = line.strip().removeprefix("|")
-    cells = _split_escaped(text) if "\\" in text else text.split("|")
+    cells, start = [], 0
+    for cell in veil(text).split("|"):
+        cells.append(text[start : start + len(cell)])
+        start += len(cell) + 1
     if len(cells) > 1 and not cells[-1].strip():
         cells.pop()
     return tuple([unescaped(one_line(cell), _SPECIAL) for cell in cells])
-
-
-def _split_escaped(text: str) -> list[str]:
-    cells, start, i = [], 0, 0
-    while i < len(text):
-        if text[i] == "\\":
-            i += 1
-        elif text[i] == "|":
-            cells.append(text[start:i])
-            start = i + 1
-        i += 1
-    return [*cells, text[start:]]
 
 
 def is_separator(cells: Sequence[str]) -> bool:

@@ -78,6 +78,19 @@ def unescaped(text: str, special: str) -> str:
     return "".join(out)
 
 
+def veil(text: str) -> str:
+    """`text` with every backslash, and what it protects, blotted out: for finding what is not protected."""
+    if "\\" not in text:
+        return text
+    out, i = list(text), 0
+    while i < len(text):
+        if text[i] == "\\":
+            out[i : i + 2] = "\0" * len(out[i : i + 2])
+            i += 1
+        i += 1
+    return "".join(out)
+
+
 def plainest(text: str, special: str, *, reads_back: Callable[[str], bool]) -> str:
     """`text` as it is where it reads back the same, and with its special characters escaped where not."""
     return text if reads_back(text) else escaped(text, special)

@@ -89,7 +89,7 @@ def _with_tables(metadata: tuple[Metadata, ...], preamble: Blocks) -> tuple[tupl
     rest: list[Block] = []
     found = [*metadata]
     for block in preamble:
-        entries = _entries(block) if isinstance(block, Table) else None
+        entries = metadata_of(block) if isinstance(block, Table) else None
         if entries is None:
             rest.append(block)
         else:
@@ -97,7 +97,7 @@ def _with_tables(metadata: tuple[Metadata, ...], preamble: Blocks) -> tuple[tupl
     return tuple(found), tidy(rest)
 
 
-def _entries(table: Table) -> list[Metadata] | None:
+def metadata_of(table: Table) -> list[Metadata] | None:
     """The entries of a table of metadata, or None for any other table."""
     pairs = all(len(row) == 2 for row in (table.header, *table.rows))
     if (

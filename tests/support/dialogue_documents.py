@@ -55,7 +55,7 @@ ids = st.builds(lambda letter, n: f"{letter}{n:02}", st.sampled_from("PT"), st.i
 refs = st.builds(
     Ref, ids, st.sampled_from([None, None, None, "MUFFIN", "Scone"]), st.none() | st.integers(0, 12)
 )
-markers = st.builds(
+markers = _made(
     lambda kind, refs, label: Marker(kind, tuple(dict.fromkeys(refs)), label),
     st.sampled_from(MarkerType),
     st.lists(refs, max_size=3),
