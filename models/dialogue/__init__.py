@@ -22,12 +22,18 @@ from .document import (
     Section,
     Turn,
 )
+from .findings import Finding, Rule, Severity
 from .lines import DialogueLine, classify
+from .lint import fix, lint
 from .markers import Marker
 from .reader import parse, parse_markers
 from .refs import Ref
+from .sarif import to_sarif
 from .scan import ScannedLine, scan
+from .specification import specification_markdown
+from .summary import summary
 from .tables import Table
+from .views import Scoreboard, Tension, scoreboards, tensions
 from .words import MarkerType, TensionState
 from .writer import render
 
@@ -35,6 +41,7 @@ __all__ = [
     "AlignmentDialogue",
     "Block",
     "DialogueLine",
+    "Finding",
     "Judge",
     "Marker",
     "MarkerType",
@@ -44,14 +51,25 @@ __all__ = [
     "Prose",
     "Ref",
     "Round",
+    "Rule",
     "ScannedLine",
+    "Scoreboard",
     "Section",
+    "Severity",
     "Table",
+    "Tension",
     "TensionState",
     "Turn",
     "classify",
+    "fix",
+    "lint",
     "parse",
     "parse_markers",
     "render",
     "scan",
+    "scoreboards",
+    "specification_markdown",
+    "summary",
+    "tensions",
+    "to_sarif",
 ]

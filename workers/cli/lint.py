@@ -1,0 +1,92 @@
+"""`symposia lint`: checks dialogue documents, and mends their form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .documents import STANDARD_INPUT, Files, read_document
+from .options import AsJson
+
+if TYPE_CHECKING:
+    from ...models.dialogue import Finding
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command()(lint)
+
+
+def lint(
+    files: Files,
+    strict: Annotated[bool, typer.Option("--strict", help="Every finding is an error.")] = False,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Mend the form of the files; what they say stays.")
+    ] = False,
+    as_json: AsJson = False,
+    sarif: Annotated[bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code hosts.")] = False,
+) -> None:
+    """Check alignment dialogues: their form, their ids, their tables and their sums.
+
+    Each finding names its line and, where there is one, the line to write instead. Exit code 1: there are errors.
+
+    Example: [bold]symposia lint docs/dialogues/*.md --strict[/bold]
+    """
+    from ...models.dialogue import Severity
+    from ...models.dialogue import lint as findings_of
+
+    texts = {name: read_document(name) for name in dict.fromkeys(files)}
+    if fix:
+        texts = {name: _mended(name, text) for name, text in texts.items()}
+    found = {name: findings_of(text, strict=strict) for name, text in texts.items()}
+    errors = sum(it.severity is Severity.ERROR for findings in found.values() for it in findings)
+    if as_json or sarif:
+        _print_data(found, errors, sarif=sarif)
+    else:
+        _tell(found, errors)
+    raise typer.Exit(1 if errors else 0)
+
+
+def _mended(name: str, text: str) -> str:
+    """The text with its form mended, written back to its file when that changed anything."""
+    from ...models.dialogue import fix
+
+    mended = fix(text)
+    if mended != text and name != STANDARD_INPUT:
+        Path(name).write_bytes(mended.encode())
+    return mended
+
+
+def _print_data(found: dict[str, tuple[Finding, ...]], errors: int, *, sarif: bool) -> None:
+    from importlib.metadata import version
+
+    from ...models.dialogue import to_sarif
+    from .screen import print_json
+
+    if sarif:
+        print_json(to_sarif(found, version=version("symposia")))
+        return
+    files: list[dict[str, Any]] = [
+        {"file": name, "findings": [it.to_data() for it in findings]} for name, findings in found.items()
+    ]
+    total = sum(map(len, found.values()))
+    print_json({"files": files, "errors": errors, "warnings": total - errors})
+
+
+def _tell(found: dict[str, tuple[Finding, ...]], errors: int) -> None:
+    from .screen import console, printable
+
+    screen = console()
+    for name, findings in found.items():
+        for it in findings:
+            where = f"{name}:{it.line}:{it.column}"
+            screen.print(
+                printable(f"{where}: {it.severity.value}: {it.message} [{it.code.value}]"), soft_wrap=True
+            )
+            for line in it.fix_hint.split("\n") if it.fix_hint is not None else ():
+                screen.print(printable(f"    {line}"), soft_wrap=True, style="green")
+    total = sum(map(len, found.values()))
+    files = "1 file" if len(found) == 1 else f"{len(found)} files"
+    console(stderr=True).print(f"{files}: {errors} errors, {total - errors} warnings")
