@@ -73,14 +73,13 @@ class LLMAgent:
             raise model_failure(error, secrets=self._secrets(sources)) from error
 
     async def _calls(self, turn: TurnContext, desk: Desk, sources: Sequence[Source]) -> Calls:
-        manner, first = self._manner, sources[0].endpoint
-        pool = pool_of_running_loop()
+        manner, pool = self._manner, pool_of_running_loop()
         spent = desk.journal.recall(SPENT)
         asked = turn.model_dump_json(exclude=_PASSING)
         return Calls(
-            chain=[Served(await pool.model(source.endpoint), source.price) for source in sources],
+            chain=[Served(await pool.model(source.model), source.price) for source in sources],
             desk=desk if manner.stream else replace(desk, listener=None),
-            asked=fingerprint(first.model, first.base_url, str(manner), asked),
+            asked=fingerprint(sources[0].name, str(manner), asked),
             tries=manner.retries + 1,
             ends_at=time.monotonic() + turn.timeout_s,
             spent=Usage.model_validate_json(spent) if spent else Usage(),
@@ -106,7 +105,7 @@ class LLMAgent:
         return outcome.model_copy(update={"left_out": shown.left_out})
 
     def _secrets(self, sources: Sequence[Source]) -> tuple[str, ...]:
-        keys = [source.endpoint.api_key for source in sources if source.endpoint.api_key]
+        keys = [source.secret for source in sources if source.secret]
         return (*keys, *(self._toolbox.secrets() if self._toolbox else ()))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from pydantic import BaseModel, JsonValue
+from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
 from ..models.turn import Expects, TurnContext
@@ -22,8 +23,21 @@ _FORMS: dict[Expects, type[BaseModel]] = {Expects.DECISION: DecisionForm, Expect
 class Source:
     """A model that may answer, and its price where the registry gives one."""
 
-    endpoint: Endpoint
+    #: Where it is served, or the very model: in tests.
+    model: Endpoint | Model
     price: Price | None = None
+
+    @property
+    def name(self) -> str:
+        """The same for the same model at the same place."""
+        if isinstance(self.model, Endpoint):
+            return f"{self.model.model} {self.model.base_url or ''}"
+        return self.model.model_name
+
+    @property
+    def secret(self) -> str | None:
+        """What must not be told of it."""
+        return self.model.api_key if isinstance(self.model, Endpoint) else None
 
 
 @dataclass(frozen=True, slots=True)

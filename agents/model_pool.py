@@ -51,12 +51,14 @@ class ModelPool:
             mounts={f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")},
         )
 
-    async def model(self, endpoint: Endpoint) -> Model:
-        """The client for an endpoint, made at its first use.
+    async def model(self, endpoint: Endpoint | Model) -> Model:
+        """The client for an endpoint, made at its first use; a model is its own.
 
         Raises:
             UserError, ImportError: no such provider, it is not installed, or it lacks its key.
         """
+        if isinstance(endpoint, Model):
+            return endpoint
         model = self._models.get(endpoint)
         if model is None:
             model = self._models[endpoint] = self._made(endpoint)

@@ -18,7 +18,7 @@ from symposia.state.connect import connect
 from symposia.state.keys import PERMANENT, PREFIX, session_key
 from symposia.workers.embedded import EmbeddedServer
 
-pytest_plugins = ["local_engine.plugin", "mplp_fixture"]
+pytest_plugins = ["local_engine.plugin", "mplp_fixture", "symposia.testing.plugin"]
 
 ENDED = {CollabStatus.COMPLETED, CollabStatus.CANCELLED}
 #: Where the protocol's own files are: the only settings the tests themselves take.

@@ -16,6 +16,8 @@ from symposia.models.collab import CollabMode
 from symposia.models.errors import AgentFailed, AgentTimeout
 from symposia.models.turn import Decision, Expects, TurnOutcome, Usage, WorkItem
 
+pytestmark = pytest.mark.real_models
+
 KEY = "sk-a-very-secret-key"
 
 

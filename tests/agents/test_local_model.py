@@ -29,6 +29,8 @@ from symposia.models.options import AgentBinding
 #: One server is enough for two cores.
 on_one_worker = pytest.mark.xdist_group("local-model")
 
+pytestmark = pytest.mark.real_models
+
 
 def wait_until(condition, timeout_s=20):
     deadline = time.monotonic() + timeout_s

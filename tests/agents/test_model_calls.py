@@ -20,6 +20,8 @@ from symposia.agents.model_pool import Endpoint
 from symposia.models.errors import AgentFailed, AgentTimeout
 from symposia.models.turn import Usage
 
+pytestmark = pytest.mark.real_models
+
 KEY = "sk-a-very-secret-key"
 AGAIN = {"retry_after_ms": "1"}
 

@@ -14,6 +14,8 @@ from symposia.agents.registry import Registry
 from symposia.models.errors import AgentFailed
 from symposia.models.options import AgentBinding
 
+pytestmark = pytest.mark.real_models
+
 FILE = """
 [models.stub]
 model = "stub"

@@ -1,0 +1,73 @@
+"""Turns to test an agent with, agents to test a model with, and how the one speaks the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic_ai.models import Model
+
+from ..agents.desk import Desk
+from ..agents.llm import LLMAgent
+from ..agents.llm_manner import Manner, Source
+from ..agents.protocol import Speaker
+from ..agents.runner import AgentRunner
+from ..models.collab import CollabMode, Participant
+from ..models.dialog import Message, Role, said
+from ..models.ids import utcnow
+from ..models.turn import TurnContext, TurnOutcome
+
+#: Who takes part in the turns of tests; Ann speaks.
+ROSTER = (
+    Participant(participant_id="ann", display_name="Ann", role_id="coder"),
+    Participant(participant_id="bob", display_name="Bob"),
+    Participant(participant_id="cleo"),
+)
+
+
+def turn(me: str = "ann", *, heard: Sequence[tuple[str, str]] = (), **changes: Any) -> TurnContext:
+    """A turn in a round robin of Ann, Bob and Cleo.
+
+    Args:
+        me: who speaks.
+        heard: what was said before, as pairs of participant and text.
+        changes: any other fields of `TurnContext`.
+    """
+    fields: dict[str, Any] = {
+        "session_id": "3f0c8f55-6f0c-4a58-9c2f-0a4d8b0f6a01",
+        "mode": CollabMode.ROUND_ROBIN,
+        "title": "A title",
+        "purpose": "Find a name",
+        "me": next(p for p in ROSTER if p.participant_id == me),
+        "roster": ROSTER,
+        "messages": tuple(_message(number, *said) for number, said in enumerate(heard, 1)),
+        "turn_number": len(heard) + 1,
+        "timeout_s": 30.0,
+    }
+    return TurnContext.model_validate(fields | changes)
+
+
+def _message(number: int, speaker: str, content: str) -> Message:
+    return said(
+        Role.AGENT,
+        content,
+        timestamp=utcnow(),
+        participant_id=speaker,
+        turn_number=number,
+        token_id="token",  # noqa: S106 - no secret, the name of a grant
+        fence=number,
+    )
+
+
+def model_agent(model: Model, **manner: Any) -> LLMAgent:
+    """An agent that speaks with this very model; `manner`: fields of `symposia.agents.llm_manner.Manner`."""
+    return LLMAgent(lambda: [Source(model)], Manner(**manner))
+
+
+def speak(agent: Speaker, context: TurnContext, *, desk: Desk | None = None) -> TurnOutcome:
+    """Has an agent take a turn as a worker would. Raises AgentError, as it would there."""
+    runner = AgentRunner()
+    try:
+        return runner.start(agent, context, timeout_s=context.timeout_s, desk=desk).result()
+    finally:
+        runner.close()

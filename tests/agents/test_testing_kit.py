@@ -1,0 +1,122 @@
+"""The kit for testing agents of one's own."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic_ai.models.test import TestModel
+
+from model_stub import StubModel
+from symposia.agents.desk import Desk, MemoryJournal
+from symposia.agents.llm import LLMAgent
+from symposia.agents.llm_manner import Manner, Source
+from symposia.agents.model_pool import Endpoint
+from symposia.models.errors import AgentFailed
+from symposia.models.turn import Decision, Expects
+from symposia.testing import Call, ScriptedModel, model_agent, speak, turn
+from symposia.testing.conformance import AgentConformance
+
+
+class Ear:
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def restart(self) -> None:
+        self.heard.clear()
+
+    def hear(self, text: str) -> None:
+        self.heard.append(text)
+
+
+def test_a_scripted_model_says_its_replies_in_order_and_the_last_for_good():
+    agent = model_agent(ScriptedModel("one", "two"))
+    assert [speak(agent, turn(turn_number=n)).messages[0].content for n in (1, 2, 3)] == ["one", "two", "two"]
+
+
+def test_it_keeps_what_it_was_asked():
+    model = ScriptedModel("fine")
+    speak(model_agent(model, instructions="You write haiku."), turn(heard=[("bob", "hello")]))
+    assert model.asked[0].system.startswith("You write haiku.")
+    assert model.asked[0].prompt == "Bob: hello\n\nYour turn, Ann."
+
+
+def test_it_fills_in_the_form_that_a_turn_expects():
+    model = ScriptedModel({"satisfied": False, "next": [{"name": "bob"}]})
+    outcome = speak(model_agent(model), turn(mode="orchestrated", expects=Expects.DECISION))
+    assert outcome.decision == Decision(next=("bob",))
+
+
+def test_a_form_where_text_is_expected_is_the_test_s_mistake():
+    with pytest.raises(AgentFailed, match="TypeError: this turn takes text"):
+        speak(model_agent(ScriptedModel({"satisfied": True})), turn())
+
+
+def test_it_may_fail():
+    with pytest.raises(AgentFailed, match="LookupError: lost"):
+        speak(model_agent(ScriptedModel(LookupError("lost"))), turn())
+
+
+def test_its_words_are_streamed_one_by_one():
+    ear = Ear()
+    outcome = speak(model_agent(ScriptedModel("one two three")), turn(), desk=Desk(listener=ear))
+    assert ear.heard == ["one", " two", " three"]
+    assert outcome.messages[0].content == "one two three"
+
+
+def test_a_form_is_streamed_to_nobody():
+    ear = Ear()
+    model = ScriptedModel({"approved": True, "comment": "good"})
+    outcome = speak(model_agent(model), turn(mode="pair", expects="review"), desk=Desk(listener=ear))
+    assert (outcome.decision, ear.heard) == (Decision(satisfied=True, reason="good"), [])
+
+
+def test_it_calls_tools_that_the_agent_has_not_and_is_told(monkeypatch):
+    model = ScriptedModel(Call("rooms", {"name": "blue"}), "I have no such tool.")
+    assert speak(model_agent(model), turn()).usage.requests == 2
+    assert "rooms" in str(model.asked[1].messages[-1])
+
+
+def test_an_answer_from_the_journal_is_heard_again():
+    ear, journal, model = Ear(), MemoryJournal(), ScriptedModel("one two")
+    for _ in range(2):
+        speak(model_agent(model), turn(), desk=Desk(journal, ear))
+    assert ("".join(ear.heard), len(model.asked)) == ("one two", 1)
+
+
+def test_pydantic_ai_s_own_test_model_takes_its_place():
+    outcome = speak(model_agent(TestModel(custom_output_text="tested")), turn())
+    assert outcome.messages[0].content == "tested"
+
+
+def real(url: str) -> LLMAgent:
+    return LLMAgent(lambda: [Source(Endpoint("stub", url))], Manner())
+
+
+def test_a_test_that_is_not_marked_asks_no_real_model():
+    with StubModel() as model:
+        with pytest.raises(AgentFailed, match="Model requests are not allowed"):
+            speak(real(model.url), turn())
+        assert model.asked == []
+
+
+@pytest.mark.real_models
+def test_a_test_that_is_marked_may_ask_one():
+    with StubModel() as model:
+        assert speak(real(model.url), turn()).messages[0].content == "Well said."
+
+
+class TestScriptedModels(AgentConformance):
+    @pytest.fixture
+    def agent(self):
+        return model_agent(ScriptedModel("so I say"), structured=False)
+
+
+class TestOnesOwnAgents(AgentConformance):
+    class Polite:
+        async def speak(self, context):
+            from symposia.models.turn import TurnOutcome
+
+            return TurnOutcome.say(f"Thank you all, says {context.me.participant_id}.")
+
+    @pytest.fixture
+    def agent(self):
+        return self.Polite()
