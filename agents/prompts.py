@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from ..models.collab import CollabMode, Participant
 from ..models.dialog import Message
 from ..models.turn import Expects, TurnContext
+from .memory_prompts import memory_form, memory_lines
 
 _MODES = {
     CollabMode.ROUND_ROBIN: "You speak in turn, one after the other.",
@@ -60,6 +61,7 @@ def system_prompt(turn: TurnContext, instructions: str, *, structured: bool) -> 
         f"Purpose: {turn.purpose}",
         _MODES[turn.mode],
         _form(turn, structured=structured),
+        memory_form(turn.memory),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -72,7 +74,7 @@ def turn_prompt(turn: TurnContext) -> str:
     asked = [part for part in asked if part]
     if not asked and not turn.messages:
         asked.append(opening(turn))
-    return "\n".join([*asked, f"Your turn, {name_of(turn.me)}."])
+    return "\n".join([*memory_lines(turn.memory), *asked, f"Your turn, {name_of(turn.me)}."])
 
 
 def plain_system_prompt(turn: TurnContext, instructions: str) -> str:

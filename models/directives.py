@@ -13,6 +13,8 @@ A directive is a line that begins with one of these words, in capitals:
     ITEM: check the logs         a new item for the board                } swarm
     ITEM tester: check the logs  a new item for one role or participant  }
 
+In sessions with memory the lines of `memory.remarks` are read as well.
+
 An answer that is nothing but `PASS` says nothing, in any mode. An instruction or an item goes on
 until the next blank line or directive. Markdown around a directive (bold, bullets, headings)
 does no harm; fenced code is not read, unless all of the answer stands in one fence.
@@ -28,6 +30,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from .collab import CollabMode, Participant
+from .memory.remarks import learned_from
 from .roster import named, seat_named
 from .turn import Decision, Expects, NewItem, TurnContext, TurnOutcome
 
@@ -62,19 +65,22 @@ def read_directives(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome:
     kept as they were said, so that a planner can refuse them with a reason; a decision turn
     without any directive has no decision.
     """
+    if context.memory is not None and outcome.learned is None:
+        said = (line for message in outcome.messages for line in _spoken_lines(message.content))
+        outcome = outcome.model_copy(update={"learned": learned_from(map(_unwrapped, said))})
     structured = outcome.passed or outcome.decision or outcome.hand_off or outcome.items
     if structured or not outcome.messages:
         return outcome
     text = "\n".join(message.content for message in outcome.messages)
     if _is_nothing_but(text, "PASS"):
         return outcome.model_copy(update={"passed": True, "messages": ()})
-    said = list(_directives(text))
+    directives = list(_directives(text))
     if context.expects is Expects.DECISION:
-        return outcome.model_copy(update={"decision": _decision(said, context.roster)})
+        return outcome.model_copy(update={"decision": _decision(directives, context.roster)})
     if context.expects is Expects.REVIEW:
-        return outcome.model_copy(update={"decision": _verdict(said, text)})
+        return outcome.model_copy(update={"decision": _verdict(directives, text)})
     if context.mode is CollabMode.SWARM:
-        return outcome.model_copy(update=_board_changes(said, context.roster))
+        return outcome.model_copy(update=_board_changes(directives, context.roster))
     return outcome
 
 

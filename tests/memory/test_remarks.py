@@ -1,0 +1,118 @@
+"""What an agent learned, read from its words, and what a language model is told of the memory."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symposia.agents.prompts import system_prompt, turn_prompt
+from symposia.models.collab import CollabMode, Participant
+from symposia.models.directives import read_directives
+from symposia.models.memory.learned import Learned
+from symposia.models.memory.recall import MemoryView
+from symposia.models.memory.remarks import learned_from
+from symposia.models.turn import TurnContext, TurnOutcome
+
+ANN = Participant(participant_id="ann")
+VIEW = MemoryView(
+    service="travel",
+    parameters={"from": "Nairobi", "passenger_count": 2},
+    missing=("to",),
+    ask=("to", "from"),
+)
+
+
+def turn(memory: MemoryView | None) -> TurnContext:
+    return TurnContext(
+        session_id="s",
+        mode=CollabMode.ROUND_ROBIN,
+        title="t",
+        purpose="p",
+        me=ANN,
+        roster=(ANN,),
+        turn_number=1,
+        memory=memory,
+    )
+
+
+def learned(text: str) -> Learned | None:
+    return read_directives(turn(VIEW), TurnOutcome.say(text)).learned
+
+
+def test_lines_of_an_answer_say_what_is_to_be_remembered():
+    text = """Certainly, I have noted that.
+SERVICE: travel
+REMEMBER from: Nairobi
+- **REMEMBER to:** London
+REMEMBER passenger_names: ["John Doe"]
+REMEMBER cabin class = business
+FORGET: return_date, `max_price`"""
+    assert learned(text) == Learned(
+        service="travel",
+        parameters={
+            "from": "Nairobi",
+            "to": "London",
+            "passenger_names": ["John Doe"],
+            "cabin class": "business",
+        },
+        forget=("return_date", "max_price"),
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Remember from: Nairobi", "I REMEMBER from: Nairobi", "REMEMBER: me", "REMEMBER from Nairobi"),
+        *(
+            "```\nREMEMBER from: Nairobi\n```\nfine",
+            "REMEMBER to: [1, 2",
+            "SERVICE",
+            "FORGET:",
+            "FORGET about: it",
+        ),
+    ],
+)
+def test_what_is_no_such_line_is_just_said(text):
+    assert learned(text) is None
+
+
+def test_the_words_stay_as_they_were_said():
+    outcome = read_directives(turn(VIEW), TurnOutcome.say("REMEMBER from: Nairobi"))
+    assert [message.content for message in outcome.messages] == ["REMEMBER from: Nairobi"]
+
+
+def test_without_memory_nothing_is_read():
+    assert read_directives(turn(None), TurnOutcome.say("REMEMBER from: Nairobi")).learned is None
+
+
+def test_what_an_agent_says_it_learned_is_not_read_again():
+    mine = Learned(parameters={"to": "Oslo"})
+    outcome = TurnOutcome.say("REMEMBER to: Paris").model_copy(update={"learned": mine})
+    assert read_directives(turn(VIEW), outcome).learned == mine
+
+
+@given(st.text() | st.text("REMBERFOGTSVIC :=[]{}*`ab\n", max_size=200))
+def test_any_text_is_read(text):
+    assert isinstance(learned_from(text.splitlines()), Learned | None)
+
+
+def test_many_remarks_are_bounded():
+    lines = [f"REMEMBER p{n}: {n}" for n in range(5_000)] + [
+        f"FORGET: {', '.join(f'q{n}' for n in range(500))}"
+    ]
+    found = learned_from(lines)
+    assert found is not None
+    assert (len(found.parameters), len(found.forget)) == (100, 100)
+
+
+def test_a_model_is_told_what_is_known_what_to_ask_and_how_to_say_more():
+    assert turn_prompt(turn(VIEW)).startswith(
+        "Known of the user's travel: from: Nairobi; passenger_count: 2\nAsk the user for: to, from\n"
+    )
+    assert "REMEMBER name: value" in system_prompt(turn(VIEW), "", structured=False)
+
+
+def test_a_model_in_a_session_without_memory_is_told_nothing_of_it():
+    assert "REMEMBER" not in system_prompt(turn(None), "", structured=False)
+    assert turn_prompt(turn(None)) == "Begin: p\nYour turn, ann."
