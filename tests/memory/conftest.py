@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from redis import Redis
 
+from by_hand import ByHand
+from live import SUPPORT
 from memory_room import Room, open_room
 from symposia.state.connect import connect
 from symposia.state.memory import DialogMemory
@@ -21,6 +24,13 @@ def client(redis_url: str) -> Iterator[Redis]:
 @pytest.fixture
 def memory(client: Redis) -> DialogMemory:
     return DialogMemory(client)
+
+
+@pytest.fixture
+def by_hand(redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ByHand:
+    """Sessions whose turns a test runs one by one."""
+    monkeypatch.syspath_prepend(str(SUPPORT))
+    return ByHand.on(redis_url, tmp_path)
 
 
 @pytest.fixture(scope="module")

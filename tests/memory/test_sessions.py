@@ -6,6 +6,10 @@ Source: dialog state document, sections 4 ("Usage Examples") and 9 ("Integration
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -232,3 +236,23 @@ def test_the_log_has_the_documented_lines_and_no_private_value(room):
 def test_bad_choices_are_refused_before_anything_is_written(room, how, line):
     with pytest.raises(InvalidInput, match=line):
         room.submit("teller", turns=1, **how)
+
+
+def test_the_example_runs_as_it_says(room):
+    example = Path(__file__).parents[2] / "examples" / "trip.py"
+    environment = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in room.settings.items()}
+    said = subprocess.run(
+        [sys.executable, example],
+        env={**os.environ, **environment},
+        cwd=room.folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=50,
+    )
+    assert said.stdout.splitlines() == [
+        "> Find me flights from Nairobi to London",
+        "  Known: from: Nairobi, to: London. To ask: .",
+        "> What about returning on February 20?",
+        "  Known: from: Nairobi, to: London, return_date: 2026-02-20. To ask: .",
+    ]

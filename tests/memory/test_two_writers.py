@@ -6,23 +6,11 @@ import subprocess
 import sys
 from dataclasses import replace
 
-from celery import Celery
-
 from counting import counting_client
-from live import SUPPORT
-from memory_agents import REGISTRY
-from symposia.client import Client
-from symposia.config.settings import load_settings
-from symposia.models.collab import Collab, CollabMode, Participant
-from symposia.models.stop import MaxTurns
 from symposia.state.memory import DialogMemory
 from symposia.state.memory_store import MemoryStore
 from symposia.state.memory_values import MemoryRules
-from symposia.tasks.advance import advance
-from symposia.tasks.graph import TurnCall
 from symposia.tasks.memory import TurnMemory
-from symposia.tasks.speak import run_turn
-from symposia.workers.runtime import build_runtime
 
 WRITES = 1_000
 WRITER = """
@@ -63,26 +51,16 @@ def test_two_processes_write_different_parameters_a_thousand_times_and_none_is_l
     assert state["metadata"]["message_count"] == 2 * WRITES, "each write was made once"
 
 
-def test_reading_merging_and_writing_take_two_round_trips_a_turn(redis_url, tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(SUPPORT))
-    (tmp_path / "agents.toml").write_text(REGISTRY)
-    settings = load_settings(redis_url=redis_url, agents_file=tmp_path / "agents.toml", data_dir=tmp_path)
-    app = Celery(broker=redis_url, set_as_current=False)
-    client = Client(settings, app=app)
+def test_reading_merging_and_writing_take_two_round_trips_a_turn(by_hand, redis_url):
     counted, trips = counting_client(redis_url)
-    built = build_runtime(app, settings, redis_url=redis_url)
-    runtime = replace(built, memory=TurnMemory(MemoryStore(counted, MemoryRules())))
+    memory = TurnMemory(MemoryStore(counted, MemoryRules()))
+    by_hand.runtime = replace(by_hand.runtime, memory=memory)
 
     def turns(**how: object) -> list[int]:
-        people = [Participant(participant_id=name) for name in ("parser", "connector")]
-        collab = Collab(title="A trip", purpose="book it", mode="round_robin", participants=people)
-        job = client.submit(collab, stop=MaxTurns(6), **how)
-        advance(runtime, job.id, parent=job.id)
+        job = by_hand.open("parser", "connector", turns=6, **how)
         taken = []
         for number in range(1, 7):
-            name = people[(number - 1) % 2].participant_id
-            call = TurnCall(job.id, number, name, CollabMode.ROUND_ROBIN, "floor")
-            assert run_turn(runtime, call, task_id=f"t{number}", parent_id=job.id) == "committed"
+            assert by_hand.turn(job, number) == "committed"
             taken.append(trips.taken())
         assert job.status() == "completed"
         return taken
@@ -90,7 +68,7 @@ def test_reading_merging_and_writing_take_two_round_trips_a_turn(redis_url, tmp_
     first, *others = turns(user_id=1, room_id="r")
     assert first <= 3, "once a server, the script is sent as a whole"
     assert others == [2] * 5
-    client.memory.share(2, ["travel.from", "travel.to"])
+    by_hand.client.memory.share(2, ["travel.from", "travel.to"])
     assert turns(user_id=2, room_id="r") == [2] * 6, "also where rooms share"
     assert turns() == [0] * 6
     assert turns(service="travel", said={"to": "London"}) == [0] * 6
