@@ -27,9 +27,9 @@ class DecisionForm(BaseModel):
     side_by_side: bool = Field(default=False, description="true: they speak at once, not one after the other")
     reason: str = Field(default="", max_length=2_000, description="why, in one sentence")
 
-    def outcome(self, usage: Usage) -> TurnOutcome:
-        """The decision, and the words for it."""
-        decision = Decision(
+    def decision(self) -> Decision:
+        """What was decided."""
+        return Decision(
             satisfied=self.satisfied,
             progress=self.progress,
             next=tuple(speaker.name for speaker in self.next),
@@ -37,6 +37,10 @@ class DecisionForm(BaseModel):
             instructions={s.name: s.instruction for s in self.next if s.instruction},
             reason=self.reason,
         )
+
+    def outcome(self, usage: Usage) -> TurnOutcome:
+        """The decision, and the words for it."""
+        decision = self.decision()
         return TurnOutcome(messages=(Draft(content=_words(decision)),), decision=decision, usage=usage)
 
 

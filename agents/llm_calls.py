@@ -21,14 +21,17 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_ai import RunContext, ToolDefinition
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.exceptions import ModelAPIError, ModelConnectionError, RetryModelRequest
+from pydantic_ai.exceptions import ModelAPIError, ModelConnectionError, ModelRetry, RetryModelRequest
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, ToolCallPart
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.output import OutputContext
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
+from ..models.choices import understood
 from ..models.turn import Usage
 from .desk import Desk
+from .forms import DecisionForm
 from .llm_retries import pause_s
 from .llm_usage import Served, usage_of
 from .tool_desk import ToolDesk, effect
@@ -113,6 +116,17 @@ class Calls(AbstractCapability[ToolDesk]):
             raise error
         self._at, self._tried = self._at + 1, 1
         raise RetryModelRequest(self.chain[self._at].model)
+
+    async def after_output_validate(
+        self, ctx: RunContext[ToolDesk], *, output_context: OutputContext, output: Any
+    ) -> Any:
+        """Sends a decision back that names nobody who could speak."""
+        if isinstance(output, DecisionForm) and not output.satisfied:
+            turn = ctx.deps.turn
+            _, fault = understood(output.decision(), turn.roster, turn.me.participant_id)
+            if fault:
+                raise ModelRetry(f"Not a valid choice: {fault}. Choose again.")
+        return output
 
     async def wrap_tool_execute(
         self,

@@ -24,8 +24,10 @@ class ModeOptions(Frozen):
 
     #: orchestrated: participant id of the orchestrator, when roles do not tell.
     orchestrator: str | None = None
-    #: orchestrated: decisions without progress before the session stops.
+    #: orchestrated: decisions without progress before a new plan is asked for.
     max_stalls: int = Field(default=3, ge=1, le=100)
+    #: orchestrated: how often a new plan is asked for then, before the session stops.
+    max_replans: int = Field(default=1, ge=0, le=10)
     #: orchestrated: invalid choices sent back before the turn goes to the one who has waited longest.
     max_invalid: int = Field(default=2, ge=0, le=100)
     #: broadcast: participant that speaks after each round (summary, vote).
@@ -84,3 +86,7 @@ class AgentBinding(Frozen):
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
     #: For a seat that answers later: how long it is waited for. None: what the registry says.
     wait: WaitPolicy | None = None
+
+    def taken_by(self, agent: str | None) -> Self:
+        """The same seat with another agent in it, who has a patience of its own; None: as it is."""
+        return self if agent is None else self.model_copy(update={"agent": agent, "wait": None})

@@ -9,6 +9,9 @@ from enum import Enum
 #: Characters of a value's repr that a message shows.
 MAX_SHOWN = 80
 
+#: Characters of an excerpt.
+EXCERPT = 120
+
 HIDDEN = "***"
 _SECRET_FIELD = re.compile(
     r"passw(or)?d|secret|api_?key|credential|private_?key|token_env|authorization", re.IGNORECASE
@@ -85,3 +88,9 @@ def _cut(value: str | bytes) -> str:
     head = value[:4096]
     text = repr(without_password(head) if isinstance(head, str) else head)
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
+
+
+def excerpt(text: str, length: int = EXCERPT) -> str:
+    """The beginning of a text, in one line of at most `length` characters."""
+    line = " ".join(text[: 4 * length].split())
+    return line if len(line) <= length else line[: length - 1] + "…"

@@ -6,13 +6,19 @@ from pydantic import Field
 
 from ...models.collab import Participant
 from ...models.plan import SessionView
+from ...models.shown import excerpt
 from ...models.turn import Decision, Frozen
 
-#: Decisions, people and characters that are shown; an instruction has room for 10,000 characters.
+#: Decisions, people and characters of a name that are shown; an instruction has room for 10,000 characters.
 LAST_DECISIONS = 8
 SHOWN_PEOPLE = 30
-SHOWN_TEXT = 120
 SHOWN_NAME = 60
+
+
+_NEW_PLAN = (
+    "Nothing has moved for a while. Make a new plan: what is known, what went wrong, what to try instead. "
+    "Then choose somebody else, or tell them something else. If it cannot be done, say that the work is done, and why."
+)
 
 
 class Ledger(Frozen):
@@ -24,6 +30,8 @@ class Ledger(Frozen):
     last_turns: dict[str, int] = Field(default_factory=dict)
     #: Decisions without progress, in a row.
     stalls: int = 0
+    #: New plans asked for since anything moved; the stalls are counted anew after each.
+    replans: int = 0
     #: Invalid choices, in a row.
     invalid: int = 0
     #: Why the last choice was not valid.
@@ -44,6 +52,10 @@ class Ledger(Frozen):
         )
         return self.model_copy(update={"decisions": (*self.decisions, line)[-LAST_DECISIONS:]})
 
+    def replanned(self) -> Ledger:
+        """The ledger after a new plan was asked for."""
+        return self.model_copy(update={"stalls": 0, "replans": self.replans + 1})
+
     def longest_waiting(self, workers: list[str]) -> str:
         """Of `workers` (in roster order) the one whose last turn is longest ago, or who never had one."""
         return min(workers, key=lambda name: self.last_turns.get(name, 0))
@@ -59,6 +71,8 @@ class Ledger(Frozen):
             lines += ["Decided so far:", *(f"- {line}" for line in self.decisions)]
         if self.stalls:
             lines.append(f"Decisions without progress in a row: {self.stalls} of {options.max_stalls}.")
+        elif self.replans:
+            lines.append(_NEW_PLAN)
         if self.fault:
             tries = f"{self.invalid} of {options.max_invalid}"
             lines.append(f"Your last answer was not a valid choice ({tries}): {self.fault}. Choose again.")
@@ -72,9 +86,3 @@ class Ledger(Frozen):
         called = f" ({excerpt(', '.join(others), SHOWN_NAME)})" if others else ""
         spoke = f"last spoke in turn {turn}" if turn else "has not spoken"
         return f"{excerpt(name, SHOWN_NAME)}{called}: {spoke}"
-
-
-def excerpt(text: str, length: int = SHOWN_TEXT) -> str:
-    """The beginning of a text, in one line of at most `length` characters."""
-    line = " ".join(text[: 4 * length].split())
-    return line if len(line) <= length else line[: length - 1] + "…"

@@ -2,7 +2,8 @@
 
 A decision names one speaker, several in order, or several side by side. A choice that is not
 valid is sent back with the reason, a bounded number of times; then the one who has waited
-longest speaks. A round is one valid decision and the turns of those it names.
+longest speaks. When nothing moves any more a new plan is asked for, and then the session ends. A
+round is one valid decision and the turns of those it names.
 
 Source: Collab module, section 3.1; `map_orchestrator_required` of section 5.1.
 """
@@ -13,11 +14,11 @@ import hashlib
 
 from pydantic import JsonValue
 
+from ...models.choices import understood
 from ...models.plan import FLOOR, Finish, Plan, PlannedTurn, SessionView, Step, Wait
-from ...models.roster import named
 from ...models.stop import MaxRounds, StopCondition
 from ...models.turn import Decision, Expects, Frozen
-from .ledger import Ledger, excerpt
+from .ledger import Ledger
 
 DEFAULT_STOP: StopCondition = MaxRounds(10)
 
@@ -59,9 +60,11 @@ def _judge(view: SessionView, memory: _Memory) -> Plan:
     decision = next((r.decision for r in reversed(view.results) if r.participant == view.orchestrator), None)
     if decision and decision.satisfied:
         return Finish(reason="satisfied", detail=decision.reason or f"{view.orchestrator} is satisfied")
-    choice, fault = _understood(view, decision)
+    choice, fault = understood(decision, view.roster, view.orchestrator)
     memory = memory.model_copy(update={"ledger": _weighed(memory, decision, choice, fault)})
     if memory.ledger.stalls > view.options.max_stalls:
+        if memory.ledger.replans < view.options.max_replans:
+            return _ask(view, memory.model_copy(update={"ledger": memory.ledger.replanned()}))
         why = f"{memory.ledger.stalls} decisions in a row without progress"
         return Finish(reason="stalled", detail=choice.reason or why)
     if fault:
@@ -75,29 +78,7 @@ def _weighed(memory: _Memory, decision: Decision | None, choice: Decision, fault
     repeats = not fault and bool(memory.previous) and _fingerprint(choice) == memory.previous
     if decision and (repeats or not decision.progress):
         return ledger.model_copy(update={"stalls": ledger.stalls + 1})
-    return ledger if fault else ledger.model_copy(update={"stalls": 0})
-
-
-def _understood(view: SessionView, decision: Decision | None) -> tuple[Decision, str]:
-    """The decision in participant ids, each once, and what is wrong with it (empty: nothing)."""
-    if decision is None:
-        return Decision(), "it named nobody and did not say that the work is done"
-    speakers: dict[str, None] = {}
-    faults = []
-    for name in decision.next:
-        ids = named(name, view.roster)
-        if len(ids) != 1:
-            said = repr(excerpt(name))
-            faults.append(f"{said} may be {excerpt(', '.join(ids))}" if ids else f"{said} takes no part here")
-        elif ids[0] == view.orchestrator:
-            faults.append("it named the orchestrator itself")
-        else:
-            speakers[ids[0]] = None
-    instructions: dict[str, str] = {}
-    for name, text in decision.instructions.items():
-        instructions |= dict.fromkeys(named(name, view.roster), text)
-    choice = decision.model_copy(update={"next": tuple(speakers), "instructions": instructions})
-    return choice, "; ".join(faults[:3]) or ("" if speakers else "it named nobody")
+    return ledger if fault else ledger.model_copy(update={"stalls": 0, "replans": 0})
 
 
 def _fingerprint(choice: Decision) -> str:

@@ -193,6 +193,25 @@ def test_a_form_filled_in_wrongly_is_sent_back_once_and_then_fails(speak, model,
     assert error.value.retryable
 
 
+def test_a_choice_that_is_not_valid_is_sent_back_with_the_reason(speak, model, turn):
+    wrong, right = (
+        completion(tool=("final_result", {"satisfied": False, "next": [{"name": name}]}))
+        for name in ("zoe", "bob")
+    )
+    model.answers(wrong, right)
+    outcome = speak(turn(mode="orchestrated", expects="decision"))
+    assert (outcome.decision.next, outcome.usage.requests) == (("bob",), 2)
+    sent_back = model.asked[1].body["messages"][-1]["content"]
+    assert "Not a valid choice: 'zoe' takes no part here. Choose again." in sent_back
+
+
+def test_a_model_that_keeps_choosing_nobody_fails_its_turn(speak, model, turn):
+    model.answers(completion(tool=("final_result", {"satisfied": False, "next": []})))
+    with pytest.raises(AgentFailed, match="Exceeded maximum output retries"):
+        speak(turn(mode="orchestrated", expects="decision"))
+    assert len(model.asked) == 3
+
+
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
 def test_a_passing_trouble_may_be_tried_again(speak, model, status):
     model.answers(refusal(status, "come back later"))

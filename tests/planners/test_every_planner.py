@@ -160,7 +160,8 @@ def test_in_an_orchestrated_session_only_people_who_were_named_speak_unless_the_
             assert {turn.participant, role} & set(named) or refused > session.options.max_invalid
             refused = refused if len(named) > 1 else 0
     decided = Counter(turn.expects is Expects.DECISION for turn in session.planned.values())
-    assert decided[True] <= (session.options.max_invalid + 1) * (session.rounds + 1)
+    # Once a round a new plan may be asked for as well.
+    assert decided[True] <= (session.options.max_invalid + 2) * (session.rounds + 1)
 
 
 @given(data=st.data())

@@ -175,7 +175,7 @@ def test_an_orchestrator_that_passes_or_is_skipped_has_decided_nothing():
 
 
 def test_no_progress_beyond_the_limit_ends_as_stalled():
-    team = session(max_stalls=2)
+    team = session(max_stalls=2, max_replans=0)
     for _ in range(2):
         team.decide("coder", progress=False)
         team.say()
@@ -195,15 +195,41 @@ def test_progress_starts_the_count_of_stalls_anew():
 
 
 def test_an_invalid_choice_neither_adds_to_the_stalls_nor_ends_them():
-    team = session(max_stalls=1)
+    team = session(max_stalls=1, max_replans=0)
     team.decide(progress=False)
     team.decide("ghost")
     team.decide("coder", progress=False)
     assert team.finish.reason == "stalled"
 
 
+def test_before_it_stalls_a_new_plan_is_asked_for_once():
+    team = session(max_stalls=1, stop=MaxTurns(100))
+    for _ in range(2):
+        team.decide("coder", progress=False)
+        if team.next.participant == "coder":
+            team.say()
+    assert team.next.participant == "lead"
+    assert "Make a new plan: what is known, what went wrong" in team.next.instruction
+    team.decide("tester", progress=False)
+    team.say()
+    team.decide("tester", progress=False, reason="still nobody knows")
+    assert (team.finish.reason, team.finish.detail) == ("stalled", "still nobody knows")
+
+
+def test_a_new_plan_that_moves_something_is_a_new_start():
+    team = session(max_stalls=1, stop=MaxTurns(100))
+    for _ in range(3):
+        team.decide("coder", progress=False)
+        team.say()
+        team.decide("coder", progress=False)
+        assert "Make a new plan" in team.next.instruction
+        team.decide("tester")
+        team.say()
+    assert team.finish is None
+
+
 def test_telling_the_same_people_the_same_again_is_a_stall():
-    team = session(max_stalls=1)
+    team = session(max_stalls=1, max_replans=0)
     for _ in range(2):
         team.decide("coder", instruction="try again")
         team.say()

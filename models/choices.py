@@ -1,0 +1,43 @@
+"""What an orchestrator's decision comes to: who is meant, and what is wrong with it. Pure.
+
+Asked twice: by the agent whose model can mend its answer at once, and by the planner, which takes
+no agent's word for it.
+
+Source: Collab module, section 3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .collab import Participant
+from .roster import named
+from .shown import excerpt
+from .turn import Decision
+
+#: Faults of one decision that are told.
+_TOLD = 3
+
+
+def understood(
+    decision: Decision | None, roster: Sequence[Participant], orchestrator: str | None
+) -> tuple[Decision, str]:
+    """The decision in participant ids, each once, and what is wrong with it (empty: nothing)."""
+    if decision is None:
+        return Decision(), "it named nobody and did not say that the work is done"
+    speakers: dict[str, None] = {}
+    faults = []
+    for name in decision.next:
+        ids = named(name, roster)
+        if len(ids) != 1:
+            said = repr(excerpt(name))
+            faults.append(f"{said} may be {excerpt(', '.join(ids))}" if ids else f"{said} takes no part here")
+        elif ids[0] == orchestrator:
+            faults.append("it named the orchestrator itself")
+        else:
+            speakers[ids[0]] = None
+    instructions: dict[str, str] = {}
+    for name, text in decision.instructions.items():
+        instructions |= dict.fromkeys(named(name, roster), text)
+    choice = decision.model_copy(update={"next": tuple(speakers), "instructions": instructions})
+    return choice, "; ".join(faults[:_TOLD]) or ("" if speakers else "it named nobody")
