@@ -45,6 +45,8 @@ class OpenTurn:
     item: WorkItem | None = None
     #: It waits for somebody's answer, and keeps no stop waiting.
     parked: bool = False
+    #: No worker has begun it: nothing of it is paid for.
+    unbegun: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pydantic import Field, JsonValue
 
 from .ids import Id, new_id
+from .limits import TurnLimits
 from .memory.learned import MemoryOptions
 from .options import AgentBinding, FailurePolicy, ModeOptions
 from .stop import StopCondition
@@ -30,6 +31,8 @@ class SessionSpec(Frozen):
     policy: FailurePolicy = FailurePolicy()
     #: Participant id -> its own policy instead of `policy`.
     policies: Mapping[str, FailurePolicy] = Field(default_factory=dict)
+    #: What one turn may spend at most.
+    limits: TurnLimits = TurnLimits()
     #: Handed to every agent as `TurnContext.parameters`.
     parameters: Mapping[str, JsonValue] = Field(default_factory=dict)
 

@@ -35,6 +35,8 @@ class StopReason(Frozen):
     detail: str
     #: True: not even the turns that are still open are waited for.
     urgent: bool = False
+    #: True: open turns that have not begun are not waited for, since there is nothing left to pay them with.
+    broke: bool = False
 
 
 class _Memory(Frozen):
@@ -159,7 +161,7 @@ class TokenBudget(Condition):
         return _Limits(tokens=max(0, self.tokens - totals.usage.tokens))
 
     def judge(self, facts: _Facts) -> StopReason | None:
-        return _limit(self.kind, facts.totals.usage.tokens, self.tokens, unit="tokens")
+        return _limit(self.kind, facts.totals.usage.tokens, self.tokens, unit="tokens", broke=True)
 
 
 @dataclass(frozen=True, config=_CLOSED)
@@ -173,7 +175,8 @@ class CostBudget(Condition):
         return _Limits(cost_micros=max(0, round(self.usd * 1e6) - totals.usage.cost_micros))
 
     def judge(self, facts: _Facts) -> StopReason | None:
-        return _limit(self.kind, facts.totals.usage.cost_micros / 1e6, self.usd, unit="US dollars")
+        spent = facts.totals.usage.cost_micros / 1e6
+        return _limit(self.kind, spent, self.usd, unit="US dollars", broke=True)
 
 
 @dataclass(frozen=True, config=_CLOSED)
@@ -287,10 +290,13 @@ def _met(parts: tuple[StopCondition, ...], facts: _Facts) -> list[StopReason]:
     return [reason for reason in [part.judge(facts) for part in parts] if reason]
 
 
-def _limit(code: str, spent: float, allowed: float, *, unit: str, urgent: bool = False) -> StopReason | None:
+def _limit(
+    code: str, spent: float, allowed: float, *, unit: str, urgent: bool = False, broke: bool = False
+) -> StopReason | None:
     if spent < allowed:
         return None
-    return StopReason(code=code, detail=f"{spent:,.10g} of {allowed:,.10g} {unit}", urgent=urgent)
+    detail = f"{spent:,.10g} of {allowed:,.10g} {unit}"
+    return StopReason(code=code, detail=detail, urgent=urgent, broke=broke)
 
 
 def _combined(parts: tuple[StopCondition, ...], totals: Totals, *, tightest: bool) -> _Limits:

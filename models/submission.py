@@ -17,6 +17,7 @@ from .collab import Collab, CollabMode, CollabStatus, Participant, ParticipantKi
 from .dialog import Message, Role
 from .errors import InvalidInput, Locked, UnknownAgent, invalid_input
 from .invariants import check_collab
+from .limits import TurnLimits
 from .memory.learned import MemoryChoices, MemoryOptions, memory_options
 from .options import AgentBinding, FailurePolicy, ModeOptions
 from .sizes import MAX_MESSAGES, check_sizes
@@ -29,7 +30,7 @@ M = TypeVar("M", bound=BaseModel)
 
 #: Fields of a session file that are not the collab's.
 _OWN = (
-    *("agents", "stop", "options", "policy", "policies", "messages", "parameters", "thread_id"),
+    *("agents", "stop", "options", "policy", "policies", "messages", "parameters", "thread_id", "limits"),
     *MemoryChoices.__annotations__,
 )
 #: The agent of people who are given none: always registered, it waits for an answer.
@@ -91,6 +92,8 @@ class HowToRun(MemoryChoices, total=False):
     policy: FailurePolicy | Mapping[str, Any] | None
     #: Participant id -> how its failures are met instead.
     policies: Mapping[str, FailurePolicy | Mapping[str, Any]] | None
+    #: What one turn may spend at most: `{"turn_tokens": 2_000, "turn_usd": 0.05}`.
+    limits: TurnLimits | Mapping[str, Any] | None
     #: What the dialog starts with; a text is said by the user.
     messages: Iterable[Message | Mapping[str, Any] | str] | None
     #: Data that every agent is given.
@@ -110,6 +113,7 @@ class Submission:
     options: ModeOptions = field(default_factory=ModeOptions)
     policy: FailurePolicy = field(default_factory=FailurePolicy)
     policies: Mapping[str, FailurePolicy] = field(default_factory=dict)
+    limits: TurnLimits = field(default_factory=TurnLimits)
     messages: tuple[Message, ...] = ()
     parameters: Mapping[str, JsonValue] = field(default_factory=dict)
     thread_id: str | None = None
@@ -137,6 +141,7 @@ class Submission:
             policies={
                 str(name): _read(FailurePolicy, it, f"policies.{name}") for name, it in policies.items()
             },
+            limits=_read(TurnLimits, how.get("limits"), "limits"),
             messages=tuple(
                 _read_message(it, f"messages[{i}]") for i, it in enumerate(_listed(how.get("messages")))
             ),
@@ -192,6 +197,7 @@ class Submission:
                 else None,
                 "policy": self.policy,
                 "policies": self.policies,
+                "limits": self.limits,
                 "parameters": self.parameters,
                 "memory": self.memory,
             },

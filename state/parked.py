@@ -47,6 +47,8 @@ class LayAside:
     #: None: until the session ends.
     until_in_ms: int | None
     wake_in_ms: int
+    #: What the turn has spent so far.
+    usage: Usage = field(default_factory=Usage)
     #: What the event says of it.
     about: About = field(default_factory=dict)
 
@@ -103,6 +105,8 @@ class ParkedTurns:
             "wake_in_ms": laid.wake_in_ms,
             "wait": laid.wait,
             "about": to_json(laid.about),
+            "spent_tokens": min(laid.usage.tokens, MOST_SPENT),
+            "spent_cost": min(laid.usage.cost_micros, MOST_SPENT),
         }
         return self._run("park", session_id, args, lock=lock_key(session_id, grant.scope))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..models.collab import CollabStatus
 from ..models.dialog import DialogStatus
@@ -166,6 +166,15 @@ class SessionState:
         return [r for r in self.records.values() if r.status == "closed"]
 
 
+class Lack(NamedTuple):
+    """What a turn wanted and cannot get, since nobody will give anything back."""
+
+    #: `tokens` or `cost` (millionths of a US dollar).
+    unit: str
+    left: int
+    wanted: int
+
+
 @dataclass(frozen=True, slots=True)
 class Grant:
     """The right to speak one turn: valid while its lease is renewed."""
@@ -199,6 +208,8 @@ class Answer:
     due_ms: int | None = None
     #: A step that is complete has not been planned on.
     advance: bool = False
+    #: What a turn wanted that can never be given to it.
+    lack: Lack | None = None
 
 
 def read_state(now_ms: int, values: Sequence[str | None], flat: Sequence[str]) -> SessionState:
@@ -211,7 +222,7 @@ def read_answer(raw: list[Any], claim: Claim | None) -> Answer:
     """What a verb answered; `claim`: the wish, when the verb was `begin`."""
     word = raw[0]
     if len(raw) < 4:
-        return Answer(word, due_ms=raw[1] if word == "retried" else None)
+        return Answer(word)
     state = read_state(raw[1], raw[2], raw[3])
     extra = raw[4] if len(raw) > 4 else None
     if word == "granted" and claim is not None and extra is not None:
@@ -229,6 +240,10 @@ def read_answer(raw: list[Any], claim: Claim | None) -> Answer:
             messages=tuple(reversed(newest_first)),
         )
         return Answer(word, state, grant=grant)
+    if word == "retried":
+        return Answer(word, state, due_ms=extra)
+    if word == "exhausted" and extra is not None:
+        return Answer(word, state, lack=Lack(*extra))
     if word == "swept" and extra is not None:
         due_ms, numbers, advance = extra
         return Answer(word, state, numbers=tuple(numbers), due_ms=due_ms, advance=advance == 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..models.collab import Collab
+from ..models.limits import Wish
 from ..models.turn import OutcomeKind, Usage
 
 
@@ -52,3 +53,5 @@ class Claim:
     window: int
     task_id: str
     parent_id: str = ""
+    #: What it may come to spend, in a session with limits.
+    wish: Wish | None = None

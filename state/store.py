@@ -60,7 +60,10 @@ class SessionStore:
         return self._run("plan", session_id, args, locks=write.released)
 
     def begin(self, session_id: str, claim: Claim) -> Answer:
-        """Asks for the floor: `granted`, `done`, `overdue`, `busy`, `lost`, `early`, `inactive` or `unknown`."""
+        """Asks for the floor: `granted`, or why not.
+
+        `done`, `overdue`, `waiting`, `woken`, `short`, `exhausted`, `busy`, `lost`, `early`, `inactive` or `unknown`.
+        """
         args: dict[str, type_value] = {
             "number": claim.number,
             "scope": claim.scope,
@@ -70,6 +73,7 @@ class SessionStore:
             "window": claim.window,
             "task_id": claim.task_id,
             "parent_id": claim.parent_id,
+            "wish": claim.wish.model_dump_json(exclude_none=True) if claim.wish else "",
         }
         return self._run("begin", session_id, args, lock=claim.scope, claim=claim)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,16 @@ class Parking:
     until_ms: int | None
     #: When a worker is to look at it.
     wake_ms: int
+
+
+class Amounts(NamedTuple):
+    """Tokens, and millionths of a US dollar."""
+
+    tokens: int = 0
+    cost: int = 0
+
+
+NOTHING = Amounts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +57,11 @@ class TurnRecord:
     result: str | None = None
     #: Agent that took the seat over from the participant's own.
     agent: str | None = None
+    #: What it holds of the session's limits, and what of that earlier attempts have spent.
+    reserved: Amounts = NOTHING
+    kept: Amounts = NOTHING
+    #: What it waits to be given; None: it does not wait.
+    short: Amounts | None = None
     #: Set while the turn is parked.
     parking: Parking | None = None
     #: What it waits for and what was answered so far (a `Waiting`), as JSON; for a turn that was parked.
@@ -79,6 +94,9 @@ def read_records(turns: Mapping[str, str]) -> dict[int, TurnRecord]:
             plan=turns.get(f"{name}:plan"),
             result=turns.get(f"{name}:result"),
             agent=data.get("agent"),
+            reserved=_amounts(data, "reserved"),
+            kept=_amounts(data, "kept"),
+            short=_amounts(data, "short") if _is_short(data) else None,
             parking=_parking(data) if data["status"] == "parked" else None,
             wait=turns.get(f"{name}:wait"),
         )
@@ -87,3 +105,11 @@ def read_records(turns: Mapping[str, str]) -> dict[int, TurnRecord]:
 
 def _parking(data: Mapping[str, Any]) -> Parking:
     return Parking(data["reply"], data["parked_ms"], data.get("until_ms"), data["wake_ms"])
+
+
+def _is_short(data: Mapping[str, Any]) -> bool:
+    return data["status"] == "planned" and ("short_tokens" in data or "short_cost" in data)
+
+
+def _amounts(data: Mapping[str, Any], kind: str) -> Amounts:
+    return Amounts(data.get(f"{kind}_tokens", 0), data.get(f"{kind}_cost", 0))

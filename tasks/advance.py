@@ -11,11 +11,13 @@ import logging
 from collections.abc import Iterable
 
 from ..models.plan import Finish, Step, Wait
+from ..models.stop import StopReason
 from ..models.turn import TurnResult
 from ..state.plans import PlanFrame, PlanWrite, plan_write
 from ..state.records import Answer, SessionState
 from .decide import decide
 from .graph import TaskGraph, TurnCall
+from .limits import affordable
 from .runtime import Runtime
 from .view import SessionFacts, session_view
 
@@ -32,10 +34,17 @@ def plan_next(
     parent: str,
     retention_ms: int,
     said: TurnResult | None = None,
+    exhausted: StopReason | None = None,
 ) -> PlanWrite | None:
     """The plan for a state, or for the state after `said` is committed; None: wait for open turns. Pure."""
     view = session_view(facts, state, said=said)
-    decided = decide(view, facts.spec.stop, json.loads(state.stop), stop_requested=state.stop_requested)
+    decided = decide(
+        view,
+        facts.spec.stop,
+        json.loads(state.stop),
+        stop_requested=state.stop_requested,
+        exhausted=exhausted,
+    )
     if isinstance(decided.plan, Wait):
         return None
     plan: Step | Finish = decided.plan
@@ -91,11 +100,27 @@ def follow(runtime: Runtime, facts: SessionFacts, answer: Answer, write: PlanWri
         return True
     numbers = answer.numbers or [t.number for t in state.open_turns() if t.status == "planned"]
     dispatch(runtime.graph, facts, state, numbers, parent=parent)
+    hand_round(runtime.graph, facts, state)
     return bool(state.open_turns())
 
 
-def advance(runtime: Runtime, session_id: str, *, parent: str, state: SessionState | None = None) -> None:
-    """Plans the session's next step and dispatches it, if there is one to plan."""
+def hand_round(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> None:
+    """Sends again the turns that had to wait for want of means, as many as there are means for now."""
+    dispatch(graph, facts, state, affordable(facts.limits, state))
+
+
+def advance(
+    runtime: Runtime,
+    session_id: str,
+    *,
+    parent: str,
+    state: SessionState | None = None,
+    exhausted: StopReason | None = None,
+) -> None:
+    """Plans the session's next step and dispatches it, if there is one to plan.
+
+    `exhausted`: a turn can never begin, for want of what this says.
+    """
     state = state or runtime.store.state(session_id)
     for _ in range(RACES):
         facts = runtime.facts.get(session_id, state.opened_ms)
@@ -103,8 +128,11 @@ def advance(runtime: Runtime, session_id: str, *, parent: str, state: SessionSta
             runtime.memory.remember(facts, state)
         if state.status != "active":
             return
-        write = plan_next(facts, state, parent=parent, retention_ms=runtime.limits.retention_ms)
+        write = plan_next(
+            facts, state, parent=parent, retention_ms=runtime.limits.retention_ms, exhausted=exhausted
+        )
         if write is None:
+            hand_round(runtime.graph, facts, state)
             return
         answer = runtime.store.plan(session_id, write)
         if answer.state is None or follow(runtime, facts, answer, write, parent=parent):

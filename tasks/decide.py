@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
-from ..models.plan import Finish, Plan, SessionView, Step, Wait
+from ..models.plan import Finish, OpenTurn, Plan, SessionView, Step, Wait
 from ..models.stop import StopCondition, StopReason
 from ..models.turn import OutcomeKind
 from .planners import board_at_end, check_step, planner_for
@@ -29,18 +29,22 @@ def decide(
     stop_state: dict[str, JsonValue],
     *,
     stop_requested: bool = False,
+    exhausted: StopReason | None = None,
 ) -> Decided:
     """Answers a view with a plan.
 
     A turn that failed for good aborts the session. A stop that is met lets the open turns
     close first, because their work is paid for; a deadline doesn't. Turns that only wait for somebody's
-    answer keep no stop waiting. If the session then ends by itself in the same instant (approved,
+    answer keep no stop waiting, and turns that have not begun none for want of means (`exhausted` is such a stop,
+    met by a turn that can never begin). If the session then ends by itself in the same instant (approved,
     satisfied, board empty), that is the reason given.
     """
     observed = stop.observe(stop_state, view.results, roster_size=len(view.roster))
     view = replace(view, turns_left=_turns_left(view, stop))
     plan = (
-        _failure(view) or _stopped(view, stop.reason(observed, view.totals), stop_requested) or _planned(view)
+        _failure(view)
+        or _stopped(view, stop.reason(observed, view.totals) or exhausted, stop_requested)
+        or _planned(view)
     )
     return Decided(plan=plan, stop_state=stop_state if isinstance(plan, Wait) else observed)
 
@@ -62,12 +66,16 @@ def _stopped(view: SessionView, met: StopReason | None, requested: bool) -> Plan
     reason = _REQUESTED if requested and not (met and met.urgent) else met
     if reason is None:
         return None
-    if not reason.urgent and any(not turn.parked for turn in view.open):
+    if any(_is_waited_for(turn, reason) for turn in view.open):
         return Wait()
     own_end = None if view.open else planner_for(view.mode)(view)
     if isinstance(own_end, Finish):
         return own_end
     return Finish(reason=reason.code, detail=reason.detail, board=board_at_end(view, reason.code))
+
+
+def _is_waited_for(turn: OpenTurn, reason: StopReason) -> bool:
+    return not (reason.urgent or turn.parked or (reason.broke and turn.unbegun))
 
 
 def _planned(view: SessionView) -> Plan:

@@ -11,7 +11,7 @@ from ..models.dialog import Message
 from ..models.memory.recall import MemoryView
 from ..models.plan import OpenTurn, PlannedTurn, SessionView, Totals
 from ..models.spec import SessionSpec
-from ..models.turn import TurnContext, TurnResult, Usage
+from ..models.turn import Budget, TurnContext, TurnResult, Usage
 from ..state.records import Grant, SessionState
 from ..state.turn_records import TurnRecord
 
@@ -35,6 +35,11 @@ class SessionFacts:
         return {p.participant_id: p for p in self.collab.participants}
 
     @cached_property
+    def limits(self) -> Budget:
+        """What the whole session may spend; None: no limit."""
+        return self.spec.stop.remaining(Totals())
+
+    @cached_property
     def participants(self) -> tuple[Participant, ...]:
         """Participants in roster order."""
         return tuple(self.collab.participants)
@@ -49,6 +54,7 @@ def _open_turn(record: TurnRecord) -> OpenTurn:
         scope=record.scope,
         item=item,
         parked=record.parking is not None,
+        unbegun=record.status == "planned",
     )
 
 
@@ -81,6 +87,17 @@ def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult |
     )
 
 
+def _remaining(facts: SessionFacts, state: SessionState, grant: Grant, totals: Totals) -> Budget:
+    """What is left for this turn: of what is limited, no more than was set aside for it."""
+    left, record = facts.spec.stop.remaining(totals), state.records[grant.number]
+    own: dict[str, int] = {}
+    if left.tokens is not None:
+        own["tokens"] = record.reserved.tokens - record.kept.tokens
+    if left.cost_micros is not None:
+        own["cost_micros"] = record.reserved.cost - record.kept.cost
+    return left.model_copy(update=own) if own else left
+
+
 def turn_context(
     facts: SessionFacts,
     state: SessionState,
@@ -110,6 +127,6 @@ def turn_context(
         item=planned.item,
         parameters={**facts.spec.parameters, **binding.parameters},
         memory=memory,
-        remaining=facts.spec.stop.remaining(totals),
+        remaining=_remaining(facts, state, grant, totals),
         timeout_s=timeout_s,
     )

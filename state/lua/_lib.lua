@@ -3,7 +3,8 @@
 ---
 --- The session hash holds the fields above, `collab`, `spec` and `digest` as submitted, `moved_by` (the
 --- request of the newest move), `advanced_ms` (when a step was last asked for again), the slots `token:0`
---- to `token:63` (who wrote the newest turns), and the counts of its events, `map_events` and `notes`.
+--- to `token:63` (who wrote the newest turns), the counts of its events, `map_events` and `notes`, and
+--- `reserved_tokens` and `reserved_cost`: what open turns may still spend, the sum of their records' own.
 --- The turns hash holds, for every turn that is open or not yet consumed by a plan:
 ---   N         the record: scalars only, so that cjson gives back what it was given
 ---   N:plan    the planned turn as the planner wrote it (never decoded here)
@@ -139,6 +140,27 @@ local function refuse(session, events, journal, conflict, role)
   emit(events, 'MAPConflictResolved', conflict, role)
 end
 
+--- Sets what an open turn holds of the session's limits. In a session without limits it is nothing, and stays so.
+local function hold(session, turn, unit, amount)
+  local name = 'reserved_' .. unit
+  local before = turn[name] or 0
+  if amount == before then return end
+  redis.call('HINCRBY', session, name, amount - before)
+  turn[name] = amount > 0 and amount or nil
+end
+
+--- Gives back what a turn holds, but what an attempt that ended in a question has spent already.
+local function give_back(session, turn)
+  hold(session, turn, 'tokens', turn.kept_tokens or 0)
+  hold(session, turn, 'cost', turn.kept_cost or 0)
+end
+
+--- From now on what the turn spent is in the session's counters, or nowhere: it holds nothing.
+local function let_go(session, turn)
+  turn.kept_tokens, turn.kept_cost = nil, nil
+  give_back(session, turn)
+end
+
 --- Writes one closed turn: messages, counters, events. The only place that appends to a dialog in progress.
 local function settle(k, number, turn, outcome)
   for _, message in ipairs(outcome.messages) do
@@ -159,6 +181,7 @@ local function settle(k, number, turn, outcome)
     }, turn.role_id)
   end
   turn.status, turn.settled_ms = 'closed', NOW
+  let_go(k.session, turn)
   redis.call('HSET', k.turns, number, cjson.encode(turn), number .. ':result', outcome.result)
   redis.call('HDEL', k.turns, number .. ':plan', number .. ':held', number .. ':wait')
   -- Whoever asks again whether it was written: the holder by its token, or who answered by its request.
@@ -182,6 +205,7 @@ local function drop(k, number, turn, outcome, held)
   end
   if turn.status == 'held' then lament(k.journal, number, turn, turn.token) end
   turn.status, turn.settled_ms = 'dropped', NOW
+  let_go(k.session, turn)
   -- At most about 64 are remembered: a commit that comes later still is refused like any stale one.
   local old = fetch(k.turns, number - 64)
   if old and old.status == 'dropped' then redis.call('HDEL', k.turns, number - 64) end

@@ -1,10 +1,62 @@
 --- begin: gives a turn's floor to one worker, with the next fencing number and a lease.
 --- KEYS: session dialog events turns lock
---- ARGV: number scope token lease_ms timeout_ms window task_id parent_id
---- ANSWERS: granted(view, grant) done(view) overdue(view) waiting(view) woken(view) busy lost early inactive(view) unknown missing
+--- ARGV: number scope token lease_ms timeout_ms window task_id parent_id wish
+--- ANSWERS: granted(view, grant) done(view) overdue(view) waiting(view) woken(view) short(view) exhausted(view, lack) busy lost early inactive(view) unknown missing
 --- GUARANTEE: at most one live token a scope; fencing numbers only rise; the same token asked again
 --- (its first answer was lost) gets the same grant again while its lease lasts, and never a second one.
+--- `wish`, in a session with limits, is what the turn may come to spend: it is set aside in the same instant
+--- as the grant, so turns side by side never overspend together. What does not fit waits (`short`) while
+--- others may give something back, and is `exhausted` when nobody can.
 --- A parked turn is not given out: one worker at a time is told (`woken`) that something is due for it.
+local NOTHING = { given = {} }
+local SPENT = { tokens = { 'input_tokens', 'output_tokens' }, cost = { 'cost_micros' } }
+
+--- Open turns that nobody speaks yet: among them is divided what is left when nobody knows what a turn takes.
+local function unspoken()
+  local count = 0
+  each_turn(turns, function(_, other)
+    if other.status == 'planned' then count = count + 1 end
+  end)
+  return math.max(count, 1)
+end
+
+--- Whether another turn holds some of a unit that it has not spent yet.
+local function may_come_back(unit)
+  local may = false
+  each_turn(turns, function(other_number, other)
+    local unspent = (other['reserved_' .. unit] or 0) - (other['kept_' .. unit] or 0)
+    if other_number ~= number and unspent > 0 then may = true end
+  end)
+  return may
+end
+
+--- What the turn is given of one unit, nil when too little is left; how much is left; how much it wants.
+local function share_of(turn, unit, want)
+  local own, kept = turn['reserved_' .. unit] or 0, turn['kept_' .. unit] or 0
+  local taken = (redis.call('HGET', session, 'reserved_' .. unit) or 0) - own + kept
+  for _, name in ipairs(SPENT[unit]) do taken = taken + redis.call('HGET', session, name) end
+  local left = math.max(want.limit - taken, 0)
+  local most = want.most or math.max(-math.floor(-left / unspoken()), want.least)
+  if most <= left then return most, left, most end
+  if left < want.least or may_come_back(unit) then return nil, left, most end
+  return left, left, most
+end
+
+--- What the turn is given of every unit; what it lacks is in `lacks`, and `for_good` says that it will stay so.
+local function shares_of(turn)
+  local shares = { given = {}, lacks = nil, for_good = nil }
+  for unit, want in pairs(cjson.decode(wish)) do
+    local given, left, most = share_of(turn, unit, want)
+    shares.given[unit] = (given or 0) + (turn['kept_' .. unit] or 0)
+    if not given then
+      shares.lacks = shares.lacks or {}
+      shares.lacks[unit] = most
+      if not may_come_back(unit) then shares.for_good = { unit, left, most } end
+    end
+  end
+  return shares
+end
+
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
 if status ~= 'active' then return view(session, turns, 'inactive') end
@@ -30,6 +82,13 @@ local is_old = turn.token == token or string.find(turn.former or '', token, 1, t
 if is_old and owner ~= token then return { 'lost' } end
 if owner and turn.token ~= token then return { 'busy' } end
 if not owner then
+  local shares = wish ~= '' and shares_of(turn) or NOTHING
+  if shares.for_good then return view(session, turns, 'exhausted', shares.for_good) end
+  if shares.lacks then
+    turn.short_tokens, turn.short_cost = shares.lacks.tokens, shares.lacks.cost
+    save(turns, number, turn)
+    return view(session, turns, 'short')
+  end
   redis.call('SET', lock, token .. '|' .. (NOW + timeout_ms), 'PX', math.min(lease_ms, timeout_ms))
   if turn.status == 'speaking' then
     close_grant(events, number, turn, { outcome = 'expired', messages = 0 })
@@ -39,6 +98,8 @@ if not owner then
   turn.status, turn.token, turn.grants = 'speaking', token, turn.grants + 1
   turn.fence = redis.call('HINCRBY', session, 'fence', 1)
   turn.began_ms, turn.swept_ms, turn.dispatches, turn.request = NOW, nil, 0, nil
+  turn.short_tokens, turn.short_cost = nil, nil
+  for unit, amount in pairs(shares.given) do hold(session, turn, unit, amount) end
   save(turns, number, turn)
   local payload = turn_payload(number, turn)
   payload.task_id, payload.parent_id = task_id, parent_id ~= '' and parent_id or nil

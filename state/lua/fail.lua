@@ -1,18 +1,19 @@
 --- fail: gives a turn back after its agent failed, to be tried again later, or by another agent.
 --- KEYS: session events turns lock
 --- ARGV: number token delay_ms agent error
---- ANSWERS: retried(due_ms) stale done missing
+--- ANSWERS: retried(view, due_ms) stale done missing
 --- GUARANTEE: only the holder gives its turn back, and once; nobody takes it before the delay has passed.
 if redis.call('EXISTS', session) == 0 then return { 'missing' } end
 local turn = fetch(turns, number)
 if not turn or not is_open(turn) then return { 'done' } end
-if turn.token == token and turn.status == 'planned' then return { 'retried', turn.not_before } end
+if turn.token == token and turn.status == 'planned' then return view(session, turns, 'retried', turn.not_before) end
 if turn.token ~= token or lock_owner(lock) ~= token then return { 'stale' } end
 close_grant(events, number, turn, { outcome = 'failed', messages = 0, error = error, retried = true })
 redis.call('DEL', lock)
+give_back(session, turn)
 turn.status, turn.failures = 'planned', turn.failures + 1
 turn.not_before = NOW + delay_ms
 turn.dispatched_ms, turn.dispatches = turn.not_before, 0
 if agent ~= '' then turn.agent, turn.failures = agent, 0 end
 save(turns, number, turn)
-return { 'retried', turn.not_before }
+return view(session, turns, 'retried', turn.not_before)

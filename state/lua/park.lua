@@ -1,9 +1,10 @@
 --- park: lays a turn aside until somebody answers: its lock is free, and no worker waits.
 --- KEYS: session journal turns lock
---- ARGV: number token reply until_in_ms wake_in_ms wait about
+--- ARGV: number token reply until_in_ms wake_in_ms wait about spent_tokens spent_cost
 --- ANSWERS: parked(view) stale done missing
 --- GUARANTEE: only the holder parks its turn, and the grant stays open: the answer is written under
---- its token. From this instant only who knows the reply token `reply` can close the turn.
+--- its token. From this instant only who knows the reply token `reply` can close the turn. Of what it holds
+--- of the session's limits it keeps what it has spent.
 if redis.call('EXISTS', session) == 0 then return { 'missing' } end
 local turn = fetch(turns, number)
 if not turn or not is_open(turn) then return { 'done' } end
@@ -14,6 +15,9 @@ turn.status, turn.reply, turn.parked_ms, turn.request = 'parked', reply, NOW, ni
 turn.until_ms = until_in_ms ~= '' and NOW + until_in_ms or nil
 turn.wake_ms = NOW + wake_in_ms
 turn.dispatches, turn.swept_ms = 0, nil
+if turn.reserved_tokens then turn.kept_tokens = tonumber(spent_tokens) end
+if turn.reserved_cost then turn.kept_cost = tonumber(spent_cost) end
+give_back(session, turn)
 save(turns, number, turn)
 redis.call('HSET', turns, number .. ':wait', wait)
 local told = cjson.decode(about)
