@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .client import Client, get_job, submit
     from .job import CollabJob, JobResult
     from .models.collab import Collab, CollabMode, CollabStatus, Participant, ParticipantKind
+    from .models.deltas import Delta, Drafts
     from .models.dialog import Dialog, DialogStatus, Message, Role
     from .models.errors import InvalidInput, SymposiaError
     from .models.events import MapEvent
@@ -50,6 +51,7 @@ _HOMES = {
     "client": ("Client", "get_job", "submit"),
     "job": ("CollabJob", "JobResult"),
     "models.collab": ("Collab", "CollabMode", "CollabStatus", "Participant", "ParticipantKind"),
+    "models.deltas": ("Delta", "Drafts"),
     "models.dialog": ("Dialog", "DialogStatus", "Message", "Role"),
     "models.errors": ("InvalidInput", "SymposiaError"),
     "models.events": ("MapEvent",),
@@ -85,9 +87,11 @@ __all__ = [
     "CostBudget",
     "Deadline",
     "Decision",
+    "Delta",
     "Dialog",
     "DialogMemory",
     "DialogStatus",
+    "Drafts",
     "FailurePolicy",
     "InvalidInput",
     "JobResult",

@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from symposia.models.collab import Collab, Participant
+from symposia.models.deltas import Delta
 from symposia.models.dialog import Message, Role, said
 from symposia.models.events import MapEvent, MAPEventType
 from symposia.models.ids import new_id, role_uuid, utcnow
@@ -48,7 +49,7 @@ def test_the_length_of_a_session_is_known_where_its_limits_tell(mode, stop, leng
     assert expected_turns(collab(mode), spec(stop)) == length
 
 
-def shown(*moments: Moment, width: int = 40) -> list[str]:
+def shown(*moments: Moment | Delta, width: int = 40) -> list[str]:
     screen = Console(file=StringIO(), width=width, highlight=False, markup=False, emoji=False)
     with LiveView(screen, collab(), spec()) as view:
         for moment in moments:
@@ -138,3 +139,32 @@ def test_what_a_session_begins_with_is_said_by_the_user():
     assert shown(Moment(event, (Message(role=Role.USER, content="Hello, you two."),))) == [
         "     user   Hello, you two."
     ]
+
+
+def test_what_is_being_said_is_on_a_terminal_until_it_is_written():
+    screen = Console(file=StringIO(), width=60, height=30, force_terminal=True, markup=False)
+    said = Delta(
+        turn_number=2, participant_id="bob", attempt=1, token_id="t", offset=0, text="I th[i]nk \x1b[31m"
+    )
+    with LiveView(screen, collab(), spec()) as view:
+        view.show(said)
+        drawn = "\n".join(str(line) for line in view.drafts_shown())
+        assert "   2 Bob    I th[i]nk" in drawn
+        assert "\x1b" not in drawn
+        view.show(turn(messages=["I think so."], outcome="message"))
+        assert not list(view.drafts_shown())
+
+
+def test_of_a_long_draft_the_end_is_shown():
+    screen = Console(file=StringIO(), width=60, height=30, force_terminal=True, markup=False)
+    text = " ".join(f"word{number}" for number in range(500))
+    with LiveView(screen, collab(), spec()) as view:
+        view.show(Delta(turn_number=2, participant_id="bob", attempt=1, token_id="t", offset=0, text=text))
+        (drawn,) = view.drafts_shown()
+    assert "word499" in str(drawn)
+    assert len(str(drawn).splitlines()) == 6
+
+
+def test_what_is_being_said_is_not_printed_where_there_is_no_terminal():
+    said = Delta(turn_number=2, participant_id="bob", attempt=1, token_id="t", offset=0, text="I think")
+    assert shown(said, turn(messages=["I think so."], outcome="message")) == ["   2 Bob    I think so."]

@@ -79,6 +79,10 @@ class LiveView:
             self._tally.take(moment.event)
         self._progress.update(self._line, description=self._now(), completed=self._tally.turns)
 
+    def drafts_shown(self) -> Iterator[Text]:
+        """What is being said right now, as it stands below the dialog."""
+        return self._progress.shown()
+
     def _now(self) -> str:
         names = ", ".join(self._cast.name(name) for name in self._tally.speaking.values())
         verb = "speak" if len(self._tally.speaking) > 1 else "speaks"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.console import Console, RenderableType
@@ -30,9 +30,13 @@ class Voices(Progress):
 
     def get_renderables(self) -> Iterable[RenderableType]:
         """As in Progress."""
+        yield from self.shown()
+        yield from super().get_renderables()
+
+    def shown(self) -> Iterator[Text]:
+        """What is being said, a paragraph a voice."""
         for draft in [*self.drafts][:_VOICES]:
             yield self._shown(draft)
-        yield from super().get_renderables()
 
     def _shown(self, draft: Draft) -> Text:
         # What cannot be on the screen need not be broken into lines ten times a second.

@@ -1,0 +1,96 @@
+"""Putting together what is being said: whatever is lost, late or repeated, two attempts are never mixed."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symposia.models.deltas import MISSED, Delta, Drafts
+
+
+def delta(text, offset, *, attempt=1, turn=1):
+    return Delta(
+        turn_number=turn, participant_id="ann", attempt=attempt, token_id="t", offset=offset, text=text
+    )
+
+
+def texts(drafts):
+    return [draft.text for draft in drafts]
+
+
+@st.composite
+def spoken(draw):
+    """A text and the pieces it was published in."""
+    words = draw(
+        st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=5), min_size=1, max_size=8)
+    )
+    ends = [sum(map(len, words[:n])) for n in range(len(words))]
+    return "".join(words), [delta(word, at) for word, at in zip(words, ends, strict=True)]
+
+
+@given(spoken())
+def test_pieces_in_order_are_the_text(said):
+    text, pieces = said
+    drafts = Drafts()
+    for piece in pieces:
+        drafts.take(piece)
+    assert texts(drafts) == [text]
+
+
+@given(spoken(), st.data())
+def test_pieces_read_again_add_nothing(said, data):
+    text, pieces = said
+    drafts = Drafts()
+    for piece in pieces:
+        drafts.take(piece)
+        again = data.draw(st.sampled_from(pieces[1:] or pieces))
+        if again.offset and again.offset <= piece.offset:
+            drafts.take(again)
+    assert texts(drafts) == [text]
+
+
+@given(spoken(), st.data())
+def test_who_comes_late_sees_the_end_and_that_the_beginning_is_missing(said, data):
+    text, pieces = said
+    first = data.draw(st.integers(0, len(pieces) - 1))
+    drafts = Drafts()
+    for piece in pieces[first:]:
+        drafts.take(piece)
+    assert texts(drafts) == [text if first == 0 else MISSED + text[pieces[first].offset :]]
+
+
+@given(spoken(), spoken(), st.integers(0, 8))
+def test_a_new_attempt_takes_the_place_of_the_old_one_whose_late_words_are_left_out(old, new, when):
+    (_, lost), (text, pieces) = old, new
+    drafts = Drafts()
+    for piece in lost[:when]:
+        drafts.take(piece)
+    for piece in pieces:
+        drafts.take(piece.model_copy(update={"attempt": 2}))
+        for late in lost[when:]:
+            drafts.take(late)
+    assert texts(drafts) == [text]
+
+
+def test_an_attempt_may_begin_anew_by_itself():
+    drafts = Drafts()
+    for piece in (delta("lost", 0), delta("found", 0), delta(" it", 5)):
+        drafts.take(piece)
+    assert texts(drafts) == ["found it"]
+
+
+def test_what_will_not_be_written_is_taken_back():
+    drafts = Drafts()
+    drafts.take(delta("lost", 0))
+    drafts.take(delta("", 0))
+    assert texts(drafts) == []
+
+
+def test_a_message_takes_the_place_of_its_draft_and_of_no_other():
+    drafts = Drafts()
+    drafts.take(delta("one", 0, turn=2))
+    drafts.take(delta("two", 0, turn=1))
+    assert texts(drafts) == ["two", "one"]
+    drafts.written(1)
+    drafts.written(None)
+    assert texts(drafts) == ["one"]
