@@ -24,8 +24,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from celery.worker.consumer import Consumer
 from kombu import Connection
+
+from .foreign_messages import UnstoppableConsumer
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ log = logging.getLogger(__name__)
 _RETRY_INTERVALS = {"interval_start": 1, "interval_step": 1, "interval_max": 5}
 
 
-class ReconnectingConsumer(Consumer):
+class ReconnectingConsumer(UnstoppableConsumer):
     """What Celery's setting `worker_consumer` names: the consumer of every worker here."""
 
     def ensure_connected(self, conn: Connection) -> Connection:

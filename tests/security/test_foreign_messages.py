@@ -1,0 +1,144 @@
+"""Messages in the queue that no Symposia wrote: refused, or without effect; the worker goes on."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from live import until
+from symposia.config.celery import QUEUE
+from symposia.state.connect import connect
+
+
+class Harm:
+    """Unpickled, it makes a folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Callable[[str], None], tuple[str]]:
+        return os.mkdir, (str(self.path),)
+
+
+def envelope(body: bytes, content_type: str, *, task: str, encoding: str = "binary") -> str:
+    """A message as kombu's Redis transport puts it on the queue."""
+    task_id = str(uuid4())
+    return json.dumps(
+        {
+            "body": base64.b64encode(body).decode(),
+            "content-encoding": encoding,
+            "content-type": content_type,
+            "headers": {"lang": "py", "task": task, "id": task_id, "root_id": task_id, "retries": 0},
+            "properties": {
+                "correlation_id": task_id,
+                "delivery_mode": 2,
+                "delivery_info": {"exchange": "", "routing_key": QUEUE},
+                "priority": 0,
+                "body_encoding": "base64",
+                "delivery_tag": str(uuid4()),
+            },
+        }
+    )
+
+
+def stripped(message: str, *path: str) -> str:
+    """A message without one of its parts."""
+    whole: dict[str, Any] = json.loads(message)
+    part = whole
+    for name in path[:-1]:
+        part = part[name]
+    del part[path[-1]]
+    return json.dumps(whole)
+
+
+def json_task(task: str, *args: Any, **kwargs: Any) -> str:
+    body = json.dumps([list(args), kwargs, {}]).encode()
+    return envelope(body, "application/json", task=task, encoding="utf-8")
+
+
+def a_session_still_runs(guarded) -> None:
+    job = guarded.submit("say", "echo", stop={"max_rounds": 1})
+    assert job.result(timeout=40).ok
+
+
+def push(guarded, message: str) -> None:
+    with connect(guarded.settings.redis_url.get_secret_value()) as client:
+        client.lpush(QUEUE, message)
+        until(lambda: not client.llen(QUEUE), what="the message was taken")
+
+
+def refusals(guarded) -> int:
+    log = guarded.worker.log()
+    return log.count("Refusing to deserialize") + log.count("a message that is no task is put away")
+
+
+@pytest.mark.parametrize("task", ["symposia.turn", "celery.map"])
+@pytest.mark.parametrize(
+    "content_type", ["application/x-python-serialize", "application/x-yaml", "application/data", "text/plain"]
+)
+def test_a_message_that_is_not_json_is_refused_unread(guarded, tmp_path, task, content_type):
+    target = tmp_path / "harm"
+    bodies = {
+        "application/x-python-serialize": pickle.dumps(((), {"session": Harm(target)}, {})),
+        "application/x-yaml": f"!!python/object/apply:os.mkdir ['{target}']".encode(),
+    }
+    body = bodies.get(content_type, bodies["application/x-python-serialize"])
+    before = refusals(guarded)
+    push(guarded, envelope(body, content_type, task=task))
+    until(lambda: refusals(guarded) > before, what="it is refused")
+    assert not target.exists()
+    a_session_still_runs(guarded)
+
+
+SESSION = "0e8a4c5e-7b0c-4b8e-9f57-0a4b3f1f2d11"
+TURN = {"turn": 1, "participant": "p0", "mode": "pair", "scope": "floor"}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        json_task("os.system", "mkdir HARM"),
+        json_task("symposia.turn", session=SESSION, **TURN),
+        json_task("symposia.turn", session="}{*", **TURN),
+        json_task("symposia.turn", session="*", **{**TURN, "scope": "*}:{*"}),
+        json_task("symposia.turn", session=["a"], **TURN),
+        json_task("symposia.turn", session={"__class__": "os"}, **{**TURN, "turn": {}}),
+        json_task("symposia.turn", session=SESSION, **{**TURN, "mode": "os.system"}),
+        json_task("symposia.turn", session=SESSION, callable="os:system", **TURN),
+        json_task("symposia.turn", "positional"),
+        json_task("symposia.advance", session="../../etc/passwd"),
+        json_task("symposia.advance", session=None),
+        json_task("symposia.advance", session=10**400),
+        json_task("symposia.advance", session="x" * 1_000_000),
+        json_task("symposia.advance", file="/etc/passwd", host="127.0.0.1"),
+        json_task("celery.backend_cleanup"),
+        json_task("celery.map", {"task": "symposia.advance"}, [[SESSION]]),
+        json_task("celery.chunks", {"task": "os.system"}, [["true"]]),
+        stripped(json_task("symposia.advance", session=SESSION), "headers", "id"),
+        stripped(json_task("symposia.advance", session=SESSION), "headers", "task"),
+        stripped(json_task("symposia.advance", session=SESSION), "headers"),
+        stripped(json_task("symposia.advance", session=SESSION), "content-type"),
+        envelope(b"{", "application/json", task="symposia.turn", encoding="utf-8"),
+        envelope(b"[[], {}]", "application/json", task="symposia.turn", encoding="utf-8"),
+        envelope(b"null", "application/json", task="symposia.turn", encoding="utf-8"),
+        envelope(b"\xff\xfe", "application/json", task="symposia.turn", encoding="utf-8"),
+        envelope(b"[[], {}, {}]", "application/json", task="symposia.turn", encoding="rot13"),
+    ],
+    ids=lambda message: json.loads(message).get("headers", {}).get("task", "none"),
+)
+def test_a_message_that_names_code_files_hosts_or_keys_changes_nothing(guarded, message):
+    with connect(guarded.settings.redis_url.get_secret_value()) as client:
+        before = set(client.scan_iter("symposia:{*"))
+        push(guarded, message)
+        a_session_still_runs(guarded)
+        grown = set(client.scan_iter("symposia:{*")) - before
+    assert len({key.partition("}")[0] for key in grown}) == 1, "but for the session that still ran"
+    assert guarded.worker.process.poll() is None
