@@ -1,0 +1,64 @@
+"""A server that was lost without a word, and a server that is not there yet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from half_open import Wire, half_open_wire
+from live import until
+from symposia.models.stop import MaxTurns
+from symposia.workers.embedded import EmbeddedServer
+
+OVERDUE = re.compile(r"BRPOP got no reply for (\d+) seconds; dropping stale connection")
+#: What the worker would wait at least with kombu's default.
+KOMBUS_OWN_S = 26
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
+    with EmbeddedServer(tmp_path / "server", durable=False, bound=True) as server:
+        yield server
+
+
+@pytest.fixture
+def wire(server: EmbeddedServer) -> Iterator[Wire]:
+    with half_open_wire(server.url) as wire:
+        yield wire
+
+
+@pytest.fixture
+def redis_url(wire: Wire) -> str:
+    return wire.url
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_a_worker_whose_connections_went_silent_makes_new_ones_within_seconds(stage, wire, checked):
+    worker = stage.start_worker()
+    until(lambda: "Connected to" in worker.log(), what="the worker is connected")
+    wire.silence()
+    job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(6))
+    waited = until(lambda: OVERDUE.search(worker.log()), timeout_s=60, what="the worker notices")
+    assert int(waited[1]) < KOMBUS_OWN_S
+    result = job.result(timeout=60)
+
+    assert (result.ok, result.turns) == (True, 6)
+    assert worker.process.poll() is None, worker.log()
+    checked(job, result)
+
+
+def test_a_worker_that_is_there_before_its_server_waits_for_it(stage, server, checked):
+    server.stop()
+    worker = stage.start_worker(wait=False)
+    until(lambda: "Cannot connect to" in worker.log(), timeout_s=40, what="the worker tries")
+    server.start()
+    worker.wait_ready()
+    job = stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2))
+    result = job.result(timeout=30)
+
+    assert (result.ok, result.turns) == (True, 2)
+    checked(job, result)
