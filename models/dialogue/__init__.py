@@ -23,7 +23,7 @@ from .document import (
     Turn,
 )
 from .findings import Finding, Rule, Severity
-from .lines import DialogueLine, classify
+from .lines import Content, DialogueLine, classify
 from .lint import fix, lint
 from .markers import Marker
 from .reader import parse, parse_markers
@@ -40,6 +40,7 @@ from .writer import render
 __all__ = [
     "AlignmentDialogue",
     "Block",
+    "Content",
     "DialogueLine",
     "Finding",
     "Judge",

@@ -118,7 +118,8 @@ class Builder:
             return
         self._in_header = False
         heading = Heading(max(heading.level, SECTION), heading.text)
-        if (begun := read_round(heading)) and heading.level <= max(SECTION, self._round_level):
+        deepest = max(SECTION, self._round_level) if self._last_round else heading.level
+        if (begun := read_round(heading)) and heading.level <= deepest:
             self._begin(PartDraft(begun, line.number), level=0)
             self._round = self._last_round = self._parts[-1]
             self._round_level = heading.level

@@ -107,6 +107,8 @@ def read_heading(line: str) -> Heading | None:
 
 def read_round(heading: Heading) -> RoundHeading | None:
     """The round that a heading begins: `Round 1: X`, `Round 2 (X)`, `ROUND THREE — X`, `Opening Arguments (Round 0)`."""
+    if heading.level > TURN + 1:
+        return None
     text = split_emoji(heading.text)[0] if not heading.text[:1].isalpha() else heading.text
     word, _, rest = text.partition(" ")
     if word.casefold() == "round" and (counted := _number(rest)):

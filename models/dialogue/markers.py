@@ -256,9 +256,17 @@ def _separator(rest: str) -> int:
 
 
 def _ids_after_the_colon(label: str, kind: MarkerType) -> tuple[tuple[Ref, ...], str, str]:
-    """`T01` and `T01 — because` begin with ids; `T01 is hard` is a sentence."""
+    """Ids that stand where the label should: `[CONCESSION: T01]`, `[RESOLVED: T01 — because]`.
+
+    Where a marker needs no id, only a label of nothing but ids is one: `T01 — because` may be a sentence's beginning.
+    """
     refs = _read(label, kind, strict=True)
     rest = label[refs.end :].lstrip()
-    if not refs.found or not (not rest or rest[0] in ":–—" or rest.startswith(("--", "- "))):
+    parted = rest[:1] in (":", "–", "—") or rest.startswith(("--", "- "))
+    if kind in NUMBERED:
+        spelled = not rest or parted
+    else:
+        spelled = not rest and all(ref.agent is None for ref in refs.found)
+    if not refs.found or not spelled:
         return (), label, ""
     return refs.found, rest[_separator(rest) :].strip(), label[: refs.end].strip()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from .document import AlignmentDialogue, Block, Judge, Metadata, Prose, Round, Section, Turn
+from .document import AlignmentDialogue, Block, Judge, Metadata, Part, Prose, Round, Section, Turn
 from .headings import AgentHeading, JudgeHeading, RoundHeading
 from .markers import Marker
 from .refs import Ref
@@ -122,7 +122,11 @@ def example() -> AlignmentDialogue:
             ),
         ),
     )
-    parts = (*_tables(perspective, tension), *rounds, Judge("Round 1 Assessment", (Prose("Converged."),)))
+    parts: tuple[Part, ...] = (
+        *_tables(perspective, tension),
+        *rounds,
+        Judge("Round 1 Assessment", (Prose("Converged."),)),
+    )
     metadata = (Metadata("Status", "Converged"), Metadata(PARTICIPANTS_KEY, "💙 Judge, 🧁 Muffin, 🧁 Scone"))
     return AlignmentDialogue("Alignment Dialogue: Files or Tables", metadata, parts=parts)
 
@@ -132,7 +136,7 @@ def _turn(agent: str, *said: Marker | str) -> Turn:
     return Turn(agent, blocks=blocks)
 
 
-def _tables(perspective: Marker, tension: Marker) -> tuple[Section, ...]:
+def _tables(perspective: Marker, tension: Marker) -> tuple[Part, ...]:
     panel = Table(("Agent", "Role"), (("🧁 Muffin", "Systems Architect"), ("🧁 Scone", "Risk Analyst")))
     scores = Table(
         ("Agent", *DIMENSIONS, "Total"),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from dialogue_documents import documents, markdown
 from hypothesis import HealthCheck, given, settings
 
+from dialogue_documents import documents, markdown
 from symposia.models.dialogue import parse, render, scan
 from symposia.models.dialogue.reader import read
 

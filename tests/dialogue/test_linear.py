@@ -1,0 +1,91 @@
+"""Reading takes time in proportion to the text, whatever the text.
+
+Work is counted, not timed: as many lines of the parser's own code are run for twice the text as twice over.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from symposia.models import dialogue as package
+from symposia.models.dialogue import parse, render
+from symposia.models.dialogue.lint import lint
+
+HERE = str(Path(package.__file__).parent)
+SHAPES = {
+    "unclosed markers": lambda n: "[TENSION T01 " * n,
+    "nested markers": lambda n: "[TENSION x " * n + "]" * n,
+    "nested labels": lambda n: "[TENSION T01: " * n + "]" * n,
+    "brackets": lambda n: "[TENSION T01: " + "[" * n,
+    "markers on a line": lambda n: "[TENSION T01: x] " * n,
+    "markers on lines": lambda n: "[TENSION T01: x]\n" * n,
+    "backticks of many lengths": lambda n: " ".join("`" * k for k in range(1, int((2 * n) ** 0.5))) + "[TENSION T01: x]",
+    "code spans": lambda n: "`a` " * n + "[TENSION T01: x]",
+    "backslashes": lambda n: "\\" * n + "[TENSION T01: x]",
+    "ids": lambda n: "[RESOLVED " + "T01, " * n + "]",
+    "fences": lambda n: "```\n~~~~\n" * n,
+    "fences of many lengths": lambda n: "\n".join("`" * k for k in range(3 + int((2 * n) ** 0.5), 3, -1)),
+    "comments": lambda n: "<!--\n" * n,
+    "rounds": lambda n: "## Round 1: X\n\n### Muffin 🧁\n\nhi\n\n" * n,
+    "sections": lambda n: "## S\n" * n,
+    "rows": lambda n: "| a | b |\n" * n,
+    "one long row": lambda n: "| a " * n + "\n|---|\n",
+    "quotes": lambda n: "> " * n + "[TENSION T01: x]",
+    "metadata": lambda n: "# T\n" + "**K**: v\n" * n,
+    "stars": lambda n: "# T\n" + "*" * n + ":",
+    "emoji": lambda n: "## Round 1\n### " + "🧁 " * n,
+    "a long heading": lambda n: "## Round 1\n### " + "Muffin — " * n + "🧁",
+    "hashes": lambda n: "#" * n,
+    "long prose": lambda n: "word " * n,
+}  # fmt: skip
+
+
+def work(text: str) -> int:
+    """How many lines of the package are run to read `text`."""
+    count = 0
+
+    def local(frame, event, arg):
+        nonlocal count
+        count += event == "line"
+        return local
+
+    def trace(frame, event, arg):
+        return local if frame.f_code.co_filename.startswith(HERE) else None
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        parse(text)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_twice_the_text_is_at_most_twice_the_work(shape):
+    make = SHAPES[shape]
+    small, large = work(make(300)), work(make(1_200))
+    assert large < 4.6 * small + 500
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
+def test_ten_megabytes_of_this_are_read(shape):
+    make = SHAPES[shape]
+    text = make(10_000_000 // max(1, len(make(1_000)) // 1_000) // 8)
+    assert parse(text) is not None
+
+
+def test_a_document_of_ten_megabytes_is_read_written_and_checked():
+    turn = "### Muffin 🧁\n\n[TENSION T01: Speed]\n\nSome words about it, at length and with `code`.\n\n- a list\n- of two\n\n"
+    text = "# T\n\n" + "".join(
+        f"## Round {n}: X\n\n{turn * 12}" for n in range(10_000_000 // (len(turn.encode()) * 12 + 18))
+    )
+    assert len(text.encode()) > 9_900_000
+    document = parse(text)
+    assert len(document.markers) == 12 * len(document.rounds)
+    assert render(document) == text.rstrip("\n") + "\n"
+    assert lint(text) is not None
