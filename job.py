@@ -18,6 +18,7 @@ from .models.ids import timestamp_from_ms
 from .models.meta import Event
 from .models.plan import BoardEntry
 from .models.spec import SessionSpec
+from .models.spending import usage_by_participant
 from .models.turn import TurnState, Usage
 from .models.waiting import Pending
 from .state.connect import aconnect
@@ -130,6 +131,10 @@ class CollabJob:
         """Work items of a swarm, in the order of their ids; empty in other modes."""
         entries = self._to.store.board(self.id)
         return tuple(BoardEntry.model_validate_json(entries[item_id]) for item_id in sorted(entries))
+
+    def usage(self) -> dict[str, Usage]:
+        """What each participant spent so far, by id."""
+        return usage_by_participant(self.events())
 
     def graph(self, format: str = "mermaid") -> str:  # noqa: A002 - the word everyone uses for it
         """The session's tasks as a picture: `mermaid`, `dot` or `text`. Raises InvalidInput for others."""

@@ -49,6 +49,7 @@ def details_json(job: CollabJob) -> dict[str, JsonValue]:
         "turns": state.closed,
         "rounds": state.rounds,
         "usage": usage_json(state.usage),
+        "usage_by_participant": {name: usage_json(spent) for name, spent in job.usage().items()},
         "board": [entry.model_dump(mode="json", exclude_none=True) for entry in job.board()],
     }
 
