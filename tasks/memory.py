@@ -18,6 +18,7 @@ import time
 from dataclasses import dataclass
 
 from ..models.errors import InvalidInput
+from ..models.memory.capping import within
 from ..models.memory.learned import Learned, MemoryOptions, ToRemember
 from ..models.memory.merge import Statement, Writer, applied, mark_of
 from ..models.memory.recall import Asker, MemoryView, recall
@@ -49,14 +50,6 @@ class Recollection:
     #: Whether there is somebody to remember it for.
     is_kept: bool
 
-    def kept(self, result: TurnResult, outcome: TurnOutcome) -> TurnResult:
-        """The result with what is to be remembered of the turn."""
-        if not self.is_kept or not (outcome.messages or outcome.learned):
-            return result
-        return result.model_copy(
-            update={"remember": ToRemember(at_ms=self.at_ms, learned=outcome.learned or None)}
-        )
-
 
 class TurnMemory:
     """The memory of a worker's turns."""
@@ -79,6 +72,18 @@ class TurnMemory:
             self._store.counts.keep(MemoryEvent.DEGRADED)
             view = MemoryView(service=options.service, parameters=options.said, degraded=True)
             return Recollection(view, now_ms, is_kept=True)
+
+    def kept(self, recollection: Recollection, result: TurnResult, outcome: TurnOutcome) -> TurnResult:
+        """The result with what is to be remembered of its turn."""
+        learned = outcome.learned or None
+        if not recollection.is_kept or not (outcome.messages or learned):
+            return result
+        if learned is not None:
+            learned, left_out = within(learned, max_bytes=self._store.rules.max_bytes)
+            if left_out:
+                log.warning("not remembered, too large: %s", ", ".join(left_out))
+                self._store.counts.count(MemoryEvent.TOO_LARGE, len(left_out))
+        return result.model_copy(update={"remember": ToRemember(at_ms=recollection.at_ms, learned=learned)})
 
     def remember(self, facts: SessionFacts, state: SessionState) -> None:
         """Puts what was said in the turns closed since the last plan into the memory; again changes nothing."""

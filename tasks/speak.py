@@ -205,7 +205,7 @@ def _commit(
     words = floor.words
     result = words.result(kind, outcome, error=error)
     if floor.recalled is not None:
-        result = floor.recalled.kept(result, outcome)
+        result = runtime.memory.kept(floor.recalled, result, outcome)
     speech = words.speech(result, outcome, now=floor.now())
     write = _plan_ahead(runtime, floor, result)
     runtime.crossing(Boundary.BEFORE_COMMIT, floor.session_id, floor.grant.number)

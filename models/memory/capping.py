@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from pydantic import JsonValue
+
+from .learned import Learned
 from .merge import Statement, lowered
 from .state import MemoryState, Remembered, Shelf
 from .values import compact, size_bytes
@@ -35,6 +38,25 @@ def too_large(statement: Statement, *, max_bytes: int) -> tuple[str, ...]:
         if size_bytes(compact(known.value)) > max_bytes // 2 and _alone(statement, name, known) > max_bytes:
             names.append(name)
     return tuple(names)
+
+
+def within(learned: Learned, *, max_bytes: int) -> tuple[Learned, tuple[str, ...]]:
+    """What of it a memory of this size could hold at all, first come first kept; and the names that are left out.
+
+    What a turn learned is written with its result, so it must not be long.
+    """
+    room_bytes, left_out = max_bytes, []
+    kept: dict[str, dict[str, JsonValue]] = {}
+    for part, values in (("parameters", learned.parameters), ("inferred", learned.inferred)):
+        kept[part] = {}
+        for name, value in values.items():
+            size = size_bytes(compact(name)) + size_bytes(compact(value))
+            if size > room_bytes:
+                left_out.append(name)
+            else:
+                kept[part][name] = value
+                room_bytes -= size
+    return (learned.model_copy(update=kept) if left_out else learned), tuple(left_out)
 
 
 def _alone(statement: Statement, name: str, known: Remembered) -> int:

@@ -6,6 +6,7 @@ Source: dialog state document, section 2 (`execute`: `parameters`, `extracted_co
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any, TypedDict
 
 from pydantic import BeforeValidator, Field, JsonValue
@@ -47,8 +48,8 @@ class MemoryOptions(Wire):
     """Whose memory a session uses, and what its own message says."""
 
     #: None: nobody's; what is said here is forgotten with the session.
-    user_id: Annotated[str | None, BeforeValidator(user_key)] = None
-    room_id: Annotated[str | None, BeforeValidator(room_key)] = None
+    user_id: Annotated[str | None, BeforeValidator(partial(user_key, field=""))] = None
+    room_id: Annotated[str | None, BeforeValidator(partial(room_key, field=""))] = None
     #: None: the one spoken of last.
     service: str | None = None
     #: What the message that the session is about says: the highest priority.

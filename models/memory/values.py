@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 
 from ..errors import InvalidInput
-from ..shown import shown
 
 #: Characters of a parameter's name.
 MAX_NAME = 64
@@ -50,21 +49,21 @@ def check_value(name: str, value: object) -> None:
         raise InvalidInput(name, value, "must be JSON that UTF-8 can carry") from None
 
 
-def user_key(user_id: object) -> str | None:
+def user_key(user_id: object, *, field: str = "user_id") -> str | None:
     """The user as part of a key: the id as text; None: nobody.
 
     A colon is refused: user `a:b` in room `c` must not share a key with user `a` in room `b:c`.
     Raises InvalidInput.
     """
-    text = _id_text("user_id", user_id)
+    text = _id_text(field, user_id)
     if text is not None and any(mark in text for mark in ":{}"):
-        raise InvalidInput("user_id", text, "must not hold a colon or braces")
+        raise InvalidInput(field, text, "must not hold a colon or braces")
     return text
 
 
-def room_key(room_id: object) -> str | None:
+def room_key(room_id: object, *, field: str = "room_id") -> str | None:
     """The room as part of a key; None: no room. Raises InvalidInput."""
-    return _id_text("room_id", room_id)
+    return _id_text(field, room_id)
 
 
 def _id_text(field: str, value: object) -> str | None:
@@ -73,7 +72,7 @@ def _id_text(field: str, value: object) -> str | None:
     text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
     if not 0 < len(text) <= MAX_ID or not text.isprintable():
         rule = f"must be a number or text of at most {MAX_ID} visible characters"
-        raise InvalidInput(field, shown(value), rule)
+        raise InvalidInput(field, value, rule)
     return text
 
 

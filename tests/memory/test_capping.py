@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memories import after, statement, statements, written
-from symposia.models.memory.capping import MIN_BYTES, fitted, too_large
-from symposia.models.memory.merge import Statement
+from symposia.models.memory.capping import MIN_BYTES, fitted, too_large, within
+from symposia.models.memory.learned import Learned
+from symposia.models.memory.merge import Statement, Writer, signed
 from symposia.models.memory.wire_form import read_state
 
 
@@ -62,8 +63,6 @@ def test_tombstones_give_way_to_a_floor_that_does_the_same():
 
 
 def test_a_long_author_and_many_sessions_fit_by_themselves():
-    from symposia.models.memory.merge import Writer, signed
-
     state = after(statement(1, to="x"))
     for number in range(20):
         author = "é" * 200
@@ -72,6 +71,18 @@ def test_a_long_author_and_many_sessions_fit_by_themselves():
         )
     fit = fitted(state, max_bytes=MIN_BYTES)
     assert len(fit.text.encode()) <= MIN_BYTES
+
+
+def test_what_a_turn_learned_is_never_longer_than_a_memory():
+    learned = Learned(
+        parameters={"to": "x" * 600, "from": "y" * 600},
+        inferred={"query": "z" * 600, "note": "n"},
+        forget=("a",),
+    )
+    kept, left_out = within(learned, max_bytes=1_000)
+    assert left_out == ("from", "query")
+    assert kept == Learned(parameters={"to": "x" * 600}, inferred={"note": "n"}, forget=("a",))
+    assert within(learned, max_bytes=10_000) == (learned, ())
 
 
 big = st.builds(

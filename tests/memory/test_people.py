@@ -21,7 +21,7 @@ def spoken(memory: DialogMemory) -> DialogMemory:
         {"from": "Nairobi", "to": "London"},
         service="travel",
         updated_by="parser",
-        conversation_id="c1",
+        conversation_id="conv_456",
     )
     return memory
 
@@ -84,7 +84,7 @@ def test_all_of_a_room_is_forgotten(spoken):
     assert spoken.show(*HERE).lines == ()
     assert spoken.get(42, "two")["parameters"] == {"to": "Oslo"}
     left = spoken.kept.client.get("dialog:42:room_123")
-    assert not any(word in left for word in ("Nairobi", "London", "+254712345678", "payer", "c1"))
+    assert not any(word in left for word in ("Nairobi", "London", "+254712345678", "payer", "conv_456"))
 
 
 def test_all_of_a_user_is_forgotten_in_every_room_and_what_they_share(spoken):
@@ -119,6 +119,14 @@ def test_what_is_forgotten_in_the_room_it_was_said_in_is_forgotten_for_the_other
     memory.store(42, "one", {"from": "Nairobi"}, service="travel")
     memory.forget(42, "one", "from")
     assert memory.merge(42, "two", {}, service="travel") == {}
+
+
+def test_a_room_that_is_forgotten_is_forgotten_for_the_others_too(memory):
+    memory.share(42, ["travel.from"])
+    memory.store(42, "one", {"from": "Nairobi"}, service="travel")
+    memory.forget_all(42, "one")
+    assert memory.merge(42, "two", {}, service="travel") == {}
+    assert memory.shared(42) == ("travel.from",), "the consent stays"
 
 
 def test_payment_is_never_shared(memory):

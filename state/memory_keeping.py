@@ -1,0 +1,155 @@
+"""What people may ask of the dialog memory: to see it, to take it along, to have it forgotten, to share it.
+
+Everything here says so when Redis is away: nobody is told that something is forgotten that is not.
+
+Source: dialog state document, section 10 ("Future Enhancements").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from redis import Redis
+
+from ..models.errors import InvalidInput, NotTheOwner
+from ..models.ids import new_id
+from ..models.memory.merge import Statement, Writer
+from ..models.memory.report import MemoryReport, report
+from ..models.memory.services import service_named
+from ..models.memory.values import check_name, user_key
+from .connect import connect
+from .memory_export import exported
+from .memory_store import MemoryStore
+from .memory_values import Look, MemoryRules, Owner
+
+_NOBODY = "must be given: without a user and a room nothing is remembered"
+
+
+class MemoryKeeping:
+    """The memories in one Redis, for the users they are of.
+
+    Args:
+        redis: a URL, or a client that decodes responses.
+        rules: time to live, size cap, and how keys are built.
+        sessions: where sessions live, for exports with their messages; None: in the same Redis.
+    """
+
+    def __init__(
+        self, redis: Redis | str, rules: MemoryRules | None = None, *, sessions: Redis | None = None
+    ) -> None:
+        client = connect(redis, retries=1) if isinstance(redis, str) else redis
+        self.kept = MemoryStore(client, rules or MemoryRules())
+        self._sessions = sessions or client
+
+    def show(self, user_id: object, room_id: object) -> MemoryReport:
+        """What is remembered, masked, with source, age and confidence. Raises RedisUnavailable, InvalidInput."""
+        owner = _owner(user_id, room_id)
+        look = self.kept.look(owner)
+        return report(
+            look.room.value,
+            user_id=owner.user,
+            room_id=owner.room,
+            now_ms=look.now_ms,
+            half_life_ms=self.kept.rules.ttl_ms,
+            ttl_ms=self.kept.ttl_left_ms(owner),
+        )
+
+    def export(self, user_id: object, room_id: object, *, by: object) -> dict[str, Any]:
+        """The messages and the whole context, unmasked, for the user they belong to.
+
+        Args:
+            user_id: whose memory.
+            room_id: where.
+            by: who asks.
+
+        Raises:
+            NotTheOwner: somebody else asks.
+            RedisUnavailable, InvalidInput: nothing was exported.
+        """
+        owner = _owner(user_id, room_id)
+        if user_key(by) != owner.user:
+            raise NotTheOwner(by)
+        return exported(owner, self.kept.look(owner), self._sessions)
+
+    def forget(self, user_id: object, room_id: object, *names: str, service: str | None = None) -> bool:
+        """Forgets parameters of a service (default: the current one): turns that began earlier cannot refill
+        them. False when no service was ever spoken of. Raises RedisUnavailable, InvalidInput.
+        """
+        owner = _owner(user_id, room_id)
+        look = self.kept.look(owner)
+        service = service or look.room.value.service
+        forget = tuple(check_name(name) for name in names)
+        if service is None or not forget:
+            return False
+        statement = Statement(service_named(service).name, look.stamp_ms, forget=forget, selects=False)
+        return self._forget(owner, [statement], look)
+
+    def forget_all(self, user_id: object, room_id: object | None = None) -> list[str]:
+        """Forgets everything in a room, or in every room and what rooms share. Answers the rooms.
+
+        Raises RedisUnavailable, InvalidInput.
+        """
+        user = _user(user_id)
+        rooms = self.kept.rooms(user) if room_id is None else [_owner(user_id, room_id).room]
+        for room in rooms:
+            owner = Owner(user, room)
+            look = self.kept.look(owner)
+            # By name first, so that other rooms forget what they know from this one.
+            named = [
+                Statement(service, look.stamp_ms, forget=tuple(shelf.parameters))
+                for service, shelf in look.room.value.shelves.items()
+            ]
+            self._forget(owner, [*named, Statement(None, look.stamp_ms, forget_all=True)], look)
+        if room_id is None:
+            self.kept.client.delete(self.kept.shared_key(user))
+        return rooms
+
+    def rooms(self, user_id: object) -> list[str]:
+        """Rooms in which something is remembered of a user: looks through all keys. Raises RedisUnavailable."""
+        return self.kept.rooms(_user(user_id))
+
+    def share(self, user_id: object, names: Iterable[str]) -> None:
+        """Lets a user's other rooms know these parameters (`travel.from`) from now on, and no others; none
+        ends it, and removes what was shared.
+
+        Raises:
+            InvalidInput: an unknown service, or one such as payment that is never carried.
+            RedisUnavailable: nothing was changed.
+        """
+        user, wanted = _user(user_id), list(names)
+        while True:
+            sharing = self.kept.look(Owner(user, "")).sharing
+            if self.kept.write_sharing(user, sharing.value.only(wanted), version=sharing.version):
+                return
+
+    def shared(self, user_id: object) -> tuple[str, ...]:
+        """The parameters a user's other rooms may know, sorted. Raises RedisUnavailable."""
+        return tuple(sorted(self.kept.look(Owner(_user(user_id), "")).sharing.value.allowed))
+
+    def counts(self) -> dict[str, int]:
+        """How often what happened, such as `corrupt`, in all processes. Raises RedisUnavailable."""
+        return self.kept.counts.all()
+
+    def _forget(self, owner: Owner, statements: list[Statement], look: Look) -> bool:
+        writer = Writer(look.now_ms, mark=unique_mark(), messages=0)
+        return self.kept.write(owner, statements, writer, look=look, slides=False) is not look
+
+
+def unique_mark() -> str:
+    """The mark of a write that is never repeated."""
+    return new_id()[:8]
+
+
+def _user(user_id: object) -> str:
+    user = user_key(user_id)
+    if user is None:
+        raise InvalidInput("user_id", user_id, _NOBODY)
+    return user
+
+
+def _owner(user_id: object, room_id: object) -> Owner:
+    owner = Owner.of(_user(user_id), room_id)
+    if owner is None:
+        raise InvalidInput("room_id", room_id, _NOBODY)
+    return owner
