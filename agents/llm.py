@@ -17,9 +17,9 @@ from pydantic_ai.messages import AgentStreamEvent, PartDeltaEvent, PartStartEven
 
 from ..models.errors import AgentError
 from ..models.turn import TurnContext, TurnOutcome, Usage
-from .desk import Desk, Listener
+from .desk import SPENT, Desk, Listener
 from .forms import DecisionForm, ReviewForm
-from .llm_calls import SPENT, Calls, fingerprint
+from .llm_calls import Calls, fingerprint
 from .llm_context import conversation
 from .llm_errors import model_failure
 from .llm_manner import Manner, Source
@@ -86,7 +86,7 @@ class LLMAgent:
         )
 
     async def _answered(self, turn: TurnContext, calls: Calls) -> TurnOutcome:
-        shown = conversation(turn, max_tokens=self._manner.context_tokens, plain=self._manner.plain)
+        shown = conversation(turn, max_tokens=self._manner.dialog_tokens(turn), plain=self._manner.plain)
         answer = await _asker().run(
             shown.prompt,
             model=calls.chain[0].model,

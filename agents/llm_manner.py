@@ -16,6 +16,9 @@ from .llm_usage import Price
 from .model_pool import Endpoint
 from .prompts import plain_system_prompt, system_prompt
 
+#: Any model may be asked for an answer of so many tokens; some refuse to be asked for more.
+NEVER_TOO_MANY = 4_000
+
 _FORMS: dict[Expects, type[BaseModel]] = {Expects.DECISION: DecisionForm, Expects.REVIEW: ReviewForm}
 
 
@@ -77,6 +80,20 @@ class Manner:
             return plain_system_prompt(turn, self.instructions)
         return system_prompt(turn, self.instructions, structured=self.form(turn) is not None)
 
+    def answer_tokens(self, turn: TurnContext) -> int | None:
+        """Tokens the answer may have: no more than what is set aside for the turn; None: as many as it likes."""
+        left = turn.remaining.tokens
+        if left is None or (self.max_tokens is None and left > NEVER_TOO_MANY):
+            return self.max_tokens
+        return max(1, left if self.max_tokens is None else min(self.max_tokens, left))
+
+    def dialog_tokens(self, turn: TurnContext) -> int:
+        """Tokens of the dialog that go along: what is set aside for the turn must do for the answer, too."""
+        left, answer = turn.remaining.tokens, self.answer_tokens(turn)
+        if left is None or answer is None:
+            return self.context_tokens
+        return max(1, min(self.context_tokens, left - answer if self.max_tokens else left // 2))
+
     def model_settings(self, turn: TurnContext) -> ModelSettings:
         """What goes along with every request of a turn."""
         timeout_s = min(self.request_timeout_s or turn.timeout_s, turn.timeout_s)
@@ -84,6 +101,7 @@ class Manner:
         own = ModelSettings(timeout=timeout_s, max_retries=0)
         if self.temperature is not None:
             own["temperature"] = self.temperature
-        if self.max_tokens is not None:
-            own["max_tokens"] = self.max_tokens
+        answer = self.answer_tokens(turn)
+        if answer is not None:
+            own["max_tokens"] = answer
         return cast(ModelSettings, {**self.settings, **own})

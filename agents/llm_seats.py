@@ -61,7 +61,7 @@ class ModelSeats:
         from .llm_manner import Manner
         from .python import load_form
 
-        model = self._model(entry.model)
+        model = self.model_named(entry.model)
         manner = Manner(
             instructions=_either(binding.instructions, entry.instructions),
             temperature=_either(binding.temperature, entry.temperature),
@@ -92,7 +92,8 @@ class ModelSeats:
         servers = {name: self._file.mcp[name] for name in entry.tools if name in self._file.mcp}
         return Toolbox(functions, servers, self._getenv)
 
-    def _model(self, name: str) -> ModelEntry:
+    def model_named(self, name: str) -> ModelEntry:
+        """The entry of a model; a name without a table is one that pydantic-ai knows."""
         known = self._file.models.get(name)
         if known is not None:
             return known
@@ -115,7 +116,7 @@ class ModelSeats:
         from .llm_usage import Price
         from .model_pool import Endpoint
 
-        model = self._model(name)
+        model = self.model_named(name)
         if model is _LOCAL:
             url = self._local_model()
             if url is None:

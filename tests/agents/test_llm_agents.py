@@ -59,6 +59,16 @@ def test_what_nobody_set_is_left_to_the_provider(speak, model):
     assert not {"temperature", "max_tokens", "max_completion_tokens", "tools"} & model.asked[0].body.keys()
 
 
+def test_a_model_is_asked_for_no_more_than_is_set_aside_for_the_turn(speak, model, turn, message):
+    said = [message("bob", "x" * 400, number) for number in range(1, 10)]
+    speak(turn(messages=said, turn_number=10, remaining={"tokens": 300}), max_tokens=99)
+    short = model.asked[-1].body
+    assert 99 in (short.get("max_tokens"), short.get("max_completion_tokens"))
+    assert sum(content.count("x" * 400) for _, content in model.asked[-1].messages) == 2
+    speak(turn(remaining={"tokens": 50}), max_tokens=99)
+    assert 50 in (model.asked[-1].body.get("max_tokens"), model.asked[-1].body.get("max_completion_tokens"))
+
+
 def test_the_system_prompt_says_who_with_whom_what_for_and_how(speak, model):
     speak(instructions="You write haiku.")
     role, system = model.asked[0].messages[0]

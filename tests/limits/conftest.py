@@ -1,0 +1,40 @@
+"""An office with agents whose turns cost what a test says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import ledger
+from office import Office
+from symposia.state.connect import connect
+
+REGISTRY = """
+[agents.spender]
+kind = "python"
+callable = "spending_agents:spender"
+"""
+
+
+@pytest.fixture
+def office(tmp_path, redis_url) -> Iterator[Office]:
+    """One worker; when the test is over, all sessions are audited from their raw keys."""
+    office = Office(tmp_path, redis_url, REGISTRY)
+    yield office
+    office.close()
+    with connect(redis_url) as client:
+        for session_id in ledger.session_ids(client):
+            ledger.check(client, session_id)
+
+
+@pytest.fixture
+def costing() -> Callable[..., dict[str, Any]]:
+    """The binding of a scripted agent whose every turn spends so much."""
+
+    def bind(tokens: int = 0, *, cost_micros: int = 0) -> dict[str, Any]:
+        usage = {"output_tokens": tokens, "cost_micros": cost_micros, "requests": 1}
+        return {"agent": "noop", "parameters": {"replies": [{"say": "ok", "usage": usage}]}}
+
+    return bind

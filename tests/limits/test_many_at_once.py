@@ -1,0 +1,49 @@
+"""Fifty turns side by side, and means for ten: whatever the order of events, no eleventh is paid for."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+
+import pytest
+
+from symposia.models.stop import MaxRounds, TokenBudget
+
+TURN, GOOD_FOR, SIDE_BY_SIDE = 100, 10, 50
+
+
+def drain(office):
+    """Delivers all there is, twelve at a time, and all that comes of it."""
+    with ThreadPoolExecutor(12) as pool:
+        while office.queue.waiting:
+            for call in [pool.submit(office.deliver) for _ in range(len(office.queue.waiting))]:
+                call.result()
+
+
+def run(office, seed):
+    random = Random(seed)
+    spends = [random.choice((TURN, TURN, TURN // 2, 1)) for _ in range(SIDE_BY_SIDE)]
+    agents = {
+        f"p{i}": {"agent": "spender", "parameters": {"tokens": tokens}} for i, tokens in enumerate(spends)
+    }
+    stop = TokenBudget(TURN * GOOD_FOR) | MaxRounds(1)
+    job = office.submit("broadcast", agents, stop=stop, limits={"turn_tokens": TURN})
+    drain(office)
+    result = job.result(timeout=10)
+    assert result.reason == "token_budget"
+    assert result.usage.tokens <= TURN * GOOD_FOR
+    assert result.usage.tokens > TURN * (GOOD_FOR - 1), "what was not spent went to others"
+    assert result.turns >= GOOD_FOR
+    dispatched = [event for event in job.events() if event.event_type == "MAPTurnDispatched"]
+    assert len(dispatched) == result.turns, "nobody began who could not be paid"
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_never_more_than_ten_turns_worth_is_spent(office, seed):
+    run(office, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 20))
+def test_never_more_than_ten_turns_worth_is_spent_in_many_runs(office, seed):
+    run(office, seed)

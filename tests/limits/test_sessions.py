@@ -1,0 +1,191 @@
+"""What a session may spend: reserved when a turn begins, settled when it closes."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from live import until
+from symposia.models.stop import CostBudget, MaxRounds, MaxTurns, TokenBudget
+from symposia.state.keys import lock_key, session_key
+
+NAMES = [f"p{i}" for i in range(8)]
+
+
+def outcomes(job):
+    payloads = [event.payload or {} for event in job.events() if event.event_type == "MAPTurnCompleted"]
+    return [payload["result"]["outcome"] for payload in payloads]
+
+
+def fields(office, job, *names):
+    return office.runtime.store.client.hmget(session_key(job.id, "session"), names)
+
+
+def test_a_turn_that_no_longer_fits_ends_the_session_with_the_reason(office, costing):
+    job = office.submit(
+        "round_robin",
+        {"ann": costing(400)},
+        stop=TokenBudget(1_000) | MaxRounds(9),
+        limits={"turn_tokens": 400},
+    )
+    office.work()
+    result = job.result(timeout=5)
+    assert (result.ok, result.reason) == (True, "token_budget")
+    assert result.detail == "200 tokens are left, and a turn of ann may take 400"
+    assert result.usage.tokens == 800
+
+
+def test_a_limit_on_cost_holds_as_well(office, costing):
+    job = office.submit(
+        "round_robin",
+        {"ann": costing(cost_micros=400_000)},
+        stop=CostBudget(1.0) | MaxRounds(9),
+        limits={"turn_usd": 0.4},
+    )
+    office.work()
+    result = job.result(timeout=5)
+    assert (result.reason, result.usage.cost_micros) == ("cost_budget", 800_000)
+    assert result.detail == "0.2 US dollars are left, and a turn of ann may take 0.4"
+
+
+def test_what_an_agent_may_spend_is_known_from_its_entry_and_cut_to_what_is_left(office, costing):
+    job = office.submit("round_robin", {"ann": costing(400)}, stop=TokenBudget(1_000) | MaxRounds(9))
+    office.work()
+    result = job.result(timeout=5)
+    assert (result.reason, result.turns) == ("token_budget", 3)
+
+
+def test_an_agent_that_nothing_is_known_of_gets_its_share_and_is_told(office):
+    spender = {"agent": "spender", "parameters": {"tokens": 300}}
+    agents = {"ann": spender, "bob": spender}
+    job = office.submit("broadcast", agents, stop=TokenBudget(1_000) | MaxRounds(1))
+    office.work()
+    assert job.result(timeout=5).reason == "max_rounds"
+    told = {message.content for message in job.messages()}
+    assert told == {"500 tokens are mine", "700 tokens are mine"}
+
+
+def test_side_by_side_no_more_turns_begin_than_the_budget_is_good_for(office, costing):
+    agents = dict.fromkeys(NAMES, costing(100))
+    job = office.submit(
+        "broadcast", agents, stop=TokenBudget(300) | MaxRounds(1), limits={"turn_tokens": 100}
+    )
+    with ThreadPoolExecutor(8) as pool:
+        while office.queue.waiting:
+            calls = [pool.submit(office.deliver) for _ in range(len(office.queue.waiting))]
+            [call.result() for call in calls]
+    result = job.result(timeout=5)
+    assert (result.reason, result.usage.tokens, result.turns) == ("token_budget", 300, 3)
+    assert outcomes(job) == ["message"] * 3, "what never began is dropped without a trace of a grant"
+
+
+def test_turns_that_spend_less_than_they_set_aside_leave_room_for_others(office, costing):
+    agents = dict.fromkeys(NAMES, costing(50))
+    job = office.submit(
+        "broadcast", agents, stop=TokenBudget(450) | MaxRounds(1), limits={"turn_tokens": 100}
+    )
+    office.work()
+    result = job.result(timeout=5)
+    assert (result.reason, result.turns) == ("max_rounds", 8)
+    assert fields(office, job, "reserved_tokens") in (["0"], [None])
+
+
+@pytest.fixture
+def two_at_once(office, tmp_path):
+    """Two turns side by side, the first of them under way until the gate is open, and the second delivered."""
+    gate = tmp_path / "gate"
+    pool = ThreadPoolExecutor(1)
+
+    def begin(budget, **parameters):
+        agents = {
+            "ann": {"agent": "spender", "parameters": {"gate": str(gate), **parameters}},
+            "bob": {"agent": "spender", "parameters": {"tokens": 60}},
+        }
+        stop = TokenBudget(budget) | MaxRounds(1)
+        job = office.submit("broadcast", agents, stop=stop, limits={"turn_tokens": 90})
+        office.deliver()  # the step is planned
+        pool.submit(office.deliver)
+        until(lambda: job.state().records[1].status == "speaking", what="the first turn speaks")
+        return job, office.deliver()
+
+    yield begin, gate
+    gate.touch()
+    pool.shutdown()
+
+
+def test_a_turn_waits_for_means_without_a_worker_and_goes_on_when_some_come_back(office, two_at_once):
+    begin, gate = two_at_once
+    job, word = begin(150, tokens=60)
+    assert word == "short"
+    assert fields(office, job, "reserved_tokens") == ["90"]
+    assert not office.queue.waiting
+    gate.touch()
+    until(lambda: office.queue.waiting, what="the one who waits is sent for")
+    office.work()
+    result = job.result(timeout=5)
+    assert (result.reason, result.usage.tokens) == ("max_rounds", 120)
+
+
+def test_a_turn_that_fails_gives_back_what_it_has_set_aside(office, two_at_once):
+    begin, gate = two_at_once
+    job, word = begin(150, fails=1, tokens=60)
+    assert word == "short"
+    gate.touch()
+    until(lambda: office.queue.waiting, what="the one who waits is sent for")
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert job.result(timeout=5).usage.tokens == 120
+
+
+def test_what_a_dead_worker_had_set_aside_goes_to_whoever_takes_its_turn_over(office, two_at_once):
+    begin, gate = two_at_once
+    job, word = begin(150, tokens=60)
+    assert word == "short"
+    office.runtime.store.client.delete(lock_key(job.id, "slot:ann"))  # what the passing of a lease does
+    gate.touch()
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert "expired" in outcomes(job)
+    assert job.result(timeout=5).usage.tokens == 120
+
+
+def test_a_session_that_is_cancelled_holds_nothing_any_more(office, two_at_once):
+    begin, _ = two_at_once
+    job, _ = begin(150)
+    job.cancel()
+    assert fields(office, job, "reserved_tokens") == ["0"]
+
+
+def test_a_session_without_limits_keeps_no_books(office, costing):
+    job = office.submit("round_robin", {"ann": costing(400)}, stop=MaxTurns(2))
+    office.work()
+    assert job.result(timeout=5).turns == 2
+    assert fields(office, job, "reserved_tokens", "reserved_cost") == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"turn_tokens": 0}, "limits.turn_tokens: "),
+        ({"turn_usd": -1}, "limits.turn_usd: "),
+        ({"tokens": 5}, "limits.tokens: is not a known field"),
+        (7, "limits: must be a table"),
+    ],
+)
+def test_limits_that_make_no_sense_are_refused_in_one_line(office, costing, limits, said):
+    with pytest.raises(ValueError, match=said) as caught:
+        office.submit("round_robin", {"ann": costing(1)}, limits=limits)
+    assert "\n" not in str(caught.value)
+
+
+def test_limits_stand_in_session_files_too():
+    from symposia.models.submission import Submission
+
+    document = {
+        "title": "t",
+        "purpose": "p",
+        "mode": "round_robin",
+        "limits": {"turn_tokens": 7},
+        "participants": [{"participant_id": "ann", "agent": "noop"}],
+    }
+    assert Submission.from_document(json.loads(json.dumps(document))).limits.turn_tokens == 7

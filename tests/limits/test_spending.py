@@ -1,0 +1,66 @@
+"""What a turn in a seat may spend, as far as the registry tells."""
+
+from __future__ import annotations
+
+import pytest
+
+from symposia.agents.entries import AgentsFile
+from symposia.agents.registry import Registry
+from symposia.models.limits import Most
+from symposia.models.options import AgentBinding
+
+MODELS = {
+    "house": {
+        "model": "m",
+        "base_url": "http://127.0.0.1:1/v1",
+        "context_tokens": 1_000,
+        "input_usd_per_million": 2.0,
+        "output_usd_per_million": 10.0,
+    },
+    "free": {"model": "n", "base_url": "http://127.0.0.1:1/v1", "context_tokens": 4_000},
+}
+
+
+def most(entry, *, models=MODELS, **binding):
+    file = {"models": models, "tools": {"t": {"callable": "a:b"}}, "agents": {"it": entry}}
+    registry = Registry(AgentsFile.model_validate(file))
+    return registry.most(AgentBinding(agent="it", **binding))
+
+
+def test_a_model_with_an_answer_that_is_bounded_spends_a_full_window_and_that_answer():
+    spent = most({"kind": "llm", "model": "house", "max_tokens": 100})
+    assert spent == Most(tokens=1_600, cost_micros=1_500 * 2 + 100 * 10)
+
+
+def test_what_a_binding_says_comes_first():
+    assert most({"kind": "llm", "model": "house", "max_tokens": 100}, max_tokens=10).tokens == 1_510
+    assert most({"kind": "llm", "model": "house", "max_tokens": 1}, instructions="x" * 400).tokens == 1_601
+
+
+def test_of_several_models_the_dearest_counts():
+    spent = most({"kind": "llm", "model": "house", "fallback": ["free"], "max_tokens": 100})
+    assert spent == Most(tokens=4_600, cost_micros=None), "what nobody prices is unknown"
+
+
+@pytest.mark.parametrize("more", [{}, {"max_tokens": 10, "tools": ["t"]}])
+def test_a_model_that_ends_when_it_likes_may_spend_anything(more):
+    assert most({"kind": "llm", "model": "house", **more}) == Most()
+
+
+def test_python_may_spend_anything_and_programs_and_people_nothing():
+    nothing = Most(tokens=0, cost_micros=0)
+    assert most({"kind": "python", "callable": "a:b"}) == Most()
+    assert most({"kind": "human"}) == nothing
+    assert most({"kind": "command", "argv": ["true"]}) == nothing
+
+
+def test_a_script_spends_what_its_dearest_reply_says():
+    replies = [
+        {"say": "a", "usage": {"output_tokens": 5, "cost_micros": 9}},
+        {"say": "b", "usage": {"input_tokens": 7}},
+    ]
+    assert most({"kind": "scripted", "replies": replies}) == Most(tokens=7, cost_micros=9)
+
+
+def test_of_an_agent_this_worker_does_not_know_nothing_is_known():
+    assert Registry().most(AgentBinding(agent="who")) == Most()

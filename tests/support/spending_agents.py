@@ -1,0 +1,21 @@
+"""Agents whose turns cost something."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from live import until
+from symposia.models.turn import TurnContext, TurnOutcome, Usage
+
+
+def spender(turn: TurnContext) -> TurnOutcome:
+    """Says what is set aside for it, and spends what its parameters say."""
+    tokens = turn.parameters.get("tokens", 0)
+    assert isinstance(tokens, int)
+    gate = turn.parameters.get("gate")
+    if isinstance(gate, str):
+        until(Path(gate).exists, timeout_s=60, what="the gate is open")
+    if turn.attempt <= turn.parameters.get("fails", 0):  # type: ignore[operator]
+        raise RuntimeError("no mood")
+    said = f"{turn.remaining.tokens} tokens are mine"
+    return TurnOutcome.say(said, usage=Usage(output_tokens=tokens, requests=1))
