@@ -29,7 +29,7 @@ def survives(arena: Arena) -> Callable[..., Round]:
     def run(*faults: Fault, sessions: int = SESSIONS, on: Arena = arena, seed: int | None = None) -> Round:
         seed = Random().randrange(10**6) if seed is None else seed
         on.crew.wait_ready()
-        outcome = on.run(plays(Random(seed), sessions), faults, seed=seed)
+        outcome = on.run(plays(Random(seed), sessions), faults, seed=seed, timeout_s=30)
         assert not outcome.findings, f"seed {seed}\n" + "\n".join(map(str, outcome.findings[:10]))
         return outcome
 

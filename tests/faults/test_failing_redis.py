@@ -9,6 +9,7 @@ import pytest
 from chaos import faults_of_redis as redis
 from chaos import faults_of_workers as workers
 from chaos.arena import Arena
+from chaos.sentinel import replicated
 
 pytestmark = pytest.mark.xdist_group("faults-of-redis")
 
@@ -61,3 +62,8 @@ def test_messages_that_come_three_times_in_any_order_do_what_they_do_once(post, 
 
 def test_messages_that_never_arrive_are_sent_again(post, survives):
     survives(redis.lossy, redis.lossy, on=post)
+
+
+def test_sessions_survive_a_failover_to_a_replica(tmp_path, survives):
+    with Arena(tmp_path) as arena, replicated(arena.with_workers(2)) as pair:
+        survives(pair.fail_over, on=arena)

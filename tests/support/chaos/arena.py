@@ -84,8 +84,9 @@ class Arena:
         self.cancelled: set[str] = set()
         #: Sessions whose lock or fencing number was changed by hand.
         self.tampered: set[str] = set()
-        #: Sessions of the round that runs.
+        #: Sessions of the round that runs, as far as they are submitted, and how many there will be.
         self.ids: list[str] = []
+        self.expected = 0
         self.courier = Courier(self.server.url) if courier else None
         self._wires: list[Wire] = []
         self._rounds = 0
@@ -110,6 +111,16 @@ class Arena:
         self._wires.append(wire)
         listens = ("-Q", DELIVERED) if self.courier else ()
         return Member(name, wire, (*options, *listens), **more)
+
+    def move_to(self, server: Valkey) -> None:
+        """From now on all talk to another server, and with the first one all is over."""
+        self.server.close()
+        self.server = server
+        for wire in self._wires:
+            wire.upstream = server.port
+            wire.cut()
+        self.settings["redis_url"] = server.url
+        self.client = Client(load_settings(**self.settings))
 
     def with_workers(self, count: int = 2) -> Arena:
         """Starts `count` workers of threads."""
@@ -166,6 +177,7 @@ class Arena:
         """
         self._rounds += 1
         self.ids.clear()
+        self.expected = len(plays)
         self.cancelled.clear()
         self.tampered.clear()
         outcome = Round(sessions=len(plays))
