@@ -55,7 +55,7 @@ class CommandAgent:
 
     @property
     def _name(self) -> str:
-        return Path(self._entry.argv[0]).name
+        return scrubbed(Path(self._entry.argv[0]).name)
 
     async def _run(self, turn: TurnContext, folder: Path) -> Printed:
         program = Program(

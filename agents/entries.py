@@ -30,6 +30,7 @@ from pydantic import Field
 from ..models.options import AgentName
 from ..models.waiting import WaitPolicy
 from .command_entry import CommandEntry
+from .external_entry import ExternalEntry, Webhooks
 from .llm_entries import LLMEntry, McpEntry, ModelEntry, ToolEntry, ToolName
 from .scripted import AtEnd, Reply
 from .tables import CallablePath, Entry, Window
@@ -63,7 +64,7 @@ class HumanEntry(Entry, WaitPolicy):
 
 
 AgentEntry = Annotated[
-    LLMEntry | PythonEntry | ScriptedEntry | CommandEntry | HumanEntry, Field(discriminator="kind")
+    LLMEntry | PythonEntry | ScriptedEntry | CommandEntry | HumanEntry | ExternalEntry, Field(discriminator="kind")
 ]
 
 
@@ -73,4 +74,5 @@ class AgentsFile(Entry):
     models: dict[str, ModelEntry] = Field(default_factory=dict)
     tools: dict[ToolName, ToolEntry] = Field(default_factory=dict)
     mcp: dict[ToolName, McpEntry] = Field(default_factory=dict)
+    webhooks: Webhooks = Webhooks()
     agents: dict[AgentName, AgentEntry] = Field(default_factory=dict)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
 from ..models.errors import InvalidInput, RegistryError, invalid_input
 from .entries import AgentsFile
+from .external_entry import ExternalEntry, Webhooks
 from .llm_entries import LLMEntry
 from .llm_seats import LOCAL_MODEL
 
-_KINDS = ("llm", "python", "scripted", "command", "human")
+_KINDS = ("llm", "python", "scripted", "command", "human", "external")
 
 
 def read_agents_file(path: Path) -> AgentsFile:
@@ -32,6 +34,8 @@ def read_agents_file(path: Path) -> AgentsFile:
     for name, entry in file.agents.items():
         if isinstance(entry, LLMEntry):
             _check_names(path, name, entry, file)
+        elif isinstance(entry, ExternalEntry):
+            _check_host(path, name, entry, file.webhooks)
     return file
 
 
@@ -65,6 +69,13 @@ def _check_names(path: Path, name: str, entry: LLMEntry, file: AgentsFile) -> No
             near = _near(tool, tools) or "there is none"
             rule = f"must be a [tools] or [mcp] table ({near}; got {tool!r})"
             raise RegistryError(str(path), entry=f"agents.{name}", field=f"tools[{at}]", rule=rule)
+
+
+def _check_host(path: Path, name: str, entry: ExternalEntry, webhooks: Webhooks) -> None:
+    host = urlsplit(entry.url).hostname or ""
+    if not webhooks.allows(host):
+        rule = f"must be on a host that [webhooks] hosts allows: {', '.join(webhooks.hosts)} (got {host!r})"
+        raise RegistryError(str(path), entry=f"agents.{name}", field="url", rule=rule)
 
 
 def _near(name: str, known: set[str]) -> str:

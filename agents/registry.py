@@ -20,6 +20,7 @@ from ..models.options import AgentBinding
 from ..models.waiting import WaitPolicy
 from .command_entry import CommandEntry
 from .entries import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry
+from .external_entry import ExternalEntry
 from .faults import Problem
 from .llm_entries import LLMEntry
 from .llm_seats import LOCAL_MODEL
@@ -212,5 +213,7 @@ def _what(entry: AgentEntry) -> str:
             return f"{len(entry.replies)} replies"
         case CommandEntry():
             return shlex.join(entry.argv)
+        case ExternalEntry():
+            return entry.url
         case HumanEntry():
             return _patience(entry)

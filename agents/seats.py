@@ -13,6 +13,8 @@ from .command import CommandAgent
 from .command_entry import CommandEntry
 from .command_faults import command_faults
 from .entries import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry
+from .external import ExternalAgent
+from .external_entry import ExternalEntry
 from .faults import Fault
 from .human import HumanAgent
 from .llm_entries import LLMEntry
@@ -38,6 +40,7 @@ class Seats:
         local_model: Callable[[], str | None],
     ) -> None:
         self._llm = ModelSeats(file, getenv=getenv, local_model=local_model)
+        self._webhooks = file.webhooks
         self._getenv = getenv
         self._threads = DaemonThreads(limit=CALLABLE_THREADS)
 
@@ -55,6 +58,8 @@ class Seats:
                 return CommandAgent(entry, getenv=self._getenv)
             case HumanEntry():
                 return HumanAgent(binding.wait or entry)
+            case ExternalEntry():
+                return ExternalAgent(entry, self._webhooks, self._getenv, binding.wait or entry)
             case _:
                 assert_never(entry)
 
@@ -66,6 +71,8 @@ class Seats:
             yield from self._llm.faults(entry)
         elif isinstance(entry, CommandEntry):
             yield from command_faults(entry, self._getenv)
+        elif isinstance(entry, ExternalEntry) and not self._getenv(entry.secret_env):
+            yield Fault("secret_env", f"environment variable {entry.secret_env} is not set")
 
 
 def replies_of(binding: AgentBinding, entry: ScriptedEntry) -> ScriptedEntry:

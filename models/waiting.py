@@ -75,6 +75,8 @@ class Delivery(Frozen):
     body: str
     attempts: int = 0
     delivered: bool = False
+    #: When it is to be tried again, in milliseconds since the epoch.
+    due_ms: int = 0
 
 
 class Waiting(Frozen):

@@ -31,9 +31,10 @@ from .desks import TurnDesk
 from .graph import TurnCall
 from .memory import Recollection
 from .patience import outlast_outage
-from .parking import Parked, park, wake
+from .parking import Parked, park
 from .runtime import Runtime
 from .view import SessionFacts, turn_context
+from .waking import wake
 from .words import Words
 
 log = logging.getLogger(__name__)
@@ -154,8 +155,7 @@ def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> str:
 
 
 def _seated(binding: AgentBinding, substitute: str | None) -> AgentBinding:
-    # Who stands in has a patience of their own.
-    return binding if substitute is None else binding.model_copy(update={"agent": substitute, "wait": None})
+    return binding.taken_by(substitute)
 
 
 def _window(runtime: Runtime, binding: AgentBinding, policy: FailurePolicy) -> int:

@@ -328,7 +328,7 @@ def test_check_names_file_entry_field_and_rule_of_a_program_that_cannot_run(load
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
-        ('kind = "comand"', "kind: must be one of llm, python, scripted, command, human"),
+        ('kind = "comand"', "kind: must be one of llm, python, scripted, command, human, external"),
         ('kind = "command"', "argv: is required"),
         ('kind = "command"\nargv = []', "argv: must have at least 1 item"),
         ('kind = "command"\nargv = "ls -l"', "argv: must be a list"),

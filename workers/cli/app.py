@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import demo, dialogue, doctor, inbox, lint, look, memory, reply, run, serve, steer
+from . import callbacks, demo, dialogue, doctor, inbox, lint, look, memory, reply, run, serve, steer
 
 app = typer.Typer(
     name="symposia",
@@ -43,5 +43,5 @@ def symposia(
     """
 
 
-for group in (demo, run, look, steer, inbox, reply, memory, lint, dialogue, serve, doctor):
+for group in (demo, run, look, steer, inbox, reply, memory, lint, dialogue, serve, callbacks, doctor):
     group.add_to(app)

@@ -1,0 +1,62 @@
+"""Which addresses may be called: public ones, and those of networks that are allowed.
+
+A name is looked up once, every address it has is checked, and the connection goes to an address
+that was checked: a name that changes its address in between (DNS rebinding) changes nothing.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from typing import Any
+
+from ..models.errors import AgentFailed
+from .external_entry import Network
+
+Address = IPv4Address | IPv6Address
+#: `socket.getaddrinfo`, or one like it.
+Resolve = Callable[..., Sequence[tuple[Any, Any, Any, str, tuple[Any, ...]]]]
+
+#: Translates IPv4 addresses, whatever they are (RFC 6052).
+_NAT64 = IPv6Network("64:ff9b::/96")
+
+
+def is_public(address: Address) -> bool:
+    """Whether anybody on the internet has this address; what is wrapped in it counts, too."""
+    return all(it.is_global and not it.is_multicast for it in (address, *_wrapped(address)))
+
+
+def _wrapped(address: Address) -> Iterator[Address]:
+    """IPv4 addresses that an IPv6 address stands for."""
+    if isinstance(address, IPv4Address):
+        return
+    for it in (address.ipv4_mapped, address.sixtofour, *(address.teredo or ())):
+        if it is not None:
+            yield it
+    if address in _NAT64:
+        yield IPv4Address(int(address) & 0xFFFF_FFFF)
+
+
+def checked_addresses(
+    host: str, port: int, *, networks: Sequence[Network], is_encrypted: bool, resolve: Resolve
+) -> list[tuple[str, int]]:
+    """The addresses of a host, all of which may be called.
+
+    Raises:
+        AgentFailed: one of them may not (for good), or the name cannot be looked up (for now).
+    """
+    try:
+        found = resolve(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise AgentFailed(f"{host} cannot be looked up: {error}") from None
+    addresses = [ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
+    for address in addresses:
+        is_allowed = any(address in network for network in networks)
+        if not (is_allowed or is_public(address)):
+            raise AgentFailed(f"{host} has the address {address}, which may not be called", retryable=False)
+        if not (is_allowed or is_encrypted):
+            raise AgentFailed(f"{host} must be called with https", retryable=False)
+    if not addresses:
+        raise AgentFailed(f"{host} has no address")
+    return [(str(address), port) for address in addresses]

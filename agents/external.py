@@ -1,0 +1,84 @@
+"""Remote systems: each of their turns is posted to them, signed, and answered when they are ready.
+
+The turn is parked as a person's is. It is answered by a signed callback (`symposia callbacks`), or by
+`job.reply` in the name of the remote system.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ..models.errors import AgentFailed
+from ..models.ids import format_timestamp
+from ..models.turn import TurnContext, TurnOutcome
+from ..models.waiting import Delivery, WaitPolicy
+from .external_entry import ExternalEntry, Webhooks
+from .human import own_question
+from .signing import refusal, signed_headers
+from .webhook import Target, post
+
+#: Bytes of one message to a remote system; of a longer dialog the oldest messages are left out.
+MAX_BODY_BYTES = 262_144
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalAgent:
+    """A remote system's seat."""
+
+    entry: ExternalEntry
+    webhooks: Webhooks
+    getenv: Callable[[str], str | None]
+    wait: WaitPolicy
+
+    def speak_now(self, turn: TurnContext) -> TurnOutcome:
+        """Ask the remote system for this turn's words."""
+        return own_question(turn)
+
+    def letter(self, turn: TurnContext, *, reply_token: str, until: datetime | None) -> str:
+        """What the remote system is told of its turn, as JSON."""
+        told: dict[str, Any] = {
+            "type": "turn.asked",
+            "session_id": turn.session_id,
+            "turn_number": turn.turn_number,
+            "participant": turn.me.participant_id,
+            "reply_token": reply_token,
+            "callback_url": self.webhooks.callback_url,
+            "until": None if until is None else format_timestamp(until),
+            "mode": turn.mode.value,
+            "title": turn.title,
+            "purpose": turn.purpose,
+            "expects": turn.expects.value,
+            "instruction": turn.instruction,
+            "item": None if turn.item is None else turn.item.model_dump(mode="json"),
+        }
+        messages = [
+            {"speaker": it.speaker, "role": it.role.value, "content": it.content} for it in turn.messages
+        ]
+        sizes = [len(json.dumps(message)) for message in messages]
+        room, kept = MAX_BODY_BYTES - len(json.dumps(told)), 0
+        while kept < len(sizes) and (room := room - sizes[-1 - kept]) >= 0:
+            kept += 1
+        return json.dumps({**told, "messages": messages[len(messages) - kept :]})
+
+    def deliver(self, delivery: Delivery) -> None:
+        """Posts what is to be told. Raises AgentFailed; `retryable` says whether another try may help."""
+        body = delivery.body.encode()
+        headers = signed_headers(self.secret(), delivery.message_id, body, now_s=int(time.time()))
+        target = Target(self.entry.url, self.entry.request_timeout_s, self.webhooks.networks)
+        post(target, body, headers)
+
+    def refusal(self, headers: dict[str, str], body: bytes) -> str | None:
+        """Why a callback is not this system's own: `unsigned`, `expired` or `forged`; None: it is."""
+        return refusal(self.secret(), headers, body, now_s=int(time.time()))
+
+    def secret(self) -> str:
+        """What both sides sign with. Raises AgentFailed when it is not set."""
+        secret = self.getenv(self.entry.secret_env)
+        if not secret:
+            raise AgentFailed(f"environment variable {self.entry.secret_env} is not set", retryable=False)
+        return secret

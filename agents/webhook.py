@@ -1,0 +1,114 @@
+"""Posts one signed message to a remote system: to an address that was checked, and nowhere else.
+
+No redirect is followed, no proxy of the environment is used, and however slowly the other side
+answers, the call ends in time.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from ..models.errors import AgentFailed
+from .addresses import Resolve, checked_addresses
+from .external_entry import Network
+from .failures import scrubbed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Answers that may be another one next time; all other failures are for good.
+_PASSING = frozenset({408, 425, 429})
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a message goes."""
+
+    url: str
+    #: Seconds all of it may take.
+    timeout_s: float
+    #: Networks that may be called although they are private.
+    networks: Sequence[Network] = ()
+    resolve: Resolve = socket.getaddrinfo
+
+
+def post(target: Target, body: bytes, headers: Mapping[str, str]) -> None:
+    """Delivers a message; it has arrived once this returns.
+
+    Raises:
+        AgentFailed: it has not; `retryable` says whether another try may help.
+    """
+    parts = urlsplit(target.url)
+    host, is_encrypted = parts.hostname or "", parts.scheme == "https"
+    port = parts.port or (443 if is_encrypted else 80)
+    addresses = checked_addresses(
+        host, port, networks=target.networks, is_encrypted=is_encrypted, resolve=target.resolve
+    )
+    kind = HTTPSConnection if is_encrypted else HTTPConnection
+    connection = kind(host, port, timeout=target.timeout_s)
+    try:
+        with closing(connection), _cut_after(connection, target.timeout_s):
+            connection.sock = _connected(addresses, target.timeout_s)
+            if is_encrypted:
+                connection.sock = _encrypted(connection.sock, host)
+                connection.sock.do_handshake()
+            path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
+            connection.request("POST", path, body, {"Content-Type": "application/json", **headers})
+            with connection.getresponse() as response:
+                _judge(host, response.status, response.getheader("Retry-After"))
+    except (OSError, HTTPException) as error:
+        text = scrubbed(str(error)) or type(error).__name__
+        raise AgentFailed(f"{host} does not answer: {text}") from None
+
+
+def _judge(host: str, status: int, retry_after: str | None) -> None:
+    if 200 <= status < 300:
+        return
+    if 300 <= status < 400:
+        raise AgentFailed(f"{host} answers {status}: redirects are not followed", retryable=False)
+    patience_s = float(retry_after) if retry_after and retry_after.isdecimal() else None
+    raise AgentFailed(
+        f"{host} answers {status}", retryable=status >= 500 or status in _PASSING, retry_after_s=patience_s
+    )
+
+
+def _connected(addresses: Sequence[tuple[str, int]], timeout_s: float) -> socket.socket:
+    """A connection to the first of the addresses that takes one."""
+    trouble: OSError | None = None
+    for address in addresses:
+        try:
+            return socket.create_connection(address, timeout_s)
+        except OSError as error:
+            trouble = error
+    raise trouble or OSError("it has no address")
+
+
+def _encrypted(plain: socket.socket, host: str) -> ssl.SSLSocket:
+    """The name, not the address, is what the certificate must be for."""
+    context = ssl.create_default_context()
+    return context.wrap_socket(plain, server_hostname=host, do_handshake_on_connect=False)
+
+
+@contextmanager
+def _cut_after(connection: HTTPConnection, timeout_s: float) -> Iterator[None]:
+    """Cuts a connection when its time is up: a timeout of its socket would begin anew with every byte."""
+
+    def cut() -> None:
+        with suppress(OSError, AttributeError):  # it may be closed by now
+            connection.sock.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(timeout_s, cut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -1,0 +1,67 @@
+"""Writing down what was done for a parked turn, and when it is to be looked at again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..models.options import AfterRetries
+from ..models.turn import OutcomeKind
+from ..models.waiting import Waiting
+from ..state.parked import FAR_MS, About, ParkedTurns, Rule, Tending
+from .asked import Asked
+from .replies import end_wait
+from .runtime import Runtime
+
+
+def reminders_ms(waiting: Waiting) -> list[int]:
+    """When reminders are due, in milliseconds after the question."""
+    return [int(after_s * 1000) for after_s in waiting.policy.remind_after_s]
+
+
+def tend(
+    runtime: Runtime,
+    asked: Asked,
+    waiting: Waiting,
+    *,
+    event: str,
+    about: About,
+    until_ms: int | None = None,
+    new_token: str | None = None,
+) -> str:
+    """Writes `waiting` down, with an event; `until_ms`: a new deadline. Answers `tended`, or `gone`."""
+    until_ms = until_ms or asked.parking.until_ms
+    done = Tending(
+        wait=waiting.model_dump_json(exclude_defaults=True),
+        wake_ms=min(_times(asked, waiting, until_ms), default=asked.state.now_ms + FAR_MS),
+        until_ms=until_ms,
+        event=event,
+        about=about,
+        new_token=new_token,
+    )
+    session_id = asked.facts.session_id
+    turns = ParkedTurns(runtime.store.client)
+    answer = turns.tend(session_id, asked.number, asked.parking.reply_token, done)
+    if answer.word == "tended":
+        runtime.index.sooner(session_id, done.wake_ms)
+    return answer.word
+
+
+def _times(asked: Asked, waiting: Waiting, until_ms: int | None) -> Iterator[int]:
+    """When something is due for the turn."""
+    if until_ms is not None:
+        yield until_ms
+    if waiting.delivery is not None and not waiting.delivery.delivered:
+        yield waiting.delivery.due_ms
+    for after_ms in reminders_ms(waiting)[waiting.reminded :]:
+        yield asked.parking.parked_ms + after_ms
+
+
+def give_up(runtime: Runtime, asked: Asked, line: str, *, rule: Rule) -> str:
+    """The turn has failed: its failure policy decides."""
+    policy = asked.facts.spec.policy_of(asked.record.participant)
+    if policy.substitute and asked.record.agent is None:
+        reply = asked.passed_on(policy.substitute, outcome="failed", rule=rule, error=line)
+    else:
+        kind = OutcomeKind.SKIPPED if policy.then is AfterRetries.SKIP else OutcomeKind.FAILED
+        reply = asked.closed(kind, error=line, rule=rule)
+    return end_wait(runtime, asked, reply).word

@@ -1,0 +1,50 @@
+"""Looking after parked turns: the sweep brings one to a worker when something is due for it."""
+
+from __future__ import annotations
+
+from ..agents.external import ExternalAgent
+from ..models.errors import AgentError, InvalidInput
+from ..state.parked import About
+from ..state.records import SessionState
+from .asked import Asked, read_asked
+from .delivery import deliver
+from .overdue import overdue
+from .runtime import Runtime
+from .tending import reminders_ms, tend
+from .view import SessionFacts
+
+
+def wake(runtime: Runtime, facts: SessionFacts, state: SessionState, number: int) -> str:
+    """Does what is due for a parked turn; answers the word for it."""
+    asked = read_asked(facts, state, number)
+    if asked is None:
+        return "gone"
+    if asked.parking.until_ms is not None and state.now_ms >= asked.parking.until_ms:
+        return overdue(runtime, asked)
+    delivery = asked.waiting.delivery
+    if delivery is not None and not delivery.delivered and state.now_ms >= delivery.due_ms:
+        agent = _seat(runtime, asked)
+        if agent is not None:
+            return deliver(runtime, asked, agent, delivery)
+    return _remind(runtime, asked)
+
+
+def _seat(runtime: Runtime, asked: Asked) -> ExternalAgent | None:
+    """The remote system whose turn it is; None: this worker does not know it (any more)."""
+    binding = asked.facts.spec.agents[asked.record.participant].taken_by(asked.record.agent)
+    try:
+        agent = runtime.registry.seat(binding)
+    except (AgentError, InvalidInput):
+        return None
+    return agent if isinstance(agent, ExternalAgent) else None
+
+
+def _remind(runtime: Runtime, asked: Asked) -> str:
+    """Records every reminder that is due as one."""
+    since_ms = asked.state.now_ms - asked.parking.parked_ms
+    reminded = sum(1 for after_ms in reminders_ms(asked.waiting) if after_ms <= since_ms)
+    if reminded == asked.waiting.reminded:
+        return "waiting"
+    waiting = asked.waiting.model_copy(update={"reminded": reminded})
+    about: About = {"asked": list(waiting.asked), "reminder": reminded}
+    return tend(runtime, asked, waiting, event="turn.reminded", about=about)

@@ -1,0 +1,171 @@
+"""Deliveries: to public addresses and allowed networks only, whatever names and servers do."""
+
+from __future__ import annotations
+
+import socket
+import time
+from ipaddress import ip_address, ip_network
+
+import pytest
+
+from remote_system import RemoteSystem
+from symposia.agents.addresses import is_public
+from symposia.agents.webhook import Target, post
+from symposia.models.errors import AgentFailed
+
+LOOPBACK = (ip_network("127.0.0.0/8"),)
+
+
+@pytest.fixture
+def system():
+    it = RemoteSystem()
+    yield it
+    it.close()
+
+
+def target(url, *, networks=LOOPBACK, timeout_s=10.0, **more):
+    return Target(url, timeout_s, networks, **more)
+
+
+def names(*addresses):
+    """A resolver that answers each look-up with the next list of addresses."""
+    asked = []
+
+    def resolve(host, port, **_):
+        found = addresses[min(len(asked), len(addresses) - 1)]
+        asked.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in found]
+
+    resolve.asked = asked
+    return resolve
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("127.0.0.1", "127.8.8.8", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1"),
+        *("0.1.2.3", "255.255.255.255", "224.0.0.1", "192.0.2.1", "198.18.0.1"),
+        *("::1", "::", "fe80::1", "fc00::1", "ff02::1", "2001:db8::1"),
+        *("::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::"),
+        "2001:0:7f00:1::",
+    ],
+)
+def test_an_address_inside_is_not_public_however_it_is_written(address):
+    assert not is_public(ip_address(address))
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "1.1.1.1", "2606:4700:4700::1111", "64:ff9b::808:808"])
+def test_an_address_outside_is_public(address):
+    assert is_public(ip_address(address))
+
+
+def test_it_arrives_as_it_was_sent(system):
+    post(target(system.url + "?x=1"), b'{"a": 1}', {"webhook-id": "7"})
+    ((headers, body),) = system.deliveries
+    assert (body, headers["webhook-id"], headers["content-type"]) == (b'{"a": 1}', "7", "application/json")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:{port}/",
+        "http://localhost:{port}/",
+        "http://[::1]:{port}/",
+        "http://127.1:{port}/",
+        "https://127.0.0.1:{port}/",
+    ],
+)
+def test_this_machine_is_not_called_unless_that_is_allowed(system, url):
+    port = system.url.split(":")[2].split("/")[0]
+    with pytest.raises(AgentFailed, match="may not be called") as error:
+        post(target(url.format(port=port), networks=()), b"x", {})
+    assert system.deliveries == []
+    assert not error.value.retryable
+
+
+def test_one_forbidden_address_of_a_name_forbids_the_name(system):
+    resolve = names(["8.8.8.8", "10.0.0.1"])
+    with pytest.raises(
+        AgentFailed, match=r"hooks\.example has the address 10\.0\.0\.1, which may not be called"
+    ):
+        post(target("https://hooks.example/", resolve=resolve), b"x", {})
+
+
+def test_a_name_that_changes_its_address_after_it_was_checked_is_called_where_it_was_checked(system):
+    """DNS rebinding: the second look-up would lead inside, but there is none."""
+    port = int(system.url.split(":")[2].split("/")[0])
+    resolve = names(["127.0.0.1"], ["127.0.0.2"])
+    allowed = (ip_network("127.0.0.1/32"),)
+    post(target(f"http://hooks.example:{port}/", networks=allowed, resolve=resolve), b"x", {})
+    assert resolve.asked == ["hooks.example"]
+    assert system.deliveries[0][0]["host"] == f"hooks.example:{port}"
+    with pytest.raises(AgentFailed, match=r"127\.0\.0\.2, which may not be called"):
+        post(target(f"http://hooks.example:{port}/", networks=allowed, resolve=resolve), b"x", {})
+    assert len(system.deliveries) == 1
+
+
+def test_a_public_address_is_called_with_tls_only():
+    with pytest.raises(AgentFailed, match="must be called with https") as error:
+        post(target("http://hooks.example/", resolve=names(["8.8.8.8"])), b"x", {})
+    assert not error.value.retryable
+
+
+def test_a_redirect_is_not_followed(system):
+    other = RemoteSystem()
+    try:
+        system.answers = [(307, {"Location": other.url})]
+        with pytest.raises(AgentFailed, match="answers 307: redirects are not followed") as error:
+            post(target(system.url), b"x", {})
+        assert not error.value.retryable
+        assert other.deliveries == []
+    finally:
+        other.close()
+
+
+def test_no_proxy_of_the_environment_is_used(system, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    post(target(system.url), b"x", {})
+    assert len(system.deliveries) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "again", "after_s"),
+    [
+        (500, {}, True, None),
+        (503, {"Retry-After": "7"}, True, 7.0),
+        (429, {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, True, None),
+        (408, {}, True, None),
+        (400, {}, False, None),
+        (401, {}, False, None),
+        (404, {}, False, None),
+        (410, {}, False, None),
+    ],
+)
+def test_what_may_pass_is_tried_again_and_what_will_not_is_not(system, status, headers, again, after_s):
+    system.answers = [(status, headers)]
+    with pytest.raises(AgentFailed, match=rf"^127\.0\.0\.1 answers {status}$") as error:
+        post(target(system.url), b"x", {})
+    assert (error.value.retryable, error.value.retry_after_s) == (again, after_s)
+
+
+def test_a_server_that_is_away_may_be_there_later(system):
+    url = system.url
+    system.close()
+    with pytest.raises(AgentFailed, match=r"does not answer: .*refused") as error:
+        post(target(url), b"x", {})
+    assert error.value.retryable
+    system.__init__()
+
+
+def test_a_server_that_answers_one_byte_at_a_time_is_cut_off(system):
+    system.drip_s = 0.05
+    started = time.monotonic()
+    with pytest.raises(AgentFailed, match="does not answer"):
+        post(target(system.url, timeout_s=0.5), b"x", {})
+    assert time.monotonic() - started < 30, "and not after the 500 s that its answer would take"
+
+
+def test_a_server_without_tls_is_no_server_for_https(system):
+    with pytest.raises(AgentFailed, match="does not answer"):
+        post(target(system.url.replace("http:", "https:")), b"x", {})

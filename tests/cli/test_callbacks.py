@@ -1,0 +1,33 @@
+"""`symposia callbacks` as a process: it listens, answers, and ends on Ctrl-C."""
+
+from __future__ import annotations
+
+from live import until
+from remote_system import post
+from symposia.workers.processes import free_port
+
+
+def test_it_listens_until_ctrl_c(terminal):
+    port = free_port("127.0.0.1")
+    running = terminal.start("callbacks", "--port", str(port)).until("Ctrl-C stops it")
+    url = f"http://127.0.0.1:{port}/replies"
+    until(lambda: _answers(url), what="it answers")
+    assert post(url, {"text": "hello"})[0] == 400
+    assert running.interrupt().ended().code == 0
+
+
+def test_a_port_that_is_taken_is_told_in_one_line(terminal):
+    port = free_port("127.0.0.1")
+    terminal.start("callbacks", "--port", str(port)).until("Ctrl-C stops it")
+    until(lambda: _answers(f"http://127.0.0.1:{port}/replies"), what="the first one answers")
+    said = terminal.run("callbacks", "--port", str(port))
+    assert said.code == 2
+    assert f"port: must be free at 127.0.0.1: Address already in use (got {port})" in said.err
+    assert said.err.count("\n") == 1
+
+
+def _answers(url):
+    try:
+        return post(url, {})[0] == 400
+    except OSError:
+        return False

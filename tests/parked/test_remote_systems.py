@@ -1,0 +1,314 @@
+"""Remote systems take part: told by a signed webhook, heard by a signed callback, each once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+
+import pytest
+
+from live import until
+from office import Office
+from remote_system import SECRET, RemoteSystem, call, post
+from symposia.agents.signing import refusal
+from symposia.workers.callbacks import Receiver, make_server, serve
+from symposia.workers.processes import free_port
+
+REGISTRY = """
+[webhooks]
+hosts = ["127.0.0.1"]
+networks = ["127.0.0.0/8"]
+callback_url = "https://symposia.example/replies"
+
+[agents.partner]
+kind = "external"
+url = "{url}"
+secret_env = "PARTNER_SECRET"
+attempts = 3
+
+[agents.stranger]
+kind = "external"
+url = "{url}"
+secret_env = "STRANGER_SECRET"
+"""
+
+
+@pytest.fixture
+def system():
+    it = RemoteSystem()
+    yield it
+    it.close()
+
+
+@pytest.fixture
+def office(make_office, system, monkeypatch) -> Office:
+    monkeypatch.setenv("PARTNER_SECRET", SECRET)
+    monkeypatch.setenv("STRANGER_SECRET", "whsec_c29tZWJvZHkgZWxzZQ==")
+    monkeypatch.setattr("symposia.tasks.delivery.FIRST_RETRY_S", 0.01)
+    return make_office(REGISTRY.replace("{url}", system.url))
+
+
+@pytest.fixture
+def callbacks(office):
+    """The receiver, served on loopback; its URL."""
+    port = free_port("127.0.0.1")
+    loop = asyncio.new_event_loop()
+    receiver = Receiver(office.client, office.runtime.registry)
+
+    async def main():
+        await serve(make_server(receiver, max_message_bytes=4_096), host="127.0.0.1", port=port)
+
+    task = loop.create_task(main())
+    thread = threading.Thread(target=_run, args=(loop, task), daemon=True)
+    thread.start()
+    url = f"http://127.0.0.1:{port}/replies"
+    until(lambda: _answers(url), what="the receiver listens")
+    yield url
+    loop.call_soon_threadsafe(task.cancel)
+    thread.join(10)
+    loop.close()
+
+
+def _run(loop, task):
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_until_complete(task)
+    except asyncio.CancelledError:
+        loop.run_until_complete(loop.shutdown_default_executor())
+
+
+def _answers(url):
+    try:
+        return post(url, {})[0] == 400
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def told(office, system):
+    """A session whose remote system was told of its turn, and what it was told."""
+    job = office.submit("pair", {"ann": "noop", "bot": "partner"})
+    office.work()
+    (letter,) = system.letters
+    return job, letter
+
+
+def notes(job, kind):
+    return [event.data for event in job.collab().events if event.event_type == kind]
+
+
+def texts(job):
+    return [message.content for message in job.messages()]
+
+
+# -- deliveries -----------------------------------------------------------------------------
+
+
+def test_it_is_told_of_its_turn_and_how_to_answer(system, told):
+    job, letter = told
+    assert {name: letter[name] for name in ("type", "session_id", "turn_number", "participant")} == {
+        "type": "turn.asked",
+        "session_id": job.id,
+        "turn_number": 2,
+        "participant": "bot",
+    }
+    assert letter["messages"] == [{"speaker": "ann", "role": "agent", "content": "ok"}]
+    assert letter["reply_token"] == job.pending()[0].reply_token
+    assert letter["callback_url"] == "https://symposia.example/replies"
+    assert [event["attempt"] for event in notes(job, "webhook.delivered")] == [1]
+
+
+def test_the_delivery_is_signed_over_body_and_time(system, told):
+    ((headers, body),) = system.deliveries
+    assert refusal(SECRET, headers, body, now_s=int(time.time())) is None
+    assert refusal(SECRET, headers, body + b" ", now_s=int(time.time())) == "forged"
+
+
+def test_neither_secret_nor_reply_token_is_in_events_or_the_dialog(told):
+    job, letter = told
+    job.reply("bot", "APPROVED:")
+    seen = json.dumps([job.collab().to_wire(), job.dialog().to_wire(), [it.to_wire() for it in job.events()]])
+    assert SECRET not in seen
+    assert letter["reply_token"] not in seen
+
+
+def test_a_long_dialog_is_told_from_its_end(office, system):
+    messages = [f"{number} " + "x" * 30_000 for number in range(20)]
+    job = office.submit("pair", {"bot": "partner", "ann": "noop"}, messages=messages)
+    office.work()
+    ((_, body),) = system.deliveries
+    (letter,) = system.letters
+    assert len(body) <= 262_144
+    assert [it["content"].split()[0] for it in letter["messages"]] == [str(n) for n in range(12, 20)]
+    job.cancel()
+
+
+def test_a_delivery_that_fails_is_tried_again_with_the_same_id(office, system):
+    system.answers = [(500, {}), (503, {})]
+    job = office.submit("pair", {"ann": "noop", "bot": "partner"})
+    office.work()
+    office.sweep_until(job, lambda: len(system.deliveries) == 3)
+    assert len({headers["webhook-id"] for headers, _ in system.deliveries}) == 1
+    assert len({body for _, body in system.deliveries}) == 1
+    failed = notes(job, "webhook.failed")
+    assert [(event["attempt"], event["error"]) for event in failed] == [
+        (1, "127.0.0.1 answers 500"),
+        (2, "127.0.0.1 answers 503"),
+    ]
+    until(lambda: notes(job, "webhook.delivered"))
+    assert [event["attempt"] for event in notes(job, "webhook.delivered")] == [3]
+    job.cancel()
+
+
+def test_after_so_many_attempts_the_turn_has_failed_and_its_policy_decides(office, system):
+    system.answers = [(500, {})] * 3
+    job = office.submit(
+        "pair", {"ann": "noop", "bot": "partner"}, policy={"then": "substitute", "substitute": "noop"}
+    )
+    office.work()
+    office.sweep_until(job, lambda: len(texts(job)) >= 2)
+    assert sum(letter["turn_number"] == 2 for letter in system.letters) == 3
+    assert texts(job)[:2] == ["ok", "ok"]
+    job.cancel()
+
+
+def test_a_refused_delivery_is_not_tried_again(office, system):
+    system.answers = [(403, {})]
+    job = office.submit("pair", {"ann": "noop", "bot": "partner"})
+    office.work()
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert job.result(timeout=5).detail == "bot: not delivered: 127.0.0.1 answers 403"
+    assert len(system.deliveries) == 1
+
+
+def test_a_worker_that_dies_before_it_delivers_leaves_it_to_the_next(office, system, monkeypatch):
+    def die(*_):
+        raise SystemExit("killed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("symposia.agents.external.post", die)
+        job = office.submit("pair", {"ann": "noop", "bot": "partner"})
+        with pytest.raises(SystemExit):
+            office.work()
+    assert system.deliveries == []
+    assert len(job.pending()) == 1
+    office.sweep_until(job, lambda: system.deliveries)
+    job.cancel()
+
+
+def test_a_delivery_to_this_machine_is_refused_unless_its_network_is_allowed(
+    make_office, system, monkeypatch
+):
+    monkeypatch.setenv("PARTNER_SECRET", SECRET)
+    registry = REGISTRY.replace("{url}", system.url).replace('networks = ["127.0.0.0/8"]', "")
+    office = make_office(registry)
+    job = office.submit("pair", {"ann": "noop", "bot": "partner"})
+    office.work()
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert "127.0.0.1 has the address 127.0.0.1, which may not be called" in job.result(timeout=5).detail
+    assert system.deliveries == []
+
+
+# -- callbacks ------------------------------------------------------------------------------
+
+
+def test_a_signed_callback_completes_the_turn(office, callbacks, told):
+    job, letter = told
+    assert call(callbacks, letter, "APPROVED: looks right") == (200, {"status": "taken"})
+    office.work()
+    result = job.result(timeout=5)
+    assert (result.reason, texts(job)[-1]) == ("approved", "APPROVED: looks right")
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "error"),
+    [
+        ({"secret": "whsec_Zm9yZ2Vk"}, 401, "forged"),
+        ({"headers": {"webhook-signature": ""}}, 401, "unsigned"),
+        ({"headers": {"webhook-timestamp": "now"}}, 401, "unsigned"),
+        ({"headers": {"webhook-id": "another"}}, 401, "forged"),
+        ({"age_s": 301}, 401, "expired"),
+        ({"age_s": -301}, 401, "expired"),
+        ({"session_id": "8a4d9a52-31ff-4c3b-a1f1-08c1c1b1b6c2"}, 401, "nobody who may call"),
+        ({"participant": "ann"}, 401, "nobody who may call"),
+        ({"participant": "zed"}, 401, "nobody who may call"),
+        ({"reply_token": "another"}, 409, "foreign"),
+        ({"turn_number": 1}, 409, "double"),
+        ({"turn_number": 9}, 409, "unasked"),
+        ({"text": " "}, 422, "text: must not be blank; PASS passes the turn (got ' ')"),
+        ({"text": 7}, 400, "must be JSON with session_id, turn_number, participant, reply_token and text"),
+        ({"more": "x"}, 400, "must be JSON with session_id, turn_number, participant, reply_token and text"),
+    ],
+)
+def test_a_callback_that_is_not_right_is_refused_and_changes_nothing(
+    office, callbacks, told, how, status, error
+):
+    job, letter = told
+    assert call(callbacks, letter, **{"text": "APPROVED:", **how}) == (status, {"error": error})
+    assert len(job.pending()) == 1
+    assert texts(job) == ["ok"]
+    assert call(callbacks, letter, "APPROVED: the right one")[0] == 200
+
+
+def test_a_replayed_callback_is_refused(office, callbacks, told):
+    job, letter = told
+    fields = {name: letter[name] for name in ("session_id", "turn_number", "participant", "reply_token")}
+    body = json.dumps({**fields, "text": "once more"}).encode()
+    assert [post(callbacks, body)[0] for _ in range(2)] == [200, 409]
+    office.work()
+    assert post(callbacks, body) == (409, {"error": "double"})
+    assert texts(job).count("once more") == 1
+    job.cancel()
+
+
+def test_a_callback_after_the_deadline_is_late(office, callbacks, system):
+    bot = {"agent": "partner", "wait": {"deadline_s": 0.05}}
+    job = office.submit("round_robin", {"ann": "noop", "bot": bot}, stop={"max_turns": 2})
+    office.work()
+    (letter,) = system.letters
+    until(lambda: job.state().now_ms / 1000 > job.pending()[0].until.timestamp())
+    assert call(callbacks, letter, "too late") == (409, {"error": "late"})
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert call(callbacks, letter, "far too late") == (409, {"error": "ended"})
+
+
+def test_the_secret_of_one_system_does_not_open_the_turn_of_another(office, callbacks, told):
+    job, letter = told
+    assert call(callbacks, letter, "mine now", secret="whsec_c29tZWJvZHkgZWxzZQ==") == (
+        401,
+        {"error": "forged"},
+    )
+    job.cancel()
+
+
+def test_a_persons_turn_is_not_open_to_callbacks(office, callbacks):
+    job = office.submit("pair", {"ann": "noop"}, people=["ben"])
+    office.work()
+    (question,) = job.pending()
+    letter = question.model_dump(include={"session_id", "turn_number", "participant", "reply_token"})
+    assert call(callbacks, letter, "I am Ben")[0] == 401
+    job.cancel()
+
+
+def test_what_is_no_callback_is_answered_in_one_line(callbacks, office):
+    assert post(callbacks, b"not json")[0] == 400
+    assert post(callbacks, b"[]")[0] == 400
+    assert post(callbacks.replace("/replies", "/"), {})[0] == 404
+    assert office.client.jobs() == []
+
+
+def test_a_body_that_is_too_long_is_not_read(callbacks, told):
+    job, letter = told
+    assert _refuses(lambda: call(callbacks, letter, "x" * 1_000_000))
+    assert len(job.pending()) == 1
+    job.cancel()
+
+
+def _refuses(ask):
+    """Whether the other side hangs up, or says that this is too much."""
+    try:
+        return ask()[0] >= 400
+    except OSError:
+        return True
