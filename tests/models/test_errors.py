@@ -17,6 +17,7 @@ from symposia.models.errors import (
     AgentFailed,
     AgentTimeout,
     BadOutcome,
+    CorruptMemory,
     DialogNotActive,
     IllegalTransition,
     InvalidInput,
@@ -26,6 +27,7 @@ from symposia.models.errors import (
     LifecycleError,
     Locked,
     MessageTooLarge,
+    NotTheOwner,
     RedisUnavailable,
     RegistryError,
     ReplyRefused,
@@ -57,6 +59,7 @@ EXAMPLES = {
     InvalidSessionFile("a.yaml", field="mode", value="x", rule="must be a mode"): (
         "a.yaml: mode: must be a mode (got 'x')"
     ),
+    NotTheOwner("ann"): "by: must be the user whose memory it is (got 'ann')",
     LifecycleError(): "The status of a collab or dialog does not allow this.",
     IllegalTransition("collab", "completed", "active"): "a completed collab cannot become active",
     Locked("dialog", "d1"): "dialog 'd1' is locked by its governance and cannot be changed",
@@ -73,6 +76,7 @@ EXAMPLES = {
         "Redis at redis://:***@host:6379/0 does not answer: start one with `symposia up`"
     ),
     ScriptError("commit", "wrong type"): "script 'commit' failed: wrong type",
+    CorruptMemory("no JSON"): "the stored dialog memory cannot be read: no JSON",
     TurnError("s1", 3): "turn 3 of session 's1': A turn cannot be written by whoever tries.",
     LeaseLost("s1", 3): (
         "turn 3 of session 's1': The lease ran out or was taken back while the agent spoke."
