@@ -48,6 +48,23 @@ def broker_url(given: SecretStr) -> SecretStr:
     return given
 
 
+def for_celery(url: str) -> str:
+    """A Redis URL as Celery's transport needs it; any other as it is.
+
+    Of the options the transport takes those of TLS and fails at others. Without any it trusts every certificate, so
+    it is told not to, unless the URL itself does.
+    """
+    if not url.startswith(_REDIS_SCHEMES):
+        return url
+    parts = urlsplit(url)
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    kept = {name: value for name, value in options.items() if name.startswith("ssl_")}
+    if parts.scheme == "rediss":
+        kept.setdefault("ssl_cert_reqs", "required")
+    path = f"/{options['db']}" if "db" in options else parts.path
+    return parts._replace(path=path, query=urlencode(kept)).geturl()
+
+
 def _tidied(url: str, parts: SplitResult) -> str:
     """The URL with `?username=` and `?password=` before its host: every program that shows URLs hides them
     there, and only there; Celery's transport understands them only there.

@@ -13,6 +13,7 @@ from redis.exceptions import RedisError
 
 from ..agents.local_model import LocalModelError, find_running, find_weights, require_engine
 from ..config.settings import Settings
+from ..config.urls import for_celery
 from ..models.errors import RedisUnavailable, RegistryError
 from ..models.shown import without_password
 from ..state.connect import check_reachable, connect
@@ -194,7 +195,7 @@ def _broker(settings: Settings, redis_url: str) -> Iterator[Finding]:
     from kombu import Connection
 
     url = broker_url_in_use(settings)
-    if url == redis_url:
+    if url == for_celery(redis_url):
         return
     shown = without_password(url)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kombu.transport import TRANSPORT_ALIASES
 
 from ..config.settings import Settings
+from ..config.urls import for_celery
 from ..models.errors import InvalidInput
 from .embedded import resolve_redis_url
 
@@ -27,16 +28,16 @@ def urls_in_use(settings: Settings) -> tuple[str, ...]:
 
 
 def broker_url_in_use(settings: Settings) -> str:
-    """Where task messages travel: the configured broker, else the Redis in use.
+    """Where task messages travel, as Celery needs it: the configured broker, else the Redis in use.
 
     Raises:
         InvalidInput: Celery has no transport for the configured one.
     """
     if settings.broker_url is None:
-        return redis_url_in_use(settings)
+        return for_celery(redis_url_in_use(settings))
     url = settings.broker_url.get_secret_value()
     scheme = url.partition("://")[0]
     if scheme.partition("+")[0] not in TRANSPORT_ALIASES:
         rule = "must begin with a transport that Celery has, such as redis:// or amqp://"
         raise InvalidInput("SYMPOSIA_BROKER_URL", f"{scheme}://", rule)
-    return url
+    return for_celery(url)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from symposia.config.settings import Settings, child_environment, load_settings, variable
+from symposia.config.urls import for_celery
 from symposia.models.errors import InvalidInput
 
 
@@ -151,3 +152,21 @@ def test_an_option_that_swaps_parts_of_the_client_is_refused(name: str, option: 
 def test_an_option_that_makes_no_sense_is_refused_before_anything_connects(option: str) -> None:
     with pytest.raises(InvalidInput, match="must be a URL that a Redis client can read: "):
         load_settings(redis_url=f"rediss://db/0?{option}")
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("redis://:pw@db:6379/0?socket_timeout=3&client_name=x", "redis://:pw@db:6379/0"),
+        ("redis://db:6379?db=2", "redis://db:6379/2"),
+        ("rediss://db/0", "rediss://db/0?ssl_cert_reqs=required"),
+        (
+            "rediss://db/0?ssl_ca_certs=%2Fca.pem",
+            "rediss://db/0?ssl_ca_certs=%2Fca.pem&ssl_cert_reqs=required",
+        ),
+        ("rediss://db/0?ssl_cert_reqs=none", "rediss://db/0?ssl_cert_reqs=none"),
+        ("amqp://user:pw@rabbit//", "amqp://user:pw@rabbit//"),
+    ],
+)
+def test_celery_is_told_the_options_it_takes_and_trusts_no_certificate_unasked(url: str, told: str) -> None:
+    assert for_celery(url) == told
