@@ -7,8 +7,12 @@ speak. Both are ports: whoever runs the turn connects them, and an agent works w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
+
+#: Under this name a journal keeps what all attempts of the turn have spent so far: a `Usage`, as JSON.
+SPENT = "spent"
 
 
 class Journal(Protocol):
@@ -21,8 +25,8 @@ class Journal(Protocol):
         """The answer kept for a call; None: it has not finished yet."""
         ...
 
-    async def keep(self, call: str, answer: str) -> None:
-        """Keep an answer; when this returns it outlives the process. Never raises."""
+    async def keep(self, answers: Mapping[str, str]) -> None:
+        """Keep answers by the names of their calls; when this returns they outlive the process. Never raises."""
         ...
 
     async def forget(self, kind: str) -> None:
@@ -52,9 +56,9 @@ class MemoryJournal:
         """As in Journal."""
         return self.calls.get(call)
 
-    async def keep(self, call: str, answer: str) -> None:
+    async def keep(self, answers: Mapping[str, str]) -> None:
         """As in Journal."""
-        self.calls[call] = answer
+        self.calls |= answers
 
     async def forget(self, kind: str) -> None:
         """As in Journal."""

@@ -18,9 +18,10 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import TypeAdapter
 from pydantic_ai import RunContext, ToolDefinition
 from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.capabilities.abstract import WrapModelRequestHandler, WrapToolExecuteHandler
 from pydantic_ai.exceptions import ModelAPIError, ModelConnectionError, ModelRetry, RetryModelRequest
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, ToolCallPart
 from pydantic_ai.models import ModelRequestContext
@@ -30,21 +31,16 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from ..models.choices import understood
 from ..models.turn import Usage
-from .desk import Desk
+from .desk import SPENT, Desk
 from .forms import DecisionForm
 from .llm_retries import pause_s
 from .llm_usage import Served, usage_of
 from .tool_desk import ToolDesk, effect
 
 #: First words of the journal's names.
-REQUESTS, TOOLS, SPENT = "model:", "tool:", "spent"
+REQUESTS, TOOLS = "model:", "tool:"
 
-
-class _Kept(BaseModel):
-    """A finished request in the journal."""
-
-    response: ModelResponse
-    usage: Usage
+_RESPONSE: TypeAdapter[ModelResponse] = TypeAdapter(ModelResponse)
 
 
 @dataclass
@@ -65,7 +61,7 @@ class Calls(AbstractCapability[ToolDesk]):
     asked: str
     tries: int
     ends_at: float
-    #: What this run's answers cost, whichever attempt of the turn paid for them.
+    #: What the turn has spent, in all its attempts.
     spent: Usage = field(default_factory=Usage)
     _at: int = 0
     _tried: int = 0
@@ -74,7 +70,11 @@ class Calls(AbstractCapability[ToolDesk]):
     _called: Counter[str] = field(default_factory=Counter)
 
     async def wrap_model_request(
-        self, ctx: RunContext[ToolDesk], *, request_context: ModelRequestContext, handler: Any
+        self,
+        ctx: RunContext[ToolDesk],
+        *,
+        request_context: ModelRequestContext,
+        handler: WrapModelRequestHandler,
     ) -> ModelResponse:
         """Answers from the journal what has been answered, and keeps what is answered now."""
         if self._given is None:
@@ -84,22 +84,20 @@ class Calls(AbstractCapability[ToolDesk]):
             self.desk.listener.restart()
         text = self.desk.journal.recall(name)
         if text is not None:
-            kept = _Kept.model_validate_json(text)
-        else:
-            self._tried = 1
-            request_context.model = self.chain[self._at].model
-            response = await handler(request_context)
-            _check_end(response, request_context)
-            # What a provider said when it refused may hold a key.
-            response = replace(response, failed_attempts=None)
-            kept = _Kept(response=response, usage=usage_of(response, self.chain[self._at].price))
-            await self.desk.journal.keep(name, kept.model_dump_json())
-        self.spent += kept.usage
-        return kept.response
+            return _RESPONSE.validate_json(text)
+        self._tried = 1
+        request_context.model = self.chain[self._at].model
+        response = await handler(request_context)
+        _check_end(response, request_context)
+        # What a provider said when it refused may hold a key.
+        response = replace(response, failed_attempts=None)
+        self.spent += usage_of(response, self.chain[self._at].price)
+        answer = _RESPONSE.dump_json(response).decode()
+        await self.desk.journal.keep({name: answer, SPENT: self.spent.model_dump_json()})
+        return response
 
     async def forget_answers(self) -> None:
         """They make no sense, and are to be asked for again; what they cost is not forgotten with them."""
-        await self.desk.journal.keep(SPENT, self.spent.model_dump_json())
         await self.desk.journal.forget(REQUESTS)
 
     async def on_model_request_error(
@@ -135,7 +133,7 @@ class Calls(AbstractCapability[ToolDesk]):
         call: ToolCallPart,
         tool_def: ToolDefinition,
         args: dict[str, Any],
-        handler: Any,
+        handler: WrapToolExecuteHandler,
     ) -> Any:
         """Does what a tool does once in a turn; the same call made again by the same run is another one."""
         same = fingerprint(call.tool_name, to_jsonable_python(args, fallback=str))
@@ -151,7 +149,7 @@ class Calls(AbstractCapability[ToolDesk]):
             text = json.dumps(data, ensure_ascii=False)
         except (PydanticSerializationError, ValueError, TypeError):
             return result  # pictures and the like: to be asked for again
-        await self.desk.journal.keep(TOOLS + number, text)
+        await self.desk.journal.keep({TOOLS + number: text})
         return data
 
 

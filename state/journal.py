@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from redis import Redis
@@ -53,14 +53,12 @@ class TurnJournal:
         """The answer kept for a call; None: it has not finished yet."""
         return self._calls.get(call)
 
-    async def keep(self, call: str, answer: str) -> None:
-        """Keeps an answer. Without Redis it is lost with this process, and the turn goes on."""
-        is_new = call not in self._calls
-        if len(answer.encode()) > MOST_BYTES or (is_new and len(self._calls) >= MOST_CALLS):
-            log.info("a finished call is too much to be kept: %d characters", len(answer))
-            return
-        self._calls[call] = answer
-        await asyncio.to_thread(self._write, call, answer)
+    async def keep(self, answers: Mapping[str, str]) -> None:
+        """Keeps answers. Without Redis they are lost with this process, and the turn goes on."""
+        kept = {call: answer for call, answer in answers.items() if self._has_room(call, answer)}
+        if kept:
+            self._calls |= kept
+            await asyncio.to_thread(self._write, kept)
 
     async def forget(self, kind: str) -> None:
         """Drops the answers of all calls whose name begins with `kind`."""
@@ -75,10 +73,14 @@ class TurnJournal:
         if self._written:
             self._try(lambda: self._client.unlink(self._key))
 
-    def _write(self, call: str, answer: str) -> None:
+    def _has_room(self, call: str, answer: str) -> bool:
+        has_room = call in self._calls or len(self._calls) < MOST_CALLS
+        return has_room and len(answer.encode()) <= MOST_BYTES
+
+    def _write(self, kept: dict[str, str]) -> None:
         def write() -> None:
             with self._client.pipeline(transaction=True) as pipe:
-                pipe.hset(self._key, call, answer)
+                pipe.hset(self._key, items=[part for pair in kept.items() for part in pair])
                 pipe.pexpire(self._key, KEPT_MS)
                 pipe.execute()
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from redis import Redis
 
-from ..agents.desk import Desk
+from ..agents.desk import SPENT, Desk
+from ..models.turn import Usage
 from ..state.deltas import DeltaPublisher
 from ..state.journal import TurnJournal
 from ..state.records import Grant
@@ -40,6 +41,11 @@ class TurnDesk:
             self.desks.client, self.session_id, self.grant.number, begun_before=self.grant.grants > 1
         )
         return Desk(self._journal, self.desks.publisher.writer(self.session_id, self.grant, self.participant))
+
+    def spent(self) -> Usage:
+        """What the attempts of the turn have spent, as far as its agent has told."""
+        told = self._journal.recall(SPENT) if self._journal is not None else None
+        return Usage.model_validate_json(told) if told else Usage()
 
     def clear(self) -> None:
         """The turn is written: what was kept for another attempt is thrown away."""

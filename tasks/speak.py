@@ -285,4 +285,4 @@ def _give_up(runtime: Runtime, floor: Floor, line: str) -> str:
             dispatch(runtime.graph, floor.facts, floor.state, [floor.grant.number])
         return answer.word
     kind = OutcomeKind.SKIPPED if policy.then is AfterRetries.SKIP else OutcomeKind.FAILED
-    return _commit(runtime, floor, kind, error=line)
+    return _commit(runtime, floor, kind, TurnOutcome(usage=floor.desk.spent()), error=line)

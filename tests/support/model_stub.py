@@ -34,7 +34,12 @@ class Answer:
 
 
 def completion(
-    text: str = "", *, tool: tuple[str, dict[str, Any]] | None = None, call: str = "call-1", **more: Any
+    text: str = "",
+    *,
+    tool: tuple[str, dict[str, Any]] | None = None,
+    call: str = "call-1",
+    cached: int = 0,
+    **more: Any,
 ) -> Answer:
     """A chat completion that says `text`, or calls a tool with these arguments."""
     message: dict[str, Any] = {"role": "assistant", "content": text}
@@ -50,7 +55,12 @@ def completion(
         "created": 1_700_000_000,
         "model": "stub-model",
         "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if tool else "stop"}],
-        "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
+        "usage": {
+            "prompt_tokens": 11,
+            "completion_tokens": 7,
+            "total_tokens": 18,
+            "prompt_tokens_details": {"cached_tokens": cached},
+        },
     }
     return Answer(body=body, **more)
 

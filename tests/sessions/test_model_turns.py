@@ -1,0 +1,98 @@
+"""Sessions of models: what their turns cost, what they left out, and when a provider wants to be left alone."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from model_stub import StubModel, completion, refusal
+from patient_agents import PATIENCE_S
+from symposia.models.events import MAPEventType
+from symposia.models.options import AfterRetries, FailurePolicy
+from symposia.models.stop import MaxTurns
+from symposia.models.turn import Usage
+
+MODELS = """
+[models.stub]
+model = "stub"
+base_url = "{url}"
+retries = 0
+context_tokens = 20
+input_usd_per_million = 2
+cached_usd_per_million = 1
+output_usd_per_million = 10
+
+[agents.model]
+kind = "llm"
+model = "stub"
+
+[agents.patient]
+kind = "python"
+callable = "patient_agents:speak"
+"""
+PAIR = {"ann": "model", "bob": "model"}
+
+
+@pytest.fixture
+def model(stage):
+    with StubModel() as stub:
+        with (stage.folder / "agents.toml").open("a") as file:
+            file.write(MODELS.format(url=stub.url))
+        yield stub
+
+
+def results(job):
+    return [e.payload["result"] for e in job.events() if e.event_type is MAPEventType.TURN_COMPLETED]
+
+
+def test_what_a_turn_a_participant_and_a_session_spent_is_told(stage, model):
+    model.answers(completion("one", cached=4), completion("two"))
+    stage.start_worker()
+    job = stage.submit("round_robin", PAIR, stop=MaxTurns(3))
+    result = job.result(timeout=40)
+    cheap = Usage(input_tokens=11, output_tokens=7, cached_tokens=4, requests=1, cost_micros=7 * 2 + 4 + 70)
+    dear = Usage(input_tokens=11, output_tokens=7, requests=1, cost_micros=22 + 70)
+    assert job.usage() == {"ann": cheap + dear, "bob": dear}
+    assert result.usage == cheap + dear + dear
+    assert results(job)[0]["usage"] == cheap.model_dump()
+
+
+def test_what_was_left_out_for_want_of_room_is_recorded_with_the_turn(stage, model):
+    model.answers(completion("a message of about ten tokens, more or less"))
+    stage.start_worker()
+    job = stage.submit("round_robin", PAIR, stop=MaxTurns(4))
+    job.result(timeout=40)
+    assert [result.get("left_out", 0) for result in results(job)] == [0, 0, 1, 2]
+
+
+def test_a_turn_that_failed_for_good_has_cost_what_its_attempts_spent(stage, model):
+    model.answers(completion(" "))
+    stage.start_worker()
+    policy = FailurePolicy(attempts=2, backoff_s=0, then=AfterRetries.SKIP)
+    job = stage.submit("round_robin", PAIR, stop=MaxTurns(1), policy=policy)
+    usage = job.result(timeout=40).usage
+    assert (usage.requests, usage.requests) == (len(model.asked), results(job)[-1]["usage"]["requests"])
+    assert usage.requests >= 2
+
+
+def test_a_provider_that_asks_for_patience_is_asked_again_after_that(stage, model):
+    stage.start_worker()
+    job = stage.submit(
+        "round_robin",
+        {"ann": "patient", "bob": "say"},
+        stop=MaxTurns(1),
+        policy=FailurePolicy(attempts=2, backoff_s=0),
+    )
+    assert job.result(timeout=40).dialog.messages[0].content == "now"
+    first, second = map(json.loads, (stage.folder / "asked.jsonl").read_text().splitlines())
+    assert second - first >= PATIENCE_S - 0.1
+
+
+def test_errors_of_a_provider_are_told_in_the_session_and_end_it_by_policy(stage, model):
+    model.answers(refusal(401, "Incorrect API key provided."))
+    stage.start_worker()
+    job = stage.submit("round_robin", PAIR, stop=MaxTurns(2))
+    result = job.result(timeout=40)
+    assert (result.ok, result.reason, len(model.asked)) == (False, "failed", 1)
+    assert "HTTP 401 from model 'stub': Incorrect API key provided." in result.detail
