@@ -34,6 +34,7 @@ def _said(turn: TurnContext) -> TurnOutcome:
         "nonce": nonce,
         "seen": [message.turn_number for message in turn.messages if message.turn_number],
         "item": turn.item.text if turn.item else None,
+        "effect": turn.effect_id,
         "usage": usage.model_dump(),
         "pid": os.getpid(),
     }

@@ -18,7 +18,7 @@ from chaos.agents import REGISTRY
 from chaos.auditor import Finding, audit
 from chaos.courier import DELIVERED, Courier
 from chaos.crew import Crew, Member
-from chaos.evidence import Evidence, calls_by_session
+from chaos.evidence import Call, Evidence, calls_by_session
 from chaos.orders import Orders
 from chaos.plays import Play
 from chaos.server import Valkey
@@ -57,6 +57,8 @@ class Round:
     longest_silence_ms: int = 0
     findings: list[Finding] = field(default_factory=list)
     evidence: dict[str, Evidence] = field(default_factory=dict)
+    #: Session -> nonce -> call of an agent.
+    calls: Mapping[str, Mapping[str, Call]] = field(default_factory=dict)
     #: For each fault, in the order given, whether it befell.
     befell: list[bool] = field(default_factory=list)
 
@@ -244,7 +246,7 @@ class Arena:
         return f"{fields}, due {redis.zscore('symposia:due', session)}, turns {redis.hgetall(key + 'turns')}"
 
     def _judge(self, plays: Sequence[Play], outcome: Round) -> None:
-        calls = calls_by_session(self.log)
+        outcome.calls = calls_by_session(self.log)
         stuck = {finding.session for finding in outcome.findings if finding.kind == "stuck"}
         lease_ms = int(self.pace.lease_s * 1000)
         for play in plays:
@@ -255,7 +257,7 @@ class Arena:
             outcome.findings += audit(
                 evidence,
                 play.script,
-                calls[play.id],
+                outcome.calls[play.id],
                 lease_ms=lease_ms,
                 cancelled=play.id in self.cancelled,
                 tampered=play.id in self.tampered,

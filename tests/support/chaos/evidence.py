@@ -183,6 +183,7 @@ class Call:
     nonce: str
     seen: frozenset[int]
     item: str | None
+    effect: str
     usage: dict[str, int]
     pid: int
 

@@ -41,6 +41,8 @@ class Valkey:
         self._process: subprocess.Popen[bytes] | None = None
         #: Without retries: a test sees what the server does.
         self.client = Redis.from_url(self.url, decode_responses=True, socket_timeout=20)
+        #: The same for bytes.
+        self.raw = Redis.from_url(self.url, socket_timeout=20)
 
     def start(self) -> Valkey:
         """Starts it, on what the last one left, and waits until it answers."""
@@ -73,6 +75,7 @@ class Valkey:
     def close(self) -> None:
         """Ends it."""
         self.client.close()
+        self.raw.close()
         if self._process is not None and self._process.poll() is None:
             self.kill()
 

@@ -58,16 +58,27 @@ def main() -> int:
         say("interrupted")
     tally.seconds = time.monotonic() - began
     say(f"\n{tally.table()}")
+    if options.into:
+        fill(options.into, tally.table())
     if not tally.is_clean:
         seeds = ", ".join(map(str, tally.bad_seeds))
         say(f"\nFAILED. Again: make soak MINUTES=0 SEED=... with one of {seeds or 'none'}; logs in {folder}")
     return 0 if tally.is_clean else 1
 
 
+def fill(page: Path, table: str) -> None:
+    """Puts the table between the marks of a page."""
+    before, begin, rest = page.read_text().partition("<!-- soak:")
+    mark, _, rest = rest.partition("-->")
+    _, end, after = rest.partition("<!-- /soak -->")
+    page.write_text(f"{before}{begin}{mark}-->\n\n{table}\n\n{end}{after}")
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="soak", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=30, help="how long; 0 is one round")
     parser.add_argument("--seed", type=int, default=SystemRandom().randrange(10**6) * 10_000)
+    parser.add_argument("--into", type=Path, help="a page whose place for the soak's table is filled")
     parser.add_argument("--fault", action="append", choices=FAULTS, help="only these; may be repeated")
     return parser.parse_args()
 

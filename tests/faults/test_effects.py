@@ -1,0 +1,50 @@
+"""What a turn that is asked again can rely on, and how often it is asked."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from random import Random
+
+import pytest
+
+from chaos import faults_of_workers as workers
+from chaos.plays import round_robin
+from office import Office
+from symposia.models.ids import new_id
+from symposia.state.keys import lock_key
+from symposia.state.requests import Claim
+from symposia.tasks.boundaries import Boundary
+from symposia.tasks.speak import TAKEOVERS
+
+pytestmark = pytest.mark.xdist_group("faults-of-workers")
+
+
+def test_a_turn_that_is_asked_again_has_the_same_effect_id(arena):
+    """Its worker dies with the answer in its hands: only the effect id tells the agent that it did it already."""
+    arena.crew.wait_ready()
+    outcome = arena.run([round_robin(Random(3))], [workers.kill_at(Boundary.BEFORE_COMMIT)])
+    assert not outcome.findings
+    (calls,) = outcome.calls.values()
+    asked, effects = Counter(call.turn for call in calls.values()), defaultdict(set)
+    for call in calls.values():
+        effects[call.turn].add(call.effect)
+    assert max(asked.values()) == 2
+    assert all(len(ids) == 1 for ids in effects.values())
+    assert len({next(iter(ids)) for ids in effects.values()}) == len(effects), "another turn has another one"
+
+
+@pytest.mark.parametrize(("then", "status"), [("skip", "completed"), ("abort", "cancelled")])
+def test_a_turn_that_kills_its_workers_is_given_up_and_its_policy_decides(tmp_path, redis_url, then, status):
+    office = Office(tmp_path, redis_url, '[agents.deadly]\nkind = "scripted"\nreplies = ["never said"]\n')
+    job = office.submit(
+        "round_robin", {"ann": "deadly"}, stop={"max_turns": 1}, policy={"attempts": 1, "then": then}
+    )
+    office.deliver()
+    store = office.runtime.store
+    for _ in range(TAKEOVERS + 1):
+        claim = Claim(1, "floor", new_id(), lease_ms=1_000, timeout_ms=1_000, window=0, task_id=new_id())
+        assert store.begin(job.id, claim).word == "granted"
+        assert store.client.delete(lock_key(job.id, "floor")), "the worker died, and its lease ran out"
+    office.work()
+    assert (job.status(), list(job.messages())) == (status, [])
+    office.close()
