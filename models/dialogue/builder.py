@@ -8,6 +8,7 @@ from .escapes import reveal
 from .headings import (
     SECTION,
     TITLE,
+    AgentHeading,
     Heading,
     read_agent,
     read_heading,
@@ -15,7 +16,7 @@ from .headings import (
     read_round,
 )
 from .lines import read_metadata
-from .markers import Marker, MarkersOfLine, find_markers
+from .markers import Found, Marker, MarkersOfLine, find_markers
 from .names import Names
 from .notes import Form, Notes
 from .scan import Line, LineReader
@@ -27,6 +28,7 @@ from .words import SECTION_WORDS
 #: What stands between a marker and the prose after it, and what may stand before a marker on its line.
 _AFTER = " \t*_:—–-"
 _BEFORE = " \t>*_-+#.)0123456789"
+_BOLD = " \t*_"
 _RULES = ("---", "***", "___")
 
 
@@ -45,6 +47,7 @@ class Builder:
         #: The round that turns are added to; None outside of rounds.
         self._round: PartDraft | None = None
         self._last_round: PartDraft | None = None
+        self._agents: dict[Heading, AgentHeading | None] = {}
         self._round_level = SECTION
         #: An expert's heading below this level belongs to whoever is speaking; 0: nobody is.
         self._speaking_level = 0
@@ -91,9 +94,10 @@ class Builder:
             self._prose_line = line.number
         if head and "[" in text:
             markers = find_markers(text)
-            self._note_markers(line, markers)
+            if markers.unclosed or markers.near:
+                self._note_markers(line, markers)
             if markers.found:
-                self._markers(line, markers)
+                self._markers(line, markers.found)
                 return
         self._prose.append(
             reveal(text, self._names, preamble=self.blocks is self._preamble) if head else text
@@ -135,7 +139,7 @@ class Builder:
         """Begins an expert's turn, if the heading is one's and stands where a turn may begin."""
         into = self._round or (self._last_round if heading.level == SECTION else None)
         nested = 0 < self._speaking_level < heading.level
-        agent = read_agent(heading, self._names) if into and not nested else None
+        agent = self._agent_of(heading) if into and not nested else None
         if into is None or agent is None:
             return False
         self._end_blocks()
@@ -143,6 +147,12 @@ class Builder:
         self.blocks, self._agent, self._speaking_level = into.turns[-1].blocks, agent.name, heading.level
         self.notes.compare(Form.AGENT, line.number, text=line.text, canonical=str(agent))
         return True
+
+    def _agent_of(self, heading: Heading) -> AgentHeading | None:
+        """The expert of a heading; the same few are read again in every round."""
+        if heading not in self._agents:
+            self._agents[heading] = read_agent(heading, self._names)
+        return self._agents[heading]
 
     def _section(self, line: Line, heading: Heading) -> None:
         if heading.level > SECTION:
@@ -193,37 +203,41 @@ class Builder:
             hint = f"{line.text[: at + 1]}{word}{line.text[end:]}"
             self.notes.add(Form.NEAR_MARKER, line.number, column=at + 1, hint=hint)
 
-    def _markers(self, line: Line, markers: MarkersOfLine) -> None:
+    def _markers(self, line: Line, found: list[Found]) -> None:
         """Takes a line with markers: each is a block of its own, and so is the prose around it."""
-        text, pieces, last = line.text, list[str](), 0
-        before = text[: markers.found[0].start]
-        if before.strip(_BEFORE):
-            pieces.append(before.rstrip(" \t*_"))
-            self._prose.append(reveal(pieces[0], self._names))
+        text, first = line.text, found[0].start
+        canonical: list[str] = []
+        if first and text[:first].strip(_BEFORE):
+            canonical.append(text[:first].rstrip(_BOLD))
+            self._prose.append(reveal(canonical[0], self._names))
         self._end_prose()
-        for i, found in enumerate(markers.found):
-            last = found.end
-            after = text[last : markers.found[i + 1].start if i + 1 < len(markers.found) else None]
-            after = after.lstrip(_AFTER).rstrip(" \t*_" if i + 1 < len(markers.found) else None)
-            read = found.marker
-            said, after = (read.label, after) if read.label else (after, "")
-            marker = Marker(
-                read.type,
-                read.refs,
-                said,
-                self._agent,
-                self._number,
-                line.number,
-                found.start + 1,
-                read.raw_ids,
-            )
-            self.blocks.append(marker)
-            pieces.append(str(marker))
+        for i, it in enumerate(found):
+            last = i + 1 == len(found)
+            after = text[it.end : None if last else found[i + 1].start].lstrip(_AFTER)
+            after = after.rstrip(None if last else _BOLD)
+            marker, after = self._marker(line, it, after)
+            canonical.append(str(marker))
             if after:
-                pieces.append(after)
-                self.blocks.append(Prose(reveal(after, self._names)))
-        canonical = "\n".join(pieces)
-        if not text.startswith("["):
-            self.notes.add(Form.MARKER, line.number, column=markers.found[0].start + 1, hint=canonical)
+                canonical.append(after)
+                self.blocks.append(Prose(reveal(after, self._names), line.number))
+        if first:
+            self.notes.add(Form.MARKER, line.number, column=first + 1, hint="\n".join(canonical))
         else:
-            self.notes.compare(Form.MARKER, line.number, text=text, canonical=canonical)
+            self.notes.compare(Form.MARKER, line.number, text=text, canonical="\n".join(canonical))
+
+    def _marker(self, line: Line, found: Found, after: str) -> tuple[Marker, str]:
+        """Takes one marker: what follows it on its line is its label when it has none."""
+        read = found.marker
+        label, after = (read.label, after) if read.label else (after, "")
+        marker = Marker(
+            read.type,
+            read.refs,
+            label,
+            self._agent,
+            self._number,
+            line.number,
+            found.start + 1,
+            read.raw_ids,
+        )
+        self.blocks.append(marker)
+        return marker, after

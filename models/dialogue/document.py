@@ -35,6 +35,8 @@ class Prose:
     line: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
+        if self.text.isprintable() and self.text.strip() == self.text:
+            return  # one line, and nothing to tidy
         lines = [line.rstrip("\r") for line in self.text.split("\n")]
         start, end = 0, len(lines)
         while start < end and not lines[start].strip(_BOM).strip():

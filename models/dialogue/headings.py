@@ -10,6 +10,7 @@ Source: RFC 0028, "Core Type" and "Tolerance Policy".
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .markers import find_markers
 from .names import Names, is_judge, person
@@ -44,12 +45,7 @@ class Heading:
     text: str
 
     def __str__(self) -> str:
-        hashes = "#" * self.level
-
-        def reads_back(text: str) -> bool:
-            return read_heading(f"{hashes} {text}") == self
-
-        return f"{hashes} {plainest(self.text, _SPECIAL, reads_back=reads_back)}".rstrip()
+        return _written(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +84,16 @@ class JudgeHeading:
         return str(Heading(SECTION, text))
 
 
+@lru_cache(maxsize=4096)
+def _written(heading: Heading) -> str:
+    hashes = "#" * heading.level
+
+    def reads_back(text: str) -> bool:
+        return read_heading(f"{hashes} {text}") == heading
+
+    return f"{hashes} {plainest(heading.text, _SPECIAL, reads_back=reads_back)}".rstrip()
+
+
 def read_heading(line: str) -> Heading | None:
     """The heading of a line, or None. `##Round 1` is read as one; `#hashtag` and a marker in a heading are not."""
     text = line.lstrip()
@@ -105,6 +111,7 @@ def read_heading(line: str) -> Heading | None:
     return Heading(level, one_line(unescaped(body, _SPECIAL)))
 
 
+@lru_cache(maxsize=4096)
 def read_round(heading: Heading) -> RoundHeading | None:
     """The round that a heading begins: `Round 1: X`, `Round 2 (X)`, `ROUND THREE — X`, `Opening Arguments (Round 0)`."""
     if heading.level > TURN + 1:
@@ -174,6 +181,7 @@ def _round_at_the_end(text: str) -> RoundHeading | None:
     return RoundHeading(counted[0], bare)
 
 
+@lru_cache(maxsize=4096)
 def read_judge(heading: Heading) -> JudgeHeading | None:
     """The judge's heading: `💙 Judge: X`, `💙 Judge — X`, `Judge Synthesis`, `💙 Judge Round 0 Summary`."""
     name, _, label = heading.text.partition(":")
@@ -211,6 +219,7 @@ def is_persons(emoji: str) -> bool:
     return bool(emoji) and is_emoji(emoji) and emoji not in ORNAMENTS and emoji != JUDGE_EMOJI
 
 
+@lru_cache(maxsize=4096)
 def is_canonical(agent: AgentHeading) -> bool:
     """True when the heading that is written for this expert is read as the same."""
     heading = read_heading(str(agent))

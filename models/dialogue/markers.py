@@ -29,6 +29,7 @@ from .words import (
 
 #: What a backslash may hide inside a marker.
 _SPECIAL = "[]`<"
+_PLAIN = frozenset(_SPECIAL + "\\")
 _DECORATION = "*_"
 #: What may stand before a marker at the beginning of a line: a list's bullet, a quote, stars.
 _BEFORE_A_MARKER = " \t>*_-+#.)0123456789"
@@ -83,6 +84,8 @@ class Marker:
         head = f"[{self.type.word} {ids}" if ids else f"[{self.type.word}"
         if not self.label:
             return head + "]"
+        if _PLAIN.isdisjoint(self.label):
+            return f"{head}: {self.label}]"
 
         def reads_back(label: str) -> bool:
             found = find_markers(line := f"{head}: {label}]").found

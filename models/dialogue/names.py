@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from .tables import Table
 from .text import plain, split_emoji
@@ -49,6 +50,7 @@ class Names:
         return emoji == EXPERT_EMOJI or any(emoji == expert.emoji for expert in self.experts.values())
 
 
+@lru_cache(maxsize=4096)
 def person(text: str) -> tuple[str, str]:
     """A name, and what was said after it: `**Muffin** (Systems Architect)` -> `Muffin`, `(Systems Architect)`."""
     name, extra = text, ""

@@ -47,6 +47,8 @@ class Notes:
 
     def compare(self, code: Form, line: int, *, text: str, canonical: str) -> None:
         """Notes a line that is not spelled like `canonical`. Spacing is the author's own affair, save after `#`."""
+        if text == canonical:
+            return
         hashes = canonical[: len(canonical) - len(canonical.lstrip("#"))]
         spaced = not hashes or canonical == hashes or text.lstrip().startswith(f"{hashes} ")
         if squeezed(text) != squeezed(canonical) or not spaced:

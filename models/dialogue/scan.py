@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from .headings import SECTION, TITLE, read_heading, read_round
 from .lines import Content, DialogueLine, MetadataLine, classify
@@ -18,8 +19,7 @@ _COMMENT, _COMMENT_END = "<!--", "-->"
 _INDENT = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A line by its number from 1, as it stands in the document, and its text without the line end.
 
     `hidden`: inside a fenced block of code or a comment, or one of the lines that delimit it.
@@ -63,12 +63,14 @@ class LineReader:
         offset = 0
         parts = self.markdown.split(end)
         for number, part in enumerate(parts, start=1):
-            raw = part if number == len(parts) else part + end
+            raw = part + end if number < len(parts) else part
+            text = part.rstrip("\r").removeprefix(_BOM if number == 1 else "")
+            # Most lines hold nothing that hides or is hidden.
+            hidden = (self.open_fence or self._in_comment or "`" in text or "~" in text or "<" in text) and (
+                self._hides(text, number, comment_ends=offset < last_comment_end)
+            )
             if raw:
-                text = part.rstrip("\r")
-                text = text.removeprefix(_BOM) if number == 1 else text
-                hidden = self._hides(text, number, comment_ends=offset < last_comment_end)
-                yield Line(number, raw, text, hidden)
+                yield Line(number, raw, text, bool(hidden))
             offset += len(part) + 1
         if self._quoted:
             self.open_fence = 0
@@ -82,8 +84,6 @@ class LineReader:
                 return self._in_fence(text)
             # A quote ends with its first line that is none, and takes its code with it.
             self.open_fence, self._quoted = 0, False
-        if "`" not in text and "~" not in text and "<" not in text:
-            return False
         self._fence, self._quoted = fence_of(text)
         if self._fence:
             self.open_fence = number

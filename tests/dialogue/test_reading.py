@@ -164,7 +164,7 @@ def test_line_ends_and_a_byte_order_mark_change_nothing():
 
 def test_cells_respect_escaped_pipes():
     (board,) = read("## Board\n\n| a\\|b | c |\n|---|---|\n| \\\\ | d |\n")["sections"][-1:]
-    (table,) = [it for it in parse("| a\\|b | c |\n|---|---|\n| \\\\ | d |\n").blocks()]
+    (table,) = list(parse("| a\\|b | c |\n|---|---|\n| \\\\ | d |\n").blocks())
     assert (table.header, table.rows) == (("a|b", "c"), (("\\", "d"),))
     assert board["title"] == "Board"
 
