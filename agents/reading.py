@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from ..models.errors import InvalidInput, RegistryError, invalid_input
+from ..models.shown import ABSENT
 from .entries import AgentsFile
 from .external_entry import ExternalEntry, Webhooks
 from .llm_entries import LLMEntry
@@ -46,10 +47,10 @@ def _broken_rule(path: Path, error: ValidationError) -> RegistryError:
         rest = rest[1:]
     problem = invalid_input(error)
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest).lstrip(".")
-    rule = problem.rule
+    shown = InvalidInput(field, problem.value, problem.rule)
     if first["type"] in ("union_tag_invalid", "union_tag_not_found"):
-        field, rule = "kind", f"must be one of {', '.join(_KINDS)}"
-    shown = InvalidInput(field, problem.value, rule)
+        field = "kind"
+        shown = InvalidInput(field, first["ctx"].get("tag", ABSENT), f"must be one of {', '.join(_KINDS)}")
     return RegistryError(
         str(path), entry=".".join(table), field=field, rule=str(shown).removeprefix(f"{field}: ")
     )
