@@ -75,6 +75,9 @@ class ModelEntry(Entry):
     retries: int = Field(default=2, ge=0, le=10)
     #: Whether its words are asked for as it finds them, so that followers can read along.
     stream: bool = True
+    #: What its provider takes a minute, of all workers together; None: any number.
+    requests_per_minute: int | None = Field(default=None, ge=1, le=10**6)
+    tokens_per_minute: int | None = Field(default=None, ge=1, le=10**12)
     #: US dollars per million tokens, where the provider's price list does not know the model.
     input_usd_per_million: float | None = Field(default=None, ge=0)
     output_usd_per_million: float | None = Field(default=None, ge=0)

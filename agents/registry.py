@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ..models.errors import InvalidInput, UnknownAgent
+from ..models.limits import Most, Rate
 from ..models.options import AgentBinding
 from ..models.waiting import WaitPolicy
 from .command_entry import CommandEntry
@@ -28,12 +29,14 @@ from .protocol import Speaker
 from .reading import read_agents_file
 from .scripted import messages_needed
 from .seats import Seats, replies_of
+from .spending import UNKNOWN, most_of, rate_of
 
 #: Looked for in the working folder when the settings name no file.
 DEFAULT_FILE = Path("agents.toml")
 
 #: The agents of `symposia demo`.
 DEMO_FILE = Path(__file__).with_name("demo.toml")
+
 
 def _reviewer(tool: str) -> CommandEntry:
     argv = ("{python}", "-m", "symposia.agents.reviewers", tool)
@@ -96,6 +99,8 @@ class Registry:
         self._seats = Seats(file, getenv=getenv, local_model=local_model)
         self._seated = lru_cache(maxsize=1_024)(self._seat)
         self._windows = lru_cache(maxsize=1_024)(self._window)
+        self._spending = lru_cache(maxsize=1_024)(self._most)
+        self._rates = lru_cache(maxsize=1_024)(self._rate)
 
     @classmethod
     def load(
@@ -140,6 +145,14 @@ class Registry:
         """How many messages of the dialog the agent is shown at most; 0 where `seat` would refuse the binding."""
         return self._windows(_key(binding))
 
+    def most(self, binding: AgentBinding) -> Most:
+        """The most one turn in this seat spends, as far as that is known."""
+        return self._spending(_key(binding))
+
+    def rate(self, binding: AgentBinding) -> Rate | None:
+        """What the provider of a seat's model takes a minute; None: there is no limit."""
+        return self._rates(_key(binding))
+
     def check(self) -> list[Problem]:
         """What would fail later: code that cannot be imported, variables that are not set; each said once.
 
@@ -161,6 +174,19 @@ class Registry:
     def _seat(self, key: _Key) -> Speaker:
         binding = _binding(key)
         return self._seats.seat(binding, self._entry(binding.agent))
+
+    def _most(self, key: _Key) -> Most:
+        binding = _binding(key)
+        try:
+            return most_of(self._entry(binding.agent), binding, self._seats.model_named)
+        except UnknownAgent:
+            return UNKNOWN
+
+    def _rate(self, key: _Key) -> Rate | None:
+        entry = self._entries.get(key[0])
+        if not isinstance(entry, LLMEntry):
+            return None
+        return rate_of(entry, self._most(key), self._seats.model_named)
 
     def _window(self, key: _Key) -> int:
         binding = _binding(key)

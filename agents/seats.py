@@ -17,7 +17,7 @@ from .external import ExternalAgent
 from .external_entry import ExternalEntry
 from .faults import Fault
 from .human import HumanAgent
-from .llm_entries import LLMEntry
+from .llm_entries import LLMEntry, ModelEntry
 from .llm_faults import imported
 from .llm_seats import ModelSeats
 from .protocol import Speaker
@@ -62,6 +62,10 @@ class Seats:
                 return ExternalAgent(entry, self._webhooks, self._getenv, binding.wait or entry)
             case _:
                 assert_never(entry)
+
+    def model_named(self, name: str) -> ModelEntry:
+        """The entry of a model, or what one without an entry has."""
+        return self._llm.model_named(name)
 
     def faults(self, entry: AgentEntry) -> Iterator[Fault]:
         """What would fail in an agent of this entry, before it does."""

@@ -65,6 +65,11 @@ class Settings(BaseSettings):
     #: Seconds the live keys of a finished session stay readable.
     retention_s: int = Field(default=604_800, ge=60, le=31_536_000)
 
+    #: What each tenant may spend from one midnight (UTC) to the next; None: no limit.
+    tenant_daily_tokens: int | None = Field(default=None, ge=1, le=10**12)
+    tenant_daily_usd: float | None = Field(default=None, ge=1e-6, le=1e6)
+    tenant_daily_turns: int | None = Field(default=None, ge=1, le=10**9)
+
     #: Where dialog memories live. None: where sessions live.
     memory_redis_url: Annotated[SecretStr, AfterValidator(urls.redis_url)] | None = None
     #: Seconds from the last write until what is remembered of a user in a room is forgotten.

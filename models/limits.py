@@ -16,6 +16,9 @@ from .turn import Frozen
 _Tokens = Annotated[int, Field(ge=1, le=10**12)]
 _Usd = Annotated[float, Field(ge=1e-6, le=1e6, allow_inf_nan=False)]
 
+#: On whose account a session runs: a team, a customer.
+Tenant = Annotated[str, Field(pattern=r"^[\w.@:-]{1,100}$")]
+
 
 class TurnLimits(Frozen):
     """What one turn may spend at most: no turn begins before that much is left of the session's limits."""
@@ -51,3 +54,23 @@ class Wish(Frozen):
     tokens: Want | None = None
     #: In millionths of a US dollar.
     cost: Want | None = None
+
+
+class DailyLimits(Frozen):
+    """What each tenant may spend from one midnight (UTC) to the next; None: no limit."""
+
+    tokens: int | None = None
+    #: Millionths of a US dollar.
+    cost_micros: int | None = None
+    turns: int | None = None
+
+
+class Rate(Frozen):
+    """What a model's provider takes a minute, and what a turn asks of it."""
+
+    #: The model's name in the registry.
+    model: str
+    requests: int | None = None
+    tokens: int | None = None
+    #: Tokens the turn is taken to ask for.
+    turn_tokens: int = 0

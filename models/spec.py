@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pydantic import Field, JsonValue
 
 from .ids import Id, new_id
-from .limits import TurnLimits
+from .limits import Tenant, TurnLimits
 from .memory.learned import MemoryOptions
 from .options import AgentBinding, FailurePolicy, ModeOptions
 from .stop import StopCondition
@@ -33,6 +33,8 @@ class SessionSpec(Frozen):
     policies: Mapping[str, FailurePolicy] = Field(default_factory=dict)
     #: What one turn may spend at most.
     limits: TurnLimits = TurnLimits()
+    #: On whose account it runs.
+    tenant: Tenant | None = None
     #: Handed to every agent as `TurnContext.parameters`.
     parameters: Mapping[str, JsonValue] = Field(default_factory=dict)
 

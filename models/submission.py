@@ -30,7 +30,7 @@ M = TypeVar("M", bound=BaseModel)
 
 #: Fields of a session file that are not the collab's.
 _OWN = (
-    *("agents", "stop", "options", "policy", "policies", "messages", "parameters", "thread_id", "limits"),
+    *("agents", "stop", "options", "policy", "policies", "messages", "parameters", "thread_id", "limits", "tenant"),
     *MemoryChoices.__annotations__,
 )
 #: The agent of people who are given none: always registered, it waits for an answer.
@@ -94,6 +94,8 @@ class HowToRun(MemoryChoices, total=False):
     policies: Mapping[str, FailurePolicy | Mapping[str, Any]] | None
     #: What one turn may spend at most: `{"turn_tokens": 2_000, "turn_usd": 0.05}`.
     limits: TurnLimits | Mapping[str, Any] | None
+    #: On whose account it runs: what a tenant may spend a day the settings of the workers say.
+    tenant: str | None
     #: What the dialog starts with; a text is said by the user.
     messages: Iterable[Message | Mapping[str, Any] | str] | None
     #: Data that every agent is given.
@@ -114,6 +116,7 @@ class Submission:
     policy: FailurePolicy = field(default_factory=FailurePolicy)
     policies: Mapping[str, FailurePolicy] = field(default_factory=dict)
     limits: TurnLimits = field(default_factory=TurnLimits)
+    tenant: str | None = None
     messages: tuple[Message, ...] = ()
     parameters: Mapping[str, JsonValue] = field(default_factory=dict)
     thread_id: str | None = None
@@ -142,6 +145,7 @@ class Submission:
                 str(name): _read(FailurePolicy, it, f"policies.{name}") for name, it in policies.items()
             },
             limits=_read(TurnLimits, how.get("limits"), "limits"),
+            tenant=how.get("tenant"),
             messages=tuple(
                 _read_message(it, f"messages[{i}]") for i, it in enumerate(_listed(how.get("messages")))
             ),
@@ -198,6 +202,7 @@ class Submission:
                 "policy": self.policy,
                 "policies": self.policies,
                 "limits": self.limits,
+                "tenant": self.tenant,
                 "parameters": self.parameters,
                 "memory": self.memory,
             },

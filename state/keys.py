@@ -16,6 +16,9 @@ The index keys below are permanent.
 | `symposia:{id}:lock:<scope>` | string | `token|deadline_ms`; its TTL is the lease |
 | `symposia:{id}:deltas` | stream | what is being said right now (field `d`); capped, a TTL of ten minutes |
 | `symposia:{id}:calls:<turn>` | hash | finished calls of a turn that is not written yet; a TTL of a day |
+| `symposia:{tenant:NAME}:books` | hash | what a tenant spent today and has set aside; a TTL of two days |
+| `symposia:{tenant:NAME}:expiries` | sorted set | what is set aside, by the time it is given back; a TTL of two days |
+| `symposia:rate:MODEL` | hash | what was asked of a model in each of the last seconds; a TTL of three minutes |
 | `symposia:due` | sorted set | unfinished sessions by the time the sweep should look at them |
 | `symposia:sessions` | sorted set | sessions by the time they were opened |
 | `symposia:inbox` | sorted set | open questions to people, `session|turn|name`, by the time they were asked |
@@ -69,3 +72,13 @@ def sharing_key(user: str, *, hash_tag: bool = False) -> str:
 def calls_key(session_id: str, number: int) -> str:
     """The key of the finished calls of one turn."""
     return session_key(session_id, f"calls:{number}")
+
+
+def tenant_keys(tenant: str) -> list[str]:
+    """The keys of a tenant: its books, and when what is set aside there expires."""
+    return [f"{PREFIX}:{{tenant:{tenant}}}:{part}" for part in ("books", "expiries")]
+
+
+def rate_key(model: str) -> str:
+    """The key of what is asked of a model."""
+    return f"{PREFIX}:rate:{model}"

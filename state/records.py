@@ -240,7 +240,7 @@ def read_answer(raw: list[Any], claim: Claim | None) -> Answer:
             messages=tuple(reversed(newest_first)),
         )
         return Answer(word, state, grant=grant)
-    if word == "retried":
+    if word in ("retried", "deferred"):
         return Answer(word, state, due_ms=extra)
     if word == "exhausted" and extra is not None:
         return Answer(word, state, lack=Lack(*extra))

@@ -122,6 +122,10 @@ class SessionStore:
         }
         return self._run("fail", session_id, args, lock=grant.scope)
 
+    def defer(self, session_id: str, number: int, *, delay_ms: int) -> Answer:
+        """Puts off a turn that has not begun: `deferred`, or `done`."""
+        return self._run("defer", session_id, {"number": number, "delay_ms": delay_ms})
+
     # -- the life of a session ---------------------------------------------------------------
 
     def suspend(self, session_id: str) -> SessionState:

@@ -7,10 +7,9 @@ and whatever ends a grant gives back. Here is decided only what to ask for, and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from operator import attrgetter
 
 from ..agents.registry import Registry
-from ..models.limits import Want, Wish
+from ..models.limits import Most, TurnLimits, Want, Wish
 from ..models.options import AgentBinding
 from ..models.stop import StopReason
 from ..models.turn import Budget
@@ -28,28 +27,36 @@ def wish_of(registry: Registry, facts: SessionFacts, seats: Sequence[AgentBindin
     session, turn = facts.limits, facts.spec.limits
     if session.tokens is None and session.cost_micros is None:
         return None
-    spends = [registry.most(seat) for seat in seats]
-    usd = turn.turn_usd
+    most = most_of_all(turn, [registry.most(seat) for seat in seats])
     return Wish(
-        tokens=_want(session.tokens, turn.turn_tokens, map(attrgetter("tokens"), spends)),
-        cost=_want(
-            session.cost_micros,
-            None if usd is None else round(usd * 1e6),
-            map(attrgetter("cost_micros"), spends),
-        ),
+        tokens=_want(session.tokens, most.tokens, must=turn.turn_tokens is not None),
+        cost=_want(session.cost_micros, most.cost_micros, must=turn.turn_usd is not None),
     )
 
 
-def _want(limit: int | None, declared: int | None, known: Iterable[int | None]) -> Want | None:
+def most_of_all(declared: TurnLimits, spends: Sequence[Most]) -> Most:
+    """The most a turn spends, whichever of several agents takes it: what was declared, or less where less is known."""
+    usd = declared.turn_usd
+    return Most(
+        tokens=_most(declared.turn_tokens, [it.tokens for it in spends]),
+        cost_micros=_most(None if usd is None else round(usd * 1e6), [it.cost_micros for it in spends]),
+    )
+
+
+def _most(declared: int | None, known: Sequence[int | None]) -> int | None:
+    amounts = [amount for amount in known if amount is not None]
+    if len(amounts) < len(known):
+        return declared
+    return max(amounts) if declared is None else min(declared, max(amounts))
+
+
+def _want(limit: int | None, most: int | None, *, must: bool) -> Want | None:
     """What is declared must fit. What an agent's entry says is an upper bound that few turns reach: it may be cut."""
     if limit is None:
         return None
-    amounts = list(known)
-    most = None if None in amounts else max(amount or 0 for amount in amounts)
-    if declared is None:
-        return Want(limit=limit, most=most, least=1 if most is None else -(-most // LEAST_PART))
-    must = declared if most is None else min(declared, most)
-    return Want(limit=limit, most=must, least=must)
+    if most is None:
+        return Want(limit=limit)
+    return Want(limit=limit, most=most, least=most if must else -(-most // LEAST_PART))
 
 
 def want_of_means(lack: Lack, participant: str) -> StopReason:

@@ -13,6 +13,7 @@ from celery import Celery
 from ..agents.registry import Registry
 from ..agents.runner import AgentRunner
 from ..models.collab import Collab
+from ..models.limits import DailyLimits
 from ..models.spec import SessionSpec
 from ..state.index import SessionIndex
 from ..state.store import SessionStore
@@ -36,6 +37,8 @@ class TurnLimits:
     #: How long the live keys stay after the end.
     retention_ms: int
     max_message_bytes: int
+    #: What each tenant may spend a day.
+    tenant: DailyLimits = DailyLimits()  # noqa: RUF009 - frozen
 
 
 #: Seconds for which an id surely means the session that was alive under it: after its end the keys

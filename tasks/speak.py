@@ -25,13 +25,15 @@ from ..models.waiting import Waiting
 from ..state.plans import PlanWrite
 from ..state.records import Answer, Grant, SessionState
 from ..state.requests import Claim
-from .advance import advance, dispatch, follow, plan_next
+from .admission import Admission, admit
+from .advance import advance, dispatch, follow, hand_round, plan_next
 from .boundaries import Boundary
 from .desks import TurnDesk
 from .graph import TurnCall
+from .limits import want_of_means, wish_of
 from .memory import Recollection
-from .patience import outlast_outage
 from .parking import Parked, park
+from .patience import outlast_outage
 from .runtime import Runtime
 from .view import SessionFacts, turn_context
 from .waking import wake
@@ -60,6 +62,8 @@ class Floor:
     desk: TurnDesk
     #: `time.monotonic()` when the grant was taken.
     since: float
+    #: What was set aside for it outside its session.
+    admission: Admission
     #: What is remembered; None in a session without memory.
     recalled: Recollection | None = None
 
@@ -90,24 +94,36 @@ def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str |
     """Runs one delivery of a turn; answers the word of the script that decided about it."""
     facts = runtime.facts.get(call.session)
     policy = facts.spec.policy_of(call.participant)
-    timeout_s = _timeout_s(runtime, policy)
-    binding = facts.spec.agents[call.participant]
+    seats = _seats(facts.spec.agents[call.participant], policy)
     claim = Claim(
         number=call.turn,
         scope=call.scope,
         token=new_id(),
         lease_ms=runtime.limits.lease_ms,
-        timeout_ms=int((timeout_s + SETTLE_S) * 1000),
-        window=_window(runtime, binding, policy),
+        timeout_ms=int((_timeout_s(runtime, policy) + SETTLE_S) * 1000),
+        window=max(runtime.registry.window(seat) for seat in seats),
         task_id=task_id,
         parent_id=parent_id or "",
+        wish=wish_of(runtime.registry, facts, seats),
     )
+    admission = admit(runtime, facts, call, seats, claim)
+    if isinstance(admission, str):
+        return admission
+    with admission:
+        return _begin(runtime, call, claim, admission)
+
+
+def _begin(runtime: Runtime, call: TurnCall, claim: Claim, admission: Admission) -> str:
+    task_id = claim.task_id
     runtime.crossing(Boundary.BEFORE_BEGIN, call.session, call.turn)
     since = time.monotonic()
     answer = runtime.store.begin(call.session, claim)
     if answer.word in ("done", "overdue"):
         # Delivered again, or too late: make sure the graph goes on after it.
         advance(runtime, call.session, parent=task_id, state=answer.state)
+    if answer.word == "exhausted" and answer.lack is not None:
+        exhausted = want_of_means(answer.lack, call.participant)
+        advance(runtime, call.session, parent=task_id, state=answer.state, exhausted=exhausted)
     if answer.word == "woken" and answer.state is not None:
         return wake(runtime, runtime.facts.get(call.session, answer.state.opened_ms), answer.state, call.turn)
     if answer.word != "granted" or answer.grant is None or answer.state is None:
@@ -118,8 +134,12 @@ def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str |
     planned = PlannedTurn.model_validate_json(answer.state.records[call.turn].plan or "{}")
     desk = runtime.desks.of(call.session, answer.grant, call.participant)
     recalled = runtime.memory.recall(facts, now_ms=answer.state.now_ms)
-    floor = Floor(facts, answer.state, answer.grant, planned, policy, task_id, desk, since, recalled)
-    word = _speak(runtime, floor, timeout_s)
+    policy = facts.spec.policy_of(call.participant)
+    floor = Floor(
+        facts, answer.state, answer.grant, planned, policy, task_id, desk, since, admission, recalled
+    )
+    admission.begun = True
+    word = _speak(runtime, floor, _timeout_s(runtime, policy))
     runtime.crossing(Boundary.BEFORE_ACK, call.session, call.turn)
     return word
 
@@ -158,12 +178,9 @@ def _seated(binding: AgentBinding, substitute: str | None) -> AgentBinding:
     return binding.taken_by(substitute)
 
 
-def _window(runtime: Runtime, binding: AgentBinding, policy: FailurePolicy) -> int:
-    """Messages asked for: who will sit there is known only once the turn is granted."""
-    window = runtime.registry.window(binding)
-    if policy.substitute is None:
-        return window
-    return max(window, runtime.registry.window(_seated(binding, policy.substitute)))
+def _seats(binding: AgentBinding, policy: FailurePolicy) -> tuple[AgentBinding, ...]:
+    """Who may sit there: which of them does is known only once the turn is granted."""
+    return (binding,) if policy.substitute is None else (binding, _seated(binding, policy.substitute))
 
 
 def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> tuple[Parked, TurnOutcome]:
@@ -217,6 +234,7 @@ def _commit(
     runtime.crossing(Boundary.AFTER_COMMIT, floor.session_id, floor.grant.number)
     if answer.word in ("committed", "held", "done"):
         floor.desk.clear()
+        floor.admission.usage = speech.usage
     _go_on(runtime, floor, answer, write)
     return answer.word
 
@@ -271,6 +289,8 @@ def _failed(runtime: Runtime, floor: Floor, error: AgentError) -> str:
         answer = runtime.store.fail(floor.session_id, floor.grant, delay_ms=delay_ms, error=line)
         if answer.due_ms is not None:
             runtime.index.sooner(floor.session_id, answer.due_ms)
+        if answer.state is not None:
+            hand_round(runtime.graph, floor.facts, answer.state)
         return answer.word
     return _give_up(runtime, floor, line)
 

@@ -14,6 +14,7 @@ from ..agents.registry import Registry
 from ..agents.runner import AgentRunner
 from ..config.secrets import known_secrets
 from ..config.settings import Settings, variable
+from ..models.limits import DailyLimits
 from ..state.connect import connect
 from ..state.index import SessionIndex
 from ..state.store import SessionStore
@@ -33,6 +34,17 @@ def limits_of(settings: Settings) -> TurnLimits:
         turn_timeout_s=settings.turn_timeout_s,
         retention_ms=int(settings.retention_s * 1000),
         max_message_bytes=settings.max_message_bytes,
+        tenant=daily_limits(settings),
+    )
+
+
+def daily_limits(settings: Settings) -> DailyLimits:
+    """What each tenant may spend a day."""
+    usd = settings.tenant_daily_usd
+    return DailyLimits(
+        tokens=settings.tenant_daily_tokens,
+        cost_micros=None if usd is None else round(usd * 1e6),
+        turns=settings.tenant_daily_turns,
     )
 
 

@@ -108,6 +108,9 @@ def test_every_setting_reaches_a_child_process() -> None:
         broker_url="amqp://b",
         agents_file="agents.toml",
         memory_redis_url="redis://c",
+        tenant_daily_tokens=1,
+        tenant_daily_usd=1,
+        tenant_daily_turns=1,
     )
     handed_down = child_environment(everything).keys() - os.environ.keys()
     named = {f"SYMPOSIA_{name.upper()}" for name in Settings.model_fields}

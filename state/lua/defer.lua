@@ -1,0 +1,12 @@
+--- defer: puts off a turn that has not begun: it is sent again once the delay has passed, and not before.
+--- KEYS: session turns
+--- ARGV: number delay_ms
+--- ANSWERS: deferred(view, due_ms) done(view) missing
+--- GUARANTEE: counts as no failure; a turn that somebody speaks, or that is over, stays as it is.
+if redis.call('EXISTS', session) == 0 then return { 'missing' } end
+local turn = fetch(turns, number)
+if not turn or turn.status ~= 'planned' then return view(session, turns, 'done') end
+turn.not_before = math.max(turn.not_before, NOW + delay_ms)
+turn.dispatched_ms, turn.dispatches = turn.not_before, 0
+save(turns, number, turn)
+return view(session, turns, 'deferred', turn.not_before)

@@ -1,0 +1,56 @@
+--- rate_admit: lets a turn ask a model, if the model's provider takes so many requests and tokens a minute.
+--- KEYS: rate
+--- ARGV: requests_a_minute tokens_a_minute tokens
+--- ANSWERS: admitted(second) later(wait_ms)
+--- GUARANTEE: in no 60 seconds more is admitted than a minute takes, whatever workers ask. Who is sent away
+--- is told a time of their own, so that they do not all come back at once. An empty limit is none.
+--- The hash holds, for each of the last 61 seconds, `requests tokens` admitted in it, and `hint`.
+local now_s = math.floor(NOW / 1000)
+local seconds, hint = {}, 0
+local flat = redis.call('HGETALL', rate)
+for i = 1, #flat, 2 do
+  local second = tonumber(flat[i])
+  if not second then hint = tonumber(flat[i + 1])
+  elseif second <= now_s - 61 then redis.call('HDEL', rate, flat[i])
+  else
+    local asked, cost = string.match(flat[i + 1], '^(%d+) (%d+)$')
+    seconds[#seconds + 1] = { second, tonumber(asked), tonumber(cost) }
+  end
+end
+table.sort(seconds, function(a, b) return a[1] < b[1] end)
+
+--- Milliseconds until `amount` more of one unit fit into a minute.
+local function wait_for(limit, place, amount)
+  local over = amount - limit
+  for _, entry in ipairs(seconds) do over = over + entry[place] end
+  for _, entry in ipairs(seconds) do
+    if over <= 0 then break end
+    over = over - entry[place]
+    if over <= 0 then return (entry[1] + 61) * 1000 - NOW end
+  end
+  return 0
+end
+
+local wait_ms, step_ms = 0, 0
+if requests_a_minute ~= '' then
+  wait_ms = wait_for(tonumber(requests_a_minute), 2, 1)
+  step_ms = 60000 / requests_a_minute
+end
+-- A turn that is larger than a minute goes alone.
+local cost = tonumber(tokens)
+if tokens_a_minute ~= '' then
+  cost = math.min(cost, tonumber(tokens_a_minute))
+  wait_ms = math.max(wait_ms, wait_for(tonumber(tokens_a_minute), 3, cost))
+  step_ms = math.max(step_ms, 60000 * cost / tokens_a_minute)
+end
+if wait_ms > 0 then
+  local at = math.min(math.max(hint + step_ms, NOW + wait_ms), NOW + wait_ms + 60000)
+  redis.call('HSET', rate, 'hint', string.format('%.0f', at))
+  redis.call('PEXPIRE', rate, 180000)
+  return { 'later', math.floor(at - NOW) }
+end
+local mine = seconds[#seconds]
+if not mine or mine[1] ~= now_s then mine = { now_s, 0, 0 } end
+redis.call('HSET', rate, now_s, string.format('%d %d', mine[2] + 1, mine[3] + cost))
+redis.call('PEXPIRE', rate, 180000)
+return { 'admitted', now_s }

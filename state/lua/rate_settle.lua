@@ -1,0 +1,10 @@
+--- rate_settle: puts right what was admitted, once it is known what a turn has asked and taken.
+--- KEYS: rate
+--- ARGV: second requests tokens
+--- ANSWERS: settled gone
+--- GUARANTEE: `requests` and `tokens` are differences; a second that is over changes nothing any more.
+local entry = redis.call('HGET', rate, second)
+if not entry then return { 'gone' } end
+local asked, cost = string.match(entry, '^(%d+) (%d+)$')
+redis.call('HSET', rate, second, string.format('%d %d', math.max(asked + requests, 0), math.max(cost + tokens, 0)))
+return { 'settled' }

@@ -1,0 +1,80 @@
+"""What each tenant spends today, and what is set aside for turns under way: one hash a tenant, in a slot of its own.
+
+No script can change it together with a session, so it is kept beside it: reserved before a turn
+begins, settled after it has closed. What a worker that dies had reserved expires.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from redis import Redis
+
+from ..models.limits import DailyLimits, Most
+from ..models.turn import MOST_SPENT, Usage
+from .keys import tenant_keys
+from .records import Lack
+from .scripts import evaluate, load, type_value
+
+#: What a turn sets aside of which nobody knows what it may spend.
+UNKNOWN_TOKENS, UNKNOWN_COST = 4_000, 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """A tenant's day so far."""
+
+    tokens: int = 0
+    cost_micros: int = 0
+    turns: int = 0
+
+
+class TenantBooks:
+    """The books of all tenants."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def reserve(
+        self, tenant: str, reservation: str, most: Most, *, limits: DailyLimits, expires_in_ms: int
+    ) -> str | Lack:
+        """Sets aside what a turn may spend: `reserved`, `short`, or what there is nothing left of today."""
+        args: dict[str, type_value] = {
+            "id": reservation,
+            "expires_in_ms": expires_in_ms,
+            "tokens": UNKNOWN_TOKENS if most.tokens is None else most.tokens,
+            "cost": UNKNOWN_COST if most.cost_micros is None else most.cost_micros,
+            "limit_tokens": _shown(limits.tokens),
+            "limit_cost": _shown(limits.cost_micros),
+            "limit_turns": _shown(limits.turns),
+        }
+        word, *lack = self._run("tenant_reserve", tenant, args)
+        return Lack(*lack) if word == "exhausted" else str(word)
+
+    def settle(self, tenant: str, reservation: str, usage: Usage, *, turns: int) -> None:
+        """Gives back what was set aside and books what was spent; once, however often it is called."""
+        args: dict[str, type_value] = {
+            "id": reservation,
+            "tokens": min(usage.tokens, MOST_SPENT),
+            "cost": min(usage.cost_micros, MOST_SPENT),
+            "turns": turns,
+        }
+        self._run("tenant_settle", tenant, args)
+
+    def today(self, tenant: str) -> Spent:
+        """What a tenant has spent today (UTC), turns under way left out."""
+        books, _ = tenant_keys(tenant)
+        values = self._client.hmget(books, ["day", "tokens", "cost", "turns"])
+        day, *spent = (int(value or 0) for value in cast("list[str | None]", values))
+        seconds, _ = self._client.time()
+        return Spent(*spent) if day == int(seconds) // 86_400 else Spent()
+
+    def _run(self, verb: str, tenant: str, args: dict[str, type_value]) -> list[Any]:
+        script = load(verb)
+        answer: list[Any] = evaluate(self._client, script, tenant_keys(tenant), script.arg_list(args, ()))
+        return answer
+
+
+def _shown(limit: int | None) -> type_value:
+    return "" if limit is None else limit

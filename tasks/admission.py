@@ -1,0 +1,111 @@
+"""Before a turn begins: whether its tenant may spend more today, and whether its model may be asked now.
+
+Both are kept beside the session, in cluster slots of their own, so they come before `begin` and
+are settled after the turn. A turn that has to wait for more than a moment is put off: it
+holds no worker, and the sweep sends it again when its time has come.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from redis import Redis
+
+from ..models.limits import Most, Rate
+from ..models.options import AgentBinding
+from ..models.stop import StopReason
+from ..models.turn import Usage
+from ..state.rates import Permit, RateBook
+from ..state.records import Lack
+from ..state.requests import Claim
+from ..state.tenants import TenantBooks
+from .advance import advance
+from .graph import TurnCall
+from .limits import most_of_all
+from .runtime import Runtime
+from .view import SessionFacts
+
+#: Seconds a turn waits in a worker for its model's turn.
+MOST_WAIT_S = 1.0
+#: Milliseconds until a turn looks again whether its tenant's other turns have given something back.
+LOOK_AGAIN_MS = 2_000
+#: Milliseconds beyond the turn's own deadline for which its tenant's reservation is kept.
+BEYOND_MS = 60_000
+
+
+@dataclass(slots=True)
+class Admission:
+    """What was set aside outside its session for one delivery of a turn; booked at the end of the `with` block."""
+
+    client: Redis
+    reservation: str
+    tenant: str | None = None
+    permit: Permit | None = None
+    #: The turn has begun: its model may have been asked.
+    begun: bool = False
+    #: What was written of it; None: nothing was.
+    usage: Usage | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.tenant is not None:
+            spent, turns = self.usage or Usage(), int(self.usage is not None)
+            TenantBooks(self.client).settle(self.tenant, self.reservation, spent, turns=turns)
+        # An attempt that failed may have asked its model all the same: the estimate stands.
+        if self.permit is not None and (self.usage is not None or not self.begun):
+            RateBook(self.client).settle(self.permit, self.usage or Usage())
+
+
+def admit(
+    runtime: Runtime, facts: SessionFacts, call: TurnCall, seats: Sequence[AgentBinding], claim: Claim
+) -> Admission | str:
+    """Sets aside what a turn may need; the word for it when it may not begin now."""
+    tenant, rate = facts.spec.tenant, runtime.registry.rate(seats[0])
+    admission = Admission(runtime.store.client, claim.token)
+    if tenant is not None:
+        most = most_of_all(facts.spec.limits, [runtime.registry.most(seat) for seat in seats])
+        word = _reserve(runtime, tenant, most, claim)
+        if isinstance(word, Lack):
+            advance(runtime, call.session, parent=claim.task_id, exhausted=_used_up(tenant, word))
+            return "exhausted"
+        if word == "short":
+            return _put_off(runtime, call, LOOK_AGAIN_MS)
+        admission.tenant = tenant
+    if rate is not None:
+        permit = _permit(RateBook(runtime.store.client), rate)
+        if isinstance(permit, int):
+            with admission:
+                return _put_off(runtime, call, permit)
+        admission.permit = permit
+    return admission
+
+
+def _reserve(runtime: Runtime, tenant: str, most: Most, claim: Claim) -> str | Lack:
+    expires_in_ms = claim.timeout_ms + BEYOND_MS
+    books = TenantBooks(runtime.store.client)
+    return books.reserve(tenant, claim.token, most, limits=runtime.limits.tenant, expires_in_ms=expires_in_ms)
+
+
+def _permit(rates: RateBook, rate: Rate) -> Permit | int:
+    """Waits for the model's turn, but only a moment; then, in how many milliseconds to come back."""
+    deadline = time.monotonic() + MOST_WAIT_S
+    while isinstance(answer := rates.admit(rate), int) and time.monotonic() + answer / 1000 <= deadline:
+        time.sleep(answer / 1000)
+    return answer
+
+
+def _put_off(runtime: Runtime, call: TurnCall, delay_ms: int) -> str:
+    answer = runtime.store.defer(call.session, call.turn, delay_ms=delay_ms)
+    if answer.due_ms is not None:
+        runtime.index.sooner(call.session, answer.due_ms)
+    return answer.word
+
+
+def _used_up(tenant: str, lack: Lack) -> StopReason:
+    what = {"tokens": "tokens", "cost": "money", "turns": "turns"}[lack.unit]
+    return StopReason(code="tenant_budget", detail=f"{tenant} has no {what} left today", broke=True)
