@@ -55,6 +55,14 @@ class LeaseKeeper:
             with self._lock:
                 self._held.pop(grant.token, None)
 
+    def let_go(self) -> None:
+        """Tells everybody who speaks now that it was in vain; their leases run out. For a worker that must end."""
+        with self._lock:
+            held = list(self._held.values())
+            self._held.clear()
+        for entry in held:
+            entry.on_lost()
+
     def _run(self) -> None:
         while True:
             time.sleep(self._every_s / 4)

@@ -14,7 +14,7 @@ So a lost connection gives nothing back, and nothing is acknowledged over it. Ne
 still run in this very process, and their messages are delivered once more after the visibility timeout, when `begin`
 answers that they are done.
 
-To be removed when `tests/sessions/test_lost_broker.py` passes without it; `making.py` names it.
+To be removed when `tests/sessions/test_lost_broker.py` says that Celery's own consumer survives.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any
 
 from kombu import Connection
 
+from .cold_shutdown import PromptConsumer
 from .foreign_messages import UnstoppableConsumer
 
 log = logging.getLogger(__name__)
@@ -35,7 +36,7 @@ log = logging.getLogger(__name__)
 _RETRY_INTERVALS = {"interval_start": 1, "interval_step": 1, "interval_max": 5}
 
 
-class ReconnectingConsumer(UnstoppableConsumer):
+class ReconnectingConsumer(PromptConsumer, UnstoppableConsumer):
     """What Celery's setting `worker_consumer` names: the consumer of every worker here."""
 
     def ensure_connected(self, conn: Connection) -> Connection:

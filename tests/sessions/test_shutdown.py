@@ -1,0 +1,60 @@
+"""Workers that are told to end while a turn is spoken."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from live import until
+from symposia.models.stop import MaxTurns
+
+
+def speaking(stage, *, turns: int = 4):
+    """A worker whose agent waits for the gate in turn 2, and its session."""
+    worker = stage.start_worker()
+    job = stage.submit(
+        "round_robin",
+        {"ann": "gated", "bob": "gated"},
+        stop=MaxTurns(turns),
+        parameters={"gate": str(stage.folder / "gate"), "gate_turn": 2},
+    )
+    until(lambda: [call for call in stage.calls() if call["turn"] == 2], what="turn 2 is being spoken")
+    return worker, job
+
+
+def attempts(stage) -> list[tuple[int, int]]:
+    return [(call["turn"], call["attempt"]) for call in stage.calls()]
+
+
+def test_a_warm_shutdown_lets_the_turn_finish_and_another_worker_goes_on(stage, checked):
+    worker, job = speaking(stage)
+    worker.ask_to_stop()
+    until(lambda: "Warm shutdown" in worker.log(), what="the worker stops")
+    (stage.folder / "gate").touch()
+    assert worker.process.wait(30) == 0, worker.log()
+    stage.start_worker()
+    result = job.result(timeout=30)
+
+    assert (result.ok, result.turns) == (True, 4)
+    assert attempts(stage) == [(1, 1), (2, 1), (3, 1), (4, 1)]
+    checked(job, result)
+
+
+@pytest.mark.parametrize("signals", [("SIGQUIT",), ("SIGINT", "SIGINT"), ("SIGTERM", "SIGQUIT")])
+def test_a_cold_shutdown_waits_for_no_agent_and_its_turn_is_taken_over(stage, checked, signals):
+    worker, job = speaking(stage)
+    for number, name in enumerate(signals):
+        if number:
+            until(lambda: "Warm shutdown" in worker.log(), what="the worker stops")
+        worker.process.send_signal(signal.Signals[name])
+    worker.process.wait(30)
+    assert "Unrecoverable error" not in worker.log()
+    assert "what was said is dropped" in worker.log()
+    (stage.folder / "gate").touch()
+    stage.start_worker()
+    result = job.result(timeout=40)
+
+    assert (result.ok, result.turns) == (True, 4)
+    assert attempts(stage) == [(1, 1), (2, 1), (2, 2), (3, 1), (4, 1)]
+    checked(job, result)
