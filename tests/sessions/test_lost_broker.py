@@ -13,6 +13,9 @@ from live import LiveWorker, until
 from symposia.models.stop import MaxTurns
 from symposia.workers.embedded import EmbeddedServer
 
+# A machine that is loaded takes its time to start workers.
+pytestmark = pytest.mark.timeout(180)
+
 CELERYS_OWN = """
 from symposia.workers.app import app
 

@@ -9,6 +9,9 @@ import pytest
 from live import until
 from symposia.models.stop import MaxTurns
 
+# A machine that is loaded takes its time to start workers.
+pytestmark = pytest.mark.timeout(180)
+
 
 def speaking(stage, *, turns: int = 4):
     """A worker whose agent waits for the gate in turn 2, and its session."""
