@@ -60,7 +60,7 @@ def test_without_its_redis_a_turn_runs_without_memory_and_is_told_so(forlorn):
     assert view["parameters"] == {"to": "London"}
     assert view["ask"] == ["from"]
     job = forlorn.submit("parser", "connector", turns=6, user_id=1, room_id="r")
-    result = job.result(timeout=40)
+    result = job.result(timeout=50)
     assert (result.reason, result.turns) == ("max_turns", 6)
     until(lambda: "dialog memory is away, turns run without it" in forlorn.worker.log())
     assert "hush-hush" not in forlorn.worker.log()

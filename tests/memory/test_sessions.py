@@ -138,7 +138,7 @@ def test_a_failed_attempt_writes_nothing(room):
         service="travel",
         said={"to": "London"},
     )
-    job.result(timeout=40)
+    job.result(timeout=50)
     assert room.client.memory.get(50, "r") == {}
 
 
@@ -161,7 +161,7 @@ def test_the_user_may_have_something_forgotten_and_no_earlier_turn_brings_it_bac
 
 
 def test_a_turn_that_says_nothing_may_learn_all_the_same(room):
-    room.submit("silent", turns=1, user_id=54, room_id="r").result(timeout=40)
+    room.submit("silent", turns=1, user_id=54, room_id="r").result(timeout=50)
     assert room.client.memory.get(54, "r")["parameters"] == {"query": "quiet places"}
 
 
@@ -170,7 +170,7 @@ def test_turns_side_by_side_lose_nothing_of_each_other(room):
     job = room.submit(
         *names, turns=6, mode="broadcast", user_id=55, room_id="r", as_=dict.fromkeys(names, "learner")
     )
-    job.result(timeout=40)
+    job.result(timeout=50)
     parameters = room.client.memory.get(55, "r")["parameters"]
     assert sorted(parameters) == [f"p{n}" for n in range(1, 7)]
 

@@ -45,7 +45,7 @@ class Room:
 
     def said(self, job: CollabJob) -> list[str]:
         """What was said, once the session has ended."""
-        return [message.content for message in job.result(timeout=40).dialog.messages]
+        return [message.content for message in job.result(timeout=50).dialog.messages]
 
 
 def open_room(folder: Path, **settings: Any) -> Iterator[Room]:
