@@ -66,6 +66,9 @@ class Protocol(RuleBasedStateMachine):
         self.table = Table(self.client)
         self.model = Model()
         self.grants: list[Grant] = []
+        #: Turn number and reply token of every wait there ever was, and the requests of all replies.
+        self.asked: list[tuple[int, str]] = []
+        self.requests: list[str] = []
         self.steps = 0
         self._plan(*self._made(["floor", "a", "b", "floor"]))
 
@@ -173,6 +176,25 @@ class Protocol(RuleBasedStateMachine):
     def fail(self, worker: Worker, waits: bool) -> None:
         word = self.model.fail(*worker.place, waits=waits)
         assert self.table.fail(worker.grant, delay_ms=3_600_000 if waits else 0).word == word
+
+    @rule(worker=workers, token=st.none() | st.just("taken before"))
+    def park(self, worker: Worker, token: str | None) -> None:
+        reply = token or new_id()
+        word = self.model.park(*worker.place, reply)
+        answer = self.table.park(worker.grant, reply)
+        assert answer.word == word
+        if word == "parked":
+            self.asked.append((worker.grant.number, reply))
+
+    @precondition(lambda self: self.asked)
+    @rule(data=st.data(), texts=st.none() | st.integers(0, 2), again=st.booleans())
+    def reply(self, data: st.DataObject, texts: int | None, again: bool) -> None:
+        number, reply = data.draw(st.sampled_from(self.asked))
+        request = data.draw(st.sampled_from(self.requests)) if again and self.requests else new_id()
+        said = None if texts is None else tuple(f"{request}:{len(self.requests)}:{i}" for i in range(texts))
+        word = self.model.reply(number, reply, request, said)
+        assert self.table.reply(number, reply, request, said).word == word
+        self.requests.append(request)
 
     @precondition(lambda self: self.model.locks)
     @rule(data=st.data())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-OPEN = {"planned", "speaking", "held"}
+OPEN = {"planned", "speaking", "parked", "held"}
 
 
 @dataclass
@@ -19,6 +19,9 @@ class Seat:
     #: Given back with a delay that has not passed yet.
     waits: bool = False
     held: tuple[str, ...] = ()
+    #: The reply token it is parked under, and the request that ended the wait.
+    reply: str | None = None
+    request: str | None = None
 
 
 @dataclass
@@ -89,6 +92,8 @@ class Model:
             return "done" if number < self.next else "unknown"
         if seat.scope != scope or seat.status not in OPEN:
             return "done" if seat.scope == scope else "unknown"
+        if seat.status == "parked":
+            return "waiting"
         if seat.waits:
             return "early"
         holder = self.locks.get(scope)
@@ -99,7 +104,7 @@ class Model:
     def _grant(self, seat: Seat, token: str) -> bool:
         if seat.status == "speaking":
             self._close(seat, "expired")
-        seat.status, seat.token = "speaking", token
+        seat.status, seat.token, seat.request = "speaking", token, None
         seat.tokens.add(token)
         self.fence += 1
         self.locks[seat.scope] = token
@@ -142,6 +147,43 @@ class Model:
         seat.status, seat.waits = "planned", waits
         return "retried"
 
+    def park(self, number: int, scope: str, token: str, reply: str) -> str:
+        seat = self.seats.get(number)
+        if seat is None or seat.status not in OPEN:
+            return "done"
+        if seat.status == "parked" and seat.reply == reply:
+            return "parked"
+        if not self.holds(number, scope, token):
+            return "stale"
+        del self.locks[scope]
+        seat.status, seat.reply, seat.request = "parked", reply, None
+        return "parked"
+
+    def reply(self, number: int, reply: str, request: str, texts: tuple[str, ...] | None) -> str:
+        """`texts` None: the turn is given back."""
+        seat = self.seats.get(number)
+        if seat is None or seat.status == "closed":
+            return "replied" if self.written.get(number) == request else "double"
+        if seat.status == "dropped":
+            return "inactive"
+        if seat.request == request:
+            return "held" if seat.status == "held" else "returned"
+        if seat.reply != reply or seat.status != "parked":
+            return "foreign" if seat.reply != reply else "double"
+        return self._end_wait(number, seat, request, texts)
+
+    def _end_wait(self, number: int, seat: Seat, request: str, texts: tuple[str, ...] | None) -> str:
+        seat.request = request
+        if texts is None:
+            self._close(seat, "asked")
+            seat.status, seat.token = "planned", None
+            return "returned"
+        if self.status == "suspended":
+            seat.status, seat.held = "held", texts
+            return "held"
+        self._settle(number, texts)
+        return "replied"
+
     def suspend(self) -> bool:
         if self.status != "active":
             return False
@@ -175,11 +217,14 @@ class Model:
         if self.status != "active":
             return set(), False
         turns = {n for n in self.open_numbers() if self._is_owed(self.seats[n])}
-        return turns, bool(self.closed_numbers()) or not self.open_numbers()
+        busy = [n for n in self.open_numbers() if not (self.stop and self.seats[n].status == "parked")]
+        return turns, bool(self.closed_numbers()) or not busy
 
     # -- inside --------------------------------------------------------------------------
 
     def _is_owed(self, seat: Seat) -> bool:
+        if seat.status == "parked":
+            return False
         return not seat.waits if seat.status == "planned" else seat.scope not in self.locks
 
     def _refused(self) -> str:
@@ -198,12 +243,12 @@ class Model:
         self.dialog.extend(texts)
         self._close(seat, "message" if texts else "passed")
         assert seat.token is not None
-        self.written[number] = seat.token
+        self.written[number] = seat.request or seat.token
         seat.status = "closed"
 
     def _drop(self, number: int, outcome: str) -> None:
         seat = self.seats[number]
-        if seat.status in ("speaking", "held"):
+        if seat.status in ("speaking", "parked", "held"):
             self._close(seat, outcome)
         self.laments += seat.status == "held"
         if self.locks.get(seat.scope) == seat.token:

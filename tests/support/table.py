@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from redis import Redis
@@ -15,6 +15,7 @@ from symposia.models.ids import new_id, utcnow
 from symposia.models.plan import Finish, PlannedTurn, Step
 from symposia.models.turn import OutcomeKind, Usage
 from symposia.state.keys import lock_key, session_key
+from symposia.state.parked import FAR_MS, LayAside, ParkedTurns, Reply, Rule
 from symposia.state.plans import PlanFrame, PlanWrite, plan_write
 from symposia.state.records import Answer, Grant, SessionState
 from symposia.state.requests import Claim, Opening, Speech
@@ -144,6 +145,24 @@ class Table:
 
     def fail(self, grant: Grant, *, delay_ms: int = 0, error: str = "no answer", agent: str = "") -> Answer:
         return self.store.fail(self.id, grant, delay_ms=delay_ms, error=error, agent=agent)
+
+    def park(self, grant: Grant, reply: str, **more: Any) -> Answer:
+        times = {"until_in_ms": None, "wake_in_ms": FAR_MS}
+        laid = LayAside(**{"reply_token": reply, "wait": "{}", **times, **more})
+        return ParkedTurns(self.client).park(self.id, grant, laid)
+
+    def reply(
+        self, number: int, reply: str, request: str, texts: Sequence[str] | None, **more: Any
+    ) -> Answer:
+        """Answers a parked turn; with `texts` None it is given back."""
+        wish = {"rule": Rule.PERSON, **more}
+        if texts is None:
+            wish = {"wait": "{}", "outcome": "asked", **wish}
+        else:
+            record = self.state().records.get(number)
+            grant = Grant(number, "floor", (record and record.token) or request, 1, 1, 0, 0, None, ())
+            wish = {"speech": self.speech(grant, *texts), **wish}
+        return ParkedTurns(self.client).reply(self.id, Reply(number, reply, request, **wish))
 
     def renew(self, grant: Grant, *, lease_ms: int = LEASE_MS) -> bool:
         return self.store.renew(self.id, grant, lease_ms=lease_ms)

@@ -1,0 +1,129 @@
+"""`park`, `tend` and `reply`: a turn that waits holds nothing, and one reply ends its wait."""
+
+from __future__ import annotations
+
+import pytest
+
+from symposia.state.parked import ParkedTurns, Rule, Tending
+from table import turn, until
+
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture
+def parked(table):
+    """A turn that is parked under the reply token `r`."""
+    grant = table.grant(table.plan_one())
+    assert table.park(grant, "r").word == "parked"
+    return grant
+
+
+def tend(table, number, *, reply="r", **more):
+    done = {"wait": "{}", "wake_ms": 1, "until_ms": None, "event": "turn.reminded", **more}
+    return ParkedTurns(table.client).tend(table.id, number, reply, Tending(**done)).word
+
+
+def test_a_parked_turn_holds_no_lock_and_keeps_its_grant_open(table, parked):
+    assert table.owner() is None
+    record = table.state().records[parked.number]
+    assert (record.status, record.token, record.is_open) == ("parked", parked.token, True)
+    assert table.outcomes() == []
+
+
+def test_only_the_holder_parks_its_turn_and_parking_again_changes_nothing(table):
+    number = table.plan_one()
+    late = table.expire_grant(number)
+    grant = table.grant(number)
+    assert table.park(late, "x").word == "stale"
+    assert [table.park(grant, "r").word for _ in range(3)] == ["parked"] * 3
+    assert table.park(grant, "another").word == "stale"
+    assert len(table.journal("turn.parked")) == 1
+
+
+def test_nobody_begins_commits_renews_or_fails_a_parked_turn(table, parked):
+    assert table.begin(parked.number).word == "waiting"
+    assert not table.renew(parked)
+    assert table.fail(parked).word == "stale"
+    assert table.commit(parked, "on my own").word == "stale"
+    assert table.texts() == []
+
+
+def test_another_turn_may_take_the_scope_of_a_parked_one(table):
+    one, two = table.plan(turn("ann"), turn("bob"))
+    table.park(table.grant(one), "r")
+    table.speak(two, "meanwhile")
+    assert table.reply(one, "r", "q", ["later"]).word == "replied"
+    assert table.texts() == ["meanwhile", "later"]
+
+
+def test_when_something_is_due_one_worker_at_a_time_is_told(table):
+    grant = table.grant(table.plan_one())
+    table.park(grant, "r", wake_in_ms=1)
+    assert until(lambda: table.begin(grant.number).word == "woken")
+    assert table.begin(grant.number).word == "waiting"
+
+
+def test_a_worker_that_was_told_and_dies_is_followed_by_another_after_a_lease(table):
+    grant = table.grant(table.plan_one())
+    table.park(grant, "r", wake_in_ms=1)
+    assert until(lambda: table.begin(grant.number, lease_ms=30).word == "woken")
+    assert until(lambda: table.begin(grant.number).word == "woken")
+
+
+def test_the_sweep_gives_a_parked_turn_out_when_it_is_due_and_not_before(table):
+    grant = table.grant(table.plan_one())
+    table.park(grant, "r", wake_in_ms=50)
+    assert table.sweep().numbers == ()
+    answer = until(lambda: (a := table.sweep()).numbers and a)
+    assert answer.numbers == (grant.number,)
+
+
+def test_a_reply_is_taken_before_the_deadline_and_the_deadline_after_it(table):
+    grant = table.grant(table.plan_one())
+    table.park(grant, "r", until_in_ms=HOUR_MS)
+    assert table.reply(grant.number, "r", "q1", ["x"], rule=Rule.DEADLINE).word == "early"
+    assert tend(table, grant.number, until_ms=1) == "tended"
+    assert table.reply(grant.number, "r", "q2", ["x"]).word == "late"
+    assert table.reply(grant.number, "r", "q3", ["time is up"], rule=Rule.DEADLINE).word == "replied"
+    assert table.texts() == ["time is up"]
+
+
+def test_a_turn_without_a_deadline_is_never_overdue(table, parked):
+    assert table.reply(parked.number, "r", "q", ["x"], rule=Rule.DEADLINE).word == "early"
+    assert table.reply(parked.number, "r", "q", ["x"], rule=Rule.FAILURE).word == "replied"
+
+
+def test_under_a_new_token_the_old_one_opens_nothing(table, parked):
+    assert [tend(table, parked.number, new_token="n") for _ in range(2)] == ["tended", "tended"]
+    assert tend(table, parked.number) == "gone"
+    assert table.reply(parked.number, "r", "q", ["x"]).word == "foreign"
+    assert table.reply(parked.number, "n", "q", ["y"]).word == "replied"
+
+
+def test_a_turn_given_back_is_begun_again_with_a_new_token(table, parked):
+    assert table.reply(parked.number, "r", "q", None).word == "returned"
+    assert table.outcomes() == ["asked"]
+    again = table.grant(parked.number)
+    assert again.token != parked.token
+    assert again.fence > parked.fence
+    assert table.commit(parked, "late").word == "stale"
+    assert table.commit(again, "with the answer").word == "committed"
+    assert table.reply(parked.number, "r", "q2", ["x"]).word == "double"
+
+
+def test_a_plan_that_drops_a_parked_turn_closes_its_grant(table, parked):
+    table.plan(drop=(parked.number,))
+    assert table.outcomes() == ["dropped"]
+    assert table.reply(parked.number, "r", "q", ["x"]).word == "inactive"
+
+
+def test_a_reply_to_no_turn_or_no_session_is_told_as_such(table, parked):
+    assert table.reply(99, "r", "q", ["x"]).word == "unknown"
+    table.cancel()
+    table.client.flushall()
+    client = ParkedTurns(table.client)
+    assert client.tend(table.id, 1, "r", Tending("{}", 1, None, "turn.reminded")).word == "missing"
+
+
+def test_the_reply_token_stands_in_no_event(table, parked):
+    assert '"r"' not in str(table.journal()) + str(table.events())
