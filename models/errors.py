@@ -19,13 +19,18 @@
     ├── StateError                          Redis, not the caller
     │   ├── RedisUnavailable (also ConnectionError)
     │   ├── ScriptError
-    │   └── CorruptMemory
+    │   ├── CorruptSession
+    │   ├── CorruptMemory
+    │   ├── EmbeddedServerError
+    │   │   └── PortTaken
+    │   └── ServiceEnded
     ├── TurnError                           control flow between workers and state
     │   └── LeaseLost
     ├── AgentError                          raised by agents; `retryable` says whether to try again
     │   ├── AgentFailed
     │   ├── AgentTimeout
     │   └── BadOutcome
+    ├── LocalModelError                     the model of this machine
     └── RegistryError                       the agents file breaks a rule
 
 Exceptions cross processes: each survives pickling with all its attributes. A message is one
@@ -41,14 +46,14 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
-from .shown import ABSENT, shown, without_password
+from .shown import ABSENT, one_line, shown, without_password
 
 
 class SymposiaError(Exception):
     """Something went wrong in Symposia."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(message or (type(self).__doc__ or "").splitlines()[0])
+        super().__init__(one_line(message or (type(self).__doc__ or "").splitlines()[0]))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Not by calling the class again: signatures differ, and attributes carry the data.
@@ -77,7 +82,8 @@ class InvalidInput(SymposiaError, ValueError):
         self.rule = rule
 
     def __str__(self) -> str:
-        return f"{self.field}: {self._said()}" if self.field else self._said()
+        # The path holds names that whoever wrote the input has chosen.
+        return one_line(f"{self.field}: {self._said()}" if self.field else self._said())
 
     def _said(self) -> str:
         return f"{self.rule} (got {self.value})"
@@ -128,7 +134,7 @@ class InvalidSessionFile(InvalidInput):
         self.file = file
 
     def __str__(self) -> str:
-        return f"{self.file}: {super().__str__() if self.field else self.rule}"
+        return one_line(f"{self.file}: {super().__str__() if self.field else self.rule}")
 
 
 class NotTheOwner(InvalidInput):
@@ -242,12 +248,34 @@ class ScriptError(StateError):
         self.detail = detail
 
 
+class CorruptSession(StateError):
+    """What Redis holds of a session is not what Symposia wrote; `part` is where, e.g. `events`."""
+
+    def __init__(self, session_id: str, *, part: str, detail: str) -> None:
+        super().__init__(f"{part} of session {session_id!r} cannot be read: {detail}")
+        self.session_id = session_id
+        self.part = part
+        self.detail = detail
+
+
 class CorruptMemory(StateError):
     """A stored dialog memory cannot be read; `detail` says what is wrong, without any of its content."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(f"the stored dialog memory cannot be read: {detail}")
         self.detail = detail
+
+
+class EmbeddedServerError(StateError):
+    """The embedded server could not be started."""
+
+
+class PortTaken(EmbeddedServerError):
+    """Another program listens on the port."""
+
+
+class ServiceEnded(StateError):
+    """A service ended again and again."""
 
 
 class TurnError(SymposiaError):
@@ -293,6 +321,10 @@ class BadOutcome(AgentError):
 
     def __init__(self, message: str = "", *, retryable: bool = False) -> None:
         super().__init__(message, retryable=retryable)
+
+
+class LocalModelError(SymposiaError):
+    """The local model could not be started."""
 
 
 class RegistryError(SymposiaError):

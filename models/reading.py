@@ -83,7 +83,7 @@ def _parsed(data: object, kind: str) -> dict[str, Any]:
     if isinstance(data, str | bytes):
         try:
             document = from_json(data, allow_inf_nan=False)
-        except ValueError as error:
+        except (ValueError, TypeError) as error:  # TypeError: a lone surrogate
             raise InvalidInput(kind, data, f"must be JSON: {error}") from None
     if not isinstance(document, Mapping):
         raise InvalidInput(kind, document, "must be a JSON object")

@@ -8,6 +8,8 @@ from enum import Enum
 
 #: Characters of a value's repr that a message shows.
 MAX_SHOWN = 80
+#: Characters of a whole message.
+MAX_LINE = 2_000
 
 #: Characters of an excerpt.
 EXCERPT = 120
@@ -52,6 +54,12 @@ def _without_user_password(word: re.Match[str]) -> str:
 
 def _without_option(option: re.Match[str]) -> str:
     return f"{option['start']}{HIDDEN}" if _SECRET_OPTION.search(option["name"]) else option[0]
+
+
+def one_line(text: str) -> str:
+    """`text` cut to `MAX_LINE`, with everything that is no visible character made a blank."""
+    cut = text if len(text) <= MAX_LINE else f"{text[: MAX_LINE - 3]}..."
+    return cut if cut.isprintable() else "".join(c if c.isprintable() else " " for c in cut)
 
 
 def shown(value: object, *, field: str = "") -> str:

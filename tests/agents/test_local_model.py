@@ -16,7 +16,6 @@ import pytest
 
 from symposia.agents import local_model as local
 from symposia.agents.local_model import (
-    LocalModelError,
     LocalModelServer,
     find_running,
     recorded_url,
@@ -24,6 +23,7 @@ from symposia.agents.local_model import (
 )
 from symposia.agents.registry import DEMO_FILE, Registry
 from symposia.agents.runfile import RunFile, RunRecord
+from symposia.models.errors import LocalModelError
 from symposia.models.options import AgentBinding
 
 #: One server is enough for two cores.

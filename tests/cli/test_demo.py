@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.agents.local_model import LocalModelError, find_weights, require_engine
+from symposia.agents.local_model import find_weights, require_engine
 from symposia.models.collab import CollabMode
+from symposia.models.errors import LocalModelError
 from symposia.workers.demo_sessions import demo_sessions
 from terminal import Terminal
 

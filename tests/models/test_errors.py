@@ -1,7 +1,9 @@
 """The exception tree: one root, clear lines, no secrets, and nothing lost on the way between processes."""
 
+import importlib
 import inspect
 import pickle
+import pkgutil
 from enum import Enum
 
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
+import symposia
 from symposia.models import errors
 from symposia.models.collab import Collab, CollabMode, Participant
 from symposia.models.dialog import Message, Role
@@ -18,21 +21,26 @@ from symposia.models.errors import (
     AgentTimeout,
     BadOutcome,
     CorruptMemory,
+    CorruptSession,
     DialogNotActive,
+    EmbeddedServerError,
     IllegalTransition,
     InvalidInput,
     InvalidSessionFile,
     InvariantViolation,
     LeaseLost,
     LifecycleError,
+    LocalModelError,
     Locked,
     MessageTooLarge,
     NotTheOwner,
+    PortTaken,
     RedisUnavailable,
     RegistryError,
     ReplyRefused,
     ResultTimeout,
     ScriptError,
+    ServiceEnded,
     SessionConflict,
     SessionError,
     SessionNotFound,
@@ -77,6 +85,13 @@ EXAMPLES = {
     ),
     ScriptError("commit", "wrong type"): "script 'commit' failed: wrong type",
     CorruptMemory("no JSON"): "the stored dialog memory cannot be read: no JSON",
+    CorruptSession("s1", part="events", detail="id is required"): (
+        "events of session 's1' cannot be read: id is required"
+    ),
+    EmbeddedServerError(): "The embedded server could not be started.",
+    PortTaken(): "Another program listens on the port.",
+    ServiceEnded(): "A service ended again and again.",
+    LocalModelError(): "The local model could not be started.",
     TurnError("s1", 3): "turn 3 of session 's1': A turn cannot be written by whoever tries.",
     LeaseLost("s1", 3): (
         "turn 3 of session 's1': The lease ran out or was taken back while the agent spoke."
@@ -263,3 +278,36 @@ def test_our_own_error_from_inside_a_validator_keeps_its_class_and_gets_its_path
 
 def test_the_mode_of_a_collab_may_be_an_enum_or_its_text():
     assert Collab(**GOOD).mode is CollabMode.PAIR
+
+
+def test_every_exception_of_the_package_stands_in_the_tree():
+    for module in pkgutil.walk_packages(symposia.__path__, "symposia."):
+        if not module.name.startswith(
+            ("symposia.tests", "symposia.benchmarks", "symposia.examples", "symposia.setup")
+        ):
+            importlib.import_module(module.name)
+    pending, elsewhere = [SymposiaError], set()
+    while pending:
+        kinds = pending.pop().__subclasses__()
+        pending += kinds
+        elsewhere |= {
+            kind
+            for kind in kinds
+            if kind.__module__.startswith("symposia.") and kind.__module__ != errors.__name__
+        }
+    assert elsewhere == set()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InvalidInput("a\nb", "x", "must be\x1b[2J so"),
+        UnknownAgent("x", known=["a\nb"], field="agents.\r"),
+        RegistryError("a.toml", entry="agents.\n", field="x", rule="y"),
+        AgentFailed("one\ntwo"),
+        InvalidInput("a", "x", "must name a participant: " + ", ".join("p" * 200 for _ in range(1_000))),
+    ],
+)
+def test_a_message_is_one_short_line_whatever_names_stand_in_it(error):
+    assert str(error).isprintable()
+    assert len(str(error)) <= 2_000

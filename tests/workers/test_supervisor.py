@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from live import until
-from symposia.models.errors import StateError
+from symposia.models.errors import ServiceEnded, StateError
 from symposia.workers.services import Program, worker_command
-from symposia.workers.supervisor import MAX_DELAY_S, SETTLED_S, Backoff, Interrupts, ServiceEnded, Supervisor
+from symposia.workers.supervisor import MAX_DELAY_S, SETTLED_S, Backoff, Interrupts, Supervisor
 
 DEAF = "trap '' TERM; echo deaf; while :; do sleep 0.05; done"
 

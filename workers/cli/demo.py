@@ -64,7 +64,8 @@ def demo(
 
 def _require_local_model() -> None:
     """Before anything is started. Raises LocalModelError."""
-    from ...agents.local_model import LocalModelError, find_weights, require_engine
+    from ...agents.local_model import find_weights, require_engine
+    from ...models.errors import LocalModelError
 
     try:
         find_weights()

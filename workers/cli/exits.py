@@ -53,7 +53,6 @@ def guarded(app: typer.Typer, arguments: Sequence[str]) -> int:
 
 def exit_code_of(error: Exception) -> ExitCode | None:
     """The exit code for an error that is told in one line; None for a defect."""
-    from ...agents.local_model import LocalModelError
     from ...models import errors
 
     match error:
@@ -67,7 +66,7 @@ def exit_code_of(error: Exception) -> ExitCode | None:
             | errors.RegistryError()
         ):
             return ExitCode.BAD_INPUT
-        case errors.StateError() | LocalModelError():
+        case errors.StateError() | errors.LocalModelError():
             return ExitCode.MISSING
         case errors.SymposiaError():
             return ExitCode.CANCELLED
