@@ -34,6 +34,7 @@ from .state.inbox import Inbox, Letter
 from .state.index import LISTED, SessionIndex
 from .state.requests import Opening
 from .state.store import SessionStore
+from .state.tenants import Spent, TenantBooks
 from .state.workers import WorkerBook
 from .tasks.graph import TaskGraph
 from .tasks.planners import check_fit, effective_stop
@@ -171,6 +172,10 @@ class Client:
         return next(
             (it for it in questions if it.turn_number == letter.turn_number and letter.name in it.asked), None
         )
+
+    def tenant(self, name: str) -> Spent:
+        """What a tenant has spent since midnight (UTC), turns under way left out."""
+        return TenantBooks(self._to.redis).today(name)
 
     def ids(self, prefix: str) -> list[str]:
         """Ids of listed sessions that begin with `prefix`, newest first."""

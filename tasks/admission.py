@@ -24,7 +24,7 @@ from ..state.requests import Claim
 from ..state.tenants import TenantBooks
 from .advance import advance
 from .graph import TurnCall
-from .limits import most_of_all
+from .limits import amount, most_of_all
 from .runtime import Runtime
 from .view import SessionFacts
 
@@ -107,5 +107,6 @@ def _put_off(runtime: Runtime, call: TurnCall, delay_ms: int) -> str:
 
 
 def _used_up(tenant: str, lack: Lack) -> StopReason:
-    what = {"tokens": "tokens", "cost": "money", "turns": "turns"}[lack.unit]
-    return StopReason(code="tenant_budget", detail=f"{tenant} has no {what} left today", broke=True)
+    left, wanted = amount(lack.unit, lack.left), amount(lack.unit, lack.wanted)
+    detail = f"{tenant} has {left} left today, and the next turn may take {wanted}"
+    return StopReason(code="tenant_budget", detail=detail, broke=True)

@@ -61,11 +61,14 @@ def _want(limit: int | None, most: int | None, *, must: bool) -> Want | None:
 
 def want_of_means(lack: Lack, participant: str) -> StopReason:
     """Why a session ends whose next turn can never begin."""
-    left, wanted = lack.left, lack.wanted
-    shown = f"{left:,} tokens are" if lack.unit == "tokens" else f"{left / 1e6:,.6g} US dollars are"
-    needs = f"{wanted:,}" if lack.unit == "tokens" else f"{wanted / 1e6:,.6g}"
-    detail = f"{shown} left, and a turn of {participant} may take {needs}"
+    left, wanted = amount(lack.unit, lack.left), amount(lack.unit, lack.wanted)
+    detail = f"{left} left, and a turn of {participant} may take {wanted}"
     return StopReason(code=_CODES[lack.unit], detail=detail, broke=True)
+
+
+def amount(unit: str, number: int) -> str:
+    """So many of a unit, for people."""
+    return f"{number / 1e6:,.6g} US dollars" if unit == "cost" else f"{number:,} {unit}"
 
 
 def affordable(limits: Budget, state: SessionState) -> Iterator[int]:

@@ -2,9 +2,8 @@
 --- KEYS: books expiries
 --- ARGV: id expires_in_ms tokens cost limit_tokens limit_cost limit_turns
 --- ANSWERS: reserved short exhausted(unit, left, wanted)
---- GUARANTEE: what is spent today and what is set aside never exceed a limit together. Of tokens and cost the
---- turn is content with what is left; with nothing left it waits (`short`) while others may give something back.
---- What a worker that died had set aside is given back at its expiry. The day is UTC's; an empty limit is none.
+--- GUARANTEE: what is spent today and what is set aside never exceed a limit together. What does not fit waits
+--- (`short`) while others may give something back, and is `exhausted` when nobody can. What a worker that died had set aside is given back at its expiry. The day is UTC's; an empty limit is none.
 local UNITS = { 'tokens', 'cost', 'turns' }
 local wanted = { tokens = tonumber(tokens), cost = tonumber(cost), turns = 1 }
 local limits = { tokens = tonumber(limit_tokens), cost = tonumber(limit_cost), turns = tonumber(limit_turns) }
@@ -29,11 +28,10 @@ for _, unit in ipairs(UNITS) do
   if limits[unit] and wanted[unit] > 0 then
     local reserved = of('reserved_' .. unit)
     local left = limits[unit] - of(unit) - reserved
-    if left <= 0 then
+    if left < wanted[unit] then
       if reserved > 0 then return { 'short' } end
       return { 'exhausted', unit, math.max(left, 0), wanted[unit] }
     end
-    wanted[unit] = math.min(wanted[unit], left)
   end
 end
 for _, unit in ipairs(UNITS) do redis.call('HINCRBY', books, 'reserved_' .. unit, wanted[unit]) end

@@ -33,7 +33,7 @@ def test_a_turn_that_no_longer_fits_ends_the_session_with_the_reason(office, cos
     office.work()
     result = job.result(timeout=5)
     assert (result.ok, result.reason) == (True, "token_budget")
-    assert result.detail == "200 tokens are left, and a turn of ann may take 400"
+    assert result.detail == "200 tokens left, and a turn of ann may take 400 tokens"
     assert result.usage.tokens == 800
 
 
@@ -47,7 +47,7 @@ def test_a_limit_on_cost_holds_as_well(office, costing):
     office.work()
     result = job.result(timeout=5)
     assert (result.reason, result.usage.cost_micros) == ("cost_budget", 800_000)
-    assert result.detail == "0.2 US dollars are left, and a turn of ann may take 0.4"
+    assert result.detail == "0.2 US dollars left, and a turn of ann may take 0.4 US dollars"
 
 
 def test_what_an_agent_may_spend_is_known_from_its_entry_and_cut_to_what_is_left(office, costing):

@@ -1,0 +1,175 @@
+"""What a model's provider takes a minute, shared by all workers."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import ledger
+from model_stub import StubModel
+from office import Office
+from symposia.models.limits import Rate
+from symposia.models.stop import MaxRounds
+from symposia.models.turn import Usage
+from symposia.state.connect import connect
+from symposia.state.keys import rate_key, session_key
+from symposia.state.rates import Permit, RateBook
+
+REQUESTS = Rate(model="house", requests=5)
+TOKENS = Rate(model="house", tokens=100, turn_tokens=40)
+
+
+@pytest.fixture
+def client(redis_url):
+    with connect(redis_url) as client:
+        yield client
+
+
+@pytest.fixture
+def book(client):
+    return RateBook(client)
+
+
+def pass_time(client, seconds):
+    """What the passing of time does: what was admitted lies further back."""
+    key = rate_key("house")
+    entries = client.hgetall(key)
+    client.delete(key)
+    aged = {str(int(second) - seconds): text for second, text in entries.items() if second != "hint"}
+    if aged:
+        client.hset(key, mapping=aged)
+        client.expire(key, 100)
+
+
+def test_so_many_requests_a_minute_and_no_more(book):
+    answers = [book.admit(REQUESTS) for _ in range(8)]
+    assert [isinstance(answer, Permit) for answer in answers] == [True] * 5 + [False] * 3
+
+
+def test_who_is_sent_away_is_told_a_time_of_their_own(book):
+    for _ in range(5):
+        book.admit(REQUESTS)
+    waits = [book.admit(REQUESTS) for _ in range(3)]
+    assert 59_000 <= waits[0] <= 61_000
+    assert all(11_000 < later - sooner <= 12_000 for sooner, later in zip(waits, waits[1:], strict=False))
+
+
+def test_so_many_tokens_a_minute_and_what_was_not_taken_is_for_others(book):
+    first, second, third = (book.admit(TOKENS) for _ in range(3))
+    assert isinstance(first, Permit)
+    assert isinstance(second, Permit)
+    assert isinstance(third, int)
+    book.settle(first, Usage(output_tokens=10, requests=1))
+    assert isinstance(book.admit(TOKENS), Permit)
+
+
+def test_a_permit_that_was_not_used_is_given_back(book):
+    for permit in [book.admit(REQUESTS) for _ in range(5)]:
+        book.settle(permit, Usage())
+    assert isinstance(book.admit(REQUESTS), Permit)
+
+
+def test_a_turn_that_asks_more_than_once_is_counted_as_it_is(book):
+    book.settle(book.admit(REQUESTS), Usage(requests=5))
+    assert isinstance(book.admit(REQUESTS), int)
+
+
+def test_a_turn_larger_than_a_minute_goes_alone(book):
+    large = Rate(model="house", tokens=100, turn_tokens=5_000)
+    assert isinstance(book.admit(large), Permit)
+    assert isinstance(book.admit(TOKENS), int)
+
+
+def test_after_a_minute_there_is_room_again(book, client):
+    for _ in range(6):
+        book.admit(REQUESTS)
+    pass_time(client, 62)
+    assert isinstance(book.admit(REQUESTS), Permit)
+    book.settle(Permit("house", 1, 0), Usage(requests=9))
+    assert len(client.hgetall(rate_key("house"))) == 1, "what is over is forgotten"
+
+
+def test_the_key_expires(book, client):
+    book.admit(REQUESTS)
+    assert 0 < client.ttl(rate_key("house")) <= 180
+
+
+def test_many_at_once_are_held_to_the_same_minute(book):
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(lambda _: book.admit(REQUESTS), range(80)))
+    assert sum(isinstance(answer, Permit) for answer in answers) == 5
+
+
+# -- in sessions ---------------------------------------------------------------------------------
+
+pytestmark = pytest.mark.real_models
+
+REGISTRY = """
+[models.house]
+model = "stub"
+base_url = "{url}"
+requests_per_minute = 2
+
+[agents.writer]
+kind = "llm"
+model = "house"
+"""
+
+
+@pytest.fixture
+def busy(tmp_path, redis_url):
+    with StubModel() as stub:
+        office = Office(tmp_path, redis_url, REGISTRY.format(url=stub.url))
+        yield office, stub
+        office.close()
+    with connect(redis_url) as client:
+        for session_id in ledger.session_ids(client):
+            ledger.check(client, session_id)
+
+
+def let_go_on(office, job, number):
+    """What the passing of time does for a turn that was put off."""
+    turns, client = session_key(job.id, "turns"), office.runtime.store.client
+    record = json.loads(client.hget(turns, number))
+    client.hset(turns, str(number), json.dumps({**record, "not_before": 1, "dispatched_ms": 1}))
+
+
+def test_a_turn_beyond_the_minute_is_put_off_without_a_worker_and_without_a_failure(busy, client):
+    office, stub = busy
+    job = office.submit("round_robin", {"ann": "writer"}, stop=MaxRounds(3))
+    words = office.work()
+    assert words[-1] == "deferred"
+    assert len(stub.asked) == 2
+    record = job.state().records[3]
+    assert (record.status, record.grants, record.failures) == ("planned", 0, 0)
+    due_ms = client.zscore("symposia:due", job.id)
+    assert due_ms - office.runtime.index.now_ms() < 62_000
+
+    pass_time(client, 62)
+    let_go_on(office, job, 3)
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert job.result(timeout=5).reason == "max_rounds"
+    assert len(stub.asked) == 3
+
+
+def test_a_moment_is_waited_for_in_the_worker(busy, client):
+    office, stub = busy
+    job = office.submit("round_robin", {"ann": "writer"}, stop=MaxRounds(3))
+    assert office.work()[-1] == "deferred"
+    pass_time(client, 59)
+    let_go_on(office, job, 3)
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert len(stub.asked) == 3
+
+
+def test_a_message_that_comes_twice_takes_no_second_permit(busy, client):
+    office, stub = busy
+    office.submit("round_robin", {"ann": "writer"}, stop=MaxRounds(2))
+    office.deliver()
+    call = office.queue.waiting[0]
+    office.deliver()
+    office.queue.waiting.extendleft([call] * 3)
+    office.work()
+    assert len(stub.asked) == 2

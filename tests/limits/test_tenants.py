@@ -1,0 +1,152 @@
+"""What a tenant may spend a day: reserved before a turn begins, settled after it, across all sessions."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from live import until
+from office import Office
+from symposia.models.errors import InvalidInput
+from symposia.models.limits import DailyLimits, Most
+from symposia.models.stop import MaxRounds
+from symposia.models.turn import Usage
+from symposia.state.connect import connect
+from symposia.state.keys import tenant_keys
+from symposia.state.records import Lack
+from symposia.state.tenants import UNKNOWN_TOKENS, Spent, TenantBooks
+
+LATE_MS = 600_000
+LIMITS = DailyLimits(tokens=100)
+THIRTY = Most(tokens=30, cost_micros=0)
+
+
+@pytest.fixture
+def client(redis_url):
+    with connect(redis_url) as client:
+        yield client
+
+
+@pytest.fixture
+def books(client):
+    return TenantBooks(client)
+
+
+def reserve(books, name, most=THIRTY, *, limits=LIMITS, expires_in_ms=LATE_MS):
+    return books.reserve("acme", name, most, limits=limits, expires_in_ms=expires_in_ms)
+
+
+def test_what_is_set_aside_and_spent_never_exceeds_the_limit(books):
+    assert [reserve(books, f"r{i}") for i in range(4)] == ["reserved", "reserved", "reserved", "short"]
+    for i in range(3):
+        books.settle("acme", f"r{i}", Usage(output_tokens=29), turns=1)
+    assert reserve(books, "r4") == Lack("tokens", 13, 30)
+    assert books.today("acme") == Spent(tokens=87, turns=3)
+
+
+def test_tenants_do_not_pay_for_each_other(books):
+    assert reserve(books, "r1", Most(tokens=100, cost_micros=0)) == "reserved"
+    assert books.reserve("other", "r2", THIRTY, limits=LIMITS, expires_in_ms=LATE_MS) == "reserved"
+
+
+def test_the_same_reservation_made_again_is_one(books):
+    assert [reserve(books, "r1") for _ in range(5)] == ["reserved"] * 5
+    assert reserve(books, "r2") == "reserved"
+
+
+def test_settled_again_it_changes_nothing(books):
+    reserve(books, "r1")
+    for _ in range(3):
+        books.settle("acme", "r1", Usage(output_tokens=30), turns=1)
+    assert books.today("acme") == Spent(tokens=30, turns=1)
+
+
+def test_what_a_dead_worker_had_set_aside_is_given_back(books):
+    assert reserve(books, "r1", Most(tokens=100, cost_micros=0), expires_in_ms=1) == "reserved"
+    until(lambda: reserve(books, "r2") == "reserved", what="the reservation expires")
+
+
+def test_of_a_turn_nobody_knows_the_cost_of_a_usual_one_is_set_aside(books, client):
+    reserve(books, "r1", Most(), limits=DailyLimits(tokens=10 * UNKNOWN_TOKENS))
+    assert client.hget(tenant_keys("acme")[0], "reserved_tokens") == str(UNKNOWN_TOKENS)
+
+
+def test_a_new_day_begins_with_nothing_spent_and_with_what_is_under_way(books, client):
+    reserve(books, "r1")
+    reserve(books, "r2")
+    books.settle("acme", "r1", Usage(output_tokens=60), turns=1)
+    key = tenant_keys("acme")[0]
+    client.hset(key, "day", int(client.hget(key, "day")) - 1)
+    assert books.today("acme") == Spent()
+    assert [reserve(books, "r3"), reserve(books, "r4"), reserve(books, "r5")] == [
+        "reserved",
+        "reserved",
+        "short",
+    ]
+
+
+def test_all_keys_expire(books, client):
+    reserve(books, "r1")
+    assert all(0 < client.ttl(key) <= 172_800 for key in tenant_keys("acme"))
+
+
+def test_many_at_once_never_overspend(books):
+    def take(number):
+        word = reserve(books, f"r{number}", Most(tokens=10, cost_micros=0))
+        if word == "reserved":
+            books.settle("acme", f"r{number}", Usage(output_tokens=10), turns=1)
+        return word
+
+    with ThreadPoolExecutor(16) as pool:
+        words = list(pool.map(take, range(60)))
+    assert words.count("reserved") == 10
+    assert books.today("acme").tokens == 100
+
+
+DETAIL = "acme has 10 tokens left today, and the next turn may take 30 tokens"
+
+# -- in sessions ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def frugal(tmp_path, redis_url):
+    office = Office(tmp_path, redis_url, tenant_daily_tokens=100)
+    yield office
+    office.close()
+
+
+def test_a_session_whose_tenant_has_used_up_its_day_ends_and_says_so(frugal, costing):
+    def session():
+        stop = MaxRounds(9)
+        job = frugal.submit("round_robin", {"ann": costing(30)}, tenant="acme", stop=stop)
+        frugal.work()
+        return job.result(timeout=5)
+
+    first, second = session(), session()
+    assert (first.reason, first.detail) == ("tenant_budget", DETAIL)
+    assert (first.ok, first.usage.tokens) == (True, 90)
+    assert (second.reason, second.turns) == ("tenant_budget", 0)
+    assert frugal.client.tenant("acme") == Spent(tokens=90, turns=3)
+
+
+def test_a_session_of_nobody_s_is_not_counted(frugal, costing):
+    job = frugal.submit("round_robin", {"ann": costing(90)}, stop=MaxRounds(3))
+    frugal.work()
+    assert job.result(timeout=5).reason == "max_rounds"
+
+
+def test_turns_that_fail_or_come_twice_cost_their_tenant_nothing(frugal, costing):
+    fails = {"agent": "noop", "parameters": {"replies": [{"fail": "no"}]}}
+    stop, policy = MaxRounds(2), {"attempts": 1, "then": "skip"}
+    job = frugal.submit("round_robin", {"ann": fails}, tenant="acme", stop=stop, policy=policy)
+    frugal.deliver()
+    frugal.queue.waiting.append(frugal.queue.waiting[0])
+    frugal.work()
+    assert job.result(timeout=5).turns == 1
+    assert frugal.client.tenant("acme") == Spent(turns=1)
+
+
+def test_a_tenant_is_a_plain_name(frugal, costing):
+    with pytest.raises(InvalidInput, match=r"^tenant: "):
+        frugal.submit("round_robin", {"ann": costing(1)}, tenant="a b}")
