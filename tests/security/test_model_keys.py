@@ -20,6 +20,9 @@ from symposia.models.stop import MaxTurns
 from symposia.state.connect import connect
 
 KEY = "sk-a-key-that-nobody-may-see-0123456789"
+#: On a machine with much else to do.
+pytestmark = pytest.mark.timeout(240)
+
 MODELS = """
 [models.stub]
 model = "stub"
@@ -95,8 +98,8 @@ def test_a_key_is_in_no_store_no_log_no_event_and_no_task(tmp_path: Path, redis_
                 stop=MaxTurns(2),
                 policy=FailurePolicy(attempts=1),
             )
-            result = job.result(timeout=40)
-            until(lambda: len(model.asked) == 3, what="the model has refused the key")
+            result = job.result(timeout=90)
+            until(lambda: len(model.asked) == 3, timeout_s=90, what="the model has refused the key")
     finally:
         worker.close()
 

@@ -12,6 +12,9 @@ from symposia.models.stop import MaxTurns
 from symposia.models.turn import Usage
 from symposia.state.connect import connect
 
+#: On a machine with much else to do.
+pytestmark = pytest.mark.timeout(240)
+
 MODELS = """
 [models.stub]
 model = "stub"
@@ -35,10 +38,10 @@ def test_a_worker_killed_between_the_answer_and_the_commit_costs_no_second_answe
     model.answers(completion("paid for once"), completion("paid for twice"))
     first = stage.start_worker(app="live_apps:hesitant")
     job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(2))
-    until((stage.folder / "before-commit").exists, what="the answer is there and not written")
+    until((stage.folder / "before-commit").exists, timeout_s=90, what="the answer is there and not written")
     first.kill()
     stage.start_worker()
-    result = job.result(timeout=stage.lease_s + 40)
+    result = job.result(timeout=stage.lease_s + 90)
 
     assert len(model.asked) == 1
     assert result.dialog.messages[0].content == "paid for once"
@@ -49,7 +52,7 @@ def test_a_worker_killed_between_the_answer_and_the_commit_costs_no_second_answe
 def test_what_was_kept_for_another_attempt_is_gone_when_the_turn_is_written(stage, model):
     stage.start_worker()
     job = stage.submit("round_robin", {"ann": "model", "bob": "model"}, stop=MaxTurns(2))
-    job.result(timeout=40)
+    job.result(timeout=90)
     with connect(stage.redis_url) as client:
         until(lambda: not list(client.scan_iter("symposia:*:calls:*")), what="no finished calls are left")
 
@@ -82,10 +85,10 @@ def test_a_worker_killed_in_the_middle_of_a_turn_repeats_no_finished_model_or_to
     model.answers(book, completion("lost", gate=never), completion("The blue room is yours."))
     first = stage.start_worker()
     job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1))
-    until(lambda: len(model.asked) == 2, what="the tool has run and the model is asked again")
+    until(lambda: len(model.asked) == 2, timeout_s=90, what="the tool has run and the model is asked again")
     first.kill()
     stage.start_worker()
-    result = job.result(timeout=stage.lease_s + 40)
+    result = job.result(timeout=stage.lease_s + 90)
 
     assert len(model.asked) == 3, "the unfinished request is asked again, the finished one is not"
     assert len(log.read_text().splitlines()) == 1

@@ -13,6 +13,9 @@ from symposia.models.options import AfterRetries, FailurePolicy
 from symposia.models.stop import MaxTurns
 from symposia.models.turn import Usage
 
+#: On a machine with much else to do.
+pytestmark = pytest.mark.timeout(240)
+
 MODELS = """
 [models.stub]
 model = "stub"
@@ -50,7 +53,7 @@ def test_what_a_turn_a_participant_and_a_session_spent_is_told(stage, model):
     model.answers(completion("one", cached=4), completion("two"))
     stage.start_worker()
     job = stage.submit("round_robin", PAIR, stop=MaxTurns(3))
-    result = job.result(timeout=40)
+    result = job.result(timeout=90)
     cheap = Usage(input_tokens=11, output_tokens=7, cached_tokens=4, requests=1, cost_micros=7 * 2 + 4 + 70)
     dear = Usage(input_tokens=11, output_tokens=7, requests=1, cost_micros=22 + 70)
     assert job.usage() == {"ann": cheap + dear, "bob": dear}
@@ -62,7 +65,7 @@ def test_what_was_left_out_for_want_of_room_is_recorded_with_the_turn(stage, mod
     model.answers(completion("a message of about ten tokens, more or less"))
     stage.start_worker()
     job = stage.submit("round_robin", PAIR, stop=MaxTurns(4))
-    job.result(timeout=40)
+    job.result(timeout=90)
     assert [result.get("left_out", 0) for result in results(job)] == [0, 0, 1, 2]
 
 
@@ -71,7 +74,7 @@ def test_a_turn_that_failed_for_good_has_cost_what_its_attempts_spent(stage, mod
     stage.start_worker()
     policy = FailurePolicy(attempts=2, backoff_s=0, then=AfterRetries.SKIP)
     job = stage.submit("round_robin", PAIR, stop=MaxTurns(1), policy=policy)
-    usage = job.result(timeout=40).usage
+    usage = job.result(timeout=90).usage
     assert (usage.requests, usage.requests) == (len(model.asked), results(job)[-1]["usage"]["requests"])
     assert usage.requests >= 2
 
@@ -84,7 +87,7 @@ def test_a_provider_that_asks_for_patience_is_asked_again_after_that(stage, mode
         stop=MaxTurns(1),
         policy=FailurePolicy(attempts=2, backoff_s=0),
     )
-    assert job.result(timeout=40).dialog.messages[0].content == "now"
+    assert job.result(timeout=90).dialog.messages[0].content == "now"
     first, second = map(json.loads, (stage.folder / "asked.jsonl").read_text().splitlines())
     assert second - first >= PATIENCE_S - 0.1
 
@@ -93,6 +96,6 @@ def test_errors_of_a_provider_are_told_in_the_session_and_end_it_by_policy(stage
     model.answers(refusal(401, "Incorrect API key provided."))
     stage.start_worker()
     job = stage.submit("round_robin", PAIR, stop=MaxTurns(2))
-    result = job.result(timeout=40)
+    result = job.result(timeout=90)
     assert (result.ok, result.reason, len(model.asked)) == (False, "failed", 1)
     assert "HTTP 401 from model 'stub': Incorrect API key provided." in result.detail

@@ -15,6 +15,9 @@ from symposia.models.stop import MaxTurns
 from symposia.state.connect import connect
 from symposia.state.keys import session_key
 
+#: On a machine with much else to do.
+pytestmark = pytest.mark.timeout(240)
+
 TEXT = "one two three four five six seven eight nine ten"
 MODELS = """
 [models.stub]
@@ -56,10 +59,10 @@ class Reader:
                 self.seen.append("|".join(draft.text for draft in self.drafts))
 
     def sees(self, text: str) -> None:
-        until(lambda: text in self.seen, what=f"{text!r} is seen, not only {self.seen}")
+        until(lambda: text in self.seen, timeout_s=90, what=f"{text!r} is seen, not only {self.seen}")
 
     def finish(self) -> list[str]:
-        self._thread.join(40)
+        self._thread.join(90)
         assert not self._thread.is_alive()
         return self.written
 
@@ -120,9 +123,13 @@ def test_words_that_a_model_breaks_off_are_no_answer(stage, model, end):
 def test_what_is_being_said_is_kept_for_a_while_only(stage, model):
     stage.start_worker()
     job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1))
-    job.result(timeout=40)
+    job.result(timeout=90)
     with connect(stage.redis_url) as client:
-        ttl_ms = until(lambda: client.pttl(session_key(job.id, "deltas")) + 2, what="the words are published")
+        ttl_ms = until(
+            lambda: client.pttl(session_key(job.id, "deltas")) + 2,
+            timeout_s=90,
+            what="the words are published",
+        )
     assert ttl_ms > 2
 
 
@@ -130,5 +137,5 @@ def test_a_model_may_be_asked_for_no_stream(stage, model):
     registry = stage.folder / "agents.toml"
     registry.write_text(registry.read_text().replace("request_timeout_s = 60", "stream = false"))
     stage.start_worker()
-    stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1)).result(timeout=40)
+    stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1)).result(timeout=90)
     assert not model.asked[0].body.get("stream")
