@@ -1,0 +1,51 @@
+"""A write that is paid for waits for Redis, until its time is over."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from symposia.models.errors import RedisUnavailable, SessionNotFound
+from symposia.state.connect import connect
+from symposia.tasks.patience import outlast_outage
+from symposia.workers.processes import free_port
+
+
+def test_a_redis_that_stays_away_is_told_when_the_time_is_over() -> None:
+    tries = 0
+    with connect(f"redis://127.0.0.1:{free_port('127.0.0.1')}/0", retries=0) as client:
+
+        def write() -> object:
+            nonlocal tries
+            tries += 1
+            return client.ping()
+
+        with pytest.raises(RedisUnavailable):
+            outlast_outage(write, until=time.monotonic() + 1, what="turn 1")
+    assert tries > 1
+
+
+def test_what_waiting_cannot_mend_is_told_at_once() -> None:
+    tries = 0
+
+    def write() -> None:
+        nonlocal tries
+        tries += 1
+        raise SessionNotFound("gone")
+
+    with pytest.raises(SessionNotFound):
+        outlast_outage(write, until=time.monotonic() + 60, what="turn 1")
+    assert tries == 1
+
+
+def test_waiting_is_logged_once_by_its_name(caplog: pytest.LogCaptureFixture) -> None:
+    answers = iter([RedisUnavailable("redis://h"), RedisUnavailable("redis://h"), None])
+
+    def write() -> str:
+        if error := next(answers):
+            raise error
+        return "committed"
+
+    assert outlast_outage(write, until=time.monotonic() + 60, what="turn 7 of s") == "committed"
+    assert [record.message.partition(" waits")[0] for record in caplog.records] == ["turn 7 of s"]
