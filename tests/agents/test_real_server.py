@@ -1,0 +1,80 @@
+"""A model agent against a real server of OpenAI's protocol, with a real model behind it."""
+
+from __future__ import annotations
+
+import pytest
+
+from symposia.agents.desk import Desk, MemoryJournal
+from symposia.agents.llm import LLMAgent
+from symposia.agents.llm_manner import Manner, Source
+from symposia.agents.local_model import MODEL_NAME
+from symposia.agents.model_pool import Endpoint
+from symposia.models.errors import AgentFailed, AgentTimeout
+
+#: One server is enough for two cores.
+pytestmark = [pytest.mark.real_models, pytest.mark.xdist_group("local-model"), pytest.mark.timeout(240)]
+
+
+class Ear:
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def restart(self) -> None:
+        self.heard.clear()
+
+    def hear(self, text: str) -> None:
+        self.heard.append(text)
+
+
+@pytest.fixture
+def make(local_model):
+    def made(*, before=(), **manner):
+        sources = [*(Source(Endpoint(MODEL_NAME, url)) for url in before)]
+        sources.append(Source(Endpoint(MODEL_NAME, f"{local_model.url}/v1")))
+        manner = {"plain": True, "max_tokens": 16, "temperature": 0.0} | manner
+        return LLMAgent(lambda: sources, Manner(**manner))
+
+    return made
+
+
+def spoken(runner, agent, context, **desk):
+    return runner.start(agent, context, timeout_s=120, desk=Desk(**desk)).result()
+
+
+def test_its_words_come_one_by_one_and_are_the_message_in_the_end(runner, turn, make):
+    ear = Ear()
+    outcome = spoken(runner, make(), turn(timeout_s=120), listener=ear)
+    assert len(ear.heard) > 3
+    assert "".join(ear.heard).strip().endswith(outcome.messages[0].content)
+    assert (outcome.usage.requests, outcome.usage.output_tokens) == (1, 16)
+    assert outcome.usage.input_tokens > 10
+
+
+def test_a_stream_costs_what_the_same_words_cost_at_once(runner, turn, make):
+    streamed = spoken(runner, make(), turn(timeout_s=120), listener=Ear())
+    at_once = spoken(runner, make(), turn(timeout_s=120))
+    assert streamed.usage.output_tokens == at_once.usage.output_tokens
+    assert streamed.usage.input_tokens == at_once.usage.input_tokens
+
+
+def test_what_it_has_answered_it_is_not_asked_again(runner, turn, make):
+    journal = MemoryJournal()
+    first = spoken(runner, make(temperature=1.0), turn(timeout_s=120), journal=journal)
+    again = spoken(runner, make(temperature=1.0), turn(timeout_s=120), journal=journal)
+    assert again == first
+
+
+def test_it_speaks_for_a_model_that_is_gone(runner, turn, make):
+    agent = make(before=["http://127.0.0.1:9/v1"], retries=0)
+    assert spoken(runner, agent, turn(timeout_s=120)).messages[0].content
+
+
+def test_it_is_stopped_at_the_deadline(runner, turn, make):
+    with pytest.raises(AgentTimeout, match=r"no answer within 0\.2 s"):
+        runner.run(make(max_tokens=1_000), turn(timeout_s=0.2), timeout_s=0.2)
+
+
+def test_what_it_refuses_is_told_in_its_words(runner, turn, make):
+    with pytest.raises(AgentFailed, match="HTTP 4") as error:
+        spoken(runner, make(instructions="word " * 20_000), turn(timeout_s=120))
+    assert not error.value.retryable
