@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from celery import chain, chord, group
+from celery import Celery, chain, chord, group
 from pytest_celery import CeleryTestSetup, CeleryWorkerCluster
 from pytest_celery.vendors.worker.tasks import add, identity, sleep, xsum
 
@@ -60,6 +60,10 @@ def test_a_broker_that_was_killed_starts_again_with_what_it_held(celery_setup: C
     assert held.get(timeout=TIMEOUT_S) == 21
 
 
+def answering(app: Celery) -> set[str]:
+    return {name for answer in app.control.ping() for name in answer}
+
+
 class TestTwoWorkers:
     @pytest.fixture
     def celery_worker_cluster(self, two_celery_workers: CeleryWorkerCluster) -> CeleryWorkerCluster:
@@ -68,15 +72,8 @@ class TestTwoWorkers:
     def test_both_answer_and_one_goes_on_without_the_other(self, celery_setup: CeleryTestSetup):
         first, second = celery_setup.worker_cluster
         assert celery_setup.ready()
-        names = until(
-            lambda: (
-                (found := {name for answer in celery_setup.app.control.ping() for name in answer})
-                and len(found) == 2
-                and found
-            ),
-            what="both workers answer",
-        )
-        assert names == {first.hostname(), second.hostname()}
+        both = {first.hostname(), second.hostname()}
+        until(lambda: answering(celery_setup.app) == both, what="both workers answer")
         first.kill()
         assert [add.s(n, n).apply_async().get(timeout=TIMEOUT_S) for n in range(3)] == [0, 2, 4]
         for worker in (first, second):
