@@ -158,13 +158,23 @@ class Client:
                 break
             question = self._question(letter)
             if question is None:
-                inbox.remove([letter])
+                if self._is_over(letter):
+                    inbox.remove([letter])
             elif question not in found:
                 found.append(question)
         return found
 
+    def _is_over(self, letter: Letter) -> bool:
+        """Nobody will ask this any more. A turn that is about to be parked has its letter already."""
+        try:
+            state = self._to.store.state(letter.session_id)
+        except SessionNotFound:
+            return True
+        record = state.records.get(letter.turn_number)
+        return state.is_final or record is None or not record.is_open
+
     def _question(self, letter: Letter) -> Pending | None:
-        """What a letter is about; None: it is over."""
+        """What a letter is about; None: it is over, or not asked yet."""
         try:
             questions = self.get_job(letter.session_id).pending()
         except SessionNotFound:

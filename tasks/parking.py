@@ -57,13 +57,12 @@ def park(runtime: Runtime, turn: Parked, outcome: TurnOutcome) -> str:
         waiting = waiting.model_copy(update={"delivery": _delivery(agent, turn, waiting, reply_token)})
     session_id, number = turn.facts.session_id, turn.grant.number
     letters = [Letter(session_id, number, name) for name in waiting.asked]
-    inbox = Inbox(runtime.store.client)
-    inbox.add(letters, at_ms=turn.state.now_ms)
+    Inbox(runtime.store.client).add(letters, at_ms=turn.state.now_ms)
     laid = _laid(waiting, reply_token, tended_in_ms=runtime.limits.lease_ms if is_remote else FAR_MS)
     answer = ParkedTurns(runtime.store.client).park(session_id, turn.grant, laid)
     asked = None if answer.state is None else read_asked(turn.facts, answer.state, number)
     if asked is None:
-        inbox.remove(letters)
+        # The letters stay: another worker may have parked this turn. Who reads them sees what is over.
         return answer.word
     runtime.index.sooner(session_id, asked.parking.wake_ms)
     if isinstance(agent, ExternalAgent) and asked.waiting.delivery is not None:

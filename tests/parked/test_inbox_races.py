@@ -1,0 +1,55 @@
+"""A question is in the inbox as long as it is open, whoever looks or parks at the wrong moment."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from symposia.state.keys import lock_key
+from symposia.state.parked import ParkedTurns
+from symposia.tasks.boundaries import Boundary
+
+
+@pytest.fixture
+def job(office):
+    """A session in which the first to speak is a person; nothing has been delivered."""
+    return office.submit("round_robin", {"ann": "noop"}, people=["ben"], stop={"max_turns": 2})
+
+
+def test_a_look_at_the_inbox_while_a_turn_is_being_parked_strikes_nothing_out(office, job, monkeypatch):
+    looks, park = [], ParkedTurns.park
+
+    def park_while_somebody_looks(turns, *args):
+        looks.append(office.client.inbox("ben"))
+        return park(turns, *args)
+
+    monkeypatch.setattr(ParkedTurns, "park", park_while_somebody_looks)
+    office.work()
+    assert looks == [[]]
+    assert [question.turn_number for question in office.client.inbox("ben")] == [2]
+    job.reply("ben", "here I am")
+    office.work()
+    assert job.result(timeout=5).turns == 2
+    assert office.client.inbox("ben") == []
+
+
+def test_a_worker_that_parks_too_late_leaves_the_question_of_the_one_who_parked(office, job):
+    office.deliver()
+    office.deliver()
+    (call,) = office.queue.waiting
+    words = []
+
+    def another_is_faster(boundary, session, number):
+        if boundary is Boundary.AFTER_BEGIN and office.queue.waiting:
+            office.runtime.store.client.delete(lock_key(session, "floor"))  # the lease has run out
+            words.append(office.deliver())
+
+    office.queue.waiting.append(call)
+    office.runtime = dataclasses.replace(office.runtime, crossing=another_is_faster)
+    words.append(office.deliver())
+    assert words == ["parked", "stale"]
+    assert [question.turn_number for question in office.client.inbox("ben")] == [2]
+    job.reply("ben", "here I am")
+    office.work()
+    assert job.result(timeout=5).turns == 2
