@@ -23,6 +23,8 @@ def check_outcome(outcome: object, *, max_message_bytes: int = MAX_MESSAGE_BYTES
         raise BadOutcome(str(invalid_input(error))) from None
     except ValueError:
         raise bad("outcome", "must be text that UTF-8 can carry", outcome) from None
+    if outcome.question is not None and outcome.question.text:
+        _check_content("question.text", outcome.question.text, max_message_bytes)
     for index, draft in enumerate(outcome.messages):
         _check_content(f"messages[{index}].content", draft.content, max_message_bytes)
     decides = outcome.decision or outcome.hand_off or outcome.items

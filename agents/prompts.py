@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..models.collab import CollabMode, Participant
+from ..models.collab import CollabMode, Participant, ParticipantKind
 from ..models.dialog import Message
-from ..models.turn import Expects, TurnContext
+from ..models.turn import Expects, GivenAnswer, TurnContext
 from .memory_prompts import memory_form, memory_lines
 
 _MODES = {
@@ -61,6 +61,7 @@ def system_prompt(turn: TurnContext, instructions: str, *, structured: bool) -> 
         f"Purpose: {turn.purpose}",
         _MODES[turn.mode],
         _form(turn, structured=structured),
+        _asking(turn),
         memory_form(turn.memory),
     ]
     return "\n".join(part for part in parts if part)
@@ -74,7 +75,26 @@ def turn_prompt(turn: TurnContext) -> str:
     asked = [part for part in asked if part]
     if not asked and not turn.messages:
         asked.append(opening(turn))
-    return "\n".join([*memory_lines(turn.memory), *asked, f"Your turn, {name_of(turn.me)}."])
+    answers = [_answered(answer, turn.roster) for answer in turn.answers]
+    return "\n".join([*memory_lines(turn.memory), *answers, *asked, f"Your turn, {name_of(turn.me)}."])
+
+
+def _answered(answer: GivenAnswer, roster: Sequence[Participant]) -> str:
+    """What the model has asked of a person before, and has now been told."""
+    name = next((name_of(p) for p in roster if p.participant_id == answer.question.to), answer.question.to)
+    said = "has not answered; go on without" if answer.text is None else f"answers: {answer.text}"
+    return f"You asked {name}: {answer.question.text}\n{name} {said}"
+
+
+def _asking(turn: TurnContext) -> str:
+    """How to ask a person, where there is one."""
+    people = [name_of(p) for p in turn.roster if p.kind is ParticipantKind.HUMAN and p != turn.me]
+    if not people:
+        return ""
+    return (
+        f"If you need the word of a person ({', '.join(people)}) before you can go on, end with "
+        f"ASK {people[0]}: your question"
+    )
 
 
 def plain_system_prompt(turn: TurnContext, instructions: str) -> str:

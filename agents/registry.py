@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -18,11 +18,11 @@ from types import MappingProxyType
 from ..models.errors import InvalidInput, UnknownAgent
 from ..models.limits import Most, Rate
 from ..models.options import AgentBinding
-from ..models.waiting import WaitPolicy
+from ..models.waiting import Then, WaitPolicy
 from .command_entry import CommandEntry
 from .entries import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry
 from .external_entry import ExternalEntry
-from .faults import Problem
+from .faults import Fault, Problem
 from .llm_entries import LLMEntry
 from .llm_seats import LOCAL_MODEL
 from .protocol import Speaker
@@ -161,9 +161,14 @@ class Registry:
         found = [
             Problem(self.path, fault.table or f"agents.{name}", fault.field, fault.rule)
             for name, entry in sorted(self._entries.items())
-            for fault in self._seats.faults(entry)
+            for fault in self._faults(entry)
         ]
         return list(dict.fromkeys(found))
+
+    def _faults(self, entry: AgentEntry) -> Iterator[Fault]:
+        yield from self._seats.faults(entry)
+        if isinstance(entry, WaitPolicy) and entry.then is Then.REASSIGN and entry.to not in self._entries:
+            yield Fault("to", str(UnknownAgent(str(entry.to), known=self._entries, field="")))
 
     def _entry(self, name: str) -> AgentEntry:
         entry = self._entries.get(name)

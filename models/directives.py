@@ -13,7 +13,7 @@ A directive is a line that begins with one of these words, in capitals:
     ITEM: check the logs         a new item for the board                } swarm
     ITEM tester: check the logs  a new item for one role or participant  }
 
-In sessions with memory the lines of `memory.remarks` are read as well.
+A line `ASK ben: ...` asks a person, see `asking`. In sessions with memory the lines of `memory.remarks` are read as well.
 
 An answer that is nothing but `PASS` says nothing, in any mode. An instruction or an item goes on
 until the next blank line or directive. Markdown around a directive (bold, bullets, headings)
@@ -29,6 +29,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from .asking import read_question
 from .collab import CollabMode, Participant
 from .memory.remarks import learned_from
 from .roster import named, seat_named
@@ -71,6 +72,8 @@ def read_directives(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome:
     structured = outcome.passed or outcome.decision or outcome.hand_off or outcome.items
     if structured or not outcome.messages:
         return outcome
+    if (asking := read_question(context, outcome)) is not None:
+        return asking
     text = "\n".join(message.content for message in outcome.messages)
     if _is_nothing_but(text, "PASS"):
         return outcome.model_copy(update={"passed": True, "messages": ()})

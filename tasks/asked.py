@@ -70,7 +70,9 @@ class Asked:
             return self._going_on(text, by=by, rule=rule)
         if text is None:
             return self.closed(OutcomeKind.SKIPPED, error="nobody answered in time", rule=rule)
-        outcome = read_directives(self._context(), TurnOutcome(messages=(self._draft(text),)))
+        said = TurnOutcome(messages=(self._draft(text),))
+        outcome = read_directives(self._context(), said)
+        outcome = said if outcome.question else outcome  # who was asked does not ask back
         kind = OutcomeKind.MESSAGE if outcome.messages else OutcomeKind.PASSED
         return self.closed(kind, outcome, by=by, rule=rule)
 

@@ -303,6 +303,10 @@ print([name for name in ("callable_agents", "pydantic_ai", "openai") if name in 
     ("entry", "problem"),
     [
         (
+            'kind = "human"\nthen = "reassign"\nto = "ech"',
+            "to: must be a registered agent: echo (got 'ech')",
+        ),
+        (
             'kind = "command"\nargv = ["no-such-program"]',
             "argv[0]: must be a program on the PATH, or the path of one (got 'no-such-program')",
         ),

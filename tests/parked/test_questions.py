@@ -155,3 +155,14 @@ def test_a_stop_does_not_wait_for_the_answer(office):
     office.work()
     assert job.result(timeout=5).reason == "stop_requested"
     assert outcomes(job) == ["cancelled"]
+
+
+def test_a_question_may_be_plain_text(make_office):
+    """From an agent that has no more than words."""
+    say = "I have looked.\nASK ben: Shall I go on?"
+    office = make_office(f'[agents.script]\nkind = "scripted"\nreplies = [{say!r}]\n'.replace("'", '"'))
+    job = office.submit("round_robin", {"ann": "script"}, people=["ben"], stop={"max_turns": 1})
+    office.work()
+    (question,) = job.pending()
+    assert (question.asked, question.question.text) == (("ben",), "Shall I go on?")
+    job.cancel()
