@@ -24,6 +24,7 @@ from .config.settings import Settings, load_settings
 from .job import CollabJob, Connections
 from .models.collab import Collab
 from .models.errors import InvalidInput, MessageTooLarge, SessionNotFound
+from .models.ids import is_uuid4
 from .models.plan import Totals
 from .models.spec import SessionSpec
 from .models.stop import MaxTurns
@@ -131,6 +132,8 @@ class Client:
 
     def get_job(self, session_id: str) -> CollabJob:
         """A session submitted before, here or elsewhere. Raises SessionNotFound."""
+        if not is_uuid4(session_id):  # no session has such an id, and no key is made of it
+            raise SessionNotFound(session_id)
         state = self._to.store.state(session_id)
         collab, spec = self._to.store.documents(session_id)
         facts = SessionFacts(

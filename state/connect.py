@@ -114,6 +114,7 @@ def connect(url: str, *, retries: int = 3, timeout_s: float = SOCKET_TIMEOUT_S) 
     client = _Client.from_url(
         url,
         decode_responses=True,
+        encoding_errors="replace",  # bytes that are no text, text that is no bytes: a `?` stands there
         socket_timeout=timeout_s,
         socket_connect_timeout=CONNECT_TIMEOUT_S,
         socket_keepalive=True,
@@ -138,6 +139,7 @@ def aconnect(url: str) -> AsyncRedis:
     client = _AsyncClient.from_url(
         url,
         decode_responses=True,
+        encoding_errors="replace",  # bytes that are no text, text that is no bytes: a `?` stands there
         socket_timeout=SOCKET_TIMEOUT_S,
         socket_connect_timeout=CONNECT_TIMEOUT_S,
         socket_keepalive=True,
