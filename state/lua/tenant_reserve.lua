@@ -21,7 +21,7 @@ end
 for _, late in ipairs(redis.call('ZRANGEBYSCORE', expiries, '-inf', NOW, 'LIMIT', 0, 100)) do lay_back(late) end
 local today = math.floor(NOW / 86400000)
 if of('day') ~= today then redis.call('HSET', books, 'day', today, 'tokens', 0, 'cost', 0, 'turns', 0) end
-for _, key in ipairs({ books, expiries }) do redis.call('PEXPIRE', key, 172800000) end
+redis.call('PEXPIRE', books, 172800000)
 if redis.call('HEXISTS', books, 'held:' .. id) == 1 then return { 'reserved' } end
 
 for _, unit in ipairs(UNITS) do
@@ -37,5 +37,5 @@ end
 for _, unit in ipairs(UNITS) do redis.call('HINCRBY', books, 'reserved_' .. unit, wanted[unit]) end
 redis.call('HSET', books, 'held:' .. id, cjson.encode(wanted))
 redis.call('ZADD', expiries, NOW + expires_in_ms, id)
-for _, key in ipairs({ books, expiries }) do redis.call('PEXPIRE', key, 172800000) end
+redis.call('PEXPIRE', expiries, 172800000)
 return { 'reserved' }

@@ -17,14 +17,18 @@ from symposia.state.scripts import evaluate, load
 LUA = files("symposia.state") / "lua"
 VERBS = sorted(path.name.removesuffix(".lua") for path in LUA.iterdir() if not path.name.startswith("_"))
 LIBRARY = (LUA / "_lib.lua").read_text("utf-8")
-#: Scripts of one key that is no session's.
-ALONE = {"claim": "due", "postpone": "due", "memory_swap": "memory"}
+#: Scripts whose keys are no session's, by the first of them.
+ALONE = {
+    **{"claim": "due", "postpone": "due", "memory_swap": "memory", "rate_admit": "rate", "rate_settle": "rate"},
+    **{"tenant_reserve": "books", "tenant_settle": "books"},
+}
 #: What the scripts call, with the release of Redis that brought it (or the newest option used of it).
 COMMANDS = {
     "DEL": "1.0",
     "EXISTS": "1.0",
     "GET": "1.0",
     "HDEL": "2.0",
+    "HEXISTS": "2.0",
     "HGET": "2.0",
     "HGETALL": "2.0",
     "HINCRBY": "2.0",
@@ -39,6 +43,7 @@ COMMANDS = {
     "XREVRANGE": "5.0",
     "ZADD": "6.2",
     "ZRANGEBYSCORE": "2.0",
+    "ZREM": "1.2",
     "ZSCORE": "1.2",
 }
 
