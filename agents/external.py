@@ -32,7 +32,7 @@ class ExternalAgent:
 
     entry: ExternalEntry
     webhooks: Webhooks
-    getenv: Callable[[str], str | None]
+    variable: Callable[[str], str | None]
     wait: WaitPolicy
 
     def speak_now(self, turn: TurnContext) -> TurnOutcome:
@@ -78,7 +78,7 @@ class ExternalAgent:
 
     def secret(self) -> str:
         """What both sides sign with. Raises AgentFailed when it is not set."""
-        secret = self.getenv(self.entry.secret_env)
+        secret = self.variable(self.entry.secret_env)
         if not secret:
             raise AgentFailed(f"environment variable {self.entry.secret_env} is not set", retryable=False)
         return secret
