@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -20,6 +20,7 @@ from chaos.courier import DELIVERED, Courier
 from chaos.crew import Crew, Member
 from chaos.evidence import Call, Evidence, calls_by_session
 from chaos.orders import Orders
+from chaos.people import People
 from chaos.plays import Play
 from chaos.server import Valkey
 from chaos.wire import Wire
@@ -173,7 +174,7 @@ class Arena:
         timeout_s: float = 60.0,
         parameters: Mapping[str, Any] | None = None,
     ) -> Round:
-        """Runs sessions through faults; `timeout_s` after the last fault a session that goes on is stuck.
+        """Runs sessions through faults; one that goes on when nothing has happened for `timeout_s` is stuck.
 
         `parameters`: more for the agents.
         """
@@ -183,7 +184,7 @@ class Arena:
         self.cancelled.clear()
         self.tampered.clear()
         outcome = Round(sessions=len(plays))
-        with ThreadPoolExecutor(MOST_FAULTS) as pool:
+        with closing(People(lambda: self.client, self.log)), ThreadPoolExecutor(MOST_FAULTS) as pool:
             befall = [
                 pool.submit(self._befall, fault, Random(seed * 1_000 + i), outcome)
                 for i, fault in enumerate(faults)
@@ -191,8 +192,8 @@ class Arena:
             for play in plays:
                 self.submit(play, think_ms=think_ms, **(parameters or {}))
             outcome.befell = [befell.result() for befell in befall]
-        self.orders.withdraw()
-        outcome.findings += self._wait_for_the_end(timeout_s)
+            self.orders.withdraw()
+            outcome.findings += self._wait_for_the_end(timeout_s)
         self._judge(plays, outcome)
         return outcome
 
@@ -219,25 +220,27 @@ class Arena:
             outcome.findings.append(Finding("", "harness", f"{fault}: {type(error).__name__}: {error}"))
             return False
 
-    def _open(self) -> list[str]:
-        pipe = self.server.client.pipeline(transaction=False)
-        for session in self.ids:
-            pipe.hget(f"symposia:{{{session}}}:session", "status")
-            pipe.zscore("symposia:due", session)
-        answers = pipe.execute()
-        statuses, due = answers[::2], answers[1::2]
-        ended = {"completed", "cancelled"}
-        told = zip(self.ids, statuses, due, strict=True)
-        return [session for session, status, when in told if status not in ended or when is not None]
-
     def _wait_for_the_end(self, timeout_s: float) -> list[Finding]:
-        """Findings for the sessions that are still open, or still in the due index, when time is up."""
-        deadline = time.monotonic() + timeout_s
+        """Findings for the sessions that are open, or in the due index, when nothing has happened for so long."""
+        seen, deadline = None, 0.0
         while still := self.insist(self._open):
+            if still != seen:
+                seen, deadline = still, time.monotonic() + timeout_s
             if time.monotonic() > deadline:
                 return [Finding(session, "stuck", self._how(session)) for session in still]
-            time.sleep(0.05)
+            time.sleep(0.1)
         return []
+
+    def _open(self) -> dict[str, str]:
+        """Sessions that go on, and how many turns each has closed."""
+        pipe = self.server.client.pipeline(transaction=False)
+        for session in self.ids:
+            pipe.hmget(f"symposia:{{{session}}}:session", ["status", "closed"])
+            pipe.zscore("symposia:due", session)
+        answers = pipe.execute()
+        told = zip(self.ids, answers[::2], answers[1::2], strict=True)
+        ended = {"completed", "cancelled"}
+        return {id_: closed for id_, (status, closed), due in told if status not in ended or due is not None}
 
     def _how(self, session: str) -> str:
         """How a session that does not end looks."""

@@ -24,6 +24,8 @@ class Play:
     agents: Mapping[str, str]
     roles: Mapping[str, str] = field(default_factory=dict)
     how: Mapping[str, Any] = field(default_factory=dict)
+    #: Participants without an agent.
+    people: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -36,10 +38,19 @@ class Play:
             title=f"A {self.script.mode} session",
             purpose="come through",
             mode=self.script.mode,
-            participants=[
-                Participant(participant_id=name, role_id=self.roles.get(name)) for name in self.agents
-            ],
+            participants=[self._participant(name) for name in (*self.agents, *self.people)],
         )
+
+    def _participant(self, name: str) -> Participant:
+        kind = "human" if name in self.people else "agent"
+        return Participant(participant_id=name, role_id=self.roles.get(name), kind=kind)
+
+
+def with_a_person(random: Random) -> Play:
+    """An agent and a person in turn."""
+    groups = (("ann",), ("ben",)) * random.randint(1, 2)
+    script = Script(_id(random), "round_robin", reason="max_turns", groups=groups)
+    return Play(script, {"ann": "say"}, people=("ben",), how={"stop": MaxTurns(len(groups))})
 
 
 def round_robin(random: Random) -> Play:
@@ -117,8 +128,16 @@ def modelled(random: Random, *, attempts: int) -> Play:
     return Play(script, dict.fromkeys(names, "model"), how={"stop": MaxTurns(4), "policy": patience})
 
 
-#: The five modes; a broadcast in both its forms.
-MODES: tuple[Callable[[Random], Play], ...] = (round_robin, pair, orchestrated, broadcast, quorum, swarm)
+#: The five modes; a broadcast in both its forms, and a session with a person.
+MODES: tuple[Callable[[Random], Play], ...] = (
+    round_robin,
+    pair,
+    orchestrated,
+    broadcast,
+    quorum,
+    swarm,
+    with_a_person,
+)
 
 
 def plays(random: Random, count: int) -> list[Play]:

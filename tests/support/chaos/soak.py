@@ -31,6 +31,8 @@ from symposia.config.settings import Settings
 SESSIONS = 90
 #: Milliseconds that an agent thinks, on average.
 THINK_MS = 60
+#: Lost messages are sent again after two seconds: sooner, a busy machine's queue would fill with them.
+PACE = Pace(grace_s=2)
 #: Rounds on the same servers and workers; then all is made anew.
 ROUNDS_AN_ARENA = 40
 #: Arenas in a row that could not be used: the machine is not fit for a soak.
@@ -104,7 +106,7 @@ def _storm(folder: Path, tally: Tally, *, until_s: float, names: Sequence[str]) 
         before = tally.rounds
         try:
             with ExitStack() as stack:
-                arena = stack.enter_context(Arena(folder / f"arena-{before}", courier=True))
+                arena = stack.enter_context(Arena(folder / f"arena-{before}", courier=True, pace=PACE))
                 stack.callback(_count_restarts, arena, tally)
                 _start(arena, tally)
                 for _ in range(ROUNDS_AN_ARENA):

@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import random
+import sys
 import threading
-from collections.abc import Coroutine
-from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable
+from functools import cache
+from typing import TypeVar, cast
 
 T = TypeVar("T")
 HOST = "127.0.0.1"
-_CHUNK = 1 << 16
 
 
-@dataclass(eq=False)
-class _Line:
-    """One connection: both ends, and whether the next answer is to be lost."""
-
-    near: asyncio.StreamWriter
-    far: asyncio.StreamWriter
-    loses: bool = False
-
-    def cut(self) -> None:
-        for end in (self.near, self.far):
-            with suppress(OSError, RuntimeError):
-                end.transport.abort()
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """One loop for all wires, on a thread that stays."""
+    # Every command of every worker comes through here: waiting for the interpreter would be felt as a slow network.
+    sys.setswitchinterval(0.0005)
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="chaos-wires", daemon=True).start()
+    return loop
 
 
 class Wire:
-    """A port on loopback that leads to `upstream`, on a thread of its own."""
+    """A port on loopback that leads to `upstream`."""
 
     def __init__(self, upstream: int) -> None:
         #: Port that new connections lead to.
@@ -40,93 +35,137 @@ class Wire:
         self.lost = 0
         #: Connections that nobody took at the other end.
         self.refused = 0
-        self._lines: set[_Line] = set()
-        self._tasks: set[asyncio.Task[Any] | None] = set()
-        self._loop = asyncio.new_event_loop()
-        self._flows = asyncio.Event()
-        self._flows.set()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="chaos-wire", daemon=True)
-        self._thread.start()
-        self._server = self._run(asyncio.start_server(self._serve, HOST, 0))
+        self.lines: set[_Line] = set()
+        self.flows = asyncio.Event()
+        self.flows.set()
+        listening = _loop().create_server(lambda: _Near(_Line(self)), HOST, 0)
+        self._server = asyncio.run_coroutine_threadsafe(listening, _loop()).result(10)
         self.port: int = self._server.sockets[0].getsockname()[1]
         self.url = f"redis://{HOST}:{self.port}/0"
 
     def cut(self) -> None:
         """Every connection breaks; new ones may be made at once."""
-        self._run(self._cut())
+        _in_loop(self._cut)
 
     def silence(self) -> None:
         """Nothing comes through any more, and nobody is told."""
-        self._loop.call_soon_threadsafe(self._flows.clear)
+        _in_loop(self._silence)
 
     def mend(self) -> None:
         """All flows again; what was sent meanwhile arrives late."""
-        self.loses = 0.0
-        self._loop.call_soon_threadsafe(self._flows.set)
+        _in_loop(self._mend)
 
     def close(self) -> None:
-        """Cuts all and ends the thread."""
-        self._run(self._close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        """Nobody listens any more, and all connections are cut."""
+        _in_loop(self._server.close)
+        self.cut()
 
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
-
-    async def _cut(self) -> None:
-        for line in list(self._lines):
+    def _cut(self) -> None:
+        for line in list(self.lines):
             line.cut()
 
-    async def _close(self) -> None:
-        self._server.close()
-        self._flows.set()
-        await self._cut()
-        serving = [task for task in self._tasks if task is not None]
-        for task in serving:
-            task.cancel()
-        await asyncio.gather(*serving, return_exceptions=True)
+    def _silence(self) -> None:
+        self.flows.clear()
+        for line in self.lines:
+            line.pause()
 
-    async def _serve(self, reader: asyncio.StreamReader, near: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        self._tasks.add(task)
-        try:
-            await self._flows.wait()
-            answers, far = await self._reach()
-            line = _Line(near, far)
-            self._lines.add(line)
-            try:
-                await asyncio.gather(self._ask(reader, line), self._answer(answers, line))
-            finally:
-                line.cut()
-                self._lines.discard(line)
-        except (OSError, asyncio.CancelledError):
-            near.transport.abort()
-        finally:
-            self._tasks.discard(task)
+    def _mend(self) -> None:
+        self.loses = 0.0
+        self.flows.set()
+        for line in self.lines:
+            line.resume()
 
-    async def _reach(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+
+def _in_loop(act: Callable[[], T]) -> T:
+    async def acting() -> T:
+        return act()
+
+    return asyncio.run_coroutine_threadsafe(acting(), _loop()).result(10)
+
+
+class _Line:
+    """One connection, from end to end."""
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
+        self.near: asyncio.Transport | None = None
+        self.far: asyncio.Transport | None = None
+        self._reaching: asyncio.Task[None] | None = None
+        self._loses = False
+
+    def opened(self, near: asyncio.Transport) -> None:
+        self.near = near
+        self.wire.lines.add(self)
+        near.pause_reading()
+        self._reaching = _loop().create_task(self._reach())
+
+    async def _reach(self) -> None:
+        await self.wire.flows.wait()
         try:
-            return await asyncio.open_connection(HOST, self.upstream)
+            await _loop().create_connection(lambda: _Far(self), HOST, self.wire.upstream)
         except OSError:
-            self.refused += 1
-            raise
+            self.wire.refused += 1
+            self.cut()
 
-    async def _ask(self, reader: asyncio.StreamReader, line: _Line) -> None:
-        while data := await reader.read(_CHUNK):
-            await self._flows.wait()
-            if self.loses and b"EVAL" in data and random.random() < self.loses:
-                line.loses = True
-            line.far.write(data)
-            await line.far.drain()
-        line.cut()
+    def reached(self, far: asyncio.Transport) -> None:
+        self.far = far
+        if self.near is None or self.near.is_closing():
+            self.cut()
+        elif self.wire.flows.is_set():
+            self.near.resume_reading()
 
-    async def _answer(self, reader: asyncio.StreamReader, line: _Line) -> None:
-        while data := await reader.read(_CHUNK):
-            await self._flows.wait()
-            if line.loses:
-                self.lost += 1
-                break
-            line.near.write(data)
-            await line.near.drain()
-        line.cut()
+    def ask(self, data: bytes) -> None:
+        if self.wire.loses and b"EVAL" in data and random.random() < self.wire.loses:
+            self._loses = True
+        if self.far is not None:
+            self.far.write(data)
+
+    def answer(self, data: bytes) -> None:
+        if self._loses:
+            self.wire.lost += 1
+            self.cut()
+        elif self.near is not None:
+            self.near.write(data)
+
+    def pause(self) -> None:
+        for end in (self.near, self.far):
+            if end is not None and not end.is_closing():
+                end.pause_reading()
+
+    def resume(self) -> None:
+        if self.far is not None:
+            for end in (self.near, self.far):
+                if end is not None and not end.is_closing():
+                    end.resume_reading()
+
+    def cut(self) -> None:
+        self.wire.lines.discard(self)
+        for end in (self.near, self.far):
+            if end is not None:
+                end.abort()
+
+
+class _Near(asyncio.Protocol):
+    """The worker's end."""
+
+    def __init__(self, line: _Line) -> None:
+        self._line = line
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._line.opened(cast("asyncio.Transport", transport))
+
+    def data_received(self, data: bytes) -> None:
+        self._line.ask(data)
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        self._line.cut()
+
+
+class _Far(_Near):
+    """The server's end."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._line.reached(cast("asyncio.Transport", transport))
+
+    def data_received(self, data: bytes) -> None:
+        self._line.answer(data)
