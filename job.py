@@ -152,9 +152,12 @@ class CollabJob:
         """The MAP events, from MAPSessionStarted on; with `follow`, until MAPSessionCompleted."""
         return (MapEvent.model_validate_json(text) for text in self._texts("events", follow))
 
-    def live(self) -> Iterator[Moment | Delta | None]:
-        """All that happens, with what is said and being said, until the session ends; None whenever nothing happens."""
-        return watch(self._to.redis, self.id)
+    def live(self, *, deltas: bool = True) -> Iterator[Moment | Delta | None]:
+        """All that happens, with what is said, until the session ends; None whenever nothing happens.
+
+        With `deltas` also what is being said: models whose turns begin from now on speak word by word.
+        """
+        return watch(self._to.redis, self.id, deltas=deltas)
 
     def stream(self) -> Iterator[Delta | Message]:
         """What is being said, piece by piece, and each message when it is written, until the session ends.

@@ -18,6 +18,7 @@ from ..models.dialog import Message
 from ..models.errors import SessionNotFound
 from ..models.events import MapEvent, MAPEventType
 from ..models.meta import Event
+from .deltas import Presence
 from .keys import session_key
 from .streams import PAGE, StreamReader, read_batches
 
@@ -44,11 +45,13 @@ class _Entry(NamedTuple):
     text: str
 
 
-def watch(client: Redis, session_id: str, *, idle_ms: int = 500) -> Iterator[Moment | Delta | None]:
+def watch(
+    client: Redis, session_id: str, *, deltas: bool = True, idle_ms: int = 500
+) -> Iterator[Moment | Delta | None]:
     """All that happened so far and what happens from now on, until the session has ended.
 
-    Of what is being said, only the turns that are still open are shown. None is yielded whenever
-    nothing happened for `idle_ms` milliseconds.
+    With `deltas` also what is being said, of the turns that are still open: models whose turns begin
+    from now on speak word by word. None is yielded whenever nothing happened for `idle_ms` milliseconds.
 
     Raises:
         SessionNotFound: there is no such session (any more).
@@ -56,8 +59,11 @@ def watch(client: Redis, session_id: str, *, idle_ms: int = 500) -> Iterator[Mom
     words = _Words(StreamReader(client), session_id)
     voices = _Voices()
     cursors: dict[_Watched, str] = {"events": "0", "journal": "0"}
+    presence = Presence(client, session_id)
     ended = False
     while not ended:
+        if deltas:
+            presence.show()
         entries = _read(client, session_id, cursors, idle_ms)
         for entry in entries:
             if entry.stream == "deltas":
@@ -67,7 +73,7 @@ def watch(client: Redis, session_id: str, *, idle_ms: int = 500) -> Iterator[Mom
             yield moment
             yield from voices.follow(moment)
         yield from voices.heard(entry.text for entry in entries if entry.stream == "deltas")
-        if len(entries) < PAGE:
+        if deltas and len(entries) < PAGE:
             # Who speaks is known from the events: what they say is read once those are caught up with.
             cursors.setdefault("deltas", "0")
         if not entries:

@@ -39,6 +39,31 @@ def model(stage):
         yield stub
 
 
+AGENTS = {"bob": "gated", "ann": "model"}
+
+
+@pytest.fixture
+def talk(stage):
+    """A session in which a model speaks second, and its first reader, who came before that."""
+
+    def begun(stop=2):
+        gate = stage.folder / "gate"
+        job = stage.submit(
+            "round_robin", AGENTS, stop=MaxTurns(stop), parameters={"gate": str(gate), "gate_turn": 1}
+        )
+        reader = Reader(job.stream())
+        with connect(stage.redis_url) as client:
+            key = session_key(job.id, "listening")
+            until(lambda: client.exists(key), timeout_s=90, what="the reader is there")
+        gate.touch()
+        return job, reader
+
+    return begun
+
+
+FIRST = "bob speaks in turn 1"
+
+
 class Reader:
     """Reads along in a thread, as a user's program would."""
 
@@ -67,75 +92,78 @@ class Reader:
         return self.written
 
 
-def test_words_are_seen_before_the_turn_is_written(stage, model):
+def test_words_are_seen_before_the_turn_is_written(stage, model, talk):
     gate = threading.Event()
     model.answers(completion(TEXT, pause=gate, pause_after=3))
     stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1))
-    reader = Reader(job.stream())
+    _, reader = talk()
     reader.sees("one two three")
-    assert reader.written == []
+    assert reader.written == [FIRST]
     gate.set()
-    assert reader.finish() == [TEXT]
+    assert reader.finish() == [FIRST, TEXT]
     assert not list(reader.drafts)
 
 
-def test_a_reader_who_comes_back_in_the_middle_sees_the_same_text_as_one_who_stayed(stage, model):
+def test_a_reader_who_comes_back_in_the_middle_sees_the_same_text_as_one_who_stayed(stage, model, talk):
     gate = threading.Event()
     model.answers(completion(TEXT, pause=gate, pause_after=5))
     stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1))
-    stayed = Reader(job.stream())
+    job, stayed = talk()
     stayed.sees("one two three four five")
     came_back = Reader(stage.client.get_job(job.id).stream())
     came_back.sees("one two three four five")
     gate.set()
-    assert stayed.finish() == came_back.finish() == [TEXT]
+    assert stayed.finish() == came_back.finish() == [FIRST, TEXT]
 
 
-def test_the_words_of_a_killed_attempt_are_gone(stage, model, checked):
+def test_the_words_of_a_killed_attempt_are_gone(stage, model, talk, checked):
     never = threading.Event()
     model.answers(completion("lost words", pause=never, pause_after=2), completion(TEXT))
     first = stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1))
-    reader = Reader(job.stream())
+    job, reader = talk()
     reader.sees("lost words")
     first.kill()
     stage.start_worker()
-    assert reader.finish() == [TEXT]
+    assert reader.finish() == [FIRST, TEXT]
     after = reader.seen[reader.seen.index("lost words") + 1 :]
     assert after[0] == "", "the lost words are taken back"
     assert all(TEXT.startswith(text) for text in after)
     late = Reader(stage.client.get_job(job.id).stream())
-    assert late.finish() == [TEXT]
+    assert late.finish() == [FIRST, TEXT]
     assert late.seen == []
     checked(job, job.result(timeout=10))
 
 
 @pytest.mark.parametrize("end", ["cut", "ends_early"])
-def test_words_that_a_model_breaks_off_are_no_answer(stage, model, end):
+def test_words_that_a_model_breaks_off_are_no_answer(stage, model, talk, end):
     model.answers(completion("broken off", pause_after=2, **{end: True}), completion(TEXT))
     stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1))
-    assert Reader(job.stream()).finish() == [TEXT]
+    _, reader = talk()
+    assert reader.finish() == [FIRST, TEXT]
 
 
-def test_what_is_being_said_is_kept_for_a_while_only(stage, model):
+def test_what_is_being_said_is_kept_for_a_while_only(stage, model, talk):
+    stage.start_worker()
+    job, reader = talk()
+    reader.finish()
+    with connect(stage.redis_url) as client:
+        for part in ("deltas", "listening"):
+            assert client.pttl(session_key(job.id, part)) > 0
+
+
+def test_nothing_is_streamed_or_published_while_nobody_reads_along(stage, model):
     stage.start_worker()
     job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1))
     job.result(timeout=90)
+    assert not model.asked[0].body.get("stream")
     with connect(stage.redis_url) as client:
-        ttl_ms = until(
-            lambda: client.pttl(session_key(job.id, "deltas")) + 2,
-            timeout_s=90,
-            what="the words are published",
-        )
-    assert ttl_ms > 2
+        assert not client.exists(session_key(job.id, "deltas"))
 
 
-def test_a_model_may_be_asked_for_no_stream(stage, model):
+def test_a_model_may_be_asked_for_no_stream(stage, model, talk):
     registry = stage.folder / "agents.toml"
     registry.write_text(registry.read_text().replace("request_timeout_s = 60", "stream = false"))
     stage.start_worker()
-    stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1)).result(timeout=90)
+    _, reader = talk()
+    assert reader.finish()[0] == FIRST
     assert not model.asked[0].body.get("stream")

@@ -146,7 +146,7 @@ class LiveView:
 def follow(job: CollabJob, console: Console, *, between: Callable[[], None]) -> JobResult:
     """Shows a session until it ends; `between` is called again and again meanwhile."""
     with LiveView(console, job.collab(), job.spec) as view:
-        for moment in job.live():
+        for moment in job.live(deltas=console.is_terminal):
             if moment is not None:
                 view.show(moment)
             between()

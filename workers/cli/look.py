@@ -116,7 +116,6 @@ def watch(
 
     Example: [bold]symposia watch 3f2a91c4[/bold]
     """
-    from ...state.live import Moment
     from .live import follow, moment_json
     from .render import ending, heading
     from .screen import console, print_json
@@ -124,8 +123,8 @@ def watch(
     job = _job(session)
     try:
         if as_json:
-            for moment in job.live():
-                if isinstance(moment, Moment) or (deltas and moment is not None):
+            for moment in job.live(deltas=deltas):
+                if moment is not None:
                     print_json(moment_json(moment), lines=True)
         else:
             screen = console()
