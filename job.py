@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from redis import Redis
 
+from .models.alignment.ledger import Ledger
 from .models.collab import Collab, CollabStatus
 from .models.deltas import Delta
 from .models.dialog import Dialog, Message
@@ -34,6 +35,7 @@ from .tasks.drawing import GraphFormat, draw
 from .tasks.graph import TaskGraph
 from .tasks.replies import answer, find_asked
 from .tasks.task_tree import Closed
+from .tasks.transcripts import ledger_of, transcript_of
 from .tasks.view import SessionFacts
 
 
@@ -126,6 +128,15 @@ class CollabJob:
     def dialog(self) -> Dialog:
         """The dialog with all its messages so far."""
         return self._dialog(self.state())
+
+    def ledger(self) -> Ledger:
+        """In an alignment session: the tensions, perspectives, scores and rounds so far."""
+        return ledger_of(self.state())
+
+    def transcript(self) -> str:
+        """An alignment session as a dialogue document. Raises InvalidInput for any other session."""
+        state = self.state()
+        return transcript_of(self._facts, state, self._collab(state), self._dialog(state))
 
     def board(self) -> tuple[BoardEntry, ...]:
         """Work items of a swarm, in the order of their ids; empty in other modes."""

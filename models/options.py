@@ -19,6 +19,12 @@ from .wire import NonBlank
 AgentName = Annotated[NonBlank, Field(max_length=200)]
 
 
+class Protocol(StrEnum):
+    """How the turns of a session are written, beyond plain text."""
+
+    ALIGNMENT = "alignment"
+
+
 class ModeOptions(Frozen):
     """Options of the five modes; a mode reads only its own."""
 

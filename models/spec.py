@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue
 from .ids import Id, new_id
 from .limits import Tenant, TurnLimits
 from .memory.learned import MemoryOptions
-from .options import AgentBinding, FailurePolicy, ModeOptions
+from .options import AgentBinding, FailurePolicy, ModeOptions, Protocol
 from .stop import StopCondition
 from .turn import Frozen
 
@@ -37,6 +37,9 @@ class SessionSpec(Frozen):
     tenant: Tenant | None = None
     #: Handed to every agent as `TurnContext.parameters`.
     parameters: Mapping[str, JsonValue] = Field(default_factory=dict)
+
+    #: `alignment`: turns are written in the dialogue format, and what they mark is kept in a ledger.
+    protocol: Protocol | None = None
 
     #: Whose memory its turns use, and what its own message says.
     memory: MemoryOptions | None = None

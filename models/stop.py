@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypedDict, cast
 from pydantic import ConfigDict, Field, JsonValue, SerializerFunctionWrapHandler, TypeAdapter, WrapSerializer
 from pydantic.dataclasses import dataclass
 
+from .alignment.ledger import Ledger
 from .plan import Totals
 from .turn import Budget, Frozen, TurnResult
 
@@ -47,6 +48,8 @@ class _Memory(Frozen):
     #: Participants who had a turn since anyone last said something.
     silent: tuple[str, ...] = ()
     all_silent: bool = False
+    #: What was marked, where a `Converged` leaf asks for it.
+    ledger: Ledger | None = None
 
 
 class _Facts(NamedTuple):
@@ -97,8 +100,19 @@ class Condition:
             silent = tuple(dict.fromkeys((*silent, result.participant))) if result.is_silent else ()
             all_silent = len(silent) >= roster_size
         seen = {*memory.seen, *(mark for result in results for mark in result.marks)}
-        after = _Memory(seen=tuple(sorted(seen)), silent=silent, all_silent=all_silent)
+        ledger = self._kept(memory.ledger, results)
+        after = _Memory(seen=tuple(sorted(seen)), silent=silent, all_silent=all_silent, ledger=ledger)
         return after.model_dump(mode="json", exclude_defaults=True)
+
+    def _kept(self, ledger: Ledger | None, results: Sequence[TurnResult]) -> Ledger | None:
+        """The ledger after these turns; turns of other sessions bring no signs."""
+        for result in results:
+            if result.signs is None:
+                continue
+            experts = next((leaf.experts for leaf in self.leaves() if isinstance(leaf, Converged)), ())
+            known = ledger or Ledger()
+            ledger = known.after(result.number, result.participant, result.signs, experts=experts)
+        return ledger
 
     def reason(self, state: dict[str, JsonValue], totals: Totals) -> StopReason | None:
         """Why the session stops now, or None: it goes on."""
@@ -226,6 +240,21 @@ class RoundOfPasses(Condition):
         return StopReason(code=self.kind, detail="everyone passed") if facts.memory.all_silent else None
 
 
+@dataclass(frozen=True, config=_CLOSED)
+class Converged(Condition):
+    """In an alignment session: a round ended with no open tension and no new perspective, and everyone agreed."""
+
+    #: Participant ids of those who must agree.
+    experts: Annotated[tuple[str, ...], Field(min_length=1)]
+    kind: Literal["converged"] = field(default="converged", kw_only=True, repr=False)
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        ledger = facts.memory.ledger
+        if ledger is None or not ledger.converged:
+            return None
+        return StopReason(code=self.kind, detail=f"no open tension after {len(ledger.rounds)} rounds")
+
+
 _Parts = Annotated["tuple[StopCondition, ...]", Field(min_length=1)]
 
 
@@ -274,7 +303,16 @@ def _with_kind(condition: Any, dump: SerializerFunctionWrapHandler) -> dict[str,
 
 
 StopCondition = Annotated[
-    MaxTurns | MaxRounds | TokenBudget | CostBudget | Deadline | TextSeen | RoundOfPasses | AnyOf | AllOf,
+    MaxTurns
+    | MaxRounds
+    | TokenBudget
+    | CostBudget
+    | Deadline
+    | TextSeen
+    | RoundOfPasses
+    | Converged
+    | AnyOf
+    | AllOf,
     Field(discriminator="kind"),
     WrapSerializer(_with_kind),
 ]

@@ -19,10 +19,10 @@ from .errors import InvalidInput, Locked, UnknownAgent, invalid_input
 from .invariants import check_collab
 from .limits import TurnLimits
 from .memory.learned import MemoryChoices, MemoryOptions, memory_options
-from .options import AgentBinding, FailurePolicy, ModeOptions
+from .options import AgentBinding, FailurePolicy, ModeOptions, Protocol
 from .sizes import MAX_MESSAGES, check_sizes
 from .spec import SessionSpec
-from .stop import Condition, StopCondition
+from .stop import Condition, Converged, StopCondition
 from .stop_reading import read_stop
 from .waiting import Then
 
@@ -30,7 +30,7 @@ M = TypeVar("M", bound=BaseModel)
 
 #: Fields of a session file that are not the collab's.
 _OWN = (
-    *("agents", "stop", "options", "policy", "policies", "messages", "parameters", "thread_id", "limits", "tenant"),
+    *("agents", "stop", "options", "policy", "policies", "messages", "parameters", "thread_id", "limits", "tenant", "protocol"),
     *MemoryChoices.__annotations__,
 )
 #: The agent of people who are given none: always registered, it waits for an answer.
@@ -56,6 +56,14 @@ def _read_binding(data: object, where: str) -> AgentBinding:
     if isinstance(data, str):
         return _read(AgentBinding, {"agent": data}, where)
     return _read(AgentBinding, cast("AgentBinding | Mapping[str, Any]", data), where)
+
+
+def _read_protocol(data: object) -> Protocol | None:
+    if data is None or isinstance(data, Protocol):
+        return data
+    if not isinstance(data, str) or data not in {*Protocol}:
+        raise InvalidInput("protocol", data, f"must be one of {', '.join(Protocol)}, or left out")
+    return Protocol(data)
 
 
 def _read_stop(data: object) -> StopCondition | None:
@@ -102,6 +110,8 @@ class HowToRun(MemoryChoices, total=False):
     parameters: Mapping[str, JsonValue] | None
     #: Groups dialogs.
     thread_id: str | None
+    #: How turns are written beyond plain text: `alignment` keeps a ledger and ends when all have converged.
+    protocol: Protocol | str | None
 
 
 @dataclass(frozen=True)
@@ -122,6 +132,7 @@ class Submission:
     thread_id: str | None = None
     #: Whose memory its turns use; None: nobody's.
     memory: MemoryOptions | None = None
+    protocol: Protocol | None = None
 
     @classmethod
     def build(cls, collab: Collab | Mapping[str, Any], **how: Unpack[HowToRun]) -> Self:
@@ -151,6 +162,7 @@ class Submission:
             ),
             parameters=dict(_table(how.get("parameters"), "parameters")),
             thread_id=how.get("thread_id"),
+            protocol=_read_protocol(how.get("protocol")),
             memory=memory_options(how, conversation=how.get("thread_id") or collab.collab_id),
         )
 
@@ -194,7 +206,7 @@ class Submission:
             {
                 "thread_id": self.thread_id,
                 "agents": self.agents,
-                "stop": stop,
+                "stop": stop if self.protocol is None else stop | Converged(self.experts),
                 "options": self.options,
                 "orchestrator": orchestrator_of(self.collab, self.options.orchestrator)
                 if is_orchestrated
@@ -205,9 +217,18 @@ class Submission:
                 "tenant": self.tenant,
                 "parameters": self.parameters,
                 "memory": self.memory,
+                "protocol": self.protocol,
             },
             "",
         )
+
+    @property
+    def experts(self) -> tuple[str, ...]:
+        """Participant ids of all but whoever judges: the orchestrator or the aggregator."""
+        judge = self.options.aggregator
+        if self.collab.mode is CollabMode.ORCHESTRATED:
+            judge = orchestrator_of(self.collab, self.options.orchestrator)
+        return tuple(p.participant_id for p in self.collab.participants if p.participant_id != judge)
 
     def _binding(self, participant: Participant, known_agents: frozenset[str]) -> AgentBinding:
         name = participant.participant_id

@@ -14,6 +14,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
+from .alignment.signs import Scores, Signs
 from .collab import CollabMode, Participant
 from .dialog import Message, Role
 from .ids import format_timestamp, utcnow
@@ -122,6 +123,8 @@ class Decision(Frozen):
         default_factory=dict, max_length=1_000
     )
     reason: str = Field(default="", max_length=2_000)
+    #: In alignment sessions the judge's scores, by participant id.
+    scores: dict[Name, Scores] = Field(default_factory=dict, max_length=1_000)
 
     def instruction_for(self, participant_id: str) -> str:
         """The instruction that reaches one of the next speakers."""
@@ -249,6 +252,8 @@ class TurnResult(Frozen):
     left_out: int = 0
     #: Indices of the `TextSeen` conditions this turn's text satisfied.
     marks: tuple[int, ...] = ()
+    #: In alignment sessions, what the turn said.
+    signs: Signs | None = None
     #: What is to be remembered of the user's words before the next step is planned.
     remember: ToRemember | None = None
     #: Why it failed or was skipped; one line, never a secret.

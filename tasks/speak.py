@@ -20,7 +20,7 @@ from ..models.errors import AgentError, AgentFailed, InvalidInput, LeaseLost, Se
 from ..models.ids import new_id
 from ..models.options import AfterRetries, AgentBinding, FailurePolicy
 from ..models.plan import PlannedTurn
-from ..models.turn import OutcomeKind, TurnOutcome, TurnResult
+from ..models.turn import OutcomeKind, TurnContext, TurnOutcome, TurnResult
 from ..models.waiting import Waiting
 from ..state.plans import PlanWrite
 from ..state.records import Answer, Grant, SessionState
@@ -34,6 +34,7 @@ from .limits import want_of_means, wish_of
 from .memory import Recollection
 from .parking import Parked, park
 from .patience import outlast_outage
+from .protocol import mended
 from .runtime import Runtime
 from .view import SessionFacts, turn_context
 from .waking import wake
@@ -201,12 +202,18 @@ def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> tuple[Parked, Turn
     waiting = floor.waiting
     if waiting is not None:
         context = context.model_copy(update={"answers": waiting.answers})
-    left_s = timeout_s - (time.monotonic() - floor.since)
-    desk = floor.desk.lay() if hasattr(agent, "speak_at") else None
-    speaking = runtime.runner.start(agent, context, timeout_s=left_s, desk=desk)
-    with runtime.leases.hold(floor.session_id, floor.grant, speaking.cancel):
-        runtime.crossing(Boundary.SPEAKING, floor.session_id, floor.grant.number)
-        outcome = read_directives(context, speaking.result())
+
+    def ask(context: TurnContext) -> TurnOutcome:
+        left_s = timeout_s - (time.monotonic() - floor.since)
+        desk = floor.desk.lay() if hasattr(agent, "speak_at") else None
+        speaking = runtime.runner.start(agent, context, timeout_s=left_s, desk=desk)
+        with runtime.leases.hold(floor.session_id, floor.grant, speaking.cancel):
+            runtime.crossing(Boundary.SPEAKING, floor.session_id, floor.grant.number)
+            return read_directives(context, speaking.result())
+
+    outcome = ask(context)
+    if floor.facts.spec.protocol is not None:
+        outcome = mended(context, outcome, ask)
     return Parked(floor.facts, floor.state, floor.grant, context, binding, waiting), outcome
 
 

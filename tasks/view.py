@@ -14,6 +14,7 @@ from ..models.spec import SessionSpec
 from ..models.turn import Budget, TurnContext, TurnResult, Usage
 from ..state.records import Grant, SessionState
 from ..state.turn_records import TurnRecord
+from .protocol import briefed
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def turn_context(
         turn_number=grant.number,
         attempt=grant.grants,
         expects=planned.expects,
-        instruction=planned.instruction,
+        instruction=briefed(facts.spec.protocol, planned.instruction),
         messages=tuple(Message.model_validate_json(text) for text in texts),
         item=planned.item,
         parameters={**facts.spec.parameters, **binding.parameters},

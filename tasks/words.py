@@ -15,6 +15,7 @@ from ..models.plan import PlannedTurn
 from ..models.turn import Draft, OutcomeKind, TurnOutcome, TurnResult
 from ..models.waiting import Waiting
 from ..state.requests import Speech
+from .protocol import signs_of
 from .view import SessionFacts
 
 
@@ -48,6 +49,7 @@ class Words:
             usage=usage,
             left_out=outcome.left_out,
             marks=self.facts.spec.stop.marks(texts, self.planned.participant),
+            signs=signs_of(self.facts.spec.protocol, outcome),
             error=error,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -34,6 +35,7 @@ class ExportFormat(StrEnum):
     JSON = "json"
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
+    MARKDOWN = "markdown"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -151,8 +153,11 @@ def graph(
 def export(
     session: SessionId,
     form: Annotated[ExportFormat, typer.Option("--format", help="Whose format.")] = ExportFormat.JSON,
+    save: Annotated[bool, typer.Option("--save", help="Write markdown to ID.dialogue.md, here.")] = False,
 ) -> None:
     """Print a session as JSON: the protocol's own documents, or messages for a model's API.
+
+    An alignment session can be printed as markdown, a dialogue document that `symposia lint` checks.
 
     Example: [bold]symposia export 3f2a91c4 --format openai > messages.json[/bold]
     """
@@ -168,6 +173,24 @@ def export(
         case ExportFormat.ANTHROPIC:
             system, messages = to_anthropic_messages(job.dialog())
             print_json({"system": system, "messages": messages} if system else {"messages": messages})
+        case ExportFormat.MARKDOWN:
+            _export_transcript(job, save=save)
+
+
+def _export_transcript(job: CollabJob, *, save: bool) -> None:
+    """Prints or saves the transcript, and says on standard error what strict lint finds in it."""
+    from ...models.alignment.transcript import faults_of
+    from .screen import console, printable
+
+    text = job.transcript()
+    if save:
+        path = Path(f"{job.id}.dialogue.md")
+        path.write_text(text)
+        console(stderr=True).print(f"Saved {path}.")
+    else:
+        typer.echo(text, nl=False)
+    for fault in faults_of(text):
+        console(stderr=True).print(printable(fault), soft_wrap=True)
 
 
 def _job(session: str) -> CollabJob:

@@ -1,0 +1,209 @@
+"""The ledger of an alignment session: its tensions, its perspectives, and how the rounds went.
+
+It is part of what the session's stop conditions remember, so it lives with the session, changes in
+the instant a step is planned, and sees every turn once, in order. A round is over when every expert
+has had a turn in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from ..dialogue.refs import Ref, read_refs
+from ..dialogue.words import MarkerType, TensionState
+from .signs import Scores, Sign, Signs, Value
+
+#: Entries of a kind that are kept; further ones are not recorded.
+MOST_ENTRIES = 250
+#: Changes of one tension that are kept: the newest.
+MOST_CHANGES = 12
+MOST_ROUNDS = 500
+_SETTLED = frozenset({TensionState.RESOLVED, TensionState.DEFERRED})
+
+
+class Change(Value):
+    """A tension came into a state."""
+
+    state: TensionState
+    by: str
+    round: int
+
+
+class TensionEntry(Value):
+    """A tension under its global id, with all that became of it; the last change is how it stands."""
+
+    id: str
+    label: str
+    changes: tuple[Change, ...]
+
+    @property
+    def state(self) -> TensionState:
+        """How it stands."""
+        return self.changes[-1].state
+
+    def changed(self, state: TensionState, by: str, number: int) -> TensionEntry:
+        """This tension in another state."""
+        change = Change(state=state, by=by, round=number)
+        return self.model_copy(update={"changes": (*self.changes, change)[-MOST_CHANGES:]})
+
+
+class PerspectiveEntry(Value):
+    """A perspective under its global id."""
+
+    id: str
+    label: str
+    by: str
+    round: int
+
+
+class RoundEntry(Value):
+    """How a round went. Velocity: what it moved, its new perspectives and the tensions still open."""
+
+    round: int
+    #: The turn that ended it.
+    last_turn: int
+    new_perspectives: int
+    open_tensions: int
+    #: The sum of the judge's scores so far.
+    score: int = 0
+
+    @property
+    def velocity(self) -> int:
+        """New perspectives and open tensions: at 0 nothing moves any more."""
+        return self.new_perspectives + self.open_tensions
+
+
+class Ledger(Value):
+    """What was marked so far."""
+
+    tensions: tuple[TensionEntry, ...] = ()
+    perspectives: tuple[PerspectiveEntry, ...] = ()
+    #: `participant T01` -> the global id of what that participant calls so.
+    local: dict[str, str] = Field(default_factory=dict)
+    rounds: tuple[RoundEntry, ...] = ()
+    scores: dict[str, Scores] = Field(default_factory=dict)
+    #: Experts who had a turn in this round, and those of them who have nothing left to discuss.
+    spoke: tuple[str, ...] = ()
+    agreed: tuple[str, ...] = ()
+    new_perspectives: int = 0
+    #: The last round that ended was one of convergence.
+    converged: bool = False
+
+    @property
+    def round(self) -> int:
+        """The number of the round that is going on, from 0."""
+        return self.rounds[-1].round + 1 if self.rounds else 0
+
+    @property
+    def open_tensions(self) -> tuple[TensionEntry, ...]:
+        """Tensions that are neither resolved nor deferred."""
+        return tuple(it for it in self.tensions if it.state not in _SETTLED)
+
+    def after(self, turn: int, participant: str, signs: Signs, *, experts: Sequence[str]) -> Ledger:
+        """The ledger after one more turn. The judge, who is no expert, may settle tensions, but not agree."""
+        ledger = self.model_copy(update={"scores": {**self.scores, **signs.scores}, "converged": False})
+        for sign in signs.said:
+            ledger = ledger.marked(sign, participant)
+        if participant not in experts:
+            return ledger.model_copy(update={"converged": self.converged})
+        agreed = [name for name in ledger.agreed if name != participant] + [participant] * signs.converges
+        spoke = tuple(dict.fromkeys((*ledger.spoke, participant)))
+        ledger = ledger.model_copy(update={"spoke": spoke, "agreed": tuple(agreed)})
+        return ledger.ended(turn, experts) if {*experts} <= {*spoke} else ledger
+
+    def global_id(self, ref: Ref, participant: str) -> str | None:
+        """What a participant means by an id: their own, the named expert's, the only one there is, or a global one."""
+        if ref.agent is not None:
+            return self.local.get(_key(ref.agent, ref.id))
+        own = self.local.get(_key(participant, ref.id))
+        if own is not None:
+            return own
+        others = {it for key, it in self.local.items() if key.endswith(f" {ref.id}")}
+        if len(others) == 1:
+            return others.pop()
+        known = {*(it.id for it in self.tensions), *(it.id for it in self.perspectives)}
+        return ref.id if ref.id in known else None
+
+    def marked(self, sign: Sign, participant: str) -> Ledger:
+        """The ledger after one marker."""
+        kind = MarkerType(sign.kind)
+        refs = [ref for text in sign.refs for ref in read_refs(text, strict=True).found]
+        ledger = self
+        for ref in refs:
+            if kind is MarkerType.PERSPECTIVE:
+                ledger = ledger.with_perspective(ref, sign.label, participant)
+            elif kind is MarkerType.TENSION:
+                ledger = ledger.with_tension(ref, sign.label, participant)
+            elif (name := ledger.global_id(ref, participant)) is not None:
+                ledger = ledger.moved(name, _state_after(kind, sign.label), participant)
+        return ledger
+
+    def with_perspective(self, ref: Ref, label: str, by: str) -> Ledger:
+        """Takes a perspective; an id that its owner used before brings no new one."""
+        key = _key(by, ref.id)
+        if key in self.local or len(self.perspectives) >= MOST_ENTRIES:
+            return self
+        entry = PerspectiveEntry(id=f"P{len(self.perspectives) + 1:02}", label=label, by=by, round=self.round)
+        return self.model_copy(
+            update={
+                "perspectives": (*self.perspectives, entry),
+                "local": {**self.local, key: entry.id},
+                "new_perspectives": self.new_perspectives + 1,
+            }
+        )
+
+    def with_tension(self, ref: Ref, label: str, by: str) -> Ledger:
+        """Raises a tension; one that was settled is open again."""
+        key = _key(ref.agent or by, ref.id)
+        if (name := self.local.get(key)) is not None:
+            settled = next(it for it in self.tensions if it.id == name).state in _SETTLED
+            return self.moved(name, TensionState.REOPENED, by) if settled else self
+        if len(self.tensions) >= MOST_ENTRIES:
+            return self
+        raised = Change(state=TensionState.OPEN, by=by, round=self.round)
+        entry = TensionEntry(id=f"T{len(self.tensions) + 1:02}", label=label, changes=(raised,))
+        return self.model_copy(
+            update={"tensions": (*self.tensions, entry), "local": {**self.local, key: entry.id}}
+        )
+
+    def moved(self, name: str, state: TensionState, by: str) -> Ledger:
+        """Brings a tension into a state; a settled one is not addressed again."""
+
+        def moved(entry: TensionEntry) -> TensionEntry:
+            is_it = entry.id == name and entry.state is not state
+            back = state is TensionState.ADDRESSED and entry.state in _SETTLED
+            return entry.changed(state, by, self.round) if is_it and not back else entry
+
+        return self.model_copy(update={"tensions": tuple(map(moved, self.tensions))})
+
+    def ended(self, turn: int, experts: Sequence[str]) -> Ledger:
+        """The round is over: it is recorded, and the next begins."""
+        entry = RoundEntry(
+            round=self.round,
+            last_turn=turn,
+            new_perspectives=self.new_perspectives,
+            open_tensions=len(self.open_tensions),
+            score=sum(scores.total for scores in self.scores.values()),
+        )
+        return self.model_copy(
+            update={
+                "rounds": (*self.rounds, entry)[-MOST_ROUNDS:],
+                "spoke": (),
+                "agreed": (),
+                "new_perspectives": 0,
+                "converged": entry.velocity == 0 and {*experts} <= {*self.agreed},
+            }
+        )
+
+
+def _key(participant: str, local: str) -> str:
+    return f"{participant.casefold()} {local}"
+
+
+def _state_after(kind: MarkerType, label: str) -> TensionState:
+    """What a marker about a tension brings it to; `[REFINEMENT T09: Deferred to ...]` puts it off."""
+    if label.casefold().startswith(("deferred", "defer ", "future work")):
+        return TensionState.DEFERRED
+    return TensionState.RESOLVED if kind is MarkerType.RESOLVED else TensionState.ADDRESSED

@@ -1,0 +1,79 @@
+"""Signs from the words of a turn, and what is wrong with those words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..dialogue import Finding, Severity, lint, parse, parse_markers, scan, scoreboards
+from ..dialogue.words import CONVERGE_MOVE, DIMENSIONS
+from .signs import LONGEST_LABEL, MOST_SCORED, MOST_SIGNS, Scores, Sign, Signs
+
+_DECORATION = " \t*_`-"
+
+
+def read_signs(texts: Sequence[str], *, scores: Mapping[str, Scores] | None = None) -> Signs:
+    """What a turn said. Scores are those given as data, or else those of a scoreboard in the text."""
+    text = "\n\n".join(texts)
+    said = [
+        Sign(
+            kind=marker.type.value,
+            refs=tuple(map(str, marker.refs))[:100],
+            label=marker.label[:LONGEST_LABEL].strip(),
+        )
+        for marker in parse_markers(text)[:MOST_SIGNS]
+    ]
+    return Signs(said=tuple(said), converges=_converges(text), scores=dict(scores or {}) or _scores(text))
+
+
+def _converges(text: str) -> bool:
+    """True when the move stands alone on a line; `[MOVE:CONVERGE] if ...` has a condition."""
+    if CONVERGE_MOVE not in text.upper():
+        return False
+    moves = (line.raw for line in scan(text) if not line.fenced)
+    return any(move.upper().strip().strip(_DECORATION).rstrip(".") == CONVERGE_MOVE for move in moves)
+
+
+def _scores(text: str) -> dict[str, Scores]:
+    if "|" not in text:
+        return {}
+    fields = [name.lower() for name in DIMENSIONS]
+    found: dict[str, Scores] = {}
+    for board in scoreboards(parse(f"## Scores\n\n{text}")):
+        for row in board.rows:
+            scores = [score for score in row.scores if isinstance(score, int) and 0 <= score <= MOST_SCORED]
+            if len(scores) == len(fields):
+                found[row.name.casefold()] = Scores(**dict(zip(fields, scores, strict=True)))
+    return found
+
+
+def faults(texts: Sequence[str]) -> tuple[Finding, ...]:
+    """What is to be mended in a turn's words: any finding about its markers, tables and fences."""
+    text = "\n\n".join(texts)
+    body = parse_markers(text)
+    found = lint(f"# Turn\n\n## Round 0\n\n### Expert 🧁\n\n{text}", strict=True)
+    return (
+        tuple(it for it in found if it.severity is Severity.ERROR and _is_own(it))
+        if body or "[" in text
+        else ()
+    )
+
+
+def _is_own(finding: Finding) -> bool:
+    """Whether the turn alone is to blame: other tensions are beyond its text."""
+    return finding.code not in ("tension-unknown", "round-duplicate") and finding.line > _HEAD_LINES
+
+
+_HEAD_LINES = 6
+
+
+def explained(findings: Sequence[Finding]) -> str:
+    """The findings with the lines to write instead, as they are told to whoever wrote the turn."""
+    lines = [
+        "Your answer was not written as the format asks. Send it again, whole, with these lines mended:",
+        "",
+    ]
+    for it in findings[:20]:
+        lines.append(f"- line {it.line - _HEAD_LINES}: {it.message}")
+        if it.fix_hint is not None:
+            lines.append(f"  Write: {it.fix_hint}")
+    return "\n".join(lines)

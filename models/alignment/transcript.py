@@ -1,0 +1,218 @@
+"""The document of an alignment session: its dialog, with the ledger's tables, in the dialogue format.
+
+Ids that experts gave themselves become the ledger's own, which are unique in the document.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+
+from ..collab import Collab, Participant
+from ..dialog import Message
+from ..dialogue import (
+    AlignmentDialogue,
+    Block,
+    Judge,
+    Marker,
+    MarkerType,
+    Metadata,
+    Part,
+    Prose,
+    Ref,
+    Round,
+    Section,
+    Table,
+    TensionState,
+    Turn,
+    lint,
+    parse,
+    render,
+)
+from ..dialogue.builder import Builder
+from ..dialogue.names import Names, person
+from ..dialogue.scan import LineReader
+from ..dialogue.words import (
+    DIMENSIONS,
+    EXPERT_EMOJI,
+    JUDGE,
+    JUDGE_EMOJI,
+    PANEL_TITLE,
+    PARTICIPANTS_KEY,
+    PERSPECTIVES_TITLE,
+    SCOREBOARD_TITLE,
+    TENSIONS_TITLE,
+    TOTAL_KEY,
+)
+from ..errors import InvalidInput, SessionError
+from .ledger import Ledger, TensionEntry
+
+_FIRST_LABEL, _LABEL = "Opening Arguments", "Tension Resolution"
+_DECLARING = frozenset({MarkerType.PERSPECTIVE, MarkerType.TENSION})
+
+
+def written(collab: Collab, messages: Sequence[Message], ledger: Ledger, experts: Sequence[str]) -> str:
+    """The session as Markdown.
+
+    Raises:
+        SessionError: the text is not read back as the same document; a defect of Symposia.
+    """
+    document = transcript(collab, messages, ledger, experts)
+    text = render(document)
+    if parse(text) != document:
+        raise SessionError(
+            f"the transcript of session {collab.collab_id!r} is not read back as it was written"
+        )
+    return text
+
+
+def faults_of(text: str) -> list[str]:
+    """What strict lint has to say of a transcript: one line a finding."""
+    return [f"line {it.line}: {it.message} [{it.code.value}]" for it in lint(text, strict=True)]
+
+
+def transcript(
+    collab: Collab, messages: Sequence[Message], ledger: Ledger, experts: Sequence[str]
+) -> AlignmentDialogue:
+    """The session as a document; `experts` are participant ids, whoever else speaks is the judge."""
+    names = {
+        it.participant_id: _name(it, i)
+        for i, it in enumerate(collab.participants)
+        if it.participant_id in experts
+    }
+    writer = _Writer(ledger, names)
+    people = [f"{JUDGE_EMOJI} {JUDGE}", *(f"{EXPERT_EMOJI} {name}" for name in names.values())]
+    metadata = (
+        Metadata("Status", "Converged" if ledger.converged else collab.status.value.capitalize()),
+        Metadata(PARTICIPANTS_KEY, ", ".join(people)),
+        Metadata("Session", collab.collab_id),
+    )
+    rounds = tuple(writer.rounds(messages))
+    parts: tuple[Part, ...] = (*writer.tables(), *rounds)
+    return AlignmentDialogue(collab.title, metadata, (Prose(collab.purpose),), parts)
+
+
+def _name(participant: Participant, index: int) -> str:
+    """A name that a heading can carry: as displayed, or the id, or a number."""
+    for name in (participant.display_name, participant.participant_id):
+        try:
+            if name:
+                return Turn(person(name)[0]).agent
+        except InvalidInput:
+            continue
+    return f"Expert {index + 1}"
+
+
+class _Writer:
+    """Turns a dialog into rounds, with what the ledger knows."""
+
+    def __init__(self, ledger: Ledger, names: dict[str, str]) -> None:
+        self._ledger, self._names = ledger, names
+
+    def rounds(self, messages: Sequence[Message]) -> Iterator[Part]:
+        """Rounds with the experts' turns, and the judge's words after each."""
+        turns: dict[int, dict[int, tuple[str, list[Block]]]] = {}
+        judged: dict[int, list[Block]] = {}
+        ends = [entry.last_turn for entry in self._ledger.rounds]
+        declared: set[tuple[int, str]] = set()
+        for message in messages:
+            if message.turn_number is None or message.speaker is None:
+                continue
+            number = bisect_left(ends, message.turn_number)
+            blocks = [self._block(it, message.speaker, number, declared) for it in _blocks(message.content)]
+            if message.speaker in self._names:
+                turn = turns.setdefault(number, {}).setdefault(message.turn_number, (message.speaker, []))
+                turn[1].extend(blocks)
+            else:
+                judged.setdefault(number - 1, []).extend(blocks)
+        yield from self._judge(judged, -1)
+        for number in range(max((*turns, *judged), default=-1) + 1):
+            said = tuple(
+                Turn(self._names[name], blocks=tuple(blocks))
+                for _, (name, blocks) in sorted(turns.get(number, {}).items())
+            )
+            if said:
+                yield Round(number, _LABEL if number else _FIRST_LABEL, turns=said)
+            yield from self._judge(judged, number)
+
+    def _judge(self, judged: dict[int, list[Block]], number: int) -> Iterator[Judge]:
+        if number in judged:
+            label = f"Round {number} Assessment" if number >= 0 else "Opening"
+            yield Judge(label, tuple(judged[number]))
+
+    def _block(self, block: Block, speaker: str, number: int, declared: set[tuple[int, str]]) -> Block:
+        """A block under global ids. A marker that means nothing known becomes a sentence about itself."""
+        if isinstance(block, Table):
+            width = max(len(block.header), *map(len, (block.header, *block.rows)))
+            rows = tuple((*row, *("",) * (width - len(row))) for row in block.rows)
+            return Table((*block.header, *("",) * (width - len(block.header))), rows)
+        if not isinstance(block, Marker):
+            return block
+        found = {self._ledger.global_id(ref, speaker) for ref in block.refs}
+        names = sorted(name for name in found if name is not None)
+        if len(names) < len(block.refs) or (block.type in _DECLARING and not names):
+            if block.type in (MarkerType.REFINEMENT, MarkerType.CONCESSION):
+                return Marker(block.type, tuple(map(Ref, names)), block.label or "as said")
+            return Prose(str(block))
+        kind = block.type
+        if kind in _DECLARING and any((number, name) in declared for name in names):
+            kind = MarkerType.REFINEMENT
+        declared.update((number, name) for name in names if kind in _DECLARING)
+        return Marker(kind, tuple(map(Ref, names)), block.label)
+
+    def tables(self) -> Iterator[Section]:
+        """Panel, scoreboard, inventory and tracker, each where there is something to show."""
+        judge = ((f"{JUDGE_EMOJI} {JUDGE}", "Orchestrator"),)
+        panel = Table(
+            ("Agent", "Role"), (*judge, *((f"{EXPERT_EMOJI} {it}", "Expert") for it in self._names.values()))
+        )
+        yield Section(PANEL_TITLE, (panel,))
+        known = {**{name.casefold(): name for name in self._names.values()}, **self._names}
+        if scores := [(known[it], s) for it, s in self._ledger.scores.items() if it in known]:
+            cells = (
+                (
+                    f"{EXPERT_EMOJI} {it}",
+                    *map(str, (s.wisdom, s.consistency, s.truth, s.relationships, s.total)),
+                )
+                for it, s in scores
+            )
+            total = Prose(str(Metadata(TOTAL_KEY, str(sum(s.total for _, s in scores)))))
+            yield Section(SCOREBOARD_TITLE, (Table(("Agent", *DIMENSIONS, "Total"), tuple(cells)), total))
+        if self._ledger.perspectives:
+            rows = tuple((p.id, self._called(p.by), p.label, str(p.round)) for p in self._ledger.perspectives)
+            yield Section(PERSPECTIVES_TITLE, (Table(("ID", "Agent", "Perspective", "Round"), rows),))
+        if self._ledger.tensions:
+            header = ("ID", "Tension", "Status", "Raised", "Resolved")
+            yield Section(TENSIONS_TITLE, (Table(header, tuple(map(self._row, self._ledger.tensions))),))
+        if self._ledger.rounds:
+            columns = ("Round", "New perspectives", "Open tensions", "Velocity", "Score")
+            lines = tuple(
+                tuple(map(str, (r.round, r.new_perspectives, r.open_tensions, r.velocity, r.score)))
+                for r in self._ledger.rounds
+            )
+            yield Section("Velocity", (Table(columns, lines),))
+
+    def _row(self, entry: TensionEntry) -> tuple[str, ...]:
+        first, last = entry.changes[0], entry.changes[-1]
+        settled = f"{self._called(last.by)} R{last.round}" if last.state is TensionState.RESOLVED else "—"
+        return (
+            entry.id,
+            entry.label,
+            entry.state.value.capitalize(),
+            f"{self._called(first.by)} R{first.round}",
+            settled,
+        )
+
+    def _called(self, participant: str) -> str:
+        return (
+            f"{EXPERT_EMOJI} {self._names[participant]}"
+            if participant in self._names
+            else f"{JUDGE_EMOJI} {JUDGE}"
+        )
+
+
+def _blocks(text: str) -> list[Block]:
+    """What was said, with its markers and tables apart."""
+    builder = Builder(Names())
+    builder.read_prose(LineReader(text))
+    return builder.blocks

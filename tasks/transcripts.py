@@ -1,0 +1,31 @@
+"""A session's transcript in the dialogue format, from its ledger and its dialog."""
+
+from __future__ import annotations
+
+import json
+
+from ..models.alignment.ledger import Ledger
+from ..models.alignment.transcript import written
+from ..models.collab import Collab
+from ..models.dialog import Dialog
+from ..models.errors import InvalidInput
+from ..models.stop import Converged
+from ..state.records import SessionState
+from .view import SessionFacts
+
+
+def ledger_of(state: SessionState) -> Ledger:
+    """What was marked in a session so far; empty in a session without a protocol."""
+    return Ledger.model_validate(json.loads(state.stop).get("ledger") or {})
+
+
+def transcript_of(facts: SessionFacts, state: SessionState, collab: Collab, dialog: Dialog) -> str:
+    """The session as Markdown, read back and found the same.
+
+    Raises:
+        InvalidInput: the session runs without the alignment protocol.
+    """
+    experts = next((it.experts for it in facts.spec.stop.leaves() if isinstance(it, Converged)), None)
+    if facts.spec.protocol is None or experts is None:
+        raise InvalidInput("protocol", facts.spec.protocol, "must be alignment for a session to have a transcript")
+    return written(collab, dialog.messages, ledger_of(state), experts)

@@ -1,0 +1,102 @@
+"""Alignment sessions: they end when everyone has converged, and leave a document that lints clean."""
+
+from __future__ import annotations
+
+import pytest
+
+from alignment_agents import EXPERTS
+from live import REGISTRY
+from symposia.models.alignment.transcript import faults_of
+from symposia.models.dialogue import parse, render, summary
+from symposia.models.errors import InvalidInput
+from symposia.models.stop import MaxRounds
+
+ALIGNMENT = "".join(
+    f'\n[agents.{name}]\nkind = "python"\ncallable = "alignment_agents:{name}"\nwindow = 1000\n'
+    for name in ("expert", "stubborn", "sloppy", "judge")
+)
+
+
+@pytest.fixture
+def panel(stage):
+    (stage.folder / "agents.toml").write_text(REGISTRY + ALIGNMENT)
+    stage.start_worker()
+
+    def submit(mode, agent, **options):
+        agents = dict.fromkeys(EXPERTS, agent) | options.pop("more", {})
+        return stage.submit(mode, agents, protocol="alignment", **options)
+
+    return submit
+
+
+def test_five_experts_converge_and_the_transcript_is_clean(panel, checked):
+    job = panel("round_robin", "expert", stop=MaxRounds(9))
+    result = job.result(timeout=40)
+    assert (result.reason, result.rounds) == ("converged", 3)
+    checked(job, result)
+
+    ledger = job.ledger()
+    assert [it.id for it in ledger.tensions] == ["T01", "T02", "T03", "T04", "T05"]
+    assert {change.state.value for it in ledger.tensions for change in it.changes} == {
+        "open",
+        "addressed",
+        "resolved",
+    }
+    assert [(it.round, it.new_perspectives, it.open_tensions) for it in ledger.rounds] == [
+        (0, 5, 5),
+        (1, 0, 0),
+        (2, 0, 0),
+    ]
+
+    text = job.transcript()
+    assert faults_of(text) == []
+    assert render(parse(text)) == text
+    found = summary(parse(text))
+    assert [len(it["agents"]) for it in found["rounds"]] == [5, 5, 5]
+    assert {it["state"] for it in found["tensions"]} == {"resolved"}
+    assert [it["ids"] for it in found["markers"] if it["type"] == "tension"] == [
+        [f"T{n:02}"] for n in range(1, 6)
+    ]
+
+
+def test_experts_who_go_on_finding_tensions_stop_at_their_limit(panel):
+    job = panel("round_robin", "stubborn", stop=MaxRounds(3))
+    result = job.result(timeout=40)
+    assert (result.reason, result.rounds) == ("max_rounds", 3)
+    assert len(job.ledger().open_tensions) == 15
+    assert faults_of(job.transcript()) == []
+
+
+def test_a_judge_scores_the_experts_and_the_totals_are_added_up(panel):
+    job = panel(
+        "orchestrated", "expert", more={"lead": "judge"}, roles={"lead": "orchestrator"}, stop=MaxRounds(9)
+    )
+    result = job.result(timeout=40)
+    assert result.reason == "converged"
+    text = job.transcript()
+    assert faults_of(text) == []
+    (board,) = summary(parse(text))["scoreboards"]
+    assert (board["total"], [row["total"] for row in board["rows"]]) == (45, [9] * 5)
+    assert len(parse(text).judge) == 3
+
+
+def test_a_turn_with_findings_is_sent_back_once(panel):
+    job = panel("round_robin", "sloppy", stop=MaxRounds(2))
+    result = job.result(timeout=40)
+    assert result.ok
+    assert {message.content for message in result.dialog.messages if message.turn_number <= 5} == {
+        "[TENSION T01: Loose]"
+    }
+
+
+def test_a_session_without_the_protocol_has_no_transcript(stage):
+    stage.start_worker()
+    job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
+    job.result(timeout=30)
+    with pytest.raises(InvalidInput, match="must be alignment"):
+        job.transcript()
+
+
+def test_a_protocol_must_be_known(stage):
+    with pytest.raises(InvalidInput, match="protocol: must be one of alignment"):
+        stage.submit("round_robin", {"ann": "say", "bob": "say"}, protocol="harmony")
