@@ -72,6 +72,8 @@ def _broker(settings: Settings, *, broker_url: str) -> dict[str, Any]:
         # A broker that is away, at the start or later, is waited for and never given up.
         "broker_connection_retry_on_startup": True,
         "broker_connection_max_retries": None,
+        # So is a Redis that answers, but refuses: read-only during a failover, or full.
+        "broker_channel_error_retry": True,
         # A turn goes on when the broker is lost: it commits to Redis over a connection of its own, and what it says
         # is paid for. Celery 6 would cancel it.
         "worker_cancel_long_running_tasks_on_connection_loss": False,

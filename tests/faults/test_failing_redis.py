@@ -33,11 +33,20 @@ def test_sessions_survive_cut_connections_killed_clients_and_flushed_scripts(sur
     survives(workers.connections_cut, redis.clients_killed, redis.scripts_flushed)
 
 
-def test_sessions_survive_a_server_that_is_full(survives):
+@pytest.fixture
+def without_a_restart(arena):
+    """Fails when a worker ended: nobody may have to start it again."""
+    arena.crew.wait_ready()
+    lives = [member.lives for member in arena.crew.members]
+    yield
+    assert [member.lives for member in arena.crew.members] == lives
+
+
+def test_sessions_survive_a_server_that_is_full(survives, without_a_restart):
     survives(redis.memory_full)
 
 
-def test_sessions_survive_a_server_that_is_read_only_for_a_while(survives):
+def test_sessions_survive_a_server_that_is_read_only_for_a_while(survives, without_a_restart):
     survives(redis.read_only)
 
 
