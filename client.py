@@ -35,6 +35,7 @@ from .state.inbox import Inbox, Letter
 from .state.index import LISTED, SessionIndex
 from .state.requests import Opening
 from .state.store import SessionStore
+from .state.stored import read_stored
 from .state.tenants import Spent, TenantBooks
 from .state.workers import WorkerBook
 from .tasks.graph import TaskGraph
@@ -137,7 +138,9 @@ class Client:
         state = self._to.store.state(session_id)
         collab, spec = self._to.store.documents(session_id)
         facts = SessionFacts(
-            Collab.model_validate_json(collab), SessionSpec.model_validate_json(spec), state.opened_ms
+            read_stored(Collab, collab, session_id=session_id, part="collab"),
+            read_stored(SessionSpec, spec, session_id=session_id, part="spec"),
+            state.opened_ms,
         )
         return CollabJob(facts, self._to)
 
@@ -155,7 +158,7 @@ class Client:
     def inbox(self, name: str | None = None, *, limit: int = 100) -> list[Pending]:
         """Open questions of all sessions, oldest first: those to `name`, or to anybody."""
         inbox = Inbox(self._to.redis)
-        found: list[Pending] = []
+        found: dict[tuple[str, int], Pending] = {}
         for letter in inbox.letters(name):
             if len(found) >= limit:
                 break
@@ -163,9 +166,9 @@ class Client:
             if question is None:
                 if self._is_over(letter):
                     inbox.remove([letter])
-            elif question not in found:
-                found.append(question)
-        return found
+            else:
+                found[question.session_id, question.turn_number] = question
+        return list(found.values())
 
     def _is_over(self, letter: Letter) -> bool:
         """Nobody will ask this any more. A turn that is about to be parked has its letter already."""

@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TypeVar
 
+from pydantic import BaseModel
 from redis import Redis
 
 from .models.alignment.ledger import Ledger
@@ -28,15 +30,18 @@ from .state.index import SessionIndex
 from .state.live import Moment, watch
 from .state.records import SessionState
 from .state.store import SessionStore
+from .state.stored import read_stored
 from .state.streams import Stream, StreamReader
 from .tasks.advance import redrive
 from .tasks.asked import all_asked
 from .tasks.drawing import GraphFormat, draw
 from .tasks.graph import TaskGraph
-from .tasks.replies import answer, find_asked
+from .tasks.replies import answer, find_asked, plan_on
 from .tasks.task_tree import Closed
 from .tasks.transcripts import ledger_of, transcript_of
 from .tasks.view import SessionFacts
+
+M = TypeVar("M", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +146,7 @@ class CollabJob:
     def board(self) -> tuple[BoardEntry, ...]:
         """Work items of a swarm, in the order of their ids; empty in other modes."""
         entries = self._to.store.board(self.id)
-        return tuple(BoardEntry.model_validate_json(entries[item_id]) for item_id in sorted(entries))
+        return tuple(self._read(BoardEntry, entries[item_id], "board") for item_id in sorted(entries))
 
     def usage(self) -> dict[str, Usage]:
         """What each participant spent so far, by id."""
@@ -157,11 +162,11 @@ class CollabJob:
 
     def messages(self, *, follow: bool = False) -> Iterator[Message]:
         """What was said; with `follow`, also what is being said, until the session ends."""
-        return (Message.model_validate_json(text) for text in self._texts("dialog", follow))
+        return (self._read(Message, text, "dialog") for text in self._texts("dialog", follow))
 
     def events(self, *, follow: bool = False) -> Iterator[MapEvent]:
         """The MAP events, from MAPSessionStarted on; with `follow`, until MAPSessionCompleted."""
-        return (MapEvent.model_validate_json(text) for text in self._texts("events", follow))
+        return (self._read(MapEvent, text, "events") for text in self._texts("events", follow))
 
     def live(self, *, deltas: bool = True) -> Iterator[Moment | Delta | None]:
         """All that happens, with what is said, until the session ends; None whenever nothing happens.
@@ -185,12 +190,12 @@ class CollabJob:
     async def amessages(self, *, follow: bool = False) -> AsyncIterator[Message]:
         """`messages` for asyncio."""
         async for text in self._atexts("dialog", follow):
-            yield Message.model_validate_json(text)
+            yield self._read(Message, text, "dialog")
 
     async def aevents(self, *, follow: bool = False) -> AsyncIterator[MapEvent]:
         """`events` for asyncio."""
         async for text in self._atexts("events", follow):
-            yield MapEvent.model_validate_json(text)
+            yield self._read(MapEvent, text, "events")
 
     async def astream(self) -> AsyncIterator[Delta | Message]:
         """`stream` for asyncio; a thread waits for the next piece."""
@@ -236,7 +241,7 @@ class CollabJob:
         state = self._to.store.request_stop(self.id)
         self._to.index.sooner(self.id, state.now_ms)
         if all_asked(self._facts, state):  # nobody's turn will close and ask for the next step
-            self._to.graph.send_advance(self.id)
+            plan_on(self._to, self.id)
 
     def cancel(self, reason: str = "cancelled") -> None:
         """Ends the session now, as cancelled. Raises IllegalTransition when it has ended already."""
@@ -265,9 +270,12 @@ class CollabJob:
         entries = follow(self._to.redis, self.id, stream) if follows else self._streams.whole(self.id, stream)
         return (text for _, text in entries)
 
+    def _read(self, kind: type[M], text: str, part: str) -> M:
+        return read_stored(kind, text, session_id=self.id, part=part)
+
     def _last_speaker(self) -> str | None:
         entries = self._streams.newest_first(self.id, "events")
-        newest = (MapEvent.model_validate_json(text) for _, text in entries)
+        newest = (self._read(MapEvent, text, "events") for _, text in entries)
         ended = (Closed.of(event) for event in newest if event.event_type is MAPEventType.TURN_COMPLETED)
         return next((end.participant for end in ended), None)
 
@@ -284,7 +292,7 @@ class CollabJob:
             await client.aclose()
 
     def _collab(self, state: SessionState) -> Collab:
-        events = tuple(Event.model_validate_json(text) for text in self._texts("journal", False))
+        events = tuple(self._read(Event, text, "journal") for text in self._texts("journal", False))
         changed = {"status": state.status, "updated_at": _moment(state.updated_ms), "events": events}
         return self._facts.collab.model_copy(update=changed)
 

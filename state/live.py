@@ -20,6 +20,7 @@ from ..models.events import MapEvent, MAPEventType
 from ..models.meta import Event
 from .deltas import Presence
 from .keys import session_key
+from .stored import read_stored
 from .streams import PAGE, StreamReader, read_batches
 
 _Watched = Literal["events", "journal", "deltas"]
@@ -87,14 +88,14 @@ class _Words:
 
     def __init__(self, streams: StreamReader, session_id: str) -> None:
         self._streams = streams
-        self._session_id = session_id
+        self.session_id = session_id
         self._cursor = "0"
         self._said: defaultdict[str | None, list[Message]] = defaultdict(list)
 
     def of(self, token_id: str | None) -> tuple[Message, ...]:
         """What was written under a token, once. A turn's messages are there before its event is."""
-        for entry_id, text in self._streams.all(self._session_id, "dialog", after=self._cursor):
-            message = Message.model_validate_json(text)
+        for entry_id, text in self._streams.all(self.session_id, "dialog", after=self._cursor):
+            message = read_stored(Message, text, session_id=self.session_id, part="dialog")
             self._said[message.token_id].append(message)
             self._cursor = entry_id
         return tuple(self._said.pop(token_id, ()))
@@ -145,8 +146,8 @@ def _read(client: Redis, session_id: str, cursors: dict[_Watched, str], idle_ms:
 
 def _moment(entry: _Entry, words: _Words) -> Moment:
     if entry.stream == "journal":
-        return Moment(Event.model_validate_json(entry.text))
-    event = MapEvent.model_validate_json(entry.text)
+        return Moment(read_stored(Event, entry.text, session_id=words.session_id, part="journal"))
+    event = read_stored(MapEvent, entry.text, session_id=words.session_id, part="events")
     return Moment(event, words.of(_token(event)) if event.event_type in _SPOKEN else ())
 
 

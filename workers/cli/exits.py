@@ -80,9 +80,11 @@ def _missing(error: Exception) -> ExitCode | None:
     """Redis or the broker went away in the middle of something."""
     from kombu.exceptions import OperationalError
     from redis.exceptions import ConnectionError as RedisConnectionError
+    from redis.exceptions import ResponseError
     from redis.exceptions import TimeoutError as RedisTimeoutError
 
-    gone = (OperationalError, RedisConnectionError, RedisTimeoutError)
+    # ResponseError: it is full, or a replica, or refuses this user.
+    gone = (OperationalError, RedisConnectionError, RedisTimeoutError, ResponseError)
     return ExitCode.MISSING if isinstance(error, gone) else None
 
 
@@ -95,5 +97,5 @@ def _tell(error: Exception) -> None:
         return
     text = without_password(" ".join(str(error).split()))
     if not isinstance(error, SymposiaError):
-        text = f"Redis or the broker went away: {text}"
+        text = f"Redis or the broker went away, or refuses: {text}"
     print(f"symposia: {text}", file=sys.stderr)  # noqa: T201 - the one place that does
