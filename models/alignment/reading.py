@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..dialogue import Finding, Severity, lint, parse, parse_markers, scan, scoreboards
+from ..dialogue import Finding, Rule, lint, parse, parse_markers, scan, scoreboards
+from ..dialogue.notes import Form
 from ..dialogue.words import CONVERGE_MOVE, DIMENSIONS
 from .signs import LONGEST_LABEL, MOST_SCORED, MOST_SIGNS, Scores, Sign, Signs
 
-_DECORATION = " \t*_`-"
+_DECORATION = " \t*_-"
+#: A turn is checked as the only one of a document.
+_HEAD = "# Turn\n\n## Round 0\n\n### Expert 🧁\n\n"
+_HEAD_LINES = _HEAD.count("\n")
+#: What a turn alone is to blame for.
+_OWN = frozenset(
+    {
+        Form.MARKER,
+        Form.NEAR_MARKER,
+        Form.UNCLOSED_MARKER,
+        Form.UNCLOSED_FENCE,
+        Rule.COLUMNS,
+        Rule.MISSING_ID,
+        Rule.DUPLICATE_ID,
+    }
+)
 
 
 def read_signs(texts: Sequence[str], *, scores: Mapping[str, Scores] | None = None) -> Signs:
@@ -47,23 +63,11 @@ def _scores(text: str) -> dict[str, Scores]:
 
 
 def faults(texts: Sequence[str]) -> tuple[Finding, ...]:
-    """What is to be mended in a turn's words: any finding about its markers, tables and fences."""
+    """What is to be mended in a turn's words: its markers, tables and fences. Its headings are its own affair."""
     text = "\n\n".join(texts)
-    body = parse_markers(text)
-    found = lint(f"# Turn\n\n## Round 0\n\n### Expert 🧁\n\n{text}", strict=True)
-    return (
-        tuple(it for it in found if it.severity is Severity.ERROR and _is_own(it))
-        if body or "[" in text
-        else ()
-    )
-
-
-def _is_own(finding: Finding) -> bool:
-    """Whether the turn alone is to blame: other tensions are beyond its text."""
-    return finding.code not in ("tension-unknown", "round-duplicate") and finding.line > _HEAD_LINES
-
-
-_HEAD_LINES = 6
+    if not any(c in text for c in "[|`~"):
+        return ()
+    return tuple(it for it in lint(_HEAD + text, strict=True) if it.code in _OWN and it.line > _HEAD_LINES)
 
 
 def explained(findings: Sequence[Finding]) -> str:

@@ -119,27 +119,34 @@ class _Reader:
 
     def _ref(self) -> Ref | None:
         start = self.at
-        agent = self._agent()
-        ref = self._scoped(agent)
-        if ref is None and agent is not None:
-            self.at = start
-            ref = self._scoped(None)
+        ref = self._scoped(None)
+        if ref is None and (agent := self._agent()) is not None:
+            ref = self._scoped(agent)
         if ref is None:
             self.at = start
         return ref
 
     def _agent(self) -> str | None:
-        """A name of letters, then a link; whether an id follows, `_ref` sees."""
-        name = self._word(self.at)
-        if len(name) < 2 or not name[0].isupper() or name.upper() in FILLERS | JOINING_WORDS:
+        """A name that begins with a capital, and a link; whether an id follows, `_ref` sees."""
+        end = self.at
+        while (c := self._peek(end)) and (c.isalnum() or c in "_-"):
+            end += 1
+        name = self.text[self.at : end]
+        parts = name.split("-")
+        while len(parts) > 1 and self._is_id(parts[-1]):  # `CANNOLI-T01`, `MUFFIN-R1-T01`
+            parts.pop()
+        linked = "-".join(parts)
+        if not linked[:1].isupper() or len(linked) == 1 or linked.upper() in FILLERS | JOINING_WORDS:
             return None
-        end = self.at + len(name)
-        if self.text[end : end + 2] in ("'s", "’s"):
+        if linked == name and self.text[end : end + 2] in ("'s", "’s"):
             end += 2
-        if not self._peek(end) or self._peek(end) not in "-./ ":
+        if linked == name and not (self._peek(end) and self._peek(end) in "./ "):
             return None
-        self.at = end + 1
-        return name
+        self.at = end + 1 if linked == name else self.at + len(linked) + 1
+        return linked
+
+    def _is_id(self, part: str) -> bool:
+        return part[:1].upper() in self.letters + "R" and part[1:].isdecimal()
 
     def _scoped(self, agent: str | None) -> Ref | None:
         start = self.at

@@ -27,13 +27,16 @@ from .words import (
 )
 from .writer import render
 
+_OF_ANOTHER = Marker(MarkerType.RESOLVED, (Ref("T01", "SCONE"),), "Both agree")
+
 _RULES = f"""\
 ## Rules
 
 - Each marker stands alone on its line, at its beginning, with its label inside the bracket. What you have to say
   about it follows in the next lines.
 - Ids have two digits: the perspectives and tensions you raise are P01, P02 and T01, T02, each number once in a turn.
-- Refer to another expert's tension by the expert's name and its id, and name several ids with commas.
+- An id means your own tension or perspective. For another expert's, put the name before it, in capitals:
+  `{_OF_ANOTHER}`. Name several ids with commas.
 - Close every bracket and every block of code. To write about a marker, put it between backticks.
 - When nothing is left for you to discuss, end with `{CONVERGE_MOVE}` on a line of its own.
 """

@@ -20,7 +20,7 @@ def expert(turn: TurnContext) -> str:
         return f"[PERSPECTIVE P01: What {name} sees]\n\nBecause.\n\n[TENSION T01: What troubles {name}]\n\n## Not a round"
     if number == 1:
         other = EXPERTS[(EXPERTS.index(name) + 1) % len(EXPERTS)]
-        return f"[CONCESSION {other} T01: {other} is right]\n\n[RESOLVED T01: settled]\n\n{CONVERGE} if nothing new comes"
+        return f"[CONCESSION {other.upper()} T01: {other} is right]\n\n[RESOLVED T01: settled]\n\n{CONVERGE} if nothing new comes"
     return f"Nothing more to say.\n\n{CONVERGE}"
 
 
