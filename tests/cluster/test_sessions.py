@@ -136,7 +136,8 @@ def test_workers_outlive_a_broker_that_is_killed_in_the_middle(stage: Stage):
     stage.wait_for(job, messages=20)
     stage.setup.broker.kill()
     for worker in stage.setup.worker_cluster:
-        worker.wait_for_log("Connection to broker lost", timeout=TIMEOUT_S)
+        # The consumer may say nothing: an event that it is sending is tried again and again.
+        worker.wait_for_log("sweep put off", timeout=TIMEOUT_S)
     stage.setup.broker.restart()
     assert stage.messages(job) < 150
     result = stage.result(job)
