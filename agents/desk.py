@@ -1,8 +1,9 @@
-"""What stands on the desk of an agent: a journal of its finished calls, and somebody who listens.
+"""What stands on the desk of an agent: a journal of its finished calls, a note, and somebody who listens.
 
 A turn's context is data and the same for everybody. Agents whose turns are dear or slow also
-want to remember what they have paid for when their worker dies, and to be heard while they
-speak. Both are ports: whoever runs the turn connects them, and an agent works without.
+want to remember what they have paid for when their worker dies, to keep a note for their next turn,
+and to be heard while they speak. All are ports: whoever runs the turn connects them, and an agent
+works without.
 """
 
 from __future__ import annotations
@@ -46,6 +47,18 @@ class Listener(Protocol):
         ...
 
 
+class Notes(Protocol):
+    """One note that an agent keeps for itself, for a participant, from turn to turn of a session."""
+
+    async def recall(self) -> str | None:
+        """The note; None: there is none. Never raises."""
+        ...
+
+    async def keep(self, note: str) -> None:
+        """Replace the note. Never raises."""
+        ...
+
+
 class MemoryJournal:
     """A journal that lasts as long as this object: for turns that nobody else begins again."""
 
@@ -65,6 +78,21 @@ class MemoryJournal:
         self.calls = {call: answer for call, answer in self.calls.items() if not call.startswith(kind)}
 
 
+class MemoryNotes:
+    """A note that lasts as long as this object."""
+
+    def __init__(self) -> None:
+        self.note: str | None = None
+
+    async def recall(self) -> str | None:
+        """As in Notes."""
+        return self.note
+
+    async def keep(self, note: str) -> None:
+        """As in Notes."""
+        self.note = note
+
+
 @dataclass(frozen=True, slots=True)
 class Desk:
     """What an agent may use for one turn."""
@@ -72,3 +100,4 @@ class Desk:
     journal: Journal = field(default_factory=MemoryJournal)
     #: None: nobody listens.
     listener: Listener | None = None
+    notes: Notes = field(default_factory=MemoryNotes)

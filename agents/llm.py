@@ -15,14 +15,16 @@ from pydantic_ai.agent import AgentRunResult, EventStreamHandler
 from pydantic_ai.exceptions import UnexpectedModelBehavior
 from pydantic_ai.messages import AgentStreamEvent, PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 
+from ..models.dialog import Message
 from ..models.errors import AgentError
 from ..models.turn import TurnContext, TurnOutcome, Usage
 from .desk import SPENT, Desk, Listener
 from .forms import DecisionForm, ReviewForm
 from .llm_calls import Calls, fingerprint
-from .llm_context import conversation
+from .llm_context import Conversation, conversation
 from .llm_errors import model_failure
 from .llm_manner import Manner, Source
+from .llm_summary import INSTRUCTIONS, Summary, carried_on, divide, mark, minutes, room_beside
 from .llm_usage import Served
 from .model_pool import pool_of_running_loop
 from .prompts import without_own_name
@@ -85,8 +87,42 @@ class LLMAgent:
             spent=Usage.model_validate_json(spent) if spent else Usage(),
         )
 
+    async def _shown(self, turn: TurnContext, calls: Calls) -> Conversation:
+        """What the model is shown of the dialog; what no longer fits is told in a summary, or left out."""
+        room, plain = self._manner.dialog_tokens(turn), self._manner.plain
+        if not self._manner.summary:
+            return conversation(turn, max_tokens=room, plain=plain)
+        note = await calls.desk.notes.recall()
+        summary = Summary.model_validate_json(note) if note else Summary()
+        parts = divide(turn.messages, summary, max_tokens=room)
+        # A turn with a limit on its tokens has none set aside for this.
+        if parts.folded and turn.remaining.tokens is None:
+            summary = await self._carried_on(turn, calls, summary, parts.folded)
+            await calls.desk.notes.keep(summary.model_dump_json())
+            parts = divide(turn.messages, summary, max_tokens=room)
+        rest = turn.model_copy(update={"messages": (*parts.folded, *parts.kept)})
+        shown = conversation(rest, max_tokens=room_beside(summary, room), summary=summary.text)
+        return replace(shown, left_out=shown.left_out + summary.covered)
+
+    async def _carried_on(
+        self, turn: TurnContext, calls: Calls, summary: Summary, folded: Sequence[Message]
+    ) -> Summary:
+        """The summary with further messages in it; asked for once, and at the turn's expense."""
+        asked = fingerprint(calls.asked, mark(folded[-1]))
+        aside = replace(calls, desk=replace(calls.desk, listener=None), asked=asked)
+        answer = await _asker().run(
+            minutes(turn, summary, folded),
+            model=calls.chain[0].model,
+            deps=ToolDesk(turn),
+            instructions=INSTRUCTIONS,
+            model_settings=self._manner.model_settings(turn),
+            capabilities=[aside],
+        )
+        calls.spent = aside.spent
+        return carried_on(summary, folded, answer.output)
+
     async def _answered(self, turn: TurnContext, calls: Calls) -> TurnOutcome:
-        shown = conversation(turn, max_tokens=self._manner.dialog_tokens(turn), plain=self._manner.plain)
+        shown = await self._shown(turn, calls)
         answer = await _asker().run(
             shown.prompt,
             model=calls.chain[0].model,

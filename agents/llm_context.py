@@ -30,8 +30,12 @@ class Conversation:
     left_out: int = 0
 
 
-def conversation(turn: TurnContext, *, max_tokens: int, plain: bool = False) -> Conversation:
+def conversation(
+    turn: TurnContext, *, max_tokens: int, plain: bool = False, summary: str = ""
+) -> Conversation:
     """The dialog of a turn within `max_tokens`; `plain`: all in one prompt, for a small model.
+
+    `summary` tells what was said before it.
 
     User and assistant alternate strictly and the user begins: many chat templates refuse
     anything else.
@@ -40,7 +44,9 @@ def conversation(turn: TurnContext, *, max_tokens: int, plain: bool = False) -> 
     if plain:
         return Conversation([], plain_prompt(turn, messages), left_out)
     said = [_said(message, turn) for message in messages]
-    if said and said[0][0]:
+    if summary:
+        said.insert(0, (False, f"What was said before, in short: {summary}"))
+    elif said and said[0][0]:
         said.insert(0, (False, opening(turn)))
     said.append((False, turn_prompt(turn)))
     blocks = [

@@ -115,6 +115,8 @@ class LLMEntry(Entry):
     #: Instead of the model's own.
     context_tokens: Tokens | None = None
     structured: bool | None = None
+    #: Whether what no longer fits `context_tokens` is told in a rolling summary, which the model is asked for.
+    summary: bool = False
     #: Messages of the dialog it is shown, at most.
     window: Window = 100
 

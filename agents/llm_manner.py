@@ -54,6 +54,8 @@ class Manner:
     settings: Mapping[str, JsonValue] = field(default_factory=dict)
     #: Tokens of the dialog that go along.
     context_tokens: int = 16_000
+    #: What no longer fits is told in a rolling summary.
+    summary: bool = False
     #: Decisions and reviews as structured output.
     structured: bool = True
     #: In few words, for a small model; never structured.

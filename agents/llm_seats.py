@@ -69,6 +69,7 @@ class ModelSeats:
             settings=entry.settings,
             context_tokens=_either(entry.context_tokens, model.context_tokens),
             structured=_either(entry.structured, model.structured),
+            summary=entry.summary and not model.plain,
             plain=model.plain,
             stream=model.stream,
             output=load_form(entry.output) if entry.output else None,

@@ -16,6 +16,7 @@ The index keys below are permanent.
 | `symposia:{id}:lock:<scope>` | string | `token|deadline_ms`; its TTL is the lease |
 | `symposia:{id}:deltas` | stream | what is being said right now (field `d`); capped, a TTL of ten minutes |
 | `symposia:{id}:listening` | string | somebody reads along; a TTL of a minute |
+| `symposia:{id}:note:<participant>` | string | what a participant's agent keeps from turn to turn; a TTL of a week |
 | `symposia:{id}:calls:<turn>` | hash | finished calls of a turn that is not written yet; a TTL of a day |
 | `symposia:{tenant:NAME}:books` | hash | what a tenant spent today and has set aside; a TTL of two days |
 | `symposia:{tenant:NAME}:expiries` | sorted set | what is set aside, by the time it is given back; a TTL of two days |

@@ -10,6 +10,7 @@ from ..agents.desk import SPENT, Desk
 from ..models.turn import Usage
 from ..state.deltas import DeltaPublisher
 from ..state.journal import TurnJournal
+from ..state.notes import SessionNotes
 from ..state.records import Grant
 
 
@@ -40,7 +41,11 @@ class TurnDesk:
         self._journal = TurnJournal(
             self.desks.client, self.session_id, self.grant.number, begun_before=self.grant.grants > 1
         )
-        return Desk(self._journal, self.desks.publisher.writer(self.session_id, self.grant, self.participant))
+        return Desk(
+            self._journal,
+            self.desks.publisher.writer(self.session_id, self.grant, self.participant),
+            SessionNotes(self.desks.client, self.session_id, self.participant),
+        )
 
     def spent(self) -> Usage:
         """What the attempts of the turn have spent, as far as its agent has told."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pydantic_ai.models import Model
@@ -14,9 +15,10 @@ from ..agents.protocol import Speaker
 from ..agents.runner import AgentRunner
 from ..models.collab import CollabMode, Participant
 from ..models.dialog import Message, Role, said
-from ..models.ids import utcnow
 from ..models.turn import TurnContext, TurnOutcome
 
+#: When what was heard was said, a second apart: the same turn is the same each time.
+BEGIN = datetime(2026, 1, 1, 12, tzinfo=UTC)
 #: Who takes part in the turns of tests; Ann speaks.
 ROSTER = (
     Participant(participant_id="ann", display_name="Ann", role_id="coder"),
@@ -51,7 +53,7 @@ def _message(number: int, speaker: str, content: str) -> Message:
     return said(
         Role.AGENT,
         content,
-        timestamp=utcnow(),
+        timestamp=BEGIN + timedelta(seconds=number),
         participant_id=speaker,
         turn_number=number,
         token_id="token",  # noqa: S106 - no secret, the name of a grant

@@ -1,0 +1,115 @@
+"""A rolling summary of what no longer fits: nothing is told twice, nothing gets lost on the way."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symposia.agents.desk import Desk, MemoryJournal, MemoryNotes
+from symposia.agents.llm_summary import Summary, carried_on, divide, mark, room_beside
+from symposia.models.conversations import estimate_tokens
+from symposia.models.turn import Budget
+from symposia.testing import ScriptedModel, model_agent, speak, turn
+
+TEXT = "x" * 40  # ten tokens
+
+
+def heard(count):
+    return [("bob", f"{number:03} {TEXT}") for number in range(1, count + 1)]
+
+
+class Talk:
+    """Turns of Ann, in a dialog that grows; with the notes of one session."""
+
+    def __init__(self, *replies, **manner):
+        self.model = ScriptedModel(*replies)
+        self.notes = MemoryNotes()
+        manner = {"summary": True, "context_tokens": 50} | manner
+        self._agent = model_agent(self.model, **manner)
+
+    def speak(self, count, *, journal=None, **changes):
+        desk = Desk(journal or MemoryJournal(), notes=self.notes)
+        return speak(self._agent, turn(heard=heard(count), **changes), desk=desk)
+
+    def told(self, at):
+        """The numbers of the messages that went along with one request, and the rest of its text."""
+        text = str(self.model.asked[at].messages)
+        return [number for number in range(1, 100) if f"{number:03} {TEXT}" in text], text
+
+
+def test_what_fits_needs_no_summary():
+    talk = Talk("fine")
+    assert talk.speak(4).left_out == 0
+    assert len(talk.model.asked) == 1
+    assert talk.notes.note is None
+
+
+def test_the_older_half_is_folded_into_a_summary_and_the_newer_half_goes_along():
+    talk = Talk("Bob counted to four.", "fine")
+    outcome = talk.speak(6)
+    folded, _ = talk.told(0)
+    kept, shown = talk.told(1)
+    assert folded + kept == [1, 2, 3, 4, 5, 6]
+    assert "What was said before, in short: Bob counted to four." in shown
+    assert talk.model.asked[0].system.startswith("You keep the minutes")
+    assert (outcome.messages[0].content, outcome.usage.requests, outcome.left_out) == ("fine", 2, len(folded))
+
+
+def test_the_next_turn_carries_the_summary_on_and_asks_for_none_while_there_is_room():
+    talk = Talk("early minutes", "fine", "fine", "later minutes", "fine")
+    talk.speak(6)
+    talk.speak(7)
+    assert len(talk.model.asked) == 3, "what was said since fits beside the summary"
+    talk.speak(12)
+    folded, asked = talk.told(3)
+    assert "Minutes so far: early minutes" in asked
+    assert min(folded) == 5, "what the first summary covers is not told again"
+    assert "later minutes" in talk.told(4)[1]
+
+
+def test_a_summary_that_was_asked_for_is_not_asked_for_again_by_another_attempt():
+    talk, journal = Talk("minutes", "fine"), MemoryJournal()
+    first = talk.speak(6, journal=journal)
+    talk.notes.note = None
+    assert talk.speak(6, journal=journal) == first
+    assert len(talk.model.asked) == 2
+
+
+def test_a_turn_with_a_limit_on_its_tokens_asks_for_no_summary():
+    talk = Talk("fine")
+    outcome = talk.speak(6, remaining=Budget(tokens=100))
+    assert len(talk.model.asked) == 1
+    assert outcome.left_out > 0
+
+
+def test_without_it_the_oldest_are_left_out():
+    talk = Talk("fine", summary=False)
+    assert talk.speak(6).left_out == 2
+    assert talk.told(0)[0] == [3, 4, 5, 6]
+
+
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=30), st.integers(20, 300), st.data())
+def test_every_message_is_either_covered_or_folded_or_kept(sizes, max_tokens, data):
+    dialog = turn(heard=[("bob", "x" * size) for size in sizes]).messages
+    summary, grown = Summary(), 0
+    while grown < len(dialog):
+        grown = data.draw(st.integers(grown + 1, len(dialog)))
+        parts = divide(dialog[:grown], summary, max_tokens=max_tokens)
+        assert summary.covered + len(parts.folded) + len(parts.kept) == grown
+        assert list(parts.kept) == list(dialog[grown - len(parts.kept) : grown])
+        if parts.folded:
+            text = "m" * data.draw(st.integers(0, 4 * max_tokens))
+            summary = carried_on(summary, parts.folded, text)
+            assert summary.until == mark(dialog[summary.covered - 1])
+        else:
+            kept = sum(estimate_tokens(message.content) for message in parts.kept)
+            assert kept <= room_beside(summary, max_tokens) or len(parts.kept) == 1
+
+
+@pytest.mark.parametrize("window", [1, 3])
+def test_when_its_last_message_is_out_of_the_window_all_in_it_is_new(window):
+    dialog = turn(heard=heard(8)).messages
+    summary = Summary(text="early", until=mark(dialog[0]), covered=1)
+    parts = divide(dialog[-window:], summary, max_tokens=1_000)
+    assert list(parts.kept) == list(dialog[-window:])

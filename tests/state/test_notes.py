@@ -1,0 +1,28 @@
+"""A participant's note, from turn to turn of a session."""
+
+from __future__ import annotations
+
+import asyncio
+
+from symposia.state.connect import connect
+from symposia.state.keys import session_key
+from symposia.state.notes import KEPT_MS, SessionNotes
+
+ID = "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11"
+
+
+def test_a_note_is_a_participants_own_and_the_newest_counts(redis_url):
+    with connect(redis_url) as client:
+        ann, bob = (SessionNotes(client, ID, name) for name in ("ann", "bob"))
+        for note in ("first", "second"):
+            asyncio.run(ann.keep(note))
+        assert asyncio.run(SessionNotes(client, ID, "ann").recall()) == "second"
+        assert asyncio.run(bob.recall()) is None
+        assert 0 < client.pttl(session_key(ID, "note:ann")) <= KEPT_MS
+
+
+def test_without_redis_there_is_no_note_and_no_harm():
+    with connect("redis://127.0.0.1:9/0", retries=0) as nobody:
+        notes = SessionNotes(nobody, ID, "ann")
+        asyncio.run(notes.keep("lost"))
+        assert asyncio.run(notes.recall()) is None
