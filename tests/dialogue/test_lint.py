@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -179,3 +180,8 @@ def test_sarif_names_file_line_rule_and_fix():
     jsonschema.validate(
         json.loads(json.dumps(log)), {"type": "object", "required": ["$schema", "version", "runs"]}
     )
+
+
+def test_the_example_is_the_specifications():
+    path = Path(__file__).parents[2] / "examples" / "decision.dialogue.md"
+    assert path.read_text() == render(example())
