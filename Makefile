@@ -12,6 +12,8 @@ JOBS ?= auto
 MINUTES ?= 30
 # The seed of a soak; without one it takes its own and prints it.
 SEED ?=
+# A database of known vulnerabilities: the ZIP that osv.dev exports for PyPI. Without one nothing is looked up.
+DATABASE ?=
 # Arguments for pytest, the demo or a benchmark: make test ARGS="-k lease".
 ARGS ?=
 
@@ -40,11 +42,17 @@ test: $(INSTALLED) ## Run the tests, in random order
 	@$(BIN)/python -m pytest --numprocesses=$(JOBS) --dist=loadgroup $(ARGS)
 
 .PHONY: check
-check: $(INSTALLED) .venv/typecheck/symposia ## Check format, lint, types and import contracts
+check: $(INSTALLED) .venv/typecheck/symposia ## Check format, lint, types, import contracts, security and pins
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/bandit --quiet --configfile pyproject.toml --recursive .
+	@$(BIN)/python .ci/audit.py constraints.txt $(DATABASE)
+
+.PHONY: audit
+audit: $(INSTALLED) ## Look the pinned packages up in DATABASE, the export of osv.dev for PyPI
+	@$(BIN)/python .ci/audit.py constraints.txt $(DATABASE)
 
 .PHONY: format
 format: $(INSTALLED) ## Format the code and fix what the linter can fix

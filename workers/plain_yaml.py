@@ -58,7 +58,7 @@ def read_yaml(text: str) -> object:
     """The one document that `text` holds. Raises NotYaml."""
     try:
         _refuse_aliases(text)
-        return yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader  # nosec B506
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise NotYaml(str(error.problem or error.context), mark.line + 1 if mark else None) from None
