@@ -11,10 +11,11 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random, SystemRandom
+from shutil import rmtree
 from tempfile import mkdtemp
 
 from chaos.arena import Arena, Pace, Round
@@ -62,9 +63,11 @@ def main() -> int:
     say(f"\n{tally.table()}")
     if options.into:
         fill(options.into, tally.table())
-    if not tally.is_clean:
-        seeds = ", ".join(map(str, tally.bad_seeds))
-        say(f"\nFAILED. Again: make soak MINUTES=0 SEED=... with one of {seeds or 'none'}; logs in {folder}")
+    if tally.is_clean:
+        rmtree(folder)
+    else:
+        seeds = ", ".join(map(str, tally.bad_seeds)) or "none"
+        say(f"\nFAILED. Again: make soak MINUTES=0 SEED=... with one of {seeds}; logs in {folder}")
     return 0 if tally.is_clean else 1
 
 
@@ -90,7 +93,7 @@ def _measure_recovery(folder: Path, tally: Tally, *, kills: int) -> None:
         return
     defaults = Settings()
     pace = Pace(defaults.lease_s, defaults.redispatch_after_s, defaults.sweep_interval_s)
-    with recovery_arena(folder / "recovery", pace=pace) as arena:
+    with _survived(tally), recovery_arena(folder / "recovery", pace=pace) as arena:
         for kill in range(kills):
             waits_s = recover(arena, Random(tally.seed + kill))
             tally.waits_s += waits_s
@@ -101,27 +104,40 @@ def _measure_recovery(folder: Path, tally: Tally, *, kills: int) -> None:
 
 def _storm(folder: Path, tally: Tally, *, until_s: float, names: Sequence[str]) -> None:
     """Rounds until the time is up, at least one."""
-    failed = 0
-    while failed < HOPELESS:
-        before = tally.rounds
-        try:
-            with ExitStack() as stack:
-                arena = stack.enter_context(Arena(folder / f"arena-{before}", courier=True, pace=PACE))
-                stack.callback(_count_restarts, arena, tally)
-                _start(arena, tally)
-                for _ in range(ROUNDS_AN_ARENA):
-                    outcome = _one_round(arena, tally, names)
-                    if time.monotonic() > until_s:
-                        return
-                    if outcome.findings:
-                        break  # what is found must not be found again in the next round
-        except (AssertionError, OSError) as error:
-            tally.findings["harness"] += 1
-            say(f"  the arena failed: {type(error).__name__}: {error}")
-        failed = 0 if tally.rounds > before else failed + 1
-        if time.monotonic() > until_s:
+    hopeless = 0
+    while hopeless < HOPELESS:
+        rounds, findings = tally.rounds, tally.findings.total()
+        own = folder / f"arena-{rounds}-{hopeless}"
+        with _survived(tally), Arena(own, courier=True, pace=PACE) as arena:
+            _rounds(arena, tally, until_s=until_s, names=names)
+        if tally.findings.total() == findings:
+            rmtree(own)
+        hopeless = 0 if tally.rounds > rounds else hopeless + 1
+        if tally.rounds and time.monotonic() > until_s:
             return
     say(f"gave up: {HOPELESS} arenas in a row could not be used")
+
+
+def _rounds(arena: Arena, tally: Tally, *, until_s: float, names: Sequence[str]) -> None:
+    """Rounds in one arena, until something is found: it must not be found again in the next round."""
+    _start(arena, tally)
+    try:
+        for _ in range(ROUNDS_AN_ARENA):
+            outcome = _one_round(arena, tally, names)
+            if outcome.findings or time.monotonic() > until_s:
+                return
+    finally:
+        tally.restarts += arena.restarts
+
+
+@contextmanager
+def _survived(tally: Tally) -> Iterator[None]:
+    """Tells and counts what goes wrong with an arena itself; the soak goes on."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - told, and counted as a finding
+        tally.findings["harness"] += 1
+        say(f"  the arena failed: {type(error).__name__}: {error}")
 
 
 def _start(arena: Arena, tally: Tally) -> None:
@@ -129,10 +145,6 @@ def _start(arena: Arena, tally: Tally) -> None:
     crew = [arena.member("w1"), arena.member("w2", **AHEAD), arena.member("w3", "--pool", "prefork")]
     arena.crew.start(crew)
     tally.faults[CLOCK] += 1
-
-
-def _count_restarts(arena: Arena, tally: Tally) -> None:
-    tally.restarts += arena.restarts
 
 
 def _one_round(arena: Arena, tally: Tally, names: Sequence[str]) -> Round:

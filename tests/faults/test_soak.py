@@ -1,0 +1,62 @@
+"""The soak runs, reports, and puts its table where it belongs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chaos.arena import Round
+from chaos.auditor import Finding
+from chaos.faults import FAULTS
+from chaos.report import Tally
+from chaos.soak import fill
+
+pytestmark = pytest.mark.xdist_group("faults-of-redis")
+SUPPORT = Path(__file__).parents[1] / "support"
+
+
+def test_one_round_of_a_seed_ends_with_a_report(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Before\n<!-- soak: here -->\nold\n<!-- /soak -->\nafter\n")
+    path = os.pathsep.join(filter(None, (str(SUPPORT), os.environ.get("PYTHONPATH"))))
+    command = [sys.executable, "-m", "chaos.soak", "--minutes", "0", "--seed", "11", "--into", str(page)]
+    command += ["--fault", "worker killed, speaking", "--fault", "scripts flushed"]
+    ran = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "round 1, seed 11: 90 sessions" in ran.stdout
+    assert "turns lost" in ran.stdout
+    assert "sessions stuck" in page.read_text()
+    assert page.read_text().startswith("# Before\n<!-- soak: here -->")
+    assert page.read_text().endswith("<!-- /soak -->\nafter\n")
+    assert "old" not in page.read_text()
+
+
+def test_what_was_found_is_counted_and_its_seed_is_told():
+    tally = Tally(seed=1)
+    tally.add(Round(sessions=3, turns=9, befell=[True, False]), ["a fault", "another"], seed=1)
+    found = Round(sessions=3, findings=[Finding("s", "lost", "turn 2"), Finding("s", "stuck", "")], befell=[])
+    tally.add(found, [], seed=2)
+    assert (tally.sessions, tally.bad_seeds, tally.is_clean) == (6, [2], False)
+    assert tally.faults == {"a fault": 1}, "one did not find its occasion"
+    rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in tally.table().splitlines() if line]
+    assert ["turns lost", "1"] in rows
+    assert ["turns doubled", "0"] in rows
+
+
+def test_a_page_may_be_filled_again(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("<!-- soak: here --><!-- /soak -->")
+    fill(page, "one")
+    fill(page, "two")
+    assert page.read_text() == "<!-- soak: here -->\n\ntwo\n\n<!-- /soak -->"
+
+
+def test_every_fault_of_the_catalogue_has_a_name_of_its_own():
+    assert len(FAULTS) >= 30
+    assert len(set(FAULTS.values())) == len(FAULTS)
