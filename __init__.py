@@ -43,7 +43,8 @@ if TYPE_CHECKING:
         TextSeen,
         TokenBudget,
     )
-    from .models.turn import Decision, NewItem, TurnContext, TurnOutcome, Usage
+    from .models.turn import Decision, NewItem, Question, TurnContext, TurnOutcome, Usage
+    from .models.waiting import Pending, WaitPolicy
     from .state.memory import DialogMemory
     from .state.memory_values import MemoryRules
 
@@ -71,7 +72,8 @@ _HOMES = {
         "TextSeen",
         "TokenBudget",
     ),
-    "models.turn": ("Decision", "NewItem", "TurnContext", "TurnOutcome", "Usage"),
+    "models.turn": ("Decision", "NewItem", "Question", "TurnContext", "TurnOutcome", "Usage"),
+    "models.waiting": ("Pending", "WaitPolicy"),
     "state.memory": ("DialogMemory",),
     "state.memory_values": ("MemoryRules",),
 }
@@ -108,6 +110,8 @@ __all__ = [
     "ParameterKind",
     "Participant",
     "ParticipantKind",
+    "Pending",
+    "Question",
     "Role",
     "RoundOfPasses",
     "Service",
@@ -118,6 +122,7 @@ __all__ = [
     "TurnContext",
     "TurnOutcome",
     "Usage",
+    "WaitPolicy",
     "get_job",
     "recommend_mode",
     "register_service",

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
+from urllib.parse import urlsplit
 
 from ..models.errors import InvalidInput, UnknownAgent
 from ..models.limits import Most, Rate
@@ -245,6 +246,6 @@ def _what(entry: AgentEntry) -> str:
         case CommandEntry():
             return shlex.join(entry.argv)
         case ExternalEntry():
-            return entry.url
+            return urlsplit(entry.url).hostname or ""
         case HumanEntry():
             return _patience(entry)

@@ -22,10 +22,13 @@ from ..state.parked import FAR_MS, LayAside, ParkedTurns
 from ..state.records import Grant, SessionState
 from .asked import read_asked
 from .delivery import deliver
+from .replies import plan_on
 from .runtime import Runtime
 from .tending import reminders_ms
 from .view import SessionFacts
 
+#: Questions an agent may ask in one turn: one that asks whatever it hears must end, too.
+MOST_QUESTIONS = 20
 #: Characters of a question that its event repeats.
 _TOLD = 500
 
@@ -65,6 +68,8 @@ def park(runtime: Runtime, turn: Parked, outcome: TurnOutcome) -> str:
         # The letters stay: another worker may have parked this turn. Who reads them sees what is over.
         return answer.word
     runtime.index.sooner(session_id, asked.parking.wake_ms)
+    if asked.state.unconsumed() or asked.state.stop_requested:
+        plan_on(runtime, session_id)  # what waited for this turn to close does not wait for an answer
     if isinstance(agent, ExternalAgent) and asked.waiting.delivery is not None:
         return deliver(runtime, asked, agent, asked.waiting.delivery)
     return answer.word
@@ -88,6 +93,8 @@ def _waiting(runtime: Runtime, turn: Parked, agent: Speaker, outcome: TurnOutcom
     me = turn.context.me.participant_id
     is_own = isinstance(agent, Absent) and question.to == me
     before = turn.before or Waiting(question=question)
+    if len(before.answers) >= MOST_QUESTIONS:
+        raise BadOutcome(f"question: must be one of {MOST_QUESTIONS} in a turn, and not one more")
     return Waiting(
         question=question,
         is_own=is_own,

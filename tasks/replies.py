@@ -7,6 +7,8 @@ after, so whoever dies in between leaves it to the sweep.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from kombu.exceptions import OperationalError
@@ -99,16 +101,26 @@ def end_wait(office: Office, asked: Asked, reply: Reply) -> Answer:
     return result
 
 
+def plan_on(office: Office, session_id: str) -> None:
+    """Has some worker plan the session's next step; without a broker the sweep does."""
+    with _sweep_if_away(session_id):
+        office.graph.send_advance(session_id)
+
+
 def _send_on(office: Office, asked: Asked, result: Answer) -> None:
-    try:
-        if result.word == "replied":
-            office.graph.send_advance(asked.facts.session_id)
-        elif result.word == "returned" and result.state is not None:
+    if result.word == "replied":
+        plan_on(office, asked.facts.session_id)
+    elif result.word == "returned" and result.state is not None:
+        with _sweep_if_away(asked.facts.session_id):
             dispatch(office.graph, asked.facts, result.state, [asked.number])
+
+
+@contextmanager
+def _sweep_if_away(session_id: str) -> Iterator[None]:
+    try:
+        yield
     except OperationalError as error:
-        log.warning(
-            "session %s waits for the sweep: the broker does not answer (%s)", asked.facts.session_id, error
-        )
+        log.warning("session %s waits for the sweep: the broker does not answer (%s)", session_id, error)
 
 
 def _check(asked: Asked, text: object, *, limit_bytes: int) -> None:

@@ -47,6 +47,11 @@ callable = "callable_agents:greet_later"
 kind = "command"
 argv = ["{python}", "-c", "print('so I say')"]
 
+[agents.remote]
+kind = "external"
+url = "https://hooks.example.com/turns"
+secret_env = "PARTNER_SECRET"
+
 [agents.scripted]
 kind = "scripted"
 replies = ["{{me}} speaks"]
@@ -57,7 +62,7 @@ replies = [{{ say = "{{me}} speaks", delay_s = 0.001 }}]
 """
 KINDS = [
     *("llm", "llm-falling-back", "python-sync", "python-async", "program", "scripted", "scripted-slowly"),
-    *("echo", "noop", "human"),
+    *("echo", "noop", "human", "remote"),
 ]
 
 

@@ -58,6 +58,21 @@ def test_the_python_example_runs(busy: Terminal):
     ]
 
 
+def test_the_example_with_a_person_runs(busy: Terminal):
+    said = subprocess.run(
+        [sys.executable, EXAMPLES / "editor.py"],
+        env=busy.environment,
+        cwd=busy.folder,
+        input="Shorter, please.\nAPPROVED: good\n",
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=50,
+    )
+    assert "Books, and more." in said.stdout
+    assert said.stdout.splitlines()[-1].endswith("completed: approved after 4 turns")
+
+
 def test_the_agents_file_is_sound(monkeypatch):
     monkeypatch.syspath_prepend(str(EXAMPLES))
     settings = load_settings(agents_file=EXAMPLES / "agents.toml")

@@ -174,6 +174,15 @@ def test_a_stop_ends_a_session_that_waits_at_once(office, asked):
     assert refused.value.word == "ended"
 
 
+def test_a_stop_that_was_asked_for_before_the_turn_was_parked_ends_the_session_as_well(office):
+    job = office.submit("pair", {"ann": "noop"}, people=["ben"])
+    while not job.state().records or job.state().open_turns()[0].participant != "ben":
+        office.deliver()
+    job.stop()
+    office.work()
+    assert job.result(timeout=5).reason == "stop_requested"
+
+
 def test_a_stop_nobody_was_told_of_is_found_by_the_sweep(office, asked):
     asked.stop()
     office.queue.waiting.clear()

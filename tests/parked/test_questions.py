@@ -166,3 +166,18 @@ def test_a_question_may_be_plain_text(make_office):
     (question,) = job.pending()
     assert (question.asked, question.question.text) == (("ben",), "Shall I go on?")
     job.cancel()
+
+
+def test_an_agent_that_only_ever_asks_fails_in_the_end(make_office):
+    office = make_office(
+        '[agents.script]\nkind = "scripted"\nreplies = ["ASK ben: And now?"]\n'
+        '[agents.ben]\nkind = "human"\ndeadline_s = 3600\n'
+    )
+    job = office.submit(
+        "round_robin", {"ann": "script", "ben": "ben"}, people=["ben"], policy={"attempts": 1}
+    )
+    office.work()
+    for _ in range(20):
+        job.reply("ben", "go on")
+        office.work()
+    assert "must be one of 20 in a turn" in job.result(timeout=5).detail

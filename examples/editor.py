@@ -1,0 +1,33 @@
+"""A person reviews what an agent writes: their turns wait for them, and keep no worker.
+
+symposia up                        # in one terminal
+python examples/editor.py          # in another; answer here, or with `symposia reply`
+"""
+
+from symposia import Client, Collab, Participant
+
+client = Client()
+job = client.submit(
+    Collab(
+        title="A line above the door",
+        purpose="Write one line that stands above the door of a library.",
+        mode="pair",
+        participants=[
+            Participant(participant_id="writer"),
+            Participant(participant_id="editor", display_name="The Editor", kind="human"),
+        ],
+    ),
+    agents={
+        "writer": {"agent": "echo", "parameters": {"replies": ["Books, and more.", "All doors are here."]}},
+        "editor": {"agent": "human", "wait": {"deadline_s": 3600, "then": "skip"}},
+    },
+    stop={"max_rounds": 5},
+)
+for moment in job.live():
+    if moment is None:  # nothing happens: is anybody asked?
+        for question in job.pending():
+            written = list(job.messages())[-1].content
+            words = input(f"{written}\nYour word (APPROVED: ... ends it): ") or "PASS"
+            job.reply("editor", words, token=question.reply_token)
+result = job.result()
+print(f"{result.collab.status}: {result.reason} after {result.turns} turns")

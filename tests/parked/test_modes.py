@@ -1,0 +1,75 @@
+"""People in each mode: who can go on without them does, and what they say counts as anybody's words."""
+
+from __future__ import annotations
+
+ITEMS = {"items": [{"text": "write it"}, {"text": "read it", "role": "ben"}]}
+
+
+def said(job):
+    return [(message.speaker, message.content) for message in job.messages()]
+
+
+def test_in_a_broadcast_the_others_answer_while_a_person_thinks(office):
+    job = office.submit("broadcast", {"ann": "noop", "cyd": "noop"}, people=["ben"])
+    office.work()
+    assert sorted(said(job)) == [("ann", "ok"), ("cyd", "ok")]
+    assert job.state().rounds == 0
+    job.reply("ben", "I agree")
+    office.work()
+    assert said(job)[-1] == ("ben", "I agree")
+    assert job.result(timeout=5).rounds == 1
+
+
+def test_a_quorum_does_not_wait_for_a_person(office):
+    job = office.submit("broadcast", {"ann": "noop", "cyd": "noop"}, people=["ben"], options={"quorum": 2})
+    office.work()
+    assert job.result(timeout=5).turns == 2
+    assert job.pending() == ()
+    assert office.client.inbox() == []
+
+
+def test_a_stop_condition_does_not_wait_for_a_person(office):
+    job = office.submit(
+        "broadcast",
+        {"ann": "noop", "cyd": "noop"},
+        people=["ben"],
+        stop={"text": "ok"},
+        options={"quorum": 3},
+    )
+    office.work()
+    assert job.result(timeout=5).collab.status == "completed"
+
+
+def test_in_a_swarm_a_person_takes_an_item_and_adds_another(office):
+    job = office.submit("swarm", {"ann": "noop"}, people=["ben"], options=ITEMS)
+    office.work()
+    (question,) = job.pending()
+    assert question.question.text == "read it"
+    assert said(job) == [("ann", "ok")]
+    job.reply("ben", "There is a mistake.\nITEM ann: mend it")
+    office.work()
+    assert said(job)[-1] == ("ann", "ok")
+    assert job.result(timeout=5).reason == "board_empty"
+
+
+def test_two_people_are_asked_side_by_side_and_answer_in_any_order(office):
+    job = office.submit("broadcast", {}, people=["ben", "cyd"])
+    office.work()
+    assert [question.asked for question in job.pending()] == [("ben",), ("cyd",)]
+    job.reply("cyd", "second, first")
+    job.reply("ben", "first, second")
+    office.work()
+    assert said(job) == [("cyd", "second, first"), ("ben", "first, second")]
+    assert job.result(timeout=5).turns == 2
+
+
+def test_the_failure_policy_may_put_a_person_in_an_agents_seat(make_office):
+    office = make_office('[agents.broken]\nkind = "scripted"\nreplies = [{ fail = "no" }]\n')
+    policy = {"attempts": 1, "then": "substitute", "substitute": "human"}
+    job = office.submit("round_robin", {"ann": "broken"}, policy=policy, stop={"max_turns": 1})
+    office.work()
+    (question,) = job.pending()
+    assert (question.participant, question.asked) == ("ann", ("human",))
+    job.reply("human", "I stand in")
+    office.work()
+    assert said(job) == [("ann", "I stand in")]
