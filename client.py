@@ -35,12 +35,11 @@ from .state.inbox import Inbox, Letter
 from .state.index import LISTED, SessionIndex
 from .state.requests import Opening
 from .state.store import SessionStore
-from .state.stored import read_stored
 from .state.tenants import Spent, TenantBooks
 from .state.workers import WorkerBook
 from .tasks.graph import TaskGraph
 from .tasks.planners import check_fit, effective_stop
-from .tasks.view import SessionFacts
+from .tasks.view import SessionFacts, read_facts
 from .workers.connection import redis_url_in_use
 from .workers.making import create_app
 from .workers.memory import dialog_memory
@@ -136,12 +135,7 @@ class Client:
         if not is_uuid4(session_id):  # no session has such an id, and no key is made of it
             raise SessionNotFound(session_id)
         state = self._to.store.state(session_id)
-        collab, spec = self._to.store.documents(session_id)
-        facts = SessionFacts(
-            read_stored(Collab, collab, session_id=session_id, part="collab"),
-            read_stored(SessionSpec, spec, session_id=session_id, part="spec"),
-            state.opened_ms,
-        )
+        facts = read_facts(session_id, self._to.store.documents(session_id), state.opened_ms)
         return CollabJob(facts, self._to)
 
     def jobs(self, *, count: int = 20, offset: int = 0) -> list[CollabJob]:
@@ -202,8 +196,7 @@ class Client:
 
         Empty when no worker was heard of lately.
         """
-        known = [frozenset(worker.agents) for worker in self.workers.alive()]
-        return frozenset.intersection(*known) if known else frozenset()
+        return self.workers.known_agents()
 
 
 def _written(spec: SessionSpec, *, limit_bytes: int) -> str:

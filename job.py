@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 from redis import Redis
 
 from .models.alignment.ledger import Ledger
-from .models.collab import Collab, CollabStatus
+from .models.collab import Collab, CollabStatus, Participant
 from .models.deltas import Delta
 from .models.dialog import Dialog, Message
 from .models.errors import InvalidInput, ResultTimeout
 from .models.events import MapEvent, MAPEventType
 from .models.ids import timestamp_from_ms
 from .models.meta import Event
+from .models.options import AgentBinding
 from .models.plan import BoardEntry
 from .models.spec import SessionSpec
 from .models.spending import usage_by_participant
@@ -37,9 +38,10 @@ from .tasks.asked import all_asked
 from .tasks.drawing import GraphFormat, draw
 from .tasks.graph import TaskGraph
 from .tasks.replies import answer, find_asked, plan_on
+from .tasks.steering import Helm
 from .tasks.task_tree import Closed
 from .tasks.transcripts import ledger_of, transcript_of
-from .tasks.view import SessionFacts
+from .tasks.view import SessionFacts, read_facts
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -96,6 +98,7 @@ class CollabJob:
     @property
     def spec(self) -> SessionSpec:
         """What it is run with: agents, stop conditions, options and policies."""
+        self.state()
         return self._facts.spec
 
     def __repr__(self) -> str:
@@ -105,7 +108,10 @@ class CollabJob:
 
     def state(self) -> SessionState:
         """Counters and open turns in this instant."""
-        return self._to.store.state(self.id)
+        state = self._to.store.state(self.id)
+        if state.edition != self._facts.edition:  # somebody steered it
+            self._facts = read_facts(self.id, self._to.store.documents(self.id), state.opened_ms)
+        return state
 
     def status(self) -> CollabStatus:
         """draft, active, suspended, completed or cancelled."""
@@ -122,7 +128,7 @@ class CollabJob:
         return TurnState(
             current_turn_holder=name,
             turn_order=order,
-            turn_index=order.index(name),
+            turn_index=order.index(name) if name in order else 0,
             turn_started_at=timestamp_from_ms(began_ms),
         )
 
@@ -247,6 +253,41 @@ class CollabJob:
         """Ends the session now, as cancelled. Raises IllegalTransition when it has ended already."""
         self._to.store.cancel(self.id, reason=reason, retention_ms=self._to.retention_ms)
         self._to.index.settle(self.id)
+
+    def add_participant(
+        self,
+        participant: str | Participant | Mapping[str, Any],
+        agent: str | AgentBinding | Mapping[str, Any] | None = None,
+        *,
+        by: str = "user",
+    ) -> None:
+        """Lets somebody take part from the next round on.
+
+        Args:
+            participant: who; an id is enough.
+            agent: who sits there; None: the agent of the participant's own name, `human` for a person.
+            by: who wants it so; the event says it, here and below.
+
+        Raises:
+            InvalidInput: the session could not have been submitted with them; nothing has changed.
+            SessionEnded: it is too late.
+        """
+        self._helm(by).add(participant, agent)
+
+    def remove_participant(self, name: str, *, by: str = "user") -> None:
+        """Lets somebody take part no longer, from the next round on. Raises InvalidInput, SessionEnded."""
+        self._helm(by).remove(name)
+
+    def instruct(self, name: str, text: str, *, by: str = "user") -> None:
+        """Gives a participant's agent other instructions from its next turn on. Raises InvalidInput, SessionEnded."""
+        self._helm(by).instruct(name, text)
+
+    def post(self, text: str, *, role: str = "user", by: str = "user") -> None:
+        """Says something as `user` or `system`, behind what is being said now. Raises InvalidInput, SessionEnded."""
+        self._helm(by).post(text, role=role)
+
+    def _helm(self, by: str) -> Helm:
+        return Helm(self._to.redis, self.id, by, self._to.max_message_bytes)
 
     # -- answering --------------------------------------------------------------------------
 

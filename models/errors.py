@@ -10,7 +10,8 @@
     ├── LifecycleError                      not in this status
     │   ├── IllegalTransition
     │   ├── Locked
-    │   └── DialogNotActive
+    │   ├── DialogNotActive
+    │   └── SessionEnded                    it takes no more changes
     ├── SessionError
     │   ├── SessionNotFound
     │   ├── SessionConflict
@@ -173,6 +174,15 @@ class DialogNotActive(LifecycleError):
     def __init__(self, dialog_id: str, status: str) -> None:
         super().__init__(f"dialog {dialog_id!r} is {status}: messages are added to active dialogs only")
         self.dialog_id = dialog_id
+        self.status = str(status)
+
+
+class SessionEnded(LifecycleError):
+    """A session that has ended takes no more changes."""
+
+    def __init__(self, session_id: str, status: str) -> None:
+        super().__init__(f"session {session_id!r} is {status}: it takes no more changes")
+        self.session_id = session_id
         self.status = str(status)
 
 

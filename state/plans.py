@@ -44,6 +44,8 @@ class PlanFrame:
     retention_ms: int
     #: Scopes of the open turns by number.
     scopes: dict[int, str]
+    #: With this plan the roster becomes `roster`.
+    promotes: bool = False
 
 
 def _turn(planned: PlannedTurn, frame: PlanFrame) -> dict[str, Any]:
@@ -97,6 +99,8 @@ def plan_write(plan: Step | Finish, frame: PlanFrame) -> PlanWrite:
             "drop": [str(number) for number in plan.drop],
             "turns": [_turn(turn, frame) for turn in plan.turns],
         }
+        if frame.promotes:
+            document["promotes"] = list(frame.roster)
         if plan.announce is not None:
             document["announce"] = _announcement(plan, frame)
     return PlanWrite(plan_id, frame.expected, json.dumps(document, ensure_ascii=False), released)

@@ -136,6 +136,16 @@ class SessionState:
         return self._fields["planned_by"]
 
     @property
+    def edition(self) -> int:
+        """Counts the changes of what the session is run with; 0 for one that was never steered."""
+        return self._int("edition")
+
+    @property
+    def awaits_round(self) -> bool:
+        """The roster changes when the next round begins."""
+        return self._fields["awaited"] == "1"
+
+    @property
     def reason(self) -> str | None:
         """Why it ended."""
         return self._fields["reason"]

@@ -21,6 +21,7 @@ from .records import Answer, Grant, SessionState, read_answer
 from .requests import Claim, Opening, Speech
 from .roles import roles_document
 from .scripts import evaluate, load, type_value
+from .steering import Documents, read_documents
 
 
 class SessionStore:
@@ -165,13 +166,9 @@ class SessionStore:
         """The session now. Raises SessionNotFound."""
         return _known(session_id, self._run("view", session_id, {}))
 
-    def documents(self, session_id: str) -> tuple[str, str]:
-        """The collab as submitted and the spec, as JSON. Raises SessionNotFound."""
-        values = self._client.hmget(session_key(session_id, "session"), ["collab", "spec"])
-        collab, spec = cast("list[str | None]", values)
-        if collab is None or spec is None:
-            raise SessionNotFound(session_id)
-        return collab, spec
+    def documents(self, session_id: str) -> Documents:
+        """What the session is run with, as JSON. Raises SessionNotFound."""
+        return read_documents(self._client, session_id)
 
     def board(self, session_id: str) -> dict[str, str]:
         """Work items of a swarm: item id -> `BoardEntry` as JSON. Raises SessionNotFound."""

@@ -47,6 +47,14 @@ class WorkerBook:
         """Workers heard of within the last 30 seconds, by name."""
         return [entry for entry in self._entries(self._now_ms()) if entry.age_ms <= SILENT_MS]
 
+    def known_agents(self) -> frozenset[str]:
+        """Names of the agents that every worker knows, since any of them may be given a turn.
+
+        Empty when no worker was heard of lately.
+        """
+        known = [frozenset(worker.agents) for worker in self.alive()]
+        return frozenset.intersection(*known) if known else frozenset()
+
     def leave(self, name: str) -> None:
         """A worker says that it stops."""
         self._client.hdel(WORKERS, name)

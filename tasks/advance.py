@@ -10,6 +10,8 @@ import json
 import logging
 from collections.abc import Iterable
 
+from pydantic import JsonValue
+
 from ..models.plan import Finish, Step, Wait
 from ..models.stop import StopReason
 from ..models.turn import TurnResult
@@ -19,7 +21,7 @@ from .decide import decide
 from .graph import TaskGraph, TurnCall
 from .limits import affordable
 from .runtime import Runtime
-from .view import SessionFacts, session_view
+from .view import SessionFacts, begins_round, session_view
 
 log = logging.getLogger(__name__)
 
@@ -37,11 +39,14 @@ def plan_next(
     exhausted: StopReason | None = None,
 ) -> PlanWrite | None:
     """The plan for a state, or for the state after `said` is committed; None: wait for open turns. Pure."""
+    promotes = begins_round(facts, state, said=said)
+    if promotes and facts.coming is not None:
+        facts = facts.coming
     view = session_view(facts, state, said=said)
     decided = decide(
         view,
         facts.spec.stop,
-        json.loads(state.stop),
+        _stop_state(facts, state),
         stop_requested=state.stop_requested,
         exhausted=exhausted,
     )
@@ -58,8 +63,17 @@ def plan_next(
         purpose=facts.collab.purpose,
         retention_ms=retention_ms,
         scopes={turn.number: turn.scope for turn in view.open},
+        promotes=promotes,
     )
     return plan_write(plan, frame)
+
+
+def _stop_state(facts: SessionFacts, state: SessionState) -> dict[str, JsonValue]:
+    """What the stop conditions have observed; of whoever takes part no longer, nothing."""
+    observed: dict[str, JsonValue] = json.loads(state.stop)
+    if facts.edition and isinstance(silent := observed.get("silent"), list):
+        observed["silent"] = [name for name in silent if name in facts.roster]
+    return observed
 
 
 def dispatch(
@@ -123,7 +137,7 @@ def advance(
     """
     state = state or runtime.store.state(session_id)
     for _ in range(RACES):
-        facts = runtime.facts.get(session_id, state.opened_ms)
+        facts = runtime.facts.of(session_id, state)
         if facts.spec.memory is not None:
             runtime.memory.remember(facts, state)
         if state.status != "active":

@@ -12,17 +12,16 @@ from celery import Celery
 
 from ..agents.registry import Registry
 from ..agents.runner import AgentRunner
-from ..models.collab import Collab
 from ..models.limits import DailyLimits
-from ..models.spec import SessionSpec
 from ..state.index import SessionIndex
+from ..state.records import SessionState
 from ..state.store import SessionStore
 from .boundaries import Crossing, unwatched
 from .desks import Desks
 from .graph import TaskGraph
 from .leases import LeaseKeeper
 from .memory import TurnMemory
-from .view import SessionFacts
+from .view import SessionFacts, read_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ SURE_S = 30.0
 
 
 class FactsCache:
-    """Collab and spec of the sessions this process has seen lately: they never change.
+    """Collab and spec of the sessions this process has seen lately: they change only with an edition.
 
     `clock` tells seconds that only rise.
     """
@@ -62,14 +61,23 @@ class FactsCache:
         self._known: OrderedDict[str, tuple[SessionFacts, float]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, session_id: str, opened_ms: int | None = None) -> SessionFacts:
+    def of(self, session_id: str, state: SessionState) -> SessionFacts:
+        """Facts of the session whose state was just read, as they are in it. Raises SessionNotFound."""
+        return self.get(session_id, state.opened_ms, edition=state.edition)
+
+    def get(
+        self, session_id: str, opened_ms: int | None = None, *, edition: int | None = None
+    ) -> SessionFacts:
         """Facts of a session; with `opened_ms`, which was just read and is not over, of that one. An id
-        may be used again once its keys have expired. Raises SessionNotFound.
+        may be used again once its keys have expired. With `edition`, those of that one, or newer.
+
+        Raises:
+            SessionNotFound: there is no such session (any more).
         """
         now = self._clock()
         with self._lock:
             facts, seen_alive = self._known.get(session_id, (None, now))
-            if facts is not None and opened_ms == facts.opened_ms:
+            if facts is not None and opened_ms == facts.opened_ms and edition in (None, facts.edition):
                 self._keep(facts, now)
                 return facts
             if facts is not None and opened_ms is None and now - seen_alive < SURE_S:
@@ -78,12 +86,7 @@ class FactsCache:
         if opened_ms is None:
             state = self._store.state(session_id)
             opened_ms, is_over = state.opened_ms, state.is_final
-        collab, spec = self._store.documents(session_id)
-        facts = SessionFacts(
-            Collab.model_validate_json(collab),
-            SessionSpec.model_validate_json(spec),
-            opened_ms,
-        )
+        facts = read_facts(session_id, self._store.documents(session_id), opened_ms)
         if not is_over:
             with self._lock:
                 self._keep(facts, now)

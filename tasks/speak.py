@@ -94,6 +94,10 @@ class Floor:
 def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str | None) -> str:
     """Runs one delivery of a turn; answers the word of the script that decided about it."""
     facts = runtime.facts.get(call.session)
+    if call.participant not in facts.roster:  # they came after this process had looked
+        facts = runtime.facts.of(call.session, runtime.store.state(call.session))
+    if call.participant not in facts.roster:
+        return "unknown"
     policy = facts.spec.policy_of(call.participant)
     seats = _seats(facts.spec.agents[call.participant], policy)
     claim = Claim(
@@ -126,12 +130,12 @@ def _begin(runtime: Runtime, call: TurnCall, claim: Claim, admission: Admission)
         exhausted = want_of_means(answer.lack, call.participant)
         advance(runtime, call.session, parent=task_id, state=answer.state, exhausted=exhausted)
     if answer.word == "woken" and answer.state is not None:
-        return wake(runtime, runtime.facts.get(call.session, answer.state.opened_ms), answer.state, call.turn)
+        return wake(runtime, runtime.facts.of(call.session, answer.state), answer.state, call.turn)
     if answer.word != "granted" or answer.grant is None or answer.state is None:
         log.debug("turn %s of %s: %s", call.turn, call.session, answer.word)
         return answer.word
     runtime.crossing(Boundary.AFTER_BEGIN, call.session, call.turn)
-    facts = runtime.facts.get(call.session, answer.state.opened_ms)
+    facts = runtime.facts.of(call.session, answer.state)
     planned = PlannedTurn.model_validate_json(answer.state.records[call.turn].plan or "{}")
     desk = runtime.desks.of(call.session, answer.grant, call.participant)
     recalled = runtime.memory.recall(facts, now_ms=answer.state.now_ms)

@@ -49,7 +49,7 @@ def sweep_session(runtime: Runtime, session_id: str) -> int:
     # The next look is set before anything is sent: dying in between costs one grace, not the session.
     runtime.index.look_at(session_id, answer.due_ms)
     try:
-        facts = runtime.facts.get(session_id, answer.state.opened_ms)
+        facts = runtime.facts.of(session_id, answer.state)
     except SessionNotFound:
         return 0
     if answer.numbers:

@@ -6,24 +6,30 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..models.collab import Collab, Participant
+from ..models.collab import Collab, CollabMode, Participant
 from ..models.dialog import Message
 from ..models.memory.recall import MemoryView
 from ..models.plan import OpenTurn, PlannedTurn, SessionView, Totals
 from ..models.spec import SessionSpec
 from ..models.turn import Budget, TurnContext, TurnResult, Usage
 from ..state.records import Grant, SessionState
+from ..state.steering import Documents
+from ..state.stored import read_stored
 from ..state.turn_records import TurnRecord
 from .protocol import briefed
 
 
 @dataclass(frozen=True)
 class SessionFacts:
-    """What never changes while a session lives; shared by all its turns in a process."""
+    """What a session is run with, in one edition; shared by all its turns in a process."""
 
     collab: Collab
     spec: SessionSpec
     opened_ms: int
+    #: How often it was changed while the session ran.
+    edition: int = 0
+    #: What takes its place when the next round begins.
+    coming: SessionFacts | None = None
 
     @property
     def session_id(self) -> str:
@@ -46,6 +52,24 @@ class SessionFacts:
         return tuple(self.collab.participants)
 
 
+def read_facts(session_id: str, documents: Documents, opened_ms: int) -> SessionFacts:
+    """The facts of a session out of its documents. Raises CorruptSession."""
+
+    def facts(collab: str, spec: str, coming: SessionFacts | None = None) -> SessionFacts:
+        return SessionFacts(
+            read_stored(Collab, collab, session_id=session_id, part="collab"),
+            read_stored(SessionSpec, spec, session_id=session_id, part="spec"),
+            opened_ms,
+            documents.edition,
+            coming,
+        )
+
+    coming = None
+    if documents.next_collab is not None and documents.next_spec is not None:
+        coming = facts(documents.next_collab, documents.next_spec)
+    return facts(documents.collab, documents.spec, coming)
+
+
 def _open_turn(record: TurnRecord) -> OpenTurn:
     plan = record.plan
     item = PlannedTurn.model_validate_json(plan).item if plan and '"item"' in plan else None
@@ -62,6 +86,19 @@ def _open_turn(record: TurnRecord) -> OpenTurn:
 def _totals(state: SessionState, *, closed: int, rounds: int, usage: Usage) -> Totals:
     elapsed_s = (state.now_ms - state.opened_ms) / 1000
     return Totals(turns=closed, rounds=rounds, usage=usage, elapsed_s=elapsed_s)
+
+
+def begins_round(facts: SessionFacts, state: SessionState, *, said: TurnResult | None = None) -> bool:
+    """Whether those who take part from the next round on do so from the next plan on; `said`: once that is committed.
+
+    A swarm has no rounds: there whoever leaves has finished their turn.
+    """
+    if facts.coming is None:
+        return False
+    at_work = [turn for turn in state.open_turns() if said is None or turn.number != said.number]
+    if facts.collab.mode is CollabMode.SWARM:
+        return not any(turn.participant not in facts.coming.roster for turn in at_work)
+    return not at_work and (state.ends_round or state.next_number == 1)
 
 
 def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult | None = None) -> SessionView:

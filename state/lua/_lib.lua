@@ -1,10 +1,13 @@
 --- What every verb shares. The loader puts this file in front of each script.
---- VIEW: status dialog_status version closed next fence rounds ends_round planner stop input_tokens output_tokens cached_tokens requests cost_micros messages opened_ms updated_ms ended_ms deadline_ms stop_requested planned_by reason detail
+--- VIEW: status dialog_status version closed next fence rounds ends_round planner stop input_tokens output_tokens cached_tokens requests cost_micros messages opened_ms updated_ms ended_ms deadline_ms stop_requested planned_by reason detail edition awaited
 ---
 --- The session hash holds the fields above, `collab`, `spec` and `digest` as submitted, `moved_by` (the
 --- request of the newest move), `advanced_ms` (when a step was last asked for again), the slots `token:0`
 --- to `token:63` (who wrote the newest turns), the counts of its events, `map_events` and `notes`, and
 --- `reserved_tokens` and `reserved_cost`: what open turns may still spend, the sum of their records' own.
+--- Of a session that was steered: `edition` counts the changes of `collab` and `spec`, `next_collab` and `next_spec`
+--- take their place when the next round begins (`awaited`), `posts` holds messages that wait for the next turn to be
+--- written, `steered_by` and `posted_by` are the newest requests.
 --- The turns hash holds, for every turn that is open or not yet consumed by a plan:
 ---   N         the record: scalars only, so that cjson gives back what it was given
 ---   N:plan    the planned turn as the planner wrote it (never decoded here)
@@ -161,6 +164,17 @@ local function let_go(session, turn)
   give_back(session, turn)
 end
 
+--- Appends what was posted from outside while somebody spoke.
+local function let_in(k)
+  local posts = redis.call('HGET', k.session, 'posts')
+  if not posts then return end
+  for _, message in ipairs(cjson.decode(posts)) do
+    redis.call('XADD', k.dialog, '*', 'm', message)
+    redis.call('HINCRBY', k.session, 'messages', 1)
+  end
+  redis.call('HDEL', k.session, 'posts')
+end
+
 --- Writes one closed turn: messages, counters, events. The only place that appends to a dialog in progress.
 local function settle(k, number, turn, outcome)
   for _, message in ipairs(outcome.messages) do
@@ -187,6 +201,7 @@ local function settle(k, number, turn, outcome)
   -- Whoever asks again whether it was written: the holder by its token, or who answered by its request.
   local writer = turn.request or turn.token
   redis.call('HSET', k.session, 'updated_ms', turn.settled_ms, 'token:' .. number % 64, number .. '|' .. writer)
+  let_in(k)
 end
 
 --- Locks by the token that holds each now.
@@ -235,6 +250,7 @@ local function finish(k, ending, held)
   each_turn(k.turns, function(number, turn)
     if is_open(turn) then drop(k, number, turn, 'cancelled', held) end
   end)
+  let_in(k)
   redis.call('HSET', k.session, 'reason', ending.reason, 'detail', ending.detail, 'ended_ms', NOW)
   move(k, ending.status, ending.status, ending.request)
   emit(k.events, 'MAPSessionCompleted', {
@@ -262,6 +278,14 @@ local function apply(k, locks, plan)
     local turn = fetch(k.turns, number)
     if turn and is_open(turn) then drop(k, number, turn, 'dropped', held) end
   end
+  if plan.promotes then
+    local collab, spec = unpack(redis.call('HMGET', k.session, 'next_collab', 'next_spec'))
+    redis.call('HSET', k.session, 'collab', collab, 'spec', spec)
+    redis.call('HDEL', k.session, 'next_collab', 'next_spec', 'awaited')
+    redis.call('HINCRBY', k.session, 'edition', 1)
+    note(k.journal, 'roster.changed', { participants = plan.promotes })
+  end
+  let_in(k)
   local snapshot = redis.call('XREVRANGE', k.dialog, '+', '-', 'COUNT', 1)[1]
   local numbers = {}
   for _, planned in ipairs(plan.turns) do

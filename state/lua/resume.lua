@@ -16,4 +16,5 @@ table.sort(held, function(a, b) return a[1] < b[1] end)
 for _, entry in ipairs(held) do
   settle(k, entry[2], entry[3], cjson.decode(redis.call('HGET', turns, entry[2] .. ':held')))
 end
+let_in(k)
 return view(session, turns, 'resumed')

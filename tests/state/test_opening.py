@@ -76,7 +76,8 @@ def test_a_deadline_is_kept_by_the_servers_clock(client):
 
 
 def test_what_was_submitted_is_read_back_as_it_was(table):
-    collab, spec = table.store.documents(table.id)
+    documents = table.store.documents(table.id)
+    collab, spec = documents.collab, documents.spec
     assert json.loads(collab) == table.collab.to_wire()
     assert spec == "{}"
 

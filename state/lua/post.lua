@@ -1,0 +1,21 @@
+--- post: adds a message from outside to the dialog: at once, unless somebody speaks now or the session is suspended.
+--- KEYS: session dialog journal turns
+--- ARGV: request message about
+--- ANSWERS: posted(view) full(view) refused(view) missing
+--- GUARANTEE: it stands in the dialog once, and otherwise waits for the next turn that is written, for the next
+--- step or for resume. At most 100 wait. The same `request` asked again changes nothing.
+local status = redis.call('HGET', session, 'status')
+if not status then return { 'missing' } end
+if redis.call('HGET', session, 'posted_by') == request then return view(session, turns, 'posted') end
+if FINAL[status] then return view(session, turns, 'refused') end
+local posts = cjson.decode(redis.call('HGET', session, 'posts') or '[]')
+if #posts >= 100 then return view(session, turns, 'full') end
+posts[#posts + 1] = message
+redis.call('HSET', session, 'posts', cjson.encode(posts), 'posted_by', request)
+note(journal, 'message.posted', cjson.decode(about))
+local is_spoken = status ~= 'active'
+each_turn(turns, function(_, turn)
+  if turn.status == 'speaking' or turn.status == 'held' then is_spoken = true end
+end)
+if not is_spoken then let_in({ session = session, dialog = dialog }) end
+return view(session, turns, 'posted')

@@ -1,0 +1,88 @@
+"""Steering in Redis: what a session is run with, changed while it runs.
+
+Like the verbs of `SessionStore`, these are idempotent: a client may retry a command whose
+reply was lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+from pydantic import JsonValue
+from pydantic_core import to_json
+from redis import Redis
+
+from ..models.errors import SessionNotFound
+from ..models.ids import new_id
+from .keys import session_key
+from .records import Answer, read_answer
+from .scripts import evaluate, load, type_value
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """What a session is run with, as JSON."""
+
+    edition: int
+    collab: str
+    spec: str
+    #: What takes their place when the next round begins; None: nothing waits.
+    next_collab: str | None = None
+    next_spec: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A new edition of what a session is run with."""
+
+    #: The documents it was made from.
+    base: Documents
+    spec: str
+    #: From the next round on; None: as it was.
+    next_collab: str | None
+    next_spec: str | None
+    #: Type and data of the event that tells of it.
+    event: str
+    about: Mapping[str, JsonValue]
+    request: str = field(default_factory=new_id)
+
+
+def read_documents(client: Redis, session_id: str) -> Documents:
+    """What a session is run with now. Raises SessionNotFound."""
+    names = ["edition", "collab", "spec", "next_collab", "next_spec"]
+    values = cast("list[str | None]", client.hmget(session_key(session_id, "session"), names))
+    edition, collab, spec, next_collab, next_spec = values
+    if collab is None or spec is None:
+        raise SessionNotFound(session_id)
+    return Documents(int(edition or 0), collab, spec, next_collab, next_spec)
+
+
+class Steering:
+    """The verbs of steering."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def steer(self, session_id: str, change: Change) -> Answer:
+        """Writes a new edition: `steered`, `outdated`, `refused` or `missing`."""
+        args: dict[str, type_value] = {
+            "request": change.request,
+            "edition": change.base.edition,
+            "spec": change.spec,
+            "next_collab": change.next_collab or "",
+            "next_spec": change.next_spec or "",
+            "event": change.event,
+            "about": to_json(change.about),
+        }
+        script = load("steer")
+        keys = script.key_list(session_id, None, ())
+        return read_answer(evaluate(self._client, script, keys, script.arg_list(args, ())), None)
+
+    def post(self, session_id: str, message: str, *, request: str, about: Mapping[str, JsonValue]) -> Answer:
+        """Adds a message, JSON, to the dialog: `posted`, `full`, `refused` or `missing`."""
+        args: dict[str, type_value] = {"request": request, "message": message, "about": to_json(about)}
+        script = load("post")
+        keys = script.key_list(session_id, None, ())
+        return read_answer(evaluate(self._client, script, keys, script.arg_list(args, ())), None)

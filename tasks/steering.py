@@ -1,0 +1,169 @@
+"""Steering a session that runs: who takes part, what they are told, what is said to them from outside.
+
+A change of the roster waits for the next round, because the turns of this one were planned for
+those who take part now; in a swarm, which has no rounds, for the next step. What a participant
+is told changes with their next turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pydantic import JsonValue
+from redis import Redis
+
+from ..models.collab import Collab
+from ..models.dialog import Message, Role
+from ..models.errors import InvalidInput, MessageTooLarge, SessionEnded, SessionNotFound
+from ..models.ids import new_id
+from ..models.spec import SessionSpec
+from ..models.steering import AnyBinding, AnyParticipant, Cast, read_participant, seat_for
+from ..state.records import Answer, SessionState
+from ..state.steering import Change, Documents, Steering, read_documents
+from ..state.workers import WorkerBook
+from .planners import check_fit
+
+#: Attempts to steer against others who steer at the same time.
+RACES = 50
+#: Characters of an instruction that its event repeats.
+_TOLD = 500
+
+_Made = Callable[[Cast], Cast]
+
+
+@dataclass(frozen=True, slots=True)
+class Helm:
+    """One session, and who steers it."""
+
+    client: Redis
+    session_id: str
+    #: Told with every change.
+    by: str
+    #: Bytes a text may have.
+    limit_bytes: int
+
+    def add(self, participant: AnyParticipant, agent: AnyBinding | None) -> None:
+        """Lets somebody take part from the next round on. Raises InvalidInput, SessionEnded."""
+        who = read_participant(participant)
+        binding = seat_for(who, agent, known_agents=WorkerBook(self.client).known_agents())
+        about: dict[str, JsonValue] = {"participant_id": who.participant_id, "agent": binding.agent}
+
+        def made(cast: Cast) -> Cast:
+            return _fitting(cast.with_participant(who, binding, limit_bytes=self.limit_bytes))
+
+        self._steer("participant.added", about, next_round=made)
+
+    def remove(self, name: str) -> None:
+        """Lets somebody take part no longer, from the next round on. Raises InvalidInput, SessionEnded."""
+
+        def made(cast: Cast) -> Cast:
+            return _fitting(cast.without(name, limit_bytes=self.limit_bytes))
+
+        self._steer("participant.removed", {"participant_id": name}, next_round=made)
+
+    def instruct(self, name: str, text: str) -> None:
+        """Tells somebody something else from their next turn on. Raises InvalidInput, SessionEnded."""
+        _check_text("text", text, self.limit_bytes)
+        about: dict[str, JsonValue] = {"participant_id": name, "instructions": text[:_TOLD]}
+
+        def made(cast: Cast) -> Cast:
+            return cast.instructed(name, text)
+
+        self._steer("participant.instructed", about, now=made, next_round=made)
+
+    def post(self, text: str, *, role: str) -> None:
+        """Says something as the user or the system. Raises InvalidInput, SessionEnded."""
+        if role not in (Role.USER, Role.SYSTEM):
+            raise InvalidInput("role", role, "must be user or system")
+        _check_text("text", text, self.limit_bytes)
+        seconds, micros = self.client.time()
+        now = datetime.fromtimestamp(int(seconds) + int(micros) / 1e6, UTC)
+        message = Message(role=Role(role), content=text, timestamp=now)
+        about: dict[str, JsonValue] = {"by": self.by, "role": role}
+        answer = Steering(self.client).post(self.session_id, message.to_json(), request=new_id(), about=about)
+        if answer.word == "full":
+            raise InvalidInput(
+                "text", text, "must wait: 100 messages are waiting to be taken into the dialog"
+            )
+        self._state(answer)
+
+    def _steer(
+        self, event: str, about: dict[str, JsonValue], *, next_round: _Made, now: _Made | None = None
+    ) -> None:
+        """Makes the change from the newest edition, again for as long as others are faster."""
+        for _ in range(RACES):
+            base = read_documents(self.client, self.session_id)
+            change = self._change(base, event, about, next_round=next_round, now=now)
+            if self._state_of(change) is not None:
+                return
+        raise InvalidInput("session", self.session_id, f"was steered by others {RACES} times; try again")
+
+    def _change(
+        self,
+        base: Documents,
+        event: str,
+        about: dict[str, JsonValue],
+        *,
+        next_round: _Made,
+        now: _Made | None,
+    ) -> Change:
+        current = _cast(base.collab, base.spec)
+        waiting = _cast(base.next_collab, base.next_spec or "") if base.next_collab else None
+        # Somebody who comes with the next round may be told something before.
+        now_made = _changed(now, current, waiting) if now else current
+        later = next_round(waiting or current) if waiting or now is None else None
+        return Change(
+            base=base,
+            spec=_json(now_made.spec),
+            next_collab=later.collab.to_json() if later else None,
+            next_spec=_json(later.spec) if later else None,
+            event=event,
+            about={**about, "by": self.by},
+        )
+
+    def _state_of(self, change: Change) -> SessionState | None:
+        """The session as steered; None: somebody else was faster."""
+        answer = Steering(self.client).steer(self.session_id, change)
+        return None if answer.word == "outdated" else self._state(answer)
+
+    def _state(self, answer: Answer) -> SessionState:
+        if answer.state is None:
+            raise SessionNotFound(self.session_id)
+        if answer.word == "refused":
+            raise SessionEnded(self.session_id, answer.state.status)
+        return answer.state
+
+
+def _changed(now: _Made, current: Cast, waiting: Cast | None) -> Cast:
+    try:
+        return now(current)
+    except InvalidInput:
+        if waiting is None:
+            raise
+        return current
+
+
+def _cast(collab: str, spec: str) -> Cast:
+    return Cast(Collab.model_validate_json(collab), SessionSpec.model_validate_json(spec))
+
+
+def _json(spec: SessionSpec) -> str:
+    return spec.model_dump_json(exclude_defaults=True)
+
+
+def _fitting(cast: Cast) -> Cast:
+    check_fit(cast.collab.mode, cast.collab.participants, options=cast.spec.options, stop=cast.spec.stop)
+    return cast
+
+
+def _check_text(where: str, text: object, limit_bytes: int) -> None:
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidInput(where, text, "must not be blank")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise InvalidInput(where, text, "must be text that UTF-8 can carry") from None
+    if size > limit_bytes:
+        raise MessageTooLarge(size, limit_bytes=limit_bytes, field=where)

@@ -1,0 +1,32 @@
+"""An office whose agents say who they are, what they see and what they were told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import ledger
+from office import Office
+from symposia.state.connect import connect
+
+REGISTRY = """
+[agents.parrot]
+kind = "scripted"
+replies = ["{me} after {last}"]
+
+[agents.gated]
+kind = "python"
+callable = "live_agents:gated"
+"""
+
+
+@pytest.fixture
+def office(tmp_path, redis_url) -> Iterator[Office]:
+    """One worker; when the test is over, all sessions are audited from their raw keys."""
+    office = Office(tmp_path, redis_url, REGISTRY)
+    yield office
+    office.close()
+    with connect(redis_url) as client:
+        for session_id in ledger.session_ids(client):
+            ledger.check(client, session_id)

@@ -1,0 +1,224 @@
+"""Who takes part, changed while a session runs: from the next round on, on record, and never to what is not allowed."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from symposia.models.collab import Participant
+from symposia.models.errors import InvalidInput, SessionEnded, SessionNotFound, UnknownAgent
+from symposia.models.stop import MaxRounds, MaxTurns
+
+
+def speakers(job):
+    return [message.speaker for message in job.messages()]
+
+
+def notes(job, kind):
+    return [event.data for event in job.collab().events if event.event_type == kind]
+
+
+@pytest.fixture
+def trio(office):
+    """A round robin of three; two turns of its first round are written."""
+
+    def begin(mode="round_robin", **how):
+        how = {"stop": MaxRounds(2), **how}
+        job = office.submit(mode, dict.fromkeys(("ann", "bob", "cyd"), "noop"), **how)
+        for _ in range(3):
+            office.deliver()
+        return job
+
+    return begin
+
+
+def test_who_is_added_takes_part_from_the_next_round_on(office, trio):
+    job = trio()
+    job.add_participant("dan", "noop", by="lena")
+    assert list(job.state().records.values())[-1].participant == "cyd"
+    office.work()
+    assert speakers(job) == ["ann", "bob", "cyd", "ann", "bob", "cyd", "dan"]
+    assert notes(job, "participant.added") == [{"participant_id": "dan", "agent": "noop", "by": "lena"}]
+    assert notes(job, "roster.changed") == [{"participants": ["ann", "bob", "cyd", "dan"]}]
+    assert [p.participant_id for p in job.collab().participants] == ["ann", "bob", "cyd", "dan"]
+
+
+def test_who_is_removed_finishes_the_round(office, trio):
+    job = trio()
+    job.remove_participant("ann")
+    office.work()
+    assert speakers(job) == ["ann", "bob", "cyd", "bob", "cyd"]
+    assert [p.participant_id for p in job.collab().participants] == ["bob", "cyd"]
+
+
+def test_many_changes_of_one_round_take_effect_together(office, trio):
+    job = trio()
+    job.add_participant({"participant_id": "dan", "role_id": "critic"}, {"agent": "noop"})
+    job.add_participant(Participant(participant_id="eve"), "noop")
+    job.remove_participant("dan")
+    job.remove_participant("bob")
+    office.work()
+    assert speakers(job)[3:] == ["ann", "cyd", "eve"]
+    assert len(notes(job, "roster.changed")) == 1
+
+
+def test_before_the_first_turn_a_change_holds_at_once(office):
+    job = office.submit("round_robin", {"ann": "noop"}, stop=MaxRounds(1))
+    job.add_participant("bob", "noop")
+    office.work()
+    assert speakers(job) == ["ann", "bob"]
+
+
+def test_a_broadcast_asks_those_who_are_there_in_the_round(office):
+    job = office.submit("broadcast", {"ann": "noop", "bob": "noop"}, stop=MaxRounds(2))
+    office.deliver()
+    office.deliver()
+    job.add_participant("cyd", "noop")
+    job.remove_participant("ann")
+    office.work()
+    assert sorted(speakers(job)) == ["ann", "bob", "bob", "cyd"]
+
+
+def test_in_a_swarm_which_has_no_rounds_they_come_and_go_with_the_next_step(office):
+    items = [{"text": f"item {number}"} for number in range(6)]
+    job = office.submit("swarm", {"ann": "noop", "bob": "noop"}, options={"items": items})
+    office.deliver()
+    job.add_participant("cyd", "noop")
+    job.remove_participant("ann")
+    office.work()
+    assert job.result(timeout=5).reason == "board_empty"
+    said = speakers(job)
+    assert len(said) == 6
+    assert said.count("ann") == 1, "whoever leaves finishes what they have begun"
+    assert "cyd" in said
+
+
+def test_an_orchestrator_may_choose_whoever_is_there(office):
+    decide = [
+        {"say": "go", "decision": {"next": ["bob"]}},
+        {"say": "go on", "decision": {"next": ["cyd"]}},
+        {"say": "done", "decision": {"satisfied": True}},
+    ]
+    lead = {"agent": "noop", "parameters": {"replies": decide}}
+    job = office.submit("orchestrated", {"lead": lead, "bob": "noop"}, options={"orchestrator": "lead"})
+    office.deliver()
+    job.add_participant("cyd", "noop")
+    with pytest.raises(InvalidInput, match="must not be the orchestrator"):
+        job.remove_participant("lead")
+    office.work()
+    assert speakers(job) == ["lead", "bob", "lead", "cyd", "lead"]
+
+
+def test_those_who_passed_and_left_do_not_end_a_session_for_those_who_came(office):
+    passes = {"agent": "noop", "parameters": {"replies": [{"pass": True}]}}
+    job = office.submit("round_robin", {"ann": passes, "bob": "noop", "cyd": passes}, stop=MaxTurns(6))
+    for _ in range(3):
+        office.deliver()
+    job.remove_participant("ann")
+    job.remove_participant("cyd")
+    job.add_participant("dan", passes)
+    office.work()
+    result = job.result(timeout=5)
+    assert (result.reason, result.turns) == ("max_turns", 6)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda job: job.add_participant("ann", "noop"), "participant"),
+        (lambda job: job.add_participant("", "noop"), "participant"),
+        (
+            lambda job: job.add_participant("dan", {"agent": "noop", "code": "x"}),
+            "agent.code: is not a known field",
+        ),
+        (lambda job: job.add_participant({"participant_id": "d", "kind": "dog"}, "noop"), "participant.kind"),
+        (
+            lambda job: job.remove_participant("zoe"),
+            "participant: must be the id of a participant: ann, bob, cyd",
+        ),
+        (lambda job: job.instruct("zoe", "x"), "participant: must be the id of a participant"),
+        (lambda job: job.instruct("ann", " "), "text: must not be blank"),
+        (lambda job: job.post(" "), "text: must not be blank"),
+        (lambda job: job.post("x\udcff"), "text: must be text that UTF-8 can carry"),
+        (lambda job: job.post("x", role="agent"), "role: must be user or system"),
+    ],
+)
+def test_what_could_not_be_submitted_is_refused_and_changes_nothing(trio, change, said):
+    job = trio()
+    before = job.state().version
+    with pytest.raises(InvalidInput) as caught:
+        change(job)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert job.state().version == before
+
+
+def test_the_last_one_cannot_be_removed_nor_a_pair_be_three(office):
+    alone = office.submit("round_robin", {"ann": "noop"}, stop=MaxRounds(1))
+    with pytest.raises(InvalidInput, match="at least 1"):
+        alone.remove_participant("ann")
+    pair = office.submit("pair", {"ann": "noop", "bob": "noop"}, stop=MaxRounds(1))
+    with pytest.raises(InvalidInput, match="exactly two"):
+        pair.add_participant("cyd", "noop")
+    office.work()
+
+
+def test_agents_no_worker_knows_are_refused(office, trio):
+    office.client.workers.announce("w", ["noop", "human"])
+    job = trio()
+    with pytest.raises(UnknownAgent):
+        job.add_participant("dan", "nope")
+    job.add_participant({"participant_id": "dan", "kind": "human"})
+    assert notes(job, "participant.added")[0]["agent"] == "human"
+
+
+def test_a_session_that_has_ended_takes_no_change(office, trio):
+    job = trio()
+    office.work()
+    for change in (
+        lambda: job.add_participant("dan", "noop"),
+        lambda: job.instruct("ann", "be brief"),
+        lambda: job.post("hello?"),
+    ):
+        with pytest.raises(SessionEnded, match="is completed: it takes no more changes"):
+            change()
+
+
+def test_those_who_steer_at_once_do_not_undo_each_other(office, trio):
+    job = trio()
+    names = [f"new-{i}" for i in range(12)]
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda name: job.add_participant(name, "noop"), names))
+    office.work()
+    assert sorted(speakers(job)[6:]) == sorted(names)
+
+
+def test_a_suspended_session_is_steered_for_when_it_goes_on(office, trio):
+    job = trio()
+    job.suspend()
+    job.add_participant("dan", "noop")
+    job.post("While you are away.")
+    assert len(list(job.messages())) == 2
+    job.resume()
+    office.work()
+    assert speakers(job) == ["ann", "bob", None, "cyd", "ann", "bob", "cyd", "dan"]
+
+
+def test_a_worker_that_looked_before_learns_of_those_who_came(office, trio):
+    job = trio()
+    office.runtime.facts.get(job.id)
+    job.add_participant("dan", "noop")
+    office.runtime.facts.get(job.id)
+    office.work()
+    assert speakers(job)[-1] == "dan"
+
+
+def test_a_session_that_is_not_there_is_not_found(office, trio):
+    job = trio()
+    office.work()
+    office.runtime.store.client.flushdb()
+    with pytest.raises(SessionNotFound):
+        job.add_participant("dan", "noop")
+    with pytest.raises(SessionNotFound):
+        job.post("hello?")

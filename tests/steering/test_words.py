@@ -1,0 +1,112 @@
+"""What is said to a session from outside, and what its participants are told, while it runs."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from live import until
+from symposia.models.dialog import Role
+from symposia.models.errors import InvalidInput
+from symposia.models.stop import MaxRounds
+
+
+def texts(job):
+    return [message.content for message in job.messages()]
+
+
+def notes(job, kind):
+    return [event.data for event in job.collab().events if event.event_type == kind]
+
+
+@pytest.fixture
+def speaking(office, tmp_path):
+    """A session in whose first turn somebody speaks until the gate is open."""
+    gate = tmp_path / "gate"
+    pool = ThreadPoolExecutor(1)
+
+    def begin(**how):
+        gated = {"agent": "gated", "parameters": {"gate": str(gate), "gate_turn": 1}}
+        job = office.submit("round_robin", {"ann": gated, "bob": "parrot"}, **{"stop": MaxRounds(1), **how})
+        office.deliver()
+        spoken = pool.submit(office.deliver)
+        until(lambda: job.state().records[1].status == "speaking", what="the first turn speaks")
+        return job, spoken
+
+    yield begin, gate
+    gate.touch()
+    pool.shutdown()
+
+
+def test_what_is_posted_is_seen_by_the_next_who_speaks(office):
+    job = office.submit("round_robin", {"ann": "parrot", "bob": "parrot"}, stop=MaxRounds(1))
+    office.deliver()
+    job.post("Mind the gap.", by="lena")
+    office.work()
+    assert texts(job) == ["Mind the gap.", "ann after Mind the gap.", "bob after ann after Mind the gap."]
+    assert notes(job, "message.posted") == [{"by": "lena", "role": "user"}]
+    assert next(job.messages()).role is Role.USER
+
+
+def test_what_is_posted_while_somebody_speaks_stands_behind_their_words(office, speaking):
+    begin, gate = speaking
+    job, spoken = begin()
+    job.post("Stop it.", role="system")
+    job.post("Really.")
+    assert texts(job) == []
+    gate.touch()
+    spoken.result()
+    office.work()
+    assert texts(job) == ["ann speaks in turn 1", "Stop it.", "Really.", "bob after Really."]
+
+
+def test_what_is_posted_in_the_last_turn_is_not_lost(speaking):
+    begin, gate = speaking
+    job, spoken = begin()
+    job.post("Before it is too late.")
+    job.cancel()
+    gate.touch()
+    spoken.result()
+    assert texts(job) == ["Before it is too late."]
+
+
+def test_only_so_many_messages_wait(speaking):
+    begin, gate = speaking
+    job, spoken = begin()
+    for number in range(100):
+        job.post(f"message {number}")
+    with pytest.raises(InvalidInput, match="must wait"):
+        job.post("one more")
+    gate.touch()
+    spoken.result()
+    assert len(texts(job)) >= 101
+
+
+def test_what_is_too_long_is_refused(office):
+    job = office.submit("round_robin", {"ann": "parrot"}, stop=MaxRounds(1))
+    with pytest.raises(InvalidInput, match="at most"):
+        job.post("x" * 2_000_000)
+    office.work()
+
+
+def test_an_instruction_holds_from_the_next_turn_on_in_this_round(office):
+    job = office.submit("round_robin", {"ann": "noop", "bob": "noop"}, stop=MaxRounds(1))
+    office.deliver()
+    job.instruct("bob", "Be brief.", by="lena")
+    assert job.spec.agents["bob"].instructions == "Be brief."
+    office.work()
+    told = {"participant_id": "bob", "instructions": "Be brief.", "by": "lena"}
+    assert notes(job, "participant.instructed") == [told]
+
+
+def test_whoever_comes_with_the_next_round_may_be_told_something_before(office):
+    job = office.submit("round_robin", {"ann": "noop", "bob": "noop"}, stop=MaxRounds(2))
+    office.deliver()
+    office.deliver()
+    job.add_participant("cyd", "noop")
+    job.instruct("cyd", "Be kind.")
+    job.instruct("ann", "Be brief.")
+    office.work()
+    agents = job.spec.agents
+    assert [agents[name].instructions for name in ("ann", "bob", "cyd")] == ["Be brief.", None, "Be kind."]
