@@ -82,6 +82,7 @@ class Registry:
         file: the entries of an agents file.
         getenv: reads one environment variable; the registry reads only those its file names.
         local_model: URL of the running local model, or None; asked at every turn, on the event loop.
+        concurrency: turns that this process runs side by side.
         path: the file, as messages name it.
     """
 
@@ -91,13 +92,14 @@ class Registry:
         *,
         getenv: Callable[[str], str | None] = _no_variable,
         local_model: Callable[[], str | None] = _no_local_model,
+        concurrency: int = 8,
         path: str = "",
     ) -> None:
         file = file or AgentsFile()
         self.path = path
         self._entries: dict[str, AgentEntry] = {**BUILT_IN, **file.agents}
         self._own = frozenset(file.agents)
-        self._seats = Seats(file, getenv=getenv, local_model=local_model)
+        self._seats = Seats(file, getenv=getenv, local_model=local_model, concurrency=concurrency)
         self._seated = lru_cache(maxsize=1_024)(self._seat)
         self._windows = lru_cache(maxsize=1_024)(self._window)
         self._spending = lru_cache(maxsize=1_024)(self._most)
@@ -110,6 +112,7 @@ class Registry:
         *,
         getenv: Callable[[str], str | None] = _no_variable,
         local_model: Callable[[], str | None] = _no_local_model,
+        concurrency: int = 8,
     ) -> Registry:
         """The registry of a file; None: of `agents.toml` in the working folder, where there is one.
 
@@ -119,7 +122,9 @@ class Registry:
         if path is None and DEFAULT_FILE.is_file():
             path = DEFAULT_FILE
         file = read_agents_file(path) if path is not None else None
-        return cls(file, getenv=getenv, local_model=local_model, path=str(path or ""))
+        return cls(
+            file, getenv=getenv, local_model=local_model, concurrency=concurrency, path=str(path or "")
+        )
 
     def names(self) -> tuple[str, ...]:
         """All names, sorted."""

@@ -25,8 +25,8 @@ from .python import PythonAgent, load_callable
 from .scripted import scripted_agent
 from .threads import DaemonThreads
 
-#: Sync callables that run at the same time in one process.
-CALLABLE_THREADS = 32
+#: Threads for sync callables beyond one for each turn: so many may hang before others have to wait.
+SPARE_THREADS = 32
 
 
 class Seats:
@@ -38,11 +38,12 @@ class Seats:
         *,
         getenv: Callable[[str], str | None],
         local_model: Callable[[], str | None],
+        concurrency: int,
     ) -> None:
         self._llm = ModelSeats(file, getenv=getenv, local_model=local_model)
         self._webhooks = file.webhooks
         self._getenv = getenv
-        self._threads = DaemonThreads(limit=CALLABLE_THREADS)
+        self._threads = DaemonThreads(limit=concurrency + SPARE_THREADS)
 
     def seat(self, binding: AgentBinding, entry: AgentEntry) -> Speaker:
         """The agent of an entry, with the binding's overrides. Raises InvalidInput, AgentError."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import subprocess
 import sys
@@ -11,8 +12,10 @@ import pytest
 
 import callable_agents
 from symposia.agents.python import PythonAgent, load_callable
+from symposia.agents.registry import Registry
 from symposia.agents.threads import DaemonThreads
 from symposia.models.errors import AgentFailed, AgentTimeout, BadOutcome
+from symposia.models.options import AgentBinding
 from symposia.models.turn import TurnOutcome
 
 
@@ -115,6 +118,7 @@ def test_a_call_that_was_cancelled_while_it_waited_never_starts(runner, turn):
 def test_a_callable_that_hangs_does_not_keep_the_process_from_ending():
     program = """
 import threading
+from symposia.agents.registry import Registry
 from symposia.agents.threads import DaemonThreads
 DaemonThreads(limit=1).submit(threading.Event().wait)
 """
@@ -134,3 +138,16 @@ def test_code_that_cannot_be_loaded_is_told_and_not_tried_again(path, why):
         load_callable(path)
     assert why in str(error.value)
     assert not error.value.retryable
+
+
+def test_there_is_a_thread_for_every_turn_even_where_others_hang(turn, tmp_path):
+    path = tmp_path / "agents.toml"
+    path.write_text('[agents.meet]\nkind = "python"\ncallable = "callable_agents:meet"\n')
+    together = 40
+    callable_agents.BARRIER = threading.Barrier(together)
+    agent = Registry.load(path, concurrency=together).seat(AgentBinding(agent="meet"))
+
+    async def all_at_once() -> list[TurnOutcome]:
+        return await asyncio.gather(*(agent.speak(turn()) for _ in range(together)))
+
+    assert len(asyncio.run(all_at_once())) == together

@@ -86,3 +86,13 @@ class Greeter:
 
 greeter = Greeter()
 partly = functools.partial(greet_later)
+
+
+#: Set by a test: how many callers have to be there before any of them goes on.
+BARRIER = threading.Barrier(1)
+
+
+def meet(_turn):
+    """Waits until as many callers are there as the barrier asks for."""
+    BARRIER.wait(30)
+    return "met"

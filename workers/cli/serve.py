@@ -89,13 +89,14 @@ def worker(
     """
     import os
 
-    from ...config.settings import load_settings
+    from ...config.settings import child_environment, load_settings
     from ...state.connect import check_reachable, connect
     from ..connection import redis_url_in_use
     from ..embedded import resolve_redis_url
     from ..services import worker_command
 
-    settings = load_settings()
+    # As a setting, too: what else depends on it reads it there.
+    settings = load_settings(**({} if concurrency is None else {"worker_concurrency": concurrency}))
     if resolve_redis_url(settings) is None:
         # A Redis that is configured is waited for; one that nobody named is not.
         url = redis_url_in_use(settings)
@@ -104,4 +105,5 @@ def worker(
     command = worker_command(
         concurrency=concurrency, pool=pool and pool.value, name=name, queues=queues, loglevel=loglevel.value
     )
-    os.execv(command[0], command)  # noqa: S606 - the signals that ask it to stop reach the worker itself
+    # In the place of this process: the signals that ask it to stop reach the worker itself.
+    os.execve(command[0], command, child_environment(settings))  # noqa: S606
