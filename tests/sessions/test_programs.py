@@ -1,0 +1,67 @@
+"""Programs in sessions on real workers: whoever ends the turn ends the program."""
+
+from __future__ import annotations
+
+import sys
+
+import psutil
+import pytest
+
+from live import until
+
+PROGRAM = """
+[agents.sleeper]
+kind = "command"
+argv = ["{python}", "-c", "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(600)", "PIDS"]
+
+[agents.counter]
+kind = "command"
+argv = ["{python}", "-c", "import json, sys; print(len(json.load(sys.stdin)['messages']), 'so far')"]
+"""
+
+
+@pytest.fixture
+def pids(stage):
+    """The file in which the sleeper says who it is."""
+    path = stage.folder / "pid"
+    file = stage.folder / "agents.toml"
+    file.write_text(file.read_text() + PROGRAM.replace("PIDS", str(path)))
+    return path
+
+
+@pytest.fixture
+def asleep(stage, pids):
+    """A session whose program sleeps, and the program."""
+    stage.start_worker()
+    job = stage.submit("round_robin", {"ann": "sleeper"})
+    until(lambda: pids.exists() and pids.read_text(), what="the program runs")
+    return job, psutil.Process(int(pids.read_text()))
+
+
+def is_gone(process):
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_a_program_speaks_in_turn_and_hears_the_dialog(stage, pids, checked):
+    stage.start_worker()
+    job = stage.submit("round_robin", {"ann": "counter", "bob": "say"}, stop={"max_turns": 4})
+    result = job.result(timeout=40)
+    assert [m.content for m in result.dialog.messages if m.speaker == "ann"] == ["0 so far", "2 so far"]
+    checked(job, result)
+
+
+def test_a_cancelled_session_ends_its_program(asleep):
+    job, process = asleep
+    job.cancel()
+    until(lambda: is_gone(process), timeout_s=30, what="the program is gone")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
+def test_a_killed_worker_takes_its_program_along(stage, asleep):
+    job, process = asleep
+    stage.workers[0].kill()
+    until(lambda: is_gone(process), timeout_s=30, what="the program is gone")
+    job.cancel()
