@@ -16,7 +16,15 @@ from functools import partial
 from ..agents.failures import failure
 from ..models.collab import CollabMode
 from ..models.directives import read_directives
-from ..models.errors import AgentError, AgentFailed, InvalidInput, LeaseLost, SessionError, StateError
+from ..models.errors import (
+    AgentError,
+    AgentFailed,
+    InvalidInput,
+    LeaseLost,
+    SessionError,
+    StateError,
+    UnknownAgent,
+)
 from ..models.ids import new_id
 from ..models.options import AfterRetries, AgentBinding, FailurePolicy
 from ..models.plan import PlannedTurn
@@ -193,7 +201,8 @@ def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> tuple[Parked, Turn
     try:
         agent = runtime.registry.seat(binding)
     except InvalidInput as error:  # this worker's registry is not the one the session was checked against
-        raise AgentFailed(str(error), retryable=False) from error
+        # Another worker may know the agent.
+        raise AgentFailed(str(error), retryable=isinstance(error, UnknownAgent)) from error
     context = turn_context(
         floor.facts,
         floor.state,

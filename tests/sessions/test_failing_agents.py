@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from live import until
 from symposia.models.stop import MaxTurns
 
 FAST = {"attempts": 2, "backoff_s": 0.05}
@@ -108,4 +109,25 @@ def test_a_substitute_sees_as_much_as_it_asks_for_however_often_the_other_failed
     result = job.result(timeout=30)
     assert [m.speaker for m in result.dialog.messages] == [None, "ann", "bob"]
     assert stage.calls()[-2]["seen"] == ["Look."]
+    checked(job, result)
+
+
+def test_an_agent_that_one_worker_does_not_know_is_found_on_another(stage, checked):
+    """As when a new agents file is rolled out while sessions wait."""
+    file = stage.folder / "agents.toml"
+    registry = file.read_text()
+    job = stage.client.submit(
+        {"title": "t", "purpose": "p", "mode": "round_robin", "participants": [{"participant_id": "say"}]},
+        stop=MaxTurns(1),
+        policy={"attempts": 100, "backoff_s": 0.2, "max_backoff_s": 0.2},
+    )
+    file.write_text("")
+    behind = stage.start_worker()
+    until(lambda: outcomes(job), what="the worker has failed")
+    file.write_text(registry)
+    stage.start_worker()
+    behind.close()
+    result = job.result(timeout=40)
+    assert (result.ok, result.turns) == (True, 1)
+    assert outcomes(job)[-1] == ("say", "message")
     checked(job, result)
