@@ -66,6 +66,8 @@ class Tending:
     about: About = field(default_factory=dict)
     #: From now on only this one opens the turn; None: the one it has.
     new_token: str | None = None
+    #: Recorded even if the wait has ended in the meantime: something was done outside.
+    happened: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,7 @@ class ParkedTurns:
             "wait": done.wait,
             "event": done.event,
             "about": to_json(done.about),
+            "happened": "1" if done.happened else "",
         }
         return self._run("tend", session_id, args)
 

@@ -26,8 +26,8 @@ def deliver(runtime: Runtime, asked: Asked, agent: ExternalAgent, delivery: Deli
         agent.deliver(delivery)
     except AgentError as error:
         return _not_delivered(runtime, asked, agent, _tried(delivery, attempt), error)
-    told = delivery.model_copy(update={"attempts": attempt, "delivered": True})
-    return _note(runtime, asked, told, "webhook.delivered", {"attempt": attempt})
+    told = delivery.model_copy(update={"attempts": attempt, "delivered": True, "body": ""})
+    return _note(runtime, asked, told, "webhook.delivered", {**_whose(asked), "attempt": attempt})
 
 
 def _not_delivered(
@@ -38,7 +38,7 @@ def _not_delivered(
     is_last = not error.retryable or attempt >= agent.entry.attempts
     retry_in_s = max(_backoff_s(attempt), min(error.retry_after_s or 0, LAST_RETRY_S))
     due_ms = asked.state.now_ms + int(retry_in_s * 1000)
-    about: About = {"attempt": attempt, "error": line, "retried": not is_last}
+    about: About = {**_whose(asked), "attempt": attempt, "error": line, "retried": not is_last}
     word = _note(runtime, asked, delivery.model_copy(update={"due_ms": due_ms}), "webhook.failed", about)
     if not is_last or word != "tended":
         return word
@@ -49,10 +49,15 @@ def _tried(delivery: Delivery, attempt: int) -> Delivery:
     return delivery.model_copy(update={"attempts": attempt})
 
 
+def _whose(asked: Asked) -> dict[str, str]:
+    """The record of a turn that was answered at once may be gone."""
+    return {"participant_id": asked.record.participant}
+
+
 def _backoff_s(attempt: int) -> float:
     return min(FIRST_RETRY_S * 2.0 ** min(attempt - 1, 20), LAST_RETRY_S)
 
 
 def _note(runtime: Runtime, asked: Asked, delivery: Delivery, event: str, about: About) -> str:
     waiting = asked.waiting.model_copy(update={"delivery": delivery})
-    return tend(runtime, asked, waiting, event=event, about=about)
+    return tend(runtime, asked, waiting, event=event, about=about, happened=True)

@@ -27,8 +27,12 @@ def tend(
     about: About,
     until_ms: int | None = None,
     new_token: str | None = None,
+    happened: bool = False,
 ) -> str:
-    """Writes `waiting` down, with an event; `until_ms`: a new deadline. Answers `tended`, or `gone`."""
+    """Writes `waiting` down, with an event; `until_ms`: a new deadline. Answers `tended`, or `gone`.
+
+    What `happened` outside is recorded even when the wait is over by now.
+    """
     until_ms = until_ms or asked.parking.until_ms
     done = Tending(
         wait=waiting.model_dump_json(exclude_defaults=True),
@@ -37,6 +41,7 @@ def tend(
         event=event,
         about=about,
         new_token=new_token,
+        happened=happened,
     )
     session_id = asked.facts.session_id
     turns = ParkedTurns(runtime.store.client)

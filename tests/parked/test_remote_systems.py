@@ -222,6 +222,14 @@ def test_a_signed_callback_completes_the_turn(office, callbacks, told):
     assert (result.reason, texts(job)[-1]) == ("approved", "APPROVED: looks right")
 
 
+def test_a_system_may_answer_before_its_delivery_has_ended(office, system):
+    job = office.submit("pair", {"ann": "noop", "bot": "partner"})
+    system.heard = lambda letter: job.reply("bot", "APPROVED: at once", token=letter["reply_token"])
+    office.work()
+    assert job.result(timeout=5).reason == "approved"
+    assert [event["participant_id"] for event in notes(job, "webhook.delivered")] == ["bot"]
+
+
 @pytest.mark.parametrize(
     ("how", "status", "error"),
     [

@@ -100,6 +100,16 @@ def test_under_a_new_token_the_old_one_opens_nothing(table, parked):
     assert table.reply(parked.number, "n", "q", ["y"]).word == "replied"
 
 
+def test_what_was_done_outside_is_recorded_even_when_the_wait_is_over(table, parked):
+    table.reply(parked.number, "r", "q", ["at once"])
+    about = {"participant_id": "ann", "attempt": 1}
+    assert tend(table, parked.number, event="webhook.delivered", about=about, happened=True) == "gone"
+    assert tend(table, parked.number) == "gone"
+    (event,) = table.journal("webhook.delivered")
+    assert event["data"] == {**about, "turn_number": parked.number}
+    assert not table.journal("turn.reminded")
+
+
 def test_a_turn_given_back_is_begun_again_with_a_new_token(table, parked):
     assert table.reply(parked.number, "r", "q", None).word == "returned"
     assert table.outcomes() == ["asked"]

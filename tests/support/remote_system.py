@@ -7,6 +7,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from uuid import uuid4
@@ -24,12 +25,15 @@ class RemoteSystem:
         self.answers: list[tuple[int, dict[str, str]]] = []
         #: Seconds between two bytes of an answer.
         self.drip_s = 0.0
+        #: Called with each delivery before it is answered.
+        self.heard: Callable[[dict[str, Any]], None] = lambda _: None
         system = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 system.deliveries.append(({name.lower(): it for name, it in self.headers.items()}, body))
+                system.heard(json.loads(body) if body.startswith(b"{") else {})
                 if system.drip_s:
                     self._drip()
                     return
