@@ -7,8 +7,9 @@ from random import Random
 
 import pytest
 
-from chaos.arena import Arena, Fault, Round
+from chaos.arena import Arena, Fault
 from chaos.plays import plays
+from chaos.rounds import Round
 
 #: Sessions that a fault of the short suite befalls: three of each mode.
 SESSIONS = 18

@@ -61,7 +61,11 @@ def test_a_queue_that_disappears_with_all_notes_of_it_is_refilled_by_the_sweep(s
 
 
 def test_a_lock_that_has_another_token_refuses_the_turn_that_held_it(survives):
-    assert survives(redis.token_lowered).refused
+    assert survives(redis.tampered(redis.another_token)).refused
+
+
+def test_a_fencing_number_that_goes_back_lets_nobody_write_who_should_not(survives):
+    survives(redis.tampered(redis.lower_fence))
 
 
 def test_messages_that_come_three_times_in_any_order_do_what_they_do_once(post, survives):

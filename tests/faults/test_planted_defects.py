@@ -8,9 +8,10 @@ import pytest
 
 from chaos import faults_of_redis as redis
 from chaos import faults_of_workers as workers
-from chaos.arena import Arena, Pace
+from chaos.arena import Arena
 from chaos.defects import DEFECTS
 from chaos.plays import broadcast, plays, round_robin
+from chaos.rounds import Pace
 from symposia.tasks.boundaries import Boundary
 
 pytestmark = pytest.mark.xdist_group("planted-defects")

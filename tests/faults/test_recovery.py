@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from chaos.arena import Pace
 from chaos.recovery import p95, recover, recovery_arena
+from chaos.rounds import Pace
 from symposia.config.celery import celery_settings
 from symposia.config.settings import Settings
 

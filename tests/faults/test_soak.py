@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from chaos.arena import Round
-from chaos.auditor import Finding
 from chaos.faults import FAULTS
 from chaos.report import Tally
+from chaos.rounds import Round
+from chaos.script import Finding
 from chaos.soak import fill
 
 pytestmark = pytest.mark.xdist_group("faults-of-redis")

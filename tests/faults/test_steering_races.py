@@ -11,8 +11,9 @@ from uuid import uuid4
 
 import pytest
 
-from chaos.auditor import Script, audit
+from chaos.auditor import audit
 from chaos.evidence import Evidence
+from chaos.script import Script
 from symposia.models.errors import IllegalTransition
 from symposia.state.connect import connect
 from symposia.state.parked import FAR_MS, LayAside, ParkedTurns, Reply, Rule

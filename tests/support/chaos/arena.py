@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
@@ -15,13 +14,15 @@ from typing import Any, TypeVar
 from redis.exceptions import RedisError
 
 from chaos.agents import REGISTRY
-from chaos.auditor import Finding, audit
+from chaos.auditor import audit
 from chaos.courier import DELIVERED, Courier
 from chaos.crew import Crew, Member
-from chaos.evidence import Call, Evidence, calls_by_session
+from chaos.evidence import Evidence, calls_by_session
 from chaos.orders import Orders
 from chaos.people import People
 from chaos.plays import Play
+from chaos.rounds import Pace, Round
+from chaos.script import Finding
 from chaos.server import Valkey
 from chaos.wire import Wire
 from live import until
@@ -34,34 +35,6 @@ T = TypeVar("T")
 MOST_FAULTS = 16
 #: Befalls an arena; False: there was no occasion for it.
 Fault = Callable[["Arena", Random], bool | None]
-
-
-@dataclass(frozen=True)
-class Pace:
-    """The settings that decide how long a fault is felt; seconds."""
-
-    lease_s: float = 1.0
-    grace_s: float = 1.0
-    sweep_s: float = 0.1
-
-
-@dataclass
-class Round:
-    """What came of a round."""
-
-    sessions: int = 0
-    turns: int = 0
-    #: Late commits that were refused.
-    refused: int = 0
-    #: Turns begun again after the lease of whoever spoke them had run out.
-    takeovers: int = 0
-    longest_silence_ms: int = 0
-    findings: list[Finding] = field(default_factory=list)
-    evidence: dict[str, Evidence] = field(default_factory=dict)
-    #: Session -> nonce -> call of an agent.
-    calls: Mapping[str, Mapping[str, Call]] = field(default_factory=dict)
-    #: For each fault, in the order given, whether it befell.
-    befell: list[bool] = field(default_factory=list)
 
 
 class Arena:

@@ -12,40 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from chaos.evidence import Call, Closing, Evidence, Grant
+from chaos.script import Finding, Script
 
 NONCE = re.compile(r"\[([0-9a-f]{32})\]")
 COUNTED = ("input_tokens", "output_tokens", "requests", "cost_micros")
 #: Modes in which one scope, the floor, is all there is; elsewhere each participant has one.
 ONE_FLOOR = {"round_robin", "pair"}
-
-
-@dataclass(frozen=True, slots=True)
-class Script:
-    """What must come of a session."""
-
-    session: str
-    mode: str
-    #: Why it ends.
-    reason: str
-    #: Who speaks, in order; those of one group side by side.
-    groups: tuple[tuple[str, ...], ...] = ()
-    #: Texts of the work items, each to be done once (swarm).
-    items: tuple[str, ...] = ()
-    #: Answers that close a group; the others may be dropped.
-    quorum: int | None = None
-    #: Participants whose turns are skipped, each time.
-    silent: frozenset[str] = frozenset()
-    #: Its agents note what they say; False: they are models, and only Redis is read.
-    noted: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something that must not be. `kind`: lost, doubled, order, fence, budget, record, end."""
-
-    session: str
-    kind: str
-    says: str
 
 
 def audit(

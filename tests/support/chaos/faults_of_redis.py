@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from random import Random
 from uuid import uuid4
 
 from redis import Redis
 
-from chaos.arena import Arena
+from chaos.arena import Arena, Fault
 from chaos.courier import DELIVERED, SENT, Manners
 from chaos.faults_of_workers import PATIENCE_S
 from chaos.orders import Act
@@ -96,21 +97,23 @@ def _deliver(arena: Arena, random: Random, manners: Manners) -> None:
     arena.courier.manners = Manners()
 
 
-def token_lowered(arena: Arena, random: Random) -> bool:
-    """In the middle of a turn the lock gets another token, or the fencing number goes back: the server has
-    lost its last writes."""
-    order = arena.orders.give(Boundary.SPEAKING, Act.WAIT)
-    taken = order.taken(timeout_s=PATIENCE_S)
-    if taken is None:
-        return False
-    arena.tampered.add(taken.session)
-    lower = random.choice([other_token, lower_fence])
-    arena.insist(lambda: lower(arena.server.client, taken.session))
-    order.release()
-    return True
+def tampered(change: Callable[[Redis, str], None]) -> Fault:
+    """Before a turn commits its session is changed, as by a server that has lost its last writes."""
+
+    def fault(arena: Arena, _random: Random) -> bool:
+        order = arena.orders.give(Boundary.BEFORE_COMMIT, Act.WAIT)
+        taken = order.taken(timeout_s=PATIENCE_S)
+        if taken is None:
+            return False
+        arena.tampered.add(taken.session)
+        arena.insist(lambda: change(arena.server.client, taken.session))
+        order.release()
+        return True
+
+    return fault
 
 
-def other_token(redis: Redis, session: str) -> None:
+def another_token(redis: Redis, session: str) -> None:
     """Whoever holds a lock of the session holds it no more; the lease runs on."""
     for key in redis.scan_iter(f"symposia:{{{session}}}:lock:*", count=1_000):
         if deadline := str(redis.get(key)).partition("|")[2]:

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from chaos.auditor import Script
+from chaos.script import Script
 from symposia.models.collab import Collab, Participant
 from symposia.models.stop import MaxRounds, MaxTurns
 

@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
-from chaos.arena import Arena, Pace
+from chaos.arena import Arena
 from chaos.evidence import Evidence
 from chaos.plays import gated
+from chaos.rounds import Pace
 from live import until
 
 #: Turns that one worker runs side by side here.

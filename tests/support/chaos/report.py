@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from chaos.arena import Round
 from chaos.recovery import p95
+from chaos.rounds import Round
 
 #: Kinds of findings as the report calls them.
 KINDS = {

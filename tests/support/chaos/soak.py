@@ -18,13 +18,14 @@ from random import Random, SystemRandom
 from shutil import rmtree
 from tempfile import mkdtemp
 
-from chaos.arena import Arena, Pace, Round
-from chaos.auditor import Finding
+from chaos.arena import Arena
 from chaos.evidence import Evidence
 from chaos.faults import FAULTS
 from chaos.plays import plays
 from chaos.recovery import recover, recovery_arena
 from chaos.report import Tally
+from chaos.rounds import Pace, Round
+from chaos.script import Finding
 from chaos.skew import AHEAD
 from symposia.config.settings import Settings
 
