@@ -65,6 +65,13 @@ class Settings(BaseSettings):
     #: Seconds the live keys of a finished session stay readable.
     retention_s: int = Field(default=604_800, ge=60, le=31_536_000)
 
+    #: Whether sessions are archived in SQL. Their live keys then expire only once the archive has them.
+    archive: bool = True
+    #: The database of the archive. None: a SQLite file in `data_dir`, which is for a single machine.
+    database_url: Annotated[SecretStr, AfterValidator(urls.database_url)] | None = None
+    #: Seconds between two looks of the archiver at a session in which something happens.
+    archive_interval_s: float = Field(default=5, ge=0.1, le=3_600)
+
     #: What each tenant may spend from one midnight (UTC) to the next; None: no limit.
     tenant_daily_tokens: int | None = Field(default=None, ge=1, le=10**12)
     tenant_daily_usd: float | None = Field(default=None, ge=1e-6, le=1e6)

@@ -48,6 +48,18 @@ def broker_url(given: SecretStr) -> SecretStr:
     return given
 
 
+def database_url(given: SecretStr) -> SecretStr:
+    """A URL of SQLite or PostgreSQL. Raises ValueError, which says the rule."""
+    url = given.get_secret_value()
+    scheme, separator, rest = url.partition("://")
+    if scheme == "postgres":
+        scheme = "postgresql"
+    is_file = scheme == "sqlite" and rest.startswith("/") and len(rest) > 1
+    if not separator or not (is_file or (scheme == "postgresql" and rest)):
+        raise ValueError("must be sqlite:///file, sqlite:////absolute/file or postgresql://host/database")
+    return SecretStr(f"{scheme}://{rest}")
+
+
 def for_celery(url: str) -> str:
     """A Redis URL as Celery's transport needs it; any other as it is.
 

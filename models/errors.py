@@ -25,6 +25,9 @@
     │   ├── EmbeddedServerError
     │   │   └── PortTaken
     │   └── ServiceEnded
+    ├── ArchiveError                        the database of the archive
+    │   ├── ArchiveUnavailable (also ConnectionError)
+    │   └── NotRestorable                   there is nothing to go on with
     ├── TurnError                           control flow between workers and state
     │   └── LeaseLost
     ├── AgentError                          raised by agents; `retryable` says whether to try again
@@ -286,6 +289,28 @@ class PortTaken(EmbeddedServerError):
 
 class ServiceEnded(StateError):
     """A service ended again and again."""
+
+
+class ArchiveError(SymposiaError):
+    """The archive could not be read or changed."""
+
+
+class ArchiveUnavailable(ArchiveError, ConnectionError):
+    """The archive's database does not answer; `url` and `hint` are kept without any password."""
+
+    def __init__(self, url: str, *, hint: str = "") -> None:
+        self.url = without_password(url)
+        self.hint = without_password(hint)
+        super().__init__(f"the archive at {self.url} does not answer" + (f": {self.hint}" if hint else ""))
+
+
+class NotRestorable(ArchiveError):
+    """A session cannot be made live again; `why` says what stands against it."""
+
+    def __init__(self, session_id: str, *, why: str) -> None:
+        super().__init__(f"session {session_id!r} cannot be restored: {why}")
+        self.session_id = session_id
+        self.why = why
 
 
 class TurnError(SymposiaError):

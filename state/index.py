@@ -1,4 +1,4 @@
-"""The two global indexes: sessions by due time, for the sweep, and by opening time, for people.
+"""The global indexes: sessions by due time, for the sweep, and by opening time, for people.
 
 They live in slots of their own, so no script can change them together with a session. The
 due index is therefore a hint that errs on the early side: a session is in it from before it
@@ -12,7 +12,7 @@ from typing import cast
 
 from redis import Redis
 
-from .keys import DUE, SESSIONS
+from .keys import DUE, OWED, SESSIONS
 from .scripts import evaluate, load
 
 #: The listing keeps this many of the newest sessions.
@@ -30,10 +30,12 @@ class SessionIndex:
         seconds, micros = self._client.time()
         return int(seconds) * 1000 + int(micros) // 1000
 
-    def add(self, session_id: str, *, look_in_ms: int) -> None:
-        """Enters a session; one that is there already keeps its earlier time."""
+    def add(self, session_id: str, *, look_in_ms: int, archived: bool = False) -> None:
+        """Enters a session; one that is there already keeps its earlier time. `archived`: it is owed to an archive."""
         now = self.now_ms()
         self._client.zadd(DUE, {session_id: now + look_in_ms}, lt=True)
+        if archived:
+            self._client.zadd(OWED, {session_id: now}, lt=True)
         self._client.zadd(SESSIONS, {session_id: now}, nx=True)
         self._client.zremrangebyrank(SESSIONS, 0, -LISTED - 1)
 
@@ -46,8 +48,9 @@ class SessionIndex:
         evaluate(self._client, load("postpone"), [DUE], [session_id, due_ms])
 
     def settle(self, session_id: str) -> None:
-        """The session has ended: the sweep need not look again."""
+        """The session has ended: the sweep need not look again, and an archive that is owed it should do so soon."""
         self._client.zrem(DUE, session_id)
+        self._client.zadd(OWED, {session_id: 0}, xx=True, lt=True)
 
     def forget(self, session_ids: Sequence[str]) -> None:
         """Takes sessions whose keys have expired off both indexes."""

@@ -22,6 +22,7 @@ The index keys below are permanent.
 | `symposia:{tenant:NAME}:expiries` | sorted set | what is set aside, by the time it is given back; a TTL of two days |
 | `symposia:rate:MODEL` | hash | what was asked of a model in each of the last seconds; a TTL of three minutes |
 | `symposia:due` | sorted set | unfinished sessions by the time the sweep should look at them |
+| `symposia:owed` | sorted set | sessions that the archive lacks something of, by the time it should look at them |
 | `symposia:sessions` | sorted set | sessions by the time they were opened |
 | `symposia:inbox` | sorted set | open questions to people, `session|turn|name`, by the time they were asked |
 | `symposia:workers` | hash | agent names each worker announces, with the time it did |
@@ -39,13 +40,14 @@ from __future__ import annotations
 
 PREFIX = "symposia"
 DUE = f"{PREFIX}:due"
+OWED = f"{PREFIX}:owed"
 SESSIONS = f"{PREFIX}:sessions"
 INBOX = f"{PREFIX}:inbox"
 WORKERS = f"{PREFIX}:workers"
 MEMORY_COUNTS = f"{PREFIX}:memory"
 
 #: Keys that never expire by themselves; all others do once their session has ended.
-PERMANENT = frozenset({DUE, SESSIONS, INBOX, WORKERS})
+PERMANENT = frozenset({DUE, OWED, SESSIONS, INBOX, WORKERS})
 
 #: Names a script header may use for a session's keys.
 SESSION_PARTS = ("session", "dialog", "events", "journal", "turns", "board")

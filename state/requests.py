@@ -22,6 +22,8 @@ class Opening:
     messages: tuple[str, ...] = ()
     #: Seconds the session may take by the wall clock; None: no limit.
     deadline_s: float | None = None
+    #: Its keys wait for an archive before they expire.
+    archived: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,7 @@ class SessionStore:
             "spec": opening.spec,
             "roles": roles_document(opening.collab),
             "deadline_ms": int((opening.deadline_s or 0) * 1000),
+            "archive": "owed" if opening.archived else "",
         }
         answer = self._run("open", opening.collab.collab_id, args, rest_args=opening.messages)
         if answer.word == "conflict":

@@ -16,6 +16,7 @@ from ..models.limits import DailyLimits
 from ..state.index import SessionIndex
 from ..state.records import SessionState
 from ..state.store import SessionStore
+from .archiving import Archiver
 from .boundaries import Crossing, unwatched
 from .desks import Desks
 from .graph import TaskGraph
@@ -113,6 +114,8 @@ class Runtime:
     desks: Desks
     limits: TurnLimits
     memory: TurnMemory
+    #: None: no archive is kept.
+    archiver: Archiver | None = None
     #: Told how far each turn has come.
     crossing: Crossing = unwatched
 

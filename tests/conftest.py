@@ -73,6 +73,8 @@ def nobodys_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
             if name.startswith("SYMPOSIA_") or name in ALSO_NAMED.values():
                 environment.delenv(name)
         environment.setenv("SYMPOSIA_DATA_DIR", str(tmp_path_factory.mktemp("data")))
+        # Tests of the archive turn it on.
+        environment.setenv("SYMPOSIA_ARCHIVE", "false")
         yield
 
 

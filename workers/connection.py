@@ -23,7 +23,7 @@ def urls_in_use(settings: Settings) -> tuple[str, ...]:
     memory = settings.memory_redis_url
     return (
         *(redis_url_in_use(settings), broker_url_in_use(settings)),
-        *(() if memory is None else (memory.get_secret_value(),)),
+        *(it.get_secret_value() for it in (memory, settings.database_url) if it is not None),
     )
 
 

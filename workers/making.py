@@ -7,6 +7,7 @@ from celery import Celery
 from ..config.celery import celery_settings
 from ..config.settings import Settings
 from ..tasks.runtime import install
+from .archiving import ArchiveStep
 from .connection import broker_url_in_use, redis_url_in_use
 from .runtime import build_runtime, per_process
 from .steps import RuntimeStep, SweepStep
@@ -18,7 +19,8 @@ def create_app(settings: Settings) -> Celery:
     app.config_from_object(celery_settings(settings, broker_url=broker_url_in_use(settings)))
     app.conf.include = ["symposia.tasks.celery_tasks"]
     app.conf.symposia_sweep_interval_s = settings.sweep_interval_s
+    app.conf.symposia_archive_interval_s = settings.archive_interval_s
     app.conf.worker_consumer = "symposia.workers.consumer:ReconnectingConsumer"
-    app.steps["worker"].update({RuntimeStep, SweepStep})
+    app.steps["worker"].update({ArchiveStep, RuntimeStep, SweepStep})
     install(app, per_process(lambda: build_runtime(app, settings, redis_url=redis_url_in_use(settings))))
     return app

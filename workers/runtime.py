@@ -22,6 +22,7 @@ from ..tasks.desks import Desks
 from ..tasks.graph import TaskGraph
 from ..tasks.leases import LeaseKeeper
 from ..tasks.runtime import FactsCache, Runtime, TurnLimits
+from .archive import archiver
 from .connection import urls_in_use
 from .memory import turn_memory
 
@@ -75,6 +76,7 @@ def build_runtime(app: Celery, settings: Settings, *, redis_url: str) -> Runtime
         desks=Desks(client),
         limits=limits,
         memory=turn_memory(settings.model_copy(update={"redis_url": SecretStr(redis_url)})),
+        archiver=archiver(settings, client),
     )
 
 

@@ -3,7 +3,7 @@
 ---
 --- The session hash holds the fields above, `collab`, `spec` and `digest` as submitted, `moved_by` (the
 --- request of the newest move), `advanced_ms` (when a step was last asked for again), the slots `token:0`
---- to `token:63` (who wrote the newest turns), the counts of its events, `map_events` and `notes`, and
+--- to `token:63` (who wrote the newest turns), `archive` (`owed` or `kept`, where one is used), the counts of its events, `map_events` and `notes`, and
 --- `reserved_tokens` and `reserved_cost`: what open turns may still spend, the sum of their records' own.
 --- Of a session that was steered: `edition` counts the changes of `collab` and `spec`, `next_collab` and `next_spec`
 --- take their place when the next round begins (`awaited`), `posts` holds messages that wait for the next turn to be
@@ -257,6 +257,8 @@ local function finish(k, ending, held)
     status = ending.status, reason = ending.reason, detail = ending.detail,
     turns = tonumber(redis.call('HGET', k.session, 'closed')),
   })
+  -- What the archive lacks does not expire: archived.lua lets it, later.
+  if redis.call('HGET', k.session, 'archive') == 'owed' then return end
   for _, key in pairs(k) do redis.call('PEXPIREAT', key, NOW + ending.retention_ms) end
 end
 
@@ -302,4 +304,29 @@ local function apply(k, locks, plan)
     emit(k.events, 'MAPBroadcastSent', plan.announce.payload, plan.announce.payload.broadcaster_role_id, plan.announce.targets)
   end
   return numbers
+end
+
+--- Lets keys expire.
+local function let_expire(keys, at_ms)
+  for _, key in pairs(keys) do redis.call('PEXPIREAT', key, at_ms) end
+end
+
+--- Whether a stream has an entry behind a mark, which is the id of an entry.
+local function is_behind(stream, mark)
+  return #redis.call('XRANGE', stream, '(' .. mark, '+', 'COUNT', 1) > 0
+end
+
+--- Ids and texts of the entries behind a mark, and what is left of `room` bytes: nothing, when more may follow.
+local function behind(stream, mark, room)
+  local flat = {}
+  while room > 0 do
+    local some = redis.call('XRANGE', stream, '(' .. mark, '+', 'COUNT', 32)
+    for _, entry in ipairs(some) do
+      mark = entry[1]
+      flat[#flat + 1], flat[#flat + 2] = mark, entry[2][2]
+      room = room - #entry[2][2]
+    end
+    if #some < 32 then return flat, math.max(room, 1) end
+  end
+  return flat, room
 end

@@ -1,6 +1,6 @@
 --- open: makes a session, once.
 --- KEYS: session dialog events journal turns
---- ARGV: digest collab spec roles deadline_ms messages*
+--- ARGV: digest collab spec roles deadline_ms archive messages*
 --- ANSWERS: opened(view) exists(view) conflict
 --- GUARANTEE: a second submit of the same collab changes nothing; one with other content is told so.
 local known = redis.call('HGET', session, 'digest')
@@ -13,6 +13,7 @@ redis.call('HSET', session, 'digest', digest, 'collab', collab, 'spec', spec,
   'rounds', 0, 'ends_round', '0', 'planner', '{}', 'stop', '{}',
   'input_tokens', 0, 'output_tokens', 0, 'cached_tokens', 0, 'requests', 0, 'cost_micros', 0,
   'messages', #messages, 'opened_ms', NOW, 'updated_ms', NOW)
+if archive ~= '' then redis.call('HSET', session, 'archive', archive) end
 if tonumber(deadline_ms) > 0 then redis.call('HSET', session, 'deadline_ms', NOW + deadline_ms) end
 note(journal, 'session.created', { dialog = 'active' })
 move({ session = session, journal = journal }, 'active', 'active')

@@ -19,6 +19,8 @@ from symposia.models.errors import (
     AgentError,
     AgentFailed,
     AgentTimeout,
+    ArchiveError,
+    ArchiveUnavailable,
     BadOutcome,
     CorruptMemory,
     CorruptSession,
@@ -33,6 +35,7 @@ from symposia.models.errors import (
     LocalModelError,
     Locked,
     MessageTooLarge,
+    NotRestorable,
     NotTheOwner,
     PortTaken,
     RedisUnavailable,
@@ -74,6 +77,11 @@ EXAMPLES = {
     Locked("dialog", "d1"): "dialog 'd1' is locked by its governance and cannot be changed",
     DialogNotActive("d1", "paused"): "dialog 'd1' is paused: messages are added to active dialogs only",
     SessionEnded("s1", "completed"): "session 's1' is completed: it takes no more changes",
+    ArchiveError(): "The archive could not be read or changed.",
+    ArchiveUnavailable("postgresql://me:hunter2@db/x", hint="refused"): (
+        "the archive at postgresql://me:***@db/x does not answer: refused"
+    ),
+    NotRestorable("s1", why="it is live"): "session 's1' cannot be restored: it is live",
     SessionError(): "A session cannot be used this way.",
     SessionNotFound("s1"): "no session 's1': it was never submitted here, or has expired",
     SessionConflict("s1"): "session 's1' was submitted before with other content; use a new collab_id",

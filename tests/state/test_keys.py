@@ -31,7 +31,13 @@ def test_what_a_turn_has_finished_is_named_by_its_number():
 
 
 def test_only_the_indexes_are_permanent():
-    assert {"symposia:due", "symposia:sessions", "symposia:inbox", "symposia:workers"} == PERMANENT
+    assert {
+        "symposia:due",
+        "symposia:owed",
+        "symposia:sessions",
+        "symposia:inbox",
+        "symposia:workers",
+    } == PERMANENT
 
 
 def test_a_session_makes_the_keys_that_are_documented_and_no_others(table):

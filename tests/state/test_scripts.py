@@ -40,6 +40,7 @@ COMMANDS = {
     "SET": "6.0",
     "TIME": "2.6",
     "XADD": "5.0",
+    "XRANGE": "6.2",
     "XREVRANGE": "5.0",
     "ZADD": "6.2",
     "ZRANGEBYSCORE": "2.0",

@@ -1,0 +1,32 @@
+"""An archive: one database, its writer and its reader."""
+
+from __future__ import annotations
+
+import threading
+
+from .engine import Database
+from .reader import ArchiveReader
+from .schema import migrate
+from .writer import ArchiveWriter
+
+
+class Archive:
+    """Sessions in the database at `url`. Making one touches nothing."""
+
+    def __init__(self, url: str) -> None:
+        self.database = Database(url)
+        self.writer = ArchiveWriter(self.database)
+        self.reader = ArchiveReader(self.database)
+        self._is_ready = False
+        self._lock = threading.Lock()
+
+    def prepare(self) -> None:
+        """Brings the database to the newest revision, once. Raises ArchiveUnavailable."""
+        with self._lock:
+            if not self._is_ready:
+                migrate(self.database)
+                self._is_ready = True
+
+    def close(self) -> None:
+        """Ends its connections."""
+        self.database.close()

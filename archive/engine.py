@@ -1,0 +1,125 @@
+"""One way to reach the database, so that pragmas, time-outs and errors are the same everywhere.
+
+SQLite and PostgreSQL are written alike: whoever writes takes the lock first (`BEGIN IMMEDIATE`, a row
+locked `FOR UPDATE`), so no transaction fails half way because another was faster.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from ..models.errors import ArchiveError, ArchiveUnavailable
+
+#: Seconds one writer waits for another, and anybody for an answer.
+_BUSY_S = 30
+_CONNECT_S = 5
+
+#: Text that SQL databases refuse.
+_NUL = "\x00"
+
+
+class Database:
+    """A database, reached lazily: making one touches nothing.
+
+    Args:
+        url: `sqlite:///...` or `postgresql://...`.
+
+    Raises:
+        ArchiveUnavailable: from `reading` and `writing`, when the database does not answer.
+        ArchiveError: when it refuses what it is given.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._engine = _engine(url)
+
+    @property
+    def is_sqlite(self) -> bool:
+        """One file, without a server."""
+        return self._engine.dialect.name == "sqlite"
+
+    @property
+    def is_there(self) -> bool:
+        """False for a file that nobody has written yet."""
+        file = self._engine.url.database
+        return not self.is_sqlite or (file is not None and Path(file).exists())
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that only reads."""
+        with self._told(), self._engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that writes: all of it, or nothing."""
+        if self.is_sqlite and not self.is_there:
+            Path(self._engine.url.database or "").parent.mkdir(parents=True, exist_ok=True)
+        with self._told(), self._engine.connect() as connection:
+            connection.execution_options(writes=True)
+            with connection.begin():
+                yield connection
+
+    def close(self) -> None:
+        """Ends its connections."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except SQLAlchemyError as error:
+            # What the driver says, without the statement and its values, which hold what was said in sessions.
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            if isinstance(error, OperationalError | InterfaceError | PoolTimeout):
+                raise ArchiveUnavailable(self.url, hint=str(cause)) from error
+            raise ArchiveError(f"the archive refuses what it is given: {cause}") from error
+
+
+def carried(text: str) -> str:
+    """`text` as every database can carry it."""
+    return text.replace(_NUL, "\ufffd")
+
+
+def is_carried(text: str) -> bool:
+    """Whether every database can carry `text`."""
+    return _NUL not in text
+
+
+def _engine(url: str) -> Engine:
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        engine = create_engine(parsed, connect_args={"timeout": _BUSY_S, "check_same_thread": False})
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    return create_engine(
+        parsed.set(drivername="postgresql+psycopg"),
+        pool_pre_ping=True,
+        connect_args={
+            "connect_timeout": _CONNECT_S,
+            "application_name": "symposia",
+            "options": f"-c statement_timeout={_BUSY_S * 1000}",
+        },
+    )
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
+    # Transactions are begun by `_begin_sqlite`, not by the driver's guess.
+    connection.isolation_level = None
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,0 +1,42 @@
+"""Brings the database of an archive to a revision, whoever else tries the same at the same time."""
+
+from __future__ import annotations
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+
+from .engine import Database
+
+NEWEST = "head"
+#: Any number that no other program takes for its advisory locks: "sympos" in ASCII.
+_LOCK = 0x73796D706F73
+
+
+def migrate(database: Database, revision: str = NEWEST) -> None:
+    """Upgrades to `revision` (or downgrades: `base`, `-1`), all of it or nothing. Raises ArchiveUnavailable."""
+    with database.writing() as connection:
+        if not database.is_sqlite:  # where `writing` locks the whole file
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+        config = _config()
+        config.attributes["connection"] = connection
+        goes_down = revision == "base" or revision.startswith("-")
+        (command.downgrade if goes_down else command.upgrade)(config, revision)
+
+
+def revision_of(connection: Connection) -> str | None:
+    """The revision a database has; None: it is empty."""
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def newest_revision() -> str:
+    """The revision that this version of the program writes."""
+    return ScriptDirectory.from_config(_config()).get_current_head() or ""
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", "symposia.archive:migrations")
+    return config

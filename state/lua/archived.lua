@@ -1,0 +1,14 @@
+--- archived: lets the live keys of an ended session expire, now that the archive has them.
+--- KEYS: session dialog events journal turns board
+--- ARGV: opened_ms dialog_mark events_mark journal_mark retention_ms
+--- ANSWERS: kept(ended_ms) behind missing
+--- GUARANTEE: nothing expires that the archive lacks: one entry behind a mark, and everything stays.
+local opened, status, ended = unpack(redis.call('HMGET', session, 'opened_ms', 'status', 'ended_ms'))
+if opened ~= opened_ms then return { 'missing' } end
+if not FINAL[status] or is_behind(dialog, dialog_mark) or is_behind(events, events_mark)
+  or is_behind(journal, journal_mark) then return { 'behind' } end
+if redis.call('HGET', session, 'archive') == 'owed' then
+  redis.call('HSET', session, 'archive', 'kept')
+  let_expire({ session, dialog, events, journal, turns, board }, NOW + retention_ms)
+end
+return { 'kept', tonumber(ended) }

@@ -1,0 +1,101 @@
+"""What is owed to the archive: which sessions, and what of each.
+
+The index errs on the early side, like the due index: a session is in it from before it is
+opened until the archive has all of it. While it is owed, its keys do not expire.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from redis import Redis
+
+from ..models.archived import Documents, Entry, Marks, Page, Progress, Snapshot
+from .keys import OWED, SESSION_PARTS, session_key
+from .scripts import Script, evaluate, load, type_value
+
+
+class Look(NamedTuple):
+    """What a look at a session found."""
+
+    #: `page`, `unchanged` or `missing`.
+    word: str
+    page: Page | None = None
+
+
+class OwedIndex:
+    """Sessions by the time the archive should look at them. The client must decode responses."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def claim(self, *, limit: int, hold_ms: int) -> list[str]:
+        """Up to `limit` sessions whose time has come; no other archiver gets them for `hold_ms`."""
+        ids: list[str] = evaluate(self._client, load("claim"), [OWED], [limit, hold_ms])[1]
+        return ids
+
+    def look_at(self, session_id: str, at_ms: int) -> None:
+        """Sets the time of the next look at a claimed session, unless an earlier one was asked for meanwhile."""
+        evaluate(self._client, load("postpone"), [OWED], [session_id, at_ms])
+
+    def settle(self, session_id: str) -> None:
+        """The archive has all of it."""
+        self._client.zrem(OWED, session_id)
+
+    def count(self, *, before_ms: int | None = None) -> int:
+        """How many sessions are owed; with `before_ms`, those whose time came before that."""
+        return int(self._client.zcount(OWED, "-inf", "+inf" if before_ms is None else before_ms))
+
+
+class SnapshotReader:
+    """Reads what the archive lacks, a page at a time, and gives the live keys free."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def look(self, session_id: str, progress: Progress) -> Look:
+        """What is there behind `progress`."""
+        script = load("snapshot")
+        marks = progress.marks
+        args = _args(progress.opened_ms, marks) | {"updated_ms": progress.updated_ms}
+        raw = self._evaluate(script, session_id, args)
+        if raw[0] == "page":
+            return Look("page", _page(session_id, progress, raw))
+        return Look(raw[0])
+
+    def release(self, session_id: str, progress: Progress, *, retention_ms: int) -> int | None:
+        """Lets an ended session expire in `retention_ms`, if the archive has all of it.
+
+        Answers when it ended, in milliseconds since the epoch; None: it has not ended, or the archive lacks something.
+        """
+        args = _args(progress.opened_ms, progress.marks) | {"retention_ms": retention_ms}
+        answer = self._evaluate(load("archived"), session_id, args)
+        return int(answer[1]) if answer[0] == "kept" else None
+
+    def _evaluate(self, script: Script, session_id: str, args: dict[str, type_value]) -> list[Any]:
+        keys = [session_key(session_id, part) for part in SESSION_PARTS]
+        raw: list[Any] = evaluate(self._client, script, keys, script.arg_list(args, ()))
+        return raw
+
+
+def _args(opened_ms: int, marks: Marks) -> dict[str, type_value]:
+    named: dict[str, type_value] = {f"{stream}_mark": mark for stream, mark in marks._asdict().items()}
+    return named | {"opened_ms": opened_ms}
+
+
+def _page(session_id: str, progress: Progress, raw: list[Any]) -> Page:
+    _, opened_ms, documents, dialog, events, journal, hashes = raw
+    return Page(
+        session_id=session_id,
+        opened_ms=opened_ms,
+        since=progress.marks if opened_ms == progress.opened_ms else Marks(),
+        dialog=_pairs(dialog),
+        events=_pairs(events),
+        journal=_pairs(journal),
+        documents=Documents(*documents),
+        snapshot=Snapshot(*(dict(_pairs(flat)) for flat in hashes)) if hashes else None,
+    )
+
+
+def _pairs(flat: list[str]) -> tuple[Entry, ...]:
+    return tuple(zip(flat[::2], flat[1::2], strict=True))

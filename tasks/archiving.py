@@ -1,0 +1,125 @@
+"""Archiving: what sessions have become since the last look, written to SQL.
+
+It runs in every worker, beside the sweep. Whoever comes first archives; whoever comes second finds it
+done. No turn waits for it: a database that is away only makes the archive late, and what it lacks stays
+in Redis.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from redis import Redis
+
+from ..models.archived import Page, Progress
+from ..models.collab import CollabStatus
+from ..models.errors import ArchiveUnavailable, RedisUnavailable
+from ..state.index import SessionIndex
+from ..state.owed import OwedIndex, SnapshotReader
+
+if TYPE_CHECKING:
+    from ..archive.archive import Archive
+
+log = logging.getLogger(__name__)
+
+#: Sessions claimed at once, and how long no other archiver gets them.
+BATCH = 20
+HOLD_MS = 60_000
+#: An idle session is looked at ever more seldom, up to this.
+SELDOM_MS = 60_000
+#: After its end a session is looked at once more: writers that come too late are noted in its journal.
+LATE_MS = 600_000
+#: An index entry without a session: its submitter died before it opened it.
+ORPHAN_MS = 3_600_000
+
+_FINAL = frozenset({CollabStatus.COMPLETED, CollabStatus.CANCELLED})
+
+
+class _Overtaken(Exception):
+    """There is nothing left to write: another archiver was faster, or the session is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivingTimes:
+    """When sessions are archived; milliseconds."""
+
+    #: Between two looks at a session in which something happens.
+    every_ms: int
+    #: How long the live keys stay after the end.
+    retention_ms: int
+
+
+class Archiver:
+    """Archives the sessions of one Redis. The client must decode responses."""
+
+    def __init__(self, archive: Archive, client: Redis, times: ArchivingTimes) -> None:
+        self._archive = archive
+        self._index = SessionIndex(client)
+        self._owed = OwedIndex(client)
+        self._reader = SnapshotReader(client)
+        self._times = times
+
+    def round(self) -> int:
+        """Archives every session that is due. Answers how many were written.
+
+        Raises:
+            ArchiveUnavailable, RedisUnavailable: what was not written stays owed.
+        """
+        written = 0
+        while claimed := self._owed.claim(limit=BATCH, hold_ms=HOLD_MS):
+            self._archive.prepare()
+            known = self._archive.writer.progress(claimed)
+            for session_id in claimed:
+                try:
+                    written += self.archive(session_id, known.get(session_id, Progress()))
+                except (ArchiveUnavailable, RedisUnavailable):
+                    raise
+                except Exception:  # one session that cannot be archived must not keep the others waiting
+                    log.exception("session %s could not be archived; it stays owed", session_id)
+        return written
+
+    def archive(self, session_id: str, progress: Progress) -> bool:
+        """Archives one session from `progress` on, and sets when to look again. False: nothing was new."""
+        look = self._reader.look(session_id, progress)
+        if look.word == "missing":
+            self._forget_orphan(session_id)
+            return False
+        has_ended = True  # as far as is known: `release` looks again
+        if look.page is not None:
+            try:
+                last = self._archive.writer.write(look.page, lambda since: self._read_on(session_id, since))
+            except _Overtaken:
+                return False
+            assert last.snapshot is not None  # noqa: S101 - it is what `write` ends with
+            fields = last.snapshot.fields
+            progress = Progress(last.opened_ms, int(fields["updated_ms"]), last.until)
+            has_ended = fields["status"] in _FINAL
+        self._look_again(session_id, progress, has_ended=has_ended)
+        return look.page is not None
+
+    def _read_on(self, session_id: str, since: Progress) -> Page:
+        page = self._reader.look(session_id, since).page
+        if page is None or page.opened_ms != since.opened_ms:
+            raise _Overtaken
+        return page
+
+    def _look_again(self, session_id: str, progress: Progress, *, has_ended: bool) -> None:
+        now_ms = self._index.now_ms()
+        times = self._times
+        ended_ms = (
+            self._reader.release(session_id, progress, retention_ms=times.retention_ms) if has_ended else None
+        )
+        if ended_ms is None:
+            pause_ms = (now_ms - progress.updated_ms) // 4
+            self._owed.look_at(session_id, now_ms + min(max(pause_ms, times.every_ms), SELDOM_MS))
+        elif (late_ms := ended_ms + min(LATE_MS, times.retention_ms // 2)) > now_ms:
+            self._owed.look_at(session_id, late_ms)
+        else:
+            self._owed.settle(session_id)
+
+    def _forget_orphan(self, session_id: str) -> None:
+        opened_ms = self._index.opened_ms(session_id)
+        if opened_ms is None or self._index.now_ms() - opened_ms > ORPHAN_MS:
+            self._owed.settle(session_id)
