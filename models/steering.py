@@ -18,6 +18,7 @@ from .invariants import check_collab
 from .options import AgentBinding
 from .sizes import check_sizes
 from .spec import SessionSpec
+from .stop import Converged
 from .submission import PERSON
 
 #: What a binding may be given as: a registered agent's name, or that with overrides.
@@ -46,6 +47,8 @@ class Cast:
         if name in (spec.orchestrator, spec.options.aggregator):
             part = "orchestrator" if name == spec.orchestrator else "aggregator"
             raise InvalidInput("participant", name, f"must not be the {part} of the session")
+        if any(isinstance(leaf, Converged) and name in leaf.experts for leaf in spec.stop.leaves()):
+            raise InvalidInput("participant", name, "must not be one of those who must converge")
         left = [p for p in self.collab.participants if p.participant_id != name]
         agents = {other: binding for other, binding in spec.agents.items() if other != name}
         return self._checked(self.collab.changed(participants=left), agents, limit_bytes=limit_bytes)

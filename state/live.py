@@ -26,7 +26,11 @@ from .streams import PAGE, StreamReader, read_batches
 _Watched = Literal["events", "journal", "deltas"]
 
 #: The events that may bring messages.
-_SPOKEN = frozenset({MAPEventType.SESSION_STARTED, MAPEventType.TURN_COMPLETED})
+_SPOKEN = frozenset(
+    {MAPEventType.SESSION_STARTED, MAPEventType.TURN_COMPLETED, MAPEventType.SESSION_COMPLETED}
+)
+#: Somebody outside says something: it stands in the dialog at once, or behind the next turn.
+_POSTED = "message.posted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,8 @@ class Moment:
 
     #: A MAP event, or one of the journal: what MAP has no type for.
     event: MapEvent | Event
-    #: What was said in the turn that the event closes; what the dialog begins with, when it is the first.
+    #: What was said in the turn that the event closes, and since then from outside; what the dialog begins with,
+    #: when it is the first.
     messages: tuple[Message, ...] = ()
 
 
@@ -118,7 +123,7 @@ class _Voices:
             self._speaking.setdefault(token, None)
         elif event.event_type == MAPEventType.TURN_COMPLETED:
             shown = self._speaking.pop(token, None)
-            if shown is not None and not moment.messages:
+            if shown is not None and all(message.token_id != token for message in moment.messages):
                 yield shown.model_copy(update={"offset": 0, "text": ""})
 
     def heard(self, texts: Iterator[str]) -> Iterator[Delta]:
@@ -146,9 +151,13 @@ def _read(client: Redis, session_id: str, cursors: dict[_Watched, str], idle_ms:
 
 def _moment(entry: _Entry, words: _Words) -> Moment:
     if entry.stream == "journal":
-        return Moment(read_stored(Event, entry.text, session_id=words.session_id, part="journal"))
+        note = read_stored(Event, entry.text, session_id=words.session_id, part="journal")
+        return Moment(note, words.of(None) if note.event_type == _POSTED else ())
     event = read_stored(MapEvent, entry.text, session_id=words.session_id, part="events")
-    return Moment(event, words.of(_token(event)) if event.event_type in _SPOKEN else ())
+    if event.event_type not in _SPOKEN:
+        return Moment(event)
+    token = _token(event)
+    return Moment(event, words.of(token) if token is None else (*words.of(token), *words.of(None)))
 
 
 def _token(event: MapEvent) -> str | None:

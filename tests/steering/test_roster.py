@@ -164,6 +164,13 @@ def test_the_last_one_cannot_be_removed_nor_a_pair_be_three(office):
     office.work()
 
 
+def test_in_an_alignment_session_nobody_who_must_agree_can_leave(office):
+    job = office.submit("round_robin", {"ann": "noop", "bob": "noop"}, protocol="alignment", stop=MaxRounds(1))
+    with pytest.raises(InvalidInput, match="must not be one of those who must converge"):
+        job.remove_participant("ann")
+    job.cancel()
+
+
 def test_agents_no_worker_knows_are_refused(office, trio):
     office.client.workers.announce("w", ["noop", "human"])
     job = trio()

@@ -6,7 +6,22 @@ from typing import Annotated
 
 import typer
 
-from . import callbacks, demo, dialogue, doctor, inbox, lint, look, memory, reply, run, serve, steer
+from . import (
+    callbacks,
+    casting,
+    demo,
+    dialogue,
+    doctor,
+    inbox,
+    lint,
+    look,
+    memory,
+    reply,
+    run,
+    serve,
+    steer,
+    tenant,
+)
 
 app = typer.Typer(
     name="symposia",
@@ -43,5 +58,20 @@ def symposia(
     """
 
 
-for group in (demo, run, look, steer, inbox, reply, memory, lint, dialogue, serve, callbacks, doctor):
+for group in (
+    demo,
+    run,
+    look,
+    steer,
+    casting,
+    inbox,
+    reply,
+    tenant,
+    memory,
+    lint,
+    dialogue,
+    serve,
+    callbacks,
+    doctor,
+):
     group.add_to(app)

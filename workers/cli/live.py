@@ -38,6 +38,14 @@ _ASKED = {
     "turn.reassigned": "nobody answered in time; now waits for",
 }
 
+#: How it is told that somebody steers.
+_STEERED = {
+    "participant.added": "{by} lets {who} take part from the next round on",
+    "participant.removed": "{by} lets {who} take part no longer, from the next round on",
+    "participant.instructed": "{by} tells {who} something else from their next turn on",
+    "message.posted": "{by} has something to say as {role}",
+}
+
 
 class LiveView:
     """Prints what happens in one session; on a terminal with a line of progress below.
@@ -92,19 +100,20 @@ class LiveView:
 
     def _lines(self, moment: Moment) -> Iterator[Text]:
         event = moment.event
-        if not isinstance(event, MapEvent):
+        if isinstance(event, Event):
             yield from self._noted(event)
-            return
-        if event.event_type is MAPEventType.BROADCAST_SENT:
+        elif event.event_type is MAPEventType.BROADCAST_SENT:
             yield self._to_all(event)
         for message in moment.messages:
             name = self._cast.styled(message.speaker)
             yield row(self._console, message.turn_number, name, Text(printable(message.content)))
-        if event.event_type is MAPEventType.TURN_COMPLETED and not moment.messages:
-            yield self._silent(Closed.of(event))
+        if isinstance(event, MapEvent) and event.event_type is MAPEventType.TURN_COMPLETED:
+            closed = Closed.of(event)
+            if all(message.turn_number != closed.turn for message in moment.messages):
+                yield self._silent(closed)
 
     def _noted(self, event: Event) -> Iterator[Text]:
-        """Pauses and their ends, and who is asked."""
+        """Pauses and their ends, who is asked, and who steers."""
         event_type = event.event_type
         if event_type in _ASKED:
             yield self._asked(event, _ASKED[event_type])
@@ -114,6 +123,15 @@ class LiveView:
         elif event_type == "session.active" and self._suspended:
             self._suspended = False
             yield Text("     resumed", style="yellow")
+        elif event_type in _STEERED:
+            yield self._steered(event, _STEERED[event_type])
+
+    def _steered(self, event: Event, words: str) -> Text:
+        data = event.data or {}
+        told = words.format(
+            who=self._cast.name(str(data.get("participant_id"))), by=data.get("by"), role=data.get("role")
+        )
+        return Text(f"     {printable(told)}", style="yellow")
 
     def _asked(self, event: Event, words: str) -> Text:
         data = event.data or {}
