@@ -17,7 +17,7 @@ from .headings import (
 )
 from .lines import read_metadata
 from .markers import Found, Marker, MarkersOfLine, find_markers
-from .names import Names
+from .names import Expert, Names, gather, person
 from .notes import Form, Notes
 from .scan import Line, LineReader
 from .tables import Table, is_separator, read_row, separator
@@ -39,6 +39,8 @@ class Builder:
         self.notes = Notes()
         self.blocks: list[Block] = []
         self._names = names
+        #: Names, in lower case, that headings begin with which were not taken for a turn's.
+        self._passed_over: set[str] = set()
         self._agent, self._number = agent, number
         self._title: str | None = None
         self._metadata: list[Metadata] = []
@@ -81,6 +83,12 @@ class Builder:
         parts = tuple(part.finished() for part in self._parts)
         return AlignmentDialogue(self._title or "", tuple(self._metadata), tuple(self._preamble), parts)
 
+    def heard(self) -> Names:
+        """Those who took a turn, if headings that were passed over may be theirs as well; nobody otherwise."""
+        turns = (turn.heading for part in self._parts for turn in part.turns)
+        names = gather(Expert(it.name, it.emoji) for it in turns)
+        return names if self._passed_over & names.experts.keys() else Names()
+
     def _line(self, line: Line, head: str) -> None:
         text = line.text
         if head == "|":
@@ -99,6 +107,8 @@ class Builder:
             if markers.found:
                 self._markers(line, markers.found)
                 return
+        if head == "\\":
+            self._pass_over(read_heading(text.lstrip(" \t\\")))
         self._prose.append(
             reveal(text, self._names, preamble=self.blocks is self._preamble) if head else text
         )
@@ -123,7 +133,8 @@ class Builder:
         self._in_header = False
         heading = Heading(max(heading.level, SECTION), heading.text)
         deepest = max(SECTION, self._round_level) if self._last_round else heading.level
-        if (begun := read_round(heading)) and heading.level <= deepest:
+        begun = None if self._is_of_an_expert(heading) else read_round(heading)
+        if begun and heading.level <= deepest:
             self._begin(PartDraft(begun, line.number), level=0)
             self._round = self._last_round = self._parts[-1]
             self._round_level = heading.level
@@ -132,14 +143,23 @@ class Builder:
         elif judge := read_judge(heading):
             self._begin(PartDraft(judge, line.number), level=heading.level)
             self.notes.compare(Form.JUDGE, line.number, text=line.text, canonical=str(judge))
-        elif not self._turn(line, heading):
+        elif self._turn(line, heading):
+            return
+        else:
             self._section(line, heading)
+        self._pass_over(heading)
+
+    def _pass_over(self, heading: Heading | None) -> None:
+        if heading is not None:
+            self._passed_over.add(person(heading.text)[0].casefold())
 
     def _turn(self, line: Line, heading: Heading) -> bool:
         """Begins an expert's turn, if the heading is one's and stands where a turn may begin."""
         into = self._round or (self._last_round if heading.level == SECTION else None)
-        nested = 0 < self._speaking_level < heading.level
-        agent = self._agent_of(heading) if into and not nested else None
+        agent = self._agent_of(heading) if into else None
+        if agent and 0 < self._speaking_level < heading.level:
+            # Below a turn's heading an emoji makes another turn, and a bare name a reply; the judge only discusses.
+            agent = agent if self._agent is not None and agent.emoji in heading.text else None
         if into is None or agent is None:
             return False
         self._end_blocks()
@@ -147,6 +167,12 @@ class Builder:
         self.blocks, self._agent, self._speaking_level = into.turns[-1].blocks, agent.name, heading.level
         self.notes.compare(Form.AGENT, line.number, text=line.text, canonical=str(agent))
         return True
+
+    def _is_of_an_expert(self, heading: Heading) -> bool:
+        """`Muffin — Round 1` is Muffin's turn, and not a round of that name."""
+        if self._round is None or heading.text[:1].casefold() == "r":
+            return False
+        return self._names.get(person(heading.text)[0]) is not None
 
     def _agent_of(self, heading: Heading) -> AgentHeading | None:
         """The expert of a heading; the same few are read again in every round."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from ..errors import InvalidInput
 from .refs import Ref, Refs, read_refs
-from .text import Hidden, one_line, plainest, unescaped
+from .text import PICTORIAL, Hidden, one_line, plainest, unescaped
 from .words import (
     DASHES,
     ID_LETTERS,
@@ -142,7 +142,7 @@ def find_markers(line: str) -> MarkersOfLine:
         elif word not in MARKER_WORDS:
             if read_refs(line[after : min(end, after + _HEAD)].lstrip(" *_")).found:
                 result.near.append((at, after, NEAR_WORDS[word].word))
-        elif marker := _marker(line, (at, after, end), at_start=at <= text_from):
+        elif marker := _marker(line, (at, after, end), MARKER_WORDS[word], at_start=at <= text_from):
             result.found.append(Found(marker, at, end + 1))
             past = end
     return result
@@ -155,7 +155,7 @@ def _openers(line: str) -> dict[int, tuple[str, int]]:
         at = line.find(stem)
         while at >= 0:
             start = at - 1
-            while start >= 0 and line[start] in " *_":
+            while start >= 0 and (line[start] in "*_" or line[start] in PICTORIAL):
                 start -= 1
             end = at + len(stem)
             while end - at <= _LONGEST_WORD and line[end : end + 1].isalpha():
@@ -193,10 +193,9 @@ def _unclosed(head: str, *, at_start: bool) -> bool:
     return bool(read_refs(head.lstrip(" *_")).found) or (at_start and head.startswith(":"))
 
 
-def _marker(line: str, span: tuple[int, int, int], *, at_start: bool) -> Marker | None:
+def _marker(line: str, span: tuple[int, int, int], kind: MarkerType, *, at_start: bool) -> Marker | None:
     """The marker between the brackets of `span` (start, end of its word, end), or None: it only looks like one."""
     start, after, end = span
-    kind = MARKER_WORDS[line[start:after].strip(" [*_").upper()]
     following = line[end + 1 : end + 8].lstrip("* ")
     if line[after].isalnum() or line[end + 1 : end + 2] == "(":
         return None  # a longer word, or the text of a link

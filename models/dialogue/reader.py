@@ -40,9 +40,12 @@ def parse_markers(text: str, agent: str | None = None, round: int | None = None)
 def read(markdown: str) -> Reading:
     """The document, with all that `lint` needs to know of its spelling."""
     names = _names(markdown)
-    builder = Builder(names)
-    reader = LineReader(markdown)
+    builder, reader = Builder(names), LineReader(markdown)
     builder.read(reader)
+    if not names and (heard := builder.heard()):
+        # Nobody was introduced: who has spoken under an emoji is known without one, too.
+        names, builder, reader = heard, Builder(heard), LineReader(markdown)
+        builder.read(reader)
     if reader.open_fence:
         builder.notes.add(Form.UNCLOSED_FENCE, reader.open_fence)
     for number in reader.open_comments:

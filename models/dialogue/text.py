@@ -13,7 +13,8 @@ _BLOCKS = (
 #: The marks that join and colour them.
 _MARKS = ((0x200D, 0x200D), (0x20E3, 0x20E3), (0xFE0E, 0xFE0F), (0xE0020, 0xE007F))
 _EMOJI = frozenset(chr(code) for first, last in _BLOCKS for code in range(first, last + 1))
-_PICTORIAL = _EMOJI | {chr(code) for first, last in _MARKS for code in range(first, last + 1)} | {" "}
+#: Emoji, their marks, and the space between them.
+PICTORIAL = _EMOJI | {chr(code) for first, last in _MARKS for code in range(first, last + 1)} | {" "}
 _DECORATION = "*_ \t"
 
 
@@ -29,7 +30,7 @@ def squeezed(text: str) -> str:
 
 def is_emoji(text: str) -> bool:
     """True for one emoji or several without a space."""
-    return not _EMOJI.isdisjoint(text) and _PICTORIAL.issuperset(text) and " " not in text
+    return not _EMOJI.isdisjoint(text) and PICTORIAL.issuperset(text) and " " not in text
 
 
 def split_emoji(text: str) -> tuple[str, str]:
@@ -38,9 +39,9 @@ def split_emoji(text: str) -> tuple[str, str]:
     if text.isascii():
         return text, ""
     start, end = 0, len(text)
-    while start < end and text[start] in _PICTORIAL:
+    while start < end and text[start] in PICTORIAL:
         start += 1
-    while end > start and text[end - 1] in _PICTORIAL:
+    while end > start and text[end - 1] in PICTORIAL:
         end -= 1
     found = [word for word in (text[:start] + " " + text[end:]).split() if is_emoji(word)]
     return text[start:end], found[0] if found else ""

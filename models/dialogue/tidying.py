@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, TypedDict
@@ -55,8 +55,8 @@ def tidied(document: AlignmentDialogue) -> Tidied:
     return Tidied(metadata=metadata, preamble=preamble, parts=tuple(parts))
 
 
-def names_of(metadata: Iterable[Metadata], preamble: Blocks, parts: Iterable[Part]) -> Names:
-    """The experts, from what stands before the first round."""
+def names_of(metadata: Iterable[Metadata], preamble: Blocks, parts: Sequence[Part]) -> Names:
+    """The experts, from what stands before the first round, or else those who took a turn."""
     found: list[Expert] = []
     for block in preamble:
         found += _panel_table(block, titled=False)
@@ -73,7 +73,8 @@ def names_of(metadata: Iterable[Metadata], preamble: Blocks, parts: Iterable[Par
             if {*entry.key.casefold().split()} & PANEL_WORDS and not entry.value.isdecimal()
             for expert in experts_in(entry.value)
         ]
-    return gather(found)
+    turns = (turn for part in parts if isinstance(part, Round) for turn in part.turns)
+    return gather(found or (Expert(turn.agent, turn.emoji) for turn in turns))
 
 
 def _panel_table(block: Block, *, titled: bool) -> list[Expert]:
