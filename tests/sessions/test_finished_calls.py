@@ -28,6 +28,7 @@ model = "stub"
 
 @pytest.fixture
 def model(stage):
+    stage.lease_s = 15  # a busy machine must not make two attempts of one
     with StubModel() as stub:
         with (stage.folder / "agents.toml").open("a") as file:
             file.write(MODELS.format(url=stub.url))
