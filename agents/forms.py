@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
+from ..models.alignment.signs import Scores
 from ..models.turn import Decision, Draft, TurnOutcome, Usage
 
 
@@ -42,6 +43,25 @@ class DecisionForm(BaseModel):
         """The decision, and the words for it."""
         decision = self.decision()
         return TurnOutcome(messages=(Draft(content=_words(decision)),), decision=decision, usage=usage)
+
+
+class ExpertScores(Scores):
+    """One expert's scores."""
+
+    name: str = Field(description="participant id")
+
+
+class JudgeForm(DecisionForm):
+    """Who speaks next, and how far each expert has helped the panel to agree."""
+
+    scores: list[ExpertScores] = Field(
+        default=[], description="for each expert who has spoken, four scores; totals are computed"
+    )
+
+    def decision(self) -> Decision:
+        """What was decided, with the scores."""
+        scores = {it.name[:1_000]: Scores(**it.model_dump(exclude={"name"})) for it in self.scores}
+        return super().decision().model_copy(update={"scores": scores})
 
 
 class ReviewForm(BaseModel):

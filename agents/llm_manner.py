@@ -11,7 +11,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
 from ..models.turn import Expects, TurnContext
-from .forms import DecisionForm, ReviewForm
+from .forms import DecisionForm, JudgeForm, ReviewForm
 from .llm_usage import Price
 from .model_pool import Endpoint
 from .prompts import plain_system_prompt, system_prompt
@@ -74,7 +74,9 @@ class Manner:
         """The form that the answer to a turn has; None: text."""
         if turn.expects is Expects.MESSAGE:
             return self.output
-        return _FORMS[turn.expects] if self.structured and not self.plain else None
+        if not self.structured or self.plain:
+            return None
+        return JudgeForm if turn.scoring and turn.expects is Expects.DECISION else _FORMS[turn.expects]
 
     def system_prompt(self, turn: TurnContext) -> str:
         """Who the model is and how it may answer."""

@@ -182,6 +182,8 @@ class TurnContext(Frozen):
     attempt: int = 1
     expects: Expects = Expects.MESSAGE
     instruction: str = ""
+    #: In alignment sessions: who decides also scores the experts.
+    scoring: bool = False
     #: The window of the dialog this participant may see, oldest first.
     messages: tuple[Message, ...] = ()
     #: The work item of a swarm's turn.

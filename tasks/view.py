@@ -161,6 +161,7 @@ def turn_context(
         attempt=grant.grants,
         expects=planned.expects,
         instruction=briefed(facts.spec.protocol, planned.instruction),
+        scoring=facts.spec.protocol is not None,
         messages=tuple(Message.model_validate_json(text) for text in texts),
         item=planned.item,
         parameters={**facts.spec.parameters, **binding.parameters},

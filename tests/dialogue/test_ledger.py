@@ -102,3 +102,21 @@ def test_faults_of_a_turn_are_told_and_a_clean_turn_has_none():
     assert [it.code for it in faults(["[TENSION T01: x"])] == ["marker-unclosed"]
     assert [it.code for it in faults(["```\nnever closed"])] == ["fence-unclosed"]
     assert faults(["## A heading of my own\n\n### Another\n\n| a | b |\n|---|---|\n| 1 | 2 |"]) == ()
+
+
+def test_a_model_that_judges_scores_in_its_structured_answer():
+    from symposia.agents.forms import JudgeForm
+    from symposia.models.turn import Usage
+
+    form = JudgeForm.model_validate(
+        {
+            "satisfied": False,
+            "next": [{"name": "ann"}],
+            "scores": [{"name": "ann", "wisdom": 3, "consistency": 2, "truth": 1, "relationships": 4}],
+        }
+    )
+    decision = form.outcome(Usage()).decision
+    assert decision is not None
+    assert decision.next == ("ann",)
+    ledger = Ledger().after(1, "lead", read_signs([], scores=decision.scores), experts=EXPERTS)
+    assert ledger.scores["ann"].total == 10
