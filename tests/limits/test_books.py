@@ -15,12 +15,14 @@ from hypothesis.stateful import (
 from redis import Redis
 
 import ledger
+from lossy import lossy_wire
 from symposia.models.limits import Want, Wish
 from symposia.models.turn import Usage
 from symposia.state.connect import connect
 from symposia.state.keys import session_key
 from symposia.state.parked import LayAside, ParkedTurns, Reply, Rule
 from symposia.state.records import Grant
+from symposia.state.store import SessionStore
 from table import RETENTION_MS, Table, turn
 
 TOKENS, COST = 100, 1_000
@@ -187,6 +189,33 @@ def run(redis_url: str, *, examples: int, steps: int) -> None:
                 suppress_health_check=list(HealthCheck),
             ),
         )
+
+
+def test_a_grant_whose_answer_was_lost_sets_aside_once(redis_url):
+    with lossy_wire(redis_url) as wire, connect(wire.url) as losing, connect(redis_url) as client:
+        table = Table(client)
+        (number,) = table.plan(turn())
+        table.store = SessionStore(losing)
+        wish = Wish(tokens=Want(limit=100, most=60, least=60))
+        grant = table.grant(number, wish=wish)
+        assert wire.lost
+        assert table.state().records[number].reserved == (60, 0)
+        assert table.commit(grant, "once", usage=Usage(output_tokens=50)).word == "done"
+        assert client.hget(session_key(table.id, "session"), "reserved_tokens") == "0"
+        table.cancel()
+
+
+def test_a_turn_that_is_put_off_comes_again_at_its_time_and_not_before(redis_url):
+    with connect(redis_url) as client:
+        table = Table(client)
+        (number,) = table.plan(turn())
+        answer = table.store.defer(table.id, number, delay_ms=600_000)
+        assert answer.word == "deferred"
+        assert table.begin(number).word == "early"
+        assert table.sweep().numbers == ()
+        assert table.sweep().due_ms <= answer.due_ms
+        table.cancel()
+        assert table.store.defer(table.id, number, delay_ms=0).word == "done"
 
 
 @pytest.mark.timeout(300)  # a failure is worth the time it takes to find its shortest form

@@ -165,7 +165,9 @@ def test_the_last_one_cannot_be_removed_nor_a_pair_be_three(office):
 
 
 def test_in_an_alignment_session_nobody_who_must_agree_can_leave(office):
-    job = office.submit("round_robin", {"ann": "noop", "bob": "noop"}, protocol="alignment", stop=MaxRounds(1))
+    job = office.submit(
+        "round_robin", {"ann": "noop", "bob": "noop"}, protocol="alignment", stop=MaxRounds(1)
+    )
     with pytest.raises(InvalidInput, match="must not be one of those who must converge"):
         job.remove_participant("ann")
     job.cancel()

@@ -7,9 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from live import until
+from lossy import lossy_wire
 from symposia.models.dialog import Role
 from symposia.models.errors import InvalidInput
 from symposia.models.stop import MaxRounds
+from symposia.state.connect import connect
+from symposia.tasks.steering import Helm
 
 
 def texts(job):
@@ -69,6 +72,18 @@ def test_what_is_posted_in_the_last_turn_is_not_lost(speaking):
     gate.touch()
     spoken.result()
     assert texts(job) == ["Before it is too late."]
+
+
+def test_a_change_whose_answer_was_lost_is_made_once(office, redis_url):
+    job = office.submit("round_robin", {"ann": "noop"}, stop=MaxRounds(1))
+    with lossy_wire(redis_url) as wire, connect(wire.url) as losing:
+        helm = Helm(losing, job.id, "lena", 1_000)
+        helm.post("Once.", role="user")
+        helm.instruct("ann", "Be brief.")
+        assert wire.lost >= 2
+    assert texts(job) == ["Once."]
+    assert len(notes(job, "participant.instructed")) == len(notes(job, "message.posted")) == 1
+    office.work()
 
 
 def test_only_so_many_messages_wait(speaking):

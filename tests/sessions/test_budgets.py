@@ -1,0 +1,38 @@
+"""Budgets and steering on real workers, who share nothing but Redis."""
+
+from __future__ import annotations
+
+from live import until
+from symposia.models.stop import MaxRounds, TokenBudget
+
+SPENDS = {"agent": "noop", "parameters": {"replies": [{"say": "ok", "usage": {"output_tokens": 100}}]}}
+
+
+def test_fifty_turns_side_by_side_spend_no_more_than_there_is(stage, checked):
+    stage.start_workers(2)
+    agents = {f"p{i}": SPENDS for i in range(50)}
+    stop = TokenBudget(1_000) | MaxRounds(1)
+    job = stage.submit("broadcast", agents, stop=stop, limits={"turn_tokens": 100})
+    result = job.result(timeout=50)
+    assert (result.reason, result.usage.tokens, result.turns) == ("token_budget", 1_000, 10)
+    checked(job, result)
+
+
+def test_who_comes_and_goes_does_so_on_every_worker(stage, checked):
+    stage.start_workers(2)
+    gate = stage.folder / "gate"
+    agents = {"ann": "gated", "bob": "gated"}
+    parameters = {"gate": str(gate), "gate_turn": 1}
+    job = stage.submit("round_robin", agents, stop=MaxRounds(3), parameters=parameters)
+    until(
+        lambda: 1 in job.state().records and job.state().records[1].status == "speaking",
+        what="the first turn is under way",
+    )
+    job.add_participant("cyd", "gated")
+    job.remove_participant("bob")
+    job.post("Mind the gap.")
+    gate.touch()
+    result = job.result(timeout=50)
+    speakers = [message.speaker for message in result.dialog.messages]
+    assert speakers == ["ann", None, "bob", "ann", "cyd", "ann", "cyd"]
+    checked(job, result)
