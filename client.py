@@ -15,7 +15,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Unpack
 
 from kombu.exceptions import OperationalError
@@ -23,7 +23,7 @@ from kombu.exceptions import OperationalError
 from .config.settings import Settings, load_settings
 from .job import CollabJob, Connections
 from .models.collab import Collab
-from .models.errors import InvalidInput, MessageTooLarge, SessionNotFound
+from .models.errors import InvalidInput, MessageTooLarge, NotRestorable, SessionNotFound
 from .models.ids import is_uuid4
 from .models.plan import Totals
 from .models.spec import SessionSpec
@@ -39,13 +39,18 @@ from .state.tenants import Spent, TenantBooks
 from .state.workers import WorkerBook
 from .tasks.graph import TaskGraph
 from .tasks.planners import check_fit, effective_stop
+from .tasks.restoring import restore
 from .tasks.view import SessionFacts, read_facts
+from .workers.archive import open_archive
 from .workers.connection import redis_url_in_use
 from .workers.making import create_app
 from .workers.memory import dialog_memory
 
 if TYPE_CHECKING:
     from celery import Celery
+
+    from .archive.archive import Archive
+    from .archive.reader import ArchiveReader
 
 
 log = logging.getLogger(__name__)
@@ -101,6 +106,7 @@ class Client:
             digest=_digest(prepared, spec),
             messages=tuple(message.to_json() for message in prepared.messages),
             deadline_s=stop.remaining(Totals()).seconds,
+            archived=self.settings.archive,
         )
         return self._open(opening, spec)
 
@@ -110,14 +116,14 @@ class Client:
         # Into the due index first: dying after this line leaves a look at nothing, dying after the
         # next one a session that the sweep will start.
         look_in_ms = grace_ms if opening.deadline_s is None else min(grace_ms, int(opening.deadline_s * 1000))
-        self._to.index.add(session_id, look_in_ms=look_in_ms)
+        self._to.index.add(session_id, look_in_ms=look_in_ms, archived=opening.archived)
         answer = self._to.store.open(opening)
         state = answer.state
         if state is None or not state.version:
             # Also when it `exists`: that may be this very submission, whose first answer was lost.
             self._start(session_id)
         if answer.word == "exists":
-            return self.get_job(session_id)
+            return self._live_job(session_id)
         return CollabJob(SessionFacts(opening.collab, spec, state.opened_ms if state else 0), self._to)
 
     def _start(self, session_id: str) -> None:
@@ -131,7 +137,44 @@ class Client:
             )
 
     def get_job(self, session_id: str) -> CollabJob:
-        """A session submitted before, here or elsewhere. Raises SessionNotFound."""
+        """A session submitted before, here or elsewhere; one that is not live any more out of the archive.
+
+        Raises:
+            SessionNotFound: neither has it.
+            ArchiveUnavailable: it is not live, and the archive does not answer.
+        """
+        try:
+            return self._live_job(session_id)
+        except SessionNotFound:
+            reader = self.archived()
+            if reader is None:
+                raise
+        from .workers.archived import ArchivedJob
+
+        return ArchivedJob(session_id, reader, self._to)
+
+    @cached_property
+    def archive(self) -> Archive | None:
+        """Sessions in SQL; None: none is kept. Connects lazily."""
+        return open_archive(self.settings)
+
+    def archived(self) -> ArchiveReader | None:
+        """Reads the archive; None: there is none (yet). Raises ArchiveUnavailable."""
+        return None if self.archive is None else self.archive.to_read()
+
+    def restore(self, session_id: str) -> CollabJob:
+        """Lets an unfinished session that Redis has lost go on from its last archived turn.
+
+        Raises:
+            SessionNotFound: the archive does not have it.
+            NotRestorable: it has ended, is live, or no archive is kept.
+        """
+        if self.archive is None:
+            raise NotRestorable(session_id, why="no archive is kept (SYMPOSIA_ARCHIVE)")
+        restore(self.archive, self._to.redis, self._to.graph, session_id)
+        return self._live_job(session_id)
+
+    def _live_job(self, session_id: str) -> CollabJob:
         if not is_uuid4(session_id):  # no session has such an id, and no key is made of it
             raise SessionNotFound(session_id)
         state = self._to.store.state(session_id)
@@ -139,11 +182,11 @@ class Client:
         return CollabJob(facts, self._to)
 
     def jobs(self, *, count: int = 20, offset: int = 0) -> list[CollabJob]:
-        """Sessions, newest first; those that have expired are left out."""
+        """Live sessions, newest first; those that have expired are left out."""
         found, expired = [], []
         for session_id in self._to.index.newest(count=count, offset=offset):
             try:
-                found.append(self.get_job(session_id))
+                found.append(self._live_job(session_id))
             except SessionNotFound:
                 expired.append(session_id)
         self._to.index.forget(expired)
@@ -176,7 +219,7 @@ class Client:
     def _question(self, letter: Letter) -> Pending | None:
         """What a letter is about; None: it is over, or not asked yet."""
         try:
-            questions = self.get_job(letter.session_id).pending()
+            questions = self._live_job(letter.session_id).pending()
         except SessionNotFound:
             return None
         return next(

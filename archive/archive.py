@@ -27,6 +27,13 @@ class Archive:
                 migrate(self.database)
                 self._is_ready = True
 
+    def to_read(self) -> ArchiveReader | None:
+        """The reader; None: nothing was archived yet, and no file is made. Raises ArchiveUnavailable."""
+        if not self.database.is_there:
+            return None
+        self.prepare()
+        return self.reader
+
     def close(self) -> None:
         """Ends its connections."""
         self.database.close()

@@ -14,6 +14,7 @@
     │   └── SessionEnded                    it takes no more changes
     ├── SessionError
     │   ├── SessionNotFound
+    │   │   └── NotLive                     only the archive has it
     │   ├── SessionConflict
     │   ├── ReplyRefused                    nobody waits for this answer (any more)
     │   └── ResultTimeout (also TimeoutError)
@@ -198,6 +199,16 @@ class SessionNotFound(SessionError):
 
     def __init__(self, session_id: str) -> None:
         super().__init__(f"no session {session_id!r}: it was never submitted here, or has expired")
+        self.session_id = session_id
+
+
+class NotLive(SessionNotFound):
+    """The session is in the archive only."""
+
+    def __init__(self, session_id: str) -> None:
+        super(SessionNotFound, self).__init__(
+            f"session {session_id!r} is in the archive only; `symposia restore` lets an unfinished one go on"
+        )
         self.session_id = session_id
 
 

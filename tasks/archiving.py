@@ -52,10 +52,10 @@ class ArchivingTimes:
 
 
 class Archiver:
-    """Archives the sessions of one Redis. The client must decode responses."""
+    """Archives the sessions of one Redis in `target`. The client must decode responses."""
 
     def __init__(self, archive: Archive, client: Redis, times: ArchivingTimes) -> None:
-        self._archive = archive
+        self.target = archive
         self._index = SessionIndex(client)
         self._owed = OwedIndex(client)
         self._reader = SnapshotReader(client)
@@ -69,8 +69,8 @@ class Archiver:
         """
         written = 0
         while claimed := self._owed.claim(limit=BATCH, hold_ms=HOLD_MS):
-            self._archive.prepare()
-            known = self._archive.writer.progress(claimed)
+            self.target.prepare()
+            known = self.target.writer.progress(claimed)
             for session_id in claimed:
                 try:
                     written += self.archive(session_id, known.get(session_id, Progress()))
@@ -89,7 +89,7 @@ class Archiver:
         has_ended = True  # as far as is known: `release` looks again
         if look.page is not None:
             try:
-                last = self._archive.writer.write(look.page, lambda since: self._read_on(session_id, since))
+                last = self.target.writer.write(look.page, lambda since: self._read_on(session_id, since))
             except _Overtaken:
                 return False
             assert last.snapshot is not None  # noqa: S101 - it is what `write` ends with

@@ -330,3 +330,30 @@ local function behind(stream, mark, room)
   end
   return flat, room
 end
+
+--- Adds those of the entries (ids and texts) that come after all that a stream has.
+local function add_behind(stream, field, entries)
+  local newest = redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 1)[1]
+  local ms, seq = string.match(newest and newest[1] or '0-0', '^(%d+)-(%d+)$')
+  ms, seq = tonumber(ms), tonumber(seq)
+  for i = 1, #entries, 2 do
+    local entry_ms, entry_seq = string.match(entries[i], '^(%d+)-(%d+)$')
+    entry_ms, entry_seq = tonumber(entry_ms), tonumber(entry_seq)
+    if entry_ms > ms or (entry_ms == ms and entry_seq > seq) then
+      redis.call('XADD', stream, entries[i], field, entries[i + 1])
+    end
+  end
+end
+
+--- Makes hashes anew.
+local function fill(keys, hashes)
+  for i, key in ipairs(keys) do
+    redis.call('DEL', key)
+    for name, value in pairs(hashes[i]) do redis.call('HSET', key, name, value) end
+  end
+end
+
+--- Lets keys expire no longer.
+local function keep(keys)
+  for _, key in ipairs(keys) do redis.call('PERSIST', key) end
+end

@@ -35,6 +35,7 @@ from symposia.models.errors import (
     LocalModelError,
     Locked,
     MessageTooLarge,
+    NotLive,
     NotRestorable,
     NotTheOwner,
     PortTaken,
@@ -81,6 +82,7 @@ EXAMPLES = {
     ArchiveUnavailable("postgresql://me:hunter2@db/x", hint="refused"): (
         "the archive at postgresql://me:***@db/x does not answer: refused"
     ),
+    NotLive("s1"): "session 's1' is in the archive only; `symposia restore` lets an unfinished one go on",
     NotRestorable("s1", why="it is live"): "session 's1' cannot be restored: it is live",
     SessionError(): "A session cannot be used this way.",
     SessionNotFound("s1"): "no session 's1': it was never submitted here, or has expired",

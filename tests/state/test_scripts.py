@@ -36,6 +36,7 @@ COMMANDS = {
     "HSET": "4.0",
     "PEXPIRE": "2.6",
     "PEXPIREAT": "2.6",
+    "PERSIST": "2.2",
     "PTTL": "2.6",
     "SET": "6.0",
     "TIME": "2.6",

@@ -64,9 +64,10 @@ def exit_code_of(error: Exception) -> ExitCode | None:
             | errors.SessionConflict()
             | errors.ReplyRefused()
             | errors.RegistryError()
+            | errors.NotRestorable()
         ):
             return ExitCode.BAD_INPUT
-        case errors.StateError() | errors.LocalModelError():
+        case errors.StateError() | errors.LocalModelError() | errors.ArchiveUnavailable():
             return ExitCode.MISSING
         case errors.SymposiaError():
             return ExitCode.CANCELLED

@@ -1,0 +1,123 @@
+"""A session that Redis lost goes on from what the archive has of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from archiving import archived, live
+from by_hand import ByHand
+from symposia.archive.archive import Archive
+from symposia.job import CollabJob
+from symposia.models.collab import CollabStatus
+from symposia.models.errors import NotLive, NotRestorable, SessionNotFound
+from symposia.models.ids import new_id
+from symposia.state.keys import OWED
+
+pytestmark = pytest.mark.leaves_keys
+
+
+@pytest.fixture
+def hand(
+    redis_url: str, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ByHand]:
+    """A client and a runtime with an archive."""
+    monkeypatch.setenv("SYMPOSIA_ARCHIVE", "true")
+    monkeypatch.setenv("SYMPOSIA_DATABASE_URL", database_url)
+    hand = ByHand.on(redis_url, tmp_path)
+    yield hand
+    for archive in (hand.client.archive, hand.runtime.archiver and hand.runtime.archiver.target):
+        if archive is not None:
+            archive.close()
+
+
+def archive_now(hand: ByHand, job: CollabJob) -> Archive:
+    assert hand.runtime.archiver is not None
+    hand.runtime.store.client.zadd(OWED, {job.id: 0})
+    hand.runtime.archiver.round()
+    assert hand.client.archive is not None
+    return hand.client.archive
+
+
+def spoken(hand: ByHand, *, turns: int = 4, before: int = 2) -> CollabJob:
+    """A session some of whose turns are over."""
+    job = hand.open("echo", "echo2", turns=turns, agents={"echo": "echo", "echo2": "echo"})
+    for number in range(1, before + 1):
+        assert hand.turn(job, number) == "committed"
+    return job
+
+
+def test_after_a_loss_the_session_completes_with_every_archived_message(hand: ByHand) -> None:
+    job = spoken(hand)
+    archive = archive_now(hand, job)
+    before = live(hand.runtime.store.client, job.id)
+    hand.runtime.store.client.flushall()
+    assert isinstance(hand.client.restore(job.id), CollabJob)
+    assert live(hand.runtime.store.client, job.id) == before
+    for number in (3, 4):
+        hand.turn(job, number)
+    assert job.status() is CollabStatus.COMPLETED
+    assert len(before["dialog"]) == 2
+    after = live(hand.runtime.store.client, job.id)
+    assert after["dialog"][:2] == before["dialog"]
+    assert [message.turn_number for message in job.messages()] == [1, 2, 3, 4]
+    archive_now(hand, job)
+    assert archived(archive, job.id) == after
+
+
+def test_a_turn_that_was_under_way_is_given_out_again(hand: ByHand) -> None:
+    job = spoken(hand, before=1)
+    archive_now(hand, job)
+    hand.turn(job, 2)
+    hand.runtime.store.client.flushall()
+    hand.client.restore(job.id)
+    assert [message.turn_number for message in job.messages()] == [1]
+    assert hand.turn(job, 2) == "committed"
+
+
+def test_restoring_twice_changes_nothing(hand: ByHand) -> None:
+    job = spoken(hand)
+    archive_now(hand, job)
+    hand.runtime.store.client.flushall()
+    hand.client.restore(job.id)
+    before = live(hand.runtime.store.client, job.id)
+    with pytest.raises(NotRestorable, match="it is live"):
+        hand.client.restore(job.id)
+    assert live(hand.runtime.store.client, job.id) == before
+
+
+def test_a_restoring_that_was_cut_off_is_finished_by_the_next(hand: ByHand) -> None:
+    job = spoken(hand)
+    archive_now(hand, job)
+    before = live(hand.runtime.store.client, job.id)
+    client = hand.runtime.store.client
+    client.delete(
+        *[key for key in client.scan_iter(f"symposia:{{{job.id}}}:*") if not key.endswith("dialog")]
+    )
+    hand.client.restore(job.id)
+    assert live(client, job.id) == before
+
+
+def test_a_session_that_has_ended_is_shown_and_not_restored(hand: ByHand) -> None:
+    job = spoken(hand, turns=2)
+    archive_now(hand, job)
+    live_one = job.result(timeout=5)
+    hand.runtime.store.client.flushall()
+    with pytest.raises(NotRestorable, match="it is completed"):
+        hand.client.restore(job.id)
+    found = hand.client.get_job(job.id)
+    assert found.result() == live_one
+    assert found.turn_state().current_turn_holder == "echo2"
+    assert found.usage().keys() == {"echo", "echo2"}
+    assert "mermaid" not in found.graph("text")
+    with pytest.raises(NotLive):
+        found.cancel()
+
+
+def test_what_was_never_archived_is_not_found(hand: ByHand) -> None:
+    with pytest.raises(SessionNotFound):
+        hand.client.restore(new_id())
+    with pytest.raises(SessionNotFound):
+        hand.client.get_job(new_id())

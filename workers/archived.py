@@ -1,0 +1,98 @@
+"""A session as the archive has it: a job to look at, not to steer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from redis import Redis
+
+from ..job import CollabJob, Connections, JobResult
+from ..models.errors import NotLive
+from ..state.records import SessionState
+from ..state.scripts import view_fields
+from ..state.steering import Documents
+from ..state.store import SessionStore
+from ..state.streams import Entry, Stream, StreamReader
+from ..tasks.view import read_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..archive.reader import ArchiveReader
+
+
+class ArchivedJob(CollabJob):
+    """A session that is not live any more.
+
+    It is looked at like any other; whatever would change it, or wait for it, raises NotLive.
+    """
+
+    def __init__(self, session_id: str, reader: ArchiveReader, connections: Connections) -> None:
+        store = _ArchivedStore(connections.redis, reader)
+        state = store.state(session_id)
+        facts = read_facts(session_id, store.documents(session_id), state.opened_ms)
+        super().__init__(facts, replace(connections, store=store))
+        self._streams = _ArchivedStreams(connections.redis, reader)
+
+    def result(self, timeout: float | None = None) -> JobResult:  # noqa: ARG002 - there is nothing to wait for
+        """How it ended. Raises NotLive when it has not."""
+        if not self.state().is_final:
+            raise NotLive(self.id)
+        return self._result()
+
+    async def aresult(self, timeout: float | None = None) -> JobResult:
+        """`result` for asyncio."""
+        return self.result(timeout)
+
+    def _texts(self, stream: Stream, follows: bool) -> Iterator[str]:
+        if follows and not self.state().is_final:
+            raise NotLive(self.id)
+        return super()._texts(stream, False)
+
+
+class _ArchivedStore(SessionStore):
+    """Reads like the live one; has no verbs."""
+
+    def __init__(self, client: Redis, reader: ArchiveReader) -> None:
+        super().__init__(client)
+        self._reader = reader
+
+    def state(self, session_id: str) -> SessionState:
+        snapshot = self._reader.snapshot(session_id)
+        return state_of(snapshot.fields, snapshot.turns)
+
+    def documents(self, session_id: str) -> Documents:
+        documents, fields = (
+            self._reader.session(session_id).documents,
+            self._reader.snapshot(session_id).fields,
+        )
+        coming = fields.get("next_collab"), fields.get("next_spec")
+        return Documents(int(fields.get("edition", 0)), documents.collab, documents.spec, *coming)
+
+    def board(self, session_id: str) -> dict[str, str]:
+        return dict(self._reader.snapshot(session_id).board)
+
+    def _run(self, _verb: str, session_id: str, *_args: Any, **_more: Any) -> NoReturn:  # type: ignore[override]
+        raise NotLive(session_id)
+
+
+class _ArchivedStreams(StreamReader):
+    """Reads entries like the live one."""
+
+    def __init__(self, client: Redis, reader: ArchiveReader) -> None:
+        super().__init__(client)
+        self._reader = reader
+
+    def whole(self, session_id: str, stream: Stream) -> Iterator[Entry]:
+        return self._reader.entries(session_id, stream)
+
+    def newest_first(self, session_id: str, stream: Stream, *, page: int = 32) -> Iterator[Entry]:  # noqa: ARG002
+        return self._reader.entries(session_id, stream, newest_first=True)
+
+
+def state_of(fields: Mapping[str, str | None], turns: Mapping[str, str]) -> SessionState:
+    """A session's state out of its archived fields; as of its last change."""
+    known = {name: fields.get(name) for name in view_fields()}
+    return SessionState(int(fields.get("updated_ms") or 0), known, turns)
