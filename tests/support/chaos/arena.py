@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from redis.exceptions import RedisError
 
 from chaos.agents import REGISTRY
+from chaos.archived import FILE, differences
 from chaos.auditor import audit
 from chaos.courier import DELIVERED, Courier
 from chaos.crew import Crew, Member
@@ -76,6 +77,7 @@ class Arena:
             "redispatch_after_s": self.pace.grace_s,
             "sweep_interval_s": self.pace.sweep_s,
             "retention_s": 300,
+            "archive_interval_s": 0.2,
         }
         environment = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in self.settings.items()}
         self.crew = Crew(folder, {**environment, "CHAOS_DEFECT": defect}, concurrency=concurrency)
@@ -205,15 +207,19 @@ class Arena:
         return []
 
     def _open(self) -> dict[str, str]:
-        """Sessions that go on, and how many turns each has closed."""
+        """Sessions that go on or are not archived yet, and how many turns each has closed."""
         pipe = self.server.client.pipeline(transaction=False)
         for session in self.ids:
-            pipe.hmget(f"symposia:{{{session}}}:session", ["status", "closed"])
+            pipe.hmget(f"symposia:{{{session}}}:session", ["status", "closed", "archive"])
             pipe.zscore("symposia:due", session)
         answers = pipe.execute()
         told = zip(self.ids, answers[::2], answers[1::2], strict=True)
         ended = {"completed", "cancelled"}
-        return {id_: closed for id_, (status, closed), due in told if status not in ended or due is not None}
+        return {
+            session: closed
+            for session, (status, closed, archive), due in told
+            if status not in ended or due is not None or archive == "owed"
+        }
 
     def _how(self, session: str) -> str:
         """How a session that does not end looks."""
@@ -238,6 +244,8 @@ class Arena:
                 cancelled=play.id in self.cancelled,
                 tampered=play.id in self.tampered,
             )
+            if evidence.session.get("archive"):
+                outcome.findings += differences(self.folder / FILE, evidence)
             outcome.turns += len(evidence.written)
             outcome.refused += evidence.refused
             outcome.takeovers += sum(closing.outcome == "expired" for closing in evidence.closings)

@@ -26,6 +26,7 @@ FAULTS: dict[str, Fault] = {
     "clients killed": redis.clients_killed,
     "memory full": redis.memory_full,
     "server read-only": redis.read_only,
+    "archive locked": redis.archive_locked,
     "scripts flushed": redis.scripts_flushed,
     "queue deleted": redis.queue_deleted,
     "messages tripled and shuffled": redis.tripled,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from random import Random
 from uuid import uuid4
 
 from redis import Redis
 
+from chaos.archived import FILE
 from chaos.arena import Arena, Fault
 from chaos.courier import DELIVERED, SENT, Manners
 from chaos.faults_of_workers import PATIENCE_S
@@ -64,6 +67,17 @@ def read_only(arena: Arena, random: Random) -> None:
             time.sleep(random.uniform(0.3, 1.0))
         finally:
             arena.insist(lambda: redis.execute_command("REPLICAOF", "NO", "ONE"))
+
+
+def archive_locked(arena: Arena, random: Random) -> bool:
+    """Somebody else holds the database of the archive: nothing is written to it for a while."""
+    if not (arena.folder / FILE).exists():
+        return False
+    with closing(sqlite3.connect(arena.folder / FILE, isolation_level=None, timeout=30)) as sql:
+        sql.execute("BEGIN EXCLUSIVE")
+        time.sleep(random.uniform(1, 2))
+        sql.execute("ROLLBACK")
+    return True
 
 
 def scripts_flushed(arena: Arena, random: Random) -> None:

@@ -19,6 +19,7 @@ KINDS = {
     "budget": "sums that do not add up",
     "record": "gaps in the record",
     "end": "wrong endings",
+    "archive": "archives that differ",
     "harness": "faults that could not be set up",
 }
 

@@ -27,7 +27,7 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that must not be. `kind`: lost, doubled, order, fence, budget, record, end."""
+    """Something that must not be. `kind`: lost, doubled, order, fence, budget, record, end, archive."""
 
     session: str
     kind: str

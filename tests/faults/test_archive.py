@@ -1,0 +1,63 @@
+"""The checker reads the archive, too, and finds what is not as it was live."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from random import Random
+
+import pytest
+
+from archiving import archiver
+from chaos.archived import FILE, differences
+from chaos.faults_of_redis import archive_locked
+from chaos.plays import orchestrated
+from symposia.archive.archive import Archive
+from symposia.models.archived import Progress
+
+pytestmark = pytest.mark.xdist_group("faults-of-redis")
+
+
+@pytest.fixture(scope="module")
+def archived(arena, tmp_path_factory):
+    """A session that has ended, in an archive of its own: what is live, and the database."""
+    play = orchestrated(Random(8))
+    outcome = arena.run([play])
+    assert not outcome.findings
+    file = tmp_path_factory.mktemp("archive") / FILE
+    archive = Archive(f"sqlite:///{file}")
+    archive.prepare()
+    archiver(archive, arena.server.client).archive(play.id, Progress())
+    archive.close()
+    return outcome.evidence[play.id], file
+
+
+def test_an_archive_has_what_is_live(archived):
+    evidence, file = archived
+    assert not differences(file, evidence)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM message WHERE seq = (SELECT min(seq) FROM message)",
+        "UPDATE message SET content = 'other words'",
+        "UPDATE collab SET cost_micros = cost_micros + 1",
+        "UPDATE collab SET status = 'active'",
+        "DELETE FROM map_event WHERE event_type = 'MAPSessionCompleted'",
+        "DELETE FROM collab_event",
+        "DELETE FROM collab",
+    ],
+)
+def test_whatever_is_changed_in_an_archive_is_found(archived, tmp_path, change):
+    evidence, file = archived
+    changed = tmp_path / FILE
+    changed.write_bytes(file.read_bytes())
+    with closing(sqlite3.connect(changed)) as sql:
+        sql.execute(change)
+        sql.commit()
+    assert differences(changed, evidence)
+
+
+def test_sessions_do_not_wait_for_an_archive_that_somebody_else_holds(survives):
+    survives(archive_locked)
