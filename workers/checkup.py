@@ -12,17 +12,20 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from ..agents.local_model import find_running, find_weights, require_engine
+from ..agents.registry import Registry
 from ..config.settings import Settings
 from ..config.urls import for_celery
 from ..models.errors import LocalModelError, RedisUnavailable, RegistryError
+from ..models.options import AgentBinding
 from ..models.shown import without_password
 from ..state.connect import check_reachable, connect
 from ..state.keys import DUE
 from ..state.workers import WorkerBook
+from ..tasks.limits import amount
 from .connection import broker_url_in_use, redis_url_in_use
 from .embedded import resolve_redis_url
 from .memory import dialog_memory, memory_url
-from .runtime import load_registry
+from .runtime import daily_limits, load_registry
 
 PYTHON = (3, 11)
 PACKAGES = (
@@ -109,6 +112,24 @@ def _agents(settings: Settings) -> Iterator[Finding]:
     yield Finding("agents", Grade.GOOD, ", ".join(registry.names()))
     for problem in problems:
         yield Finding("agents", Grade.WARNING, str(problem), "its turns fail until this is mended")
+    yield from _limits(settings, registry)
+
+
+def _limits(settings: Settings, registry: Registry) -> Iterator[Finding]:
+    """What tenants may spend, and agents whose single turn is more than that."""
+    day = daily_limits(settings)
+    amounts = {"tokens": day.tokens, "cost": day.cost_micros, "turns": day.turns}
+    told = ", ".join(amount(unit, it) for unit, it in amounts.items() if it is not None)
+    yield Finding("limits", Grade.GOOD, f"a tenant may spend {told or 'anything'} a day")
+    for name in registry.names():
+        most = registry.most(AgentBinding(agent=name))
+        for unit, needed, limit in (
+            ("tokens", most.tokens, day.tokens),
+            ("cost", most.cost_micros, day.cost_micros),
+        ):
+            if needed and limit is not None and needed > limit:
+                text = f"a turn of {name} may take {amount(unit, needed)}, more than a tenant's day"
+                yield Finding("limits", Grade.WARNING, text, "lower its context_tokens or max_tokens")
 
 
 def _local_model(settings: Settings) -> Finding:

@@ -19,7 +19,7 @@ def test_where_all_is_well_it_exits_with_0(busy: Terminal):
     said = busy.call("doctor", "--json").json()
     assert said["ok"]
     assert {it["subject"] for it in said["findings"]} == {
-        *("Python", "packages", "agents", "local model", "Redis", "workers", "sessions", "memory")
+        *("Python", "packages", "agents", "limits", "local model", "Redis", "workers", "sessions", "memory")
     }
     (worker,) = findings(busy, "workers")
     assert worker["text"].startswith("w1@live knows ")
@@ -75,6 +75,14 @@ def test_an_agents_file_with_problems_is_told(terminal: Terminal):
     (told_of,) = findings(terminal, "agents")
     assert told_of["grade"] == "bad"
     assert "[agents.x]" in told_of["text"]
+
+
+def test_what_a_tenant_may_spend_is_told_and_agents_that_never_fit_are_warned_of(terminal: Terminal):
+    assert findings(terminal, "limits")[0]["text"] == "a tenant may spend anything a day"
+    terminal.settings["tenant_daily_tokens"] = "50"
+    told, warned = findings(terminal, "limits")
+    assert told["text"] == "a tenant may spend 50 tokens a day"
+    assert (warned["grade"], warned["text"].split(" may ")[0]) == ("warning", "a turn of local")
 
 
 def test_workers_that_know_different_agents_are_warned_of(terminal: Terminal):
