@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -163,6 +162,7 @@ def export(
     """
     from ...models.conversations import to_anthropic_messages, to_openai_messages
     from .screen import print_json
+    from .transcript import print_transcript, save_transcript
 
     job = _job(session)
     match form:
@@ -174,23 +174,7 @@ def export(
             system, messages = to_anthropic_messages(job.dialog())
             print_json({"system": system, "messages": messages} if system else {"messages": messages})
         case ExportFormat.MARKDOWN:
-            _export_transcript(job, save=save)
-
-
-def _export_transcript(job: CollabJob, *, save: bool) -> None:
-    """Prints or saves the transcript, and says on standard error what strict lint finds in it."""
-    from ...models.alignment.transcript import faults_of
-    from .screen import console, printable
-
-    text = job.transcript()
-    if save:
-        path = Path(f"{job.id}.dialogue.md")
-        path.write_text(text)
-        console(stderr=True).print(f"Saved {path}.")
-    else:
-        typer.echo(text, nl=False)
-    for fault in faults_of(text):
-        console(stderr=True).print(printable(fault), soft_wrap=True)
+            (save_transcript if save else print_transcript)(job)
 
 
 def _job(session: str) -> CollabJob:

@@ -33,6 +33,8 @@ def run(file: File, as_json: AsJson = False, verbose: Verbose = False) -> None:
     Starts what is missing for as long as the session lasts: the embedded server when no Redis
     is configured, a worker when none is running, the local model when an agent speaks with it.
 
+    An alignment session leaves its transcript in ID.dialogue.md.
+
     Example: [bold]symposia run examples/pair.yaml[/bold]
     """
     from ...config.settings import load_settings
@@ -56,6 +58,7 @@ def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: b
     from .live import follow
     from .render import heading
     from .screen import console, printable
+    from .transcript import save_transcript
 
     submission, limit = source.submission(), settings.max_message_bytes
     # Before anything is started: a broken file starts nothing.
@@ -75,7 +78,10 @@ def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: b
             job = crew.client.submit_all(submission)
         screen.print(heading(job.collab()))
         try:
-            return follow(job, screen, between=crew.tend)
+            result = follow(job, screen, between=crew.tend)
+            if submission.protocol is not None:
+                save_transcript(job)
+            return result
         except KeyboardInterrupt:
             aside.print(
                 f"Interrupted. Session {job.id} goes on as soon as a worker is there: symposia watch {job.id}"
