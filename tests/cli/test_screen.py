@@ -17,7 +17,7 @@ from symposia.models.options import AgentBinding
 from symposia.models.spec import SessionSpec
 from symposia.models.stop import MaxRounds, MaxTurns, TextSeen, TokenBudget
 from symposia.state.live import Moment
-from symposia.workers.cli.live import LiveView
+from symposia.workers.cli.live import LiveView, moment_json
 from symposia.workers.cli.screen import printable
 from symposia.workers.cli.tally import expected_turns
 
@@ -168,3 +168,8 @@ def test_of_a_long_draft_the_end_is_shown():
 def test_what_is_being_said_is_not_printed_where_there_is_no_terminal():
     said = Delta(turn_number=2, participant_id="bob", attempt=1, token_id="t", offset=0, text="I think")
     assert shown(said, turn(messages=["I think so."], outcome="message")) == ["   2 Bob    I think so."]
+
+
+def test_what_is_being_said_is_data_for_programs():
+    said = Delta(turn_number=2, participant_id="bob", attempt=1, token_id="t", offset=0, text="I think")
+    assert moment_json(said)["delta"]["text"] == "I think"

@@ -1,0 +1,110 @@
+"""Publishing what is being said: only to readers, in few writes, within bounds, and harmless without Redis."""
+
+from __future__ import annotations
+
+import pytest
+
+from live import until
+from symposia.models.deltas import Delta, Drafts
+from symposia.state import deltas as deltas_module
+from symposia.state.connect import connect
+from symposia.state.deltas import KEPT_MS, LISTENING_MS, DeltaPublisher, DeltaWriter, Presence
+from symposia.state.keys import session_key
+from symposia.state.records import Grant
+from symposia.state.streams import read_entries
+
+ID = "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11"
+KEY = session_key(ID, "deltas")
+GRANT = Grant(
+    number=3, scope="floor", token="t", fence=7, grants=2, failures=0, takeovers=0, substitute=None, messages=()
+)  # fmt: skip
+
+
+@pytest.fixture
+def client(redis_url):
+    with connect(redis_url) as client:
+        yield client
+
+
+@pytest.fixture
+def writer(client):
+    Presence(client, ID).show()
+    return DeltaPublisher(client).writer(ID, GRANT, "ann")
+
+
+def published(client):
+    return [Delta.model_validate_json(text) for _, text in read_entries(client.xrange(KEY))]
+
+
+def text_of(client):
+    drafts = Drafts()
+    for delta in published(client):
+        drafts.take(delta)
+    return "".join(draft.text for draft in drafts)
+
+
+def test_nothing_is_written_for_nobody(client):
+    assert DeltaPublisher(client).writer(ID, GRANT, "ann") is None
+
+
+def test_a_reader_is_believed_to_come_back_for_a_while(client):
+    Presence(client, ID).show()
+    assert 0 < client.pttl(session_key(ID, "listening")) <= LISTENING_MS
+
+
+def test_a_reader_does_not_say_so_all_the_time(client):
+    presence = Presence(client, ID)
+    presence.show()
+    client.delete(session_key(ID, "listening"))
+    presence.show()
+    assert not client.exists(session_key(ID, "listening"))
+
+
+def test_words_are_gathered_and_say_where_they_belong(client, writer):
+    for number in range(1_000):
+        writer.hear(f"{number} ")
+    expected = "".join(f"{number} " for number in range(1_000))
+    until(lambda: text_of(client) == expected, what="all words are published")
+    pieces = published(client)
+    assert len(pieces) < 100
+    assert {(it.turn_number, it.participant_id, it.attempt, it.token_id) for it in pieces} == {
+        (3, "ann", 2, "t")
+    }
+    assert 0 < client.pttl(KEY) <= KEPT_MS
+
+
+def test_what_begins_anew_begins_at_nothing(client, writer):
+    writer.hear("lost")
+    until(lambda: text_of(client) == "lost", what="the first words are published")
+    writer.restart()
+    writer.hear("found")
+    until(lambda: text_of(client) == "found", what="the new words are published")
+    assert published(client)[-1].offset == 0
+
+
+def test_what_was_not_published_before_it_began_anew_never_is(client):
+    writer = DeltaWriter(DeltaPublisher(client), ID, GRANT, "ann")
+    writer.hear("lost")
+    writer.restart()
+    writer.hear("found")
+    assert writer.take().text == "found"
+    assert writer.take() is None
+
+
+def test_the_stream_and_a_turn_are_bounded(client, writer, monkeypatch):
+    monkeypatch.setattr(deltas_module, "MOST_CHARACTERS", 10)
+    monkeypatch.setattr(deltas_module, "MOST_PIECES", 2)
+    for word in ("12345", "67890", "and no more"):
+        writer.hear(word)
+        until(lambda: not writer._pending, what="the words are sent")
+    until(lambda: text_of(client) == "1234567890", what="as much as is published is published")
+
+
+def test_without_redis_nothing_is_said_and_nothing_happens():
+    with connect("redis://127.0.0.1:9/0", retries=0) as nobody:
+        publisher = DeltaPublisher(nobody)
+        writer = DeltaWriter(publisher, ID, GRANT, "ann")
+        writer.hear("lost")
+        until(lambda: not writer._pending, what="the words are given up")
+        writer.hear("still alive")
+        until(lambda: not writer._pending, what="the thread goes on")
