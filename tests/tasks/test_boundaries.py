@@ -1,0 +1,40 @@
+"""A turn comes by every boundary once, in order; a delivery that finds nothing to do only by the first."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from office import Office
+from symposia.tasks.boundaries import Boundary, unwatched
+
+SAY = '[agents.say]\nkind = "scripted"\nreplies = ["a word"]\n'
+
+
+@pytest.fixture
+def office(tmp_path: Path, redis_url: str) -> Iterator[Office]:
+    office = Office(tmp_path, redis_url, SAY)
+    yield office
+    office.close()
+
+
+def test_a_turn_comes_by_every_boundary_in_order(office: Office) -> None:
+    passed: list[tuple[Boundary, str, int]] = []
+    office.runtime = dataclasses.replace(office.runtime, crossing=lambda *where: passed.append(where))
+    job = office.submit("round_robin", {"ann": "say"}, stop={"max_turns": 1})
+    office.deliver()
+    (call,) = office.queue.waiting
+    office.work()
+    assert passed == [(boundary, job.id, 1) for boundary in Boundary]
+
+    passed.clear()
+    office.queue.waiting.append(call)
+    office.work()
+    assert passed == [(Boundary.BEFORE_BEGIN, job.id, 1)]
+
+
+def test_in_production_nobody_watches(office: Office) -> None:
+    assert office.runtime.crossing is unwatched
