@@ -14,8 +14,8 @@ from ..client import Client
 from ..config.settings import Settings, child_environment
 from ..models.submission import Submission
 from ..state.connect import check_reachable, connect
-from .embedded import EmbeddedServer
 from .services import Model, Program, worker_command
+from .sharing import shared_server
 from .supervisor import Interrupts, Service, Supervisor
 
 #: What a program prints, by its name.
@@ -100,10 +100,7 @@ def crew_for_a_run(
         StateError, LocalModelError: a part could not be started or does not answer.
     """
     with Interrupts() as interrupts, ExitStack() as stack:
-        url = (
-            configured_server(settings)
-            or stack.enter_context(EmbeddedServer(settings.data_dir, bound=True)).url
-        )
+        url = configured_server(settings) or stack.enter_context(shared_server(settings.data_dir))
         settings = with_server(settings, url)
         client = Client(settings)
 

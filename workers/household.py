@@ -14,6 +14,7 @@ from .crew import Heard, configured_server, with_server, worker
 from .embedded import EmbeddedServer
 from .flower import flower_command, flower_url
 from .services import Model, Program, Server
+from .sharing import using_server
 from .supervisor import Interrupts, Service, Supervisor
 
 #: Seconds between two looks at what runs.
@@ -48,6 +49,7 @@ def keep_up(settings: Settings, household: Household, *, heard: Heard) -> None:
     with Interrupts() as interrupts, ExitStack() as stack:
         services: list[Service] = []
         if (url := configured_server(settings)) is None:
+            stack.enter_context(using_server(settings.data_dir))
             server = EmbeddedServer(settings.data_dir, bound=True)
             stack.callback(server.stop)
             url, services = server.start(), [Server(server)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from live import REGISTRY
 from symposia.state.connect import connect
 from symposia.state.workers import WorkerBook
 from terminal import Terminal, command_of
@@ -86,3 +87,18 @@ def test_a_worker_that_is_killed_is_started_again(terminal: Terminal, gated_file
     terminal.wait_until_nothing_runs()
     with connect(terminal.settings["redis_url"]) as client:
         assert not WorkerBook(client).alive()[1:]
+
+
+@pytest.mark.slow
+def test_of_two_at_once_the_one_that_ends_first_leaves_the_other_its_server(
+    bare: Terminal, pair_file, gated_file, gate
+):
+    bare.settings["agents_file"] = str(bare.folder / "registry.toml")
+    (bare.folder / "registry.toml").write_text(REGISTRY)
+    first = bare.start("run", gated_file.replace("gated", "pair")).until("ann")
+    second = bare.start("run", gated_file).until("ann")
+    assert first.ended(timeout_s=40).code == 0
+    gate.touch()
+    said = second.ended(timeout_s=55)
+    assert (said.code, "completed: max_rounds" in said.out) == (0, True), said
+    bare.wait_until_nothing_runs()
