@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from pydantic_ai.exceptions import FallbackExceptionGroup, ModelAPIError, ModelHTTPError
+from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError
 
 from ..models.errors import AgentError, AgentFailed
 from .failures import failure, scrubbed
@@ -17,8 +17,6 @@ def model_failure(error: Exception, *, secrets: tuple[str, ...] = ()) -> AgentEr
 
     Answers that make no sense may be asked for again, like everything that may pass.
     """
-    if isinstance(error, FallbackExceptionGroup):
-        error = error.exceptions[-1]
     retryable = may_pass(error)
     if not isinstance(error, ModelAPIError):
         return failure(error, retryable=retryable, secrets=secrets)
