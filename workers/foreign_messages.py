@@ -19,9 +19,12 @@ log = logging.getLogger(__name__)
 class UnstoppableConsumer(Consumer):
     """Celery's consumer, with every message that it cannot read rejected."""
 
-    def create_task_handler(self) -> Callable[[Any], object]:
+    connection_errors: tuple[type[Exception], ...]
+    channel_errors: tuple[type[Exception], ...]
+
+    def create_task_handler(self, *options: Any) -> Callable[..., Any]:
         """As in Consumer."""
-        receive: Callable[[Any], object] = super().create_task_handler()  # type: ignore[no-untyped-call]
+        receive = super().create_task_handler(*options)
 
         def received(message: Any) -> object:
             try:
