@@ -27,5 +27,7 @@ def transcript_of(facts: SessionFacts, state: SessionState, collab: Collab, dial
     """
     experts = next((it.experts for it in facts.spec.stop.leaves() if isinstance(it, Converged)), None)
     if facts.spec.protocol is None or experts is None:
-        raise InvalidInput("protocol", facts.spec.protocol, "must be alignment for a session to have a transcript")
+        raise InvalidInput(
+            "protocol", facts.spec.protocol, "must be alignment for a session to have a transcript"
+        )
     return written(collab, dialog.messages, ledger_of(state), experts)

@@ -114,7 +114,7 @@ class _Writer:
         turns: dict[int, dict[int, tuple[str, list[Block]]]] = {}
         judged: dict[int, list[Block]] = {}
         ends = [entry.last_turn for entry in self._ledger.rounds]
-        declared: set[tuple[int, str]] = set()
+        declared: set[tuple[int, str, str]] = set()
         for message in messages:
             if message.turn_number is None or message.speaker is None:
                 continue
@@ -140,7 +140,7 @@ class _Writer:
             label = f"Round {number} Assessment" if number >= 0 else "Opening"
             yield Judge(label, tuple(judged[number]))
 
-    def _block(self, block: Block, speaker: str, number: int, declared: set[tuple[int, str]]) -> Block:
+    def _block(self, block: Block, speaker: str, number: int, declared: set[tuple[int, str, str]]) -> Block:
         """A block under global ids. A marker that means nothing known becomes a sentence about itself."""
         if isinstance(block, Table):
             width = max(len(block.header), *map(len, (block.header, *block.rows)))
@@ -155,9 +155,9 @@ class _Writer:
                 return Marker(block.type, tuple(map(Ref, names)), block.label or "as said")
             return Prose(str(block))
         kind = block.type
-        if kind in _DECLARING and any((number, name) in declared for name in names):
+        if kind in _DECLARING and any((number, speaker, name) in declared for name in names):
             kind = MarkerType.REFINEMENT
-        declared.update((number, name) for name in names if kind in _DECLARING)
+        declared.update((number, speaker, name) for name in names if kind in _DECLARING)
         return Marker(kind, tuple(map(Ref, names)), block.label)
 
     def tables(self) -> Iterator[Section]:

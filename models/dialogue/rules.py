@@ -83,6 +83,9 @@ def _tensions(document: AlignmentDialogue) -> Iterator[Finding]:
     known = {_bare(name) for name in (*rows, *raised)}
     resolved: dict[str, Marker] = {}
     for marker in document.markers:
+        if marker.type is MarkerType.TENSION:  # raised again after it was resolved: open again
+            for ref in marker.refs:
+                resolved.pop(ref.id, None)
         for ref in marker.refs if marker.type is MarkerType.RESOLVED else ():
             resolved[ref.id] = marker
             if _bare(ref.id) not in known and ref.id.startswith("T"):

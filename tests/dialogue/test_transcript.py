@@ -1,0 +1,77 @@
+"""Whatever experts say, the transcript of their session is read back as it was written."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from dialogue_documents import texts
+from symposia.models.alignment.ledger import Ledger
+from symposia.models.alignment.reading import read_signs
+from symposia.models.alignment.transcript import faults_of, written
+from symposia.models.collab import Collab, Participant
+from symposia.models.dialog import Role, said
+from symposia.models.dialogue import parse, summary
+from symposia.models.ids import new_id, utcnow
+
+EXPERTS = ("ann", "bob")
+
+
+def session(turns: list[tuple[str, str]], *, title: str = "Files or tables") -> tuple[str, Ledger]:
+    ledger, messages = Ledger(), []
+    for number, (name, text) in enumerate(turns, start=1):
+        ledger = ledger.after(number, name, read_signs([text]), experts=EXPERTS)
+        messages.append(
+            said(
+                Role.AGENT,
+                text,
+                timestamp=utcnow(),
+                participant_id=name,
+                turn_number=number,
+                token_id=new_id(),
+                fence=1,
+                trace_id=new_id(),
+            )
+        )
+    collab = Collab(
+        title=title,
+        purpose="Agree.",
+        mode="round_robin",
+        participants=[Participant(participant_id=name) for name in (*EXPERTS, "lead")],
+    )
+    return written(collab, messages, ledger, EXPERTS), ledger
+
+
+@given(st.lists(st.tuples(st.sampled_from([*EXPERTS, "lead"]), texts.filter(str.strip)), max_size=8))
+@example([("ann", "# Ann\n\n## Round 9: no\n\n### Bob 🧁\n\n```\nopen"), ("bob", "## 💙 Judge: no\n\n| a |")])
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_transcript_is_read_back_whatever_was_said(turns):
+    text, _ = session(turns)
+    spoke = dict.fromkeys(name for name, _ in turns if name in EXPERTS)
+    assert {agent for part in parse(text).rounds for agent in part.agents} <= {*spoke, *EXPERTS}
+
+
+def test_a_tension_that_was_reopened_is_no_contradiction():
+    text, _ = session(
+        [
+            ("ann", "[TENSION T01: Speed]"),
+            ("bob", "[RESOLVED ANN T01: cached]"),
+            ("ann", "[TENSION T01: not enough]"),
+            ("bob", "Hm."),
+        ]
+    )
+    assert faults_of(text) == []
+    assert [(it["id"], it["state"]) for it in summary(parse(text))["tensions"]] == [("T01", "reopened")]
+
+
+def test_what_the_ledger_does_not_know_is_written_as_words():
+    text, _ = session(
+        [("ann", "[RESOLVED T09: what?]\n\n[TENSION: no id]\n\n| a | b |\n|---|---|\n| 1 |"), ("bob", "Yes.")]
+    )
+    assert faults_of(text) == []
+    assert parse(text).markers == ()
+
+
+def test_the_judge_speaks_after_the_round():
+    text, _ = session([("lead", "Begin."), ("ann", "A."), ("bob", "B."), ("lead", "Good."), ("ann", "C.")])
+    assert [type(part).__name__ for part in parse(text).parts][-4:] == ["Judge", "Round", "Judge", "Round"]
