@@ -189,7 +189,12 @@ class Registry:
     def _most(self, key: _Key) -> Most:
         binding = _binding(key)
         try:
-            return most_of(self._entry(binding.agent), binding, self._seats.model_named)
+            entry = self._entry(binding.agent)
+            if isinstance(entry, WaitPolicy) and (binding.wait or entry).then is Then.REASSIGN:
+                # Whoever stands in is found only once nobody has answered.
+                stand_in = binding.taken_by((binding.wait or entry).to)
+                entry, binding = self._entry(stand_in.agent), stand_in
+            return most_of(entry, binding, self._seats.model_named)
         except UnknownAgent:
             return UNKNOWN
 

@@ -14,7 +14,7 @@ from redis import Redis
 from ..models.collab import CollabStatus
 from ..models.errors import IllegalTransition, SessionConflict, SessionNotFound
 from ..models.ids import new_id
-from ..models.turn import MOST_SPENT
+from ..models.turn import MOST_SPENT, Usage
 from .keys import lock_key, session_key
 from .plans import PlanWrite
 from .records import Answer, Grant, SessionState, read_answer
@@ -22,6 +22,8 @@ from .requests import Claim, Opening, Speech
 from .roles import roles_document
 from .scripts import evaluate, load, type_value
 from .steering import Documents, read_documents
+
+NOTHING = Usage()
 
 
 class SessionStore:
@@ -113,14 +115,28 @@ class SessionStore:
             "commit", session_id, args, lock=grant.scope, locks=released, rest_args=speech.messages
         )
 
-    def fail(self, session_id: str, grant: Grant, *, delay_ms: int, error: str, agent: str = "") -> Answer:
-        """Gives the turn back for another try, or to another agent: `retried`, `stale` or `done`."""
+    def fail(
+        self,
+        session_id: str,
+        grant: Grant,
+        *,
+        delay_ms: int,
+        error: str,
+        agent: str = "",
+        spent: Usage = NOTHING,
+    ) -> Answer:
+        """Gives the turn back for another try, or to another agent: `retried`, `stale` or `done`.
+
+        `spent`: by the attempts so far; it is booked when the turn closes.
+        """
         args: dict[str, type_value] = {
             "number": grant.number,
             "token": grant.token,
             "delay_ms": delay_ms,
             "agent": agent,
             "error": error,
+            "spent_tokens": min(spent.tokens, MOST_SPENT),
+            "spent_cost": min(spent.cost_micros, MOST_SPENT),
         }
         return self._run("fail", session_id, args, lock=grant.scope)
 

@@ -25,7 +25,7 @@ _CODES = {"tokens": "token_budget", "cost": "cost_budget"}
 def wish_of(registry: Registry, facts: SessionFacts, seats: Sequence[AgentBinding]) -> Wish | None:
     """What a turn asks for, whoever of `seats` takes it; None in a session without limits."""
     session, turn = facts.limits, facts.spec.limits
-    if session.tokens is None and session.cost_micros is None:
+    if not facts.has_budget:
         return None
     most = most_of_all(turn, [registry.most(seat) for seat in seats])
     return Wish(

@@ -167,7 +167,10 @@ def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> str:
     try:
         parked, outcome = _ask(runtime, floor, timeout_s)
         if outcome.question is not None:
-            return park(runtime, parked, outcome)
+            word = park(runtime, parked, outcome)
+            if floor.facts.has_budget:  # what it will not spend while it waits, others may
+                hand_round(runtime.graph, floor.facts, runtime.store.state(floor.session_id))
+            return word
     except LeaseLost:
         log.info(
             "turn %s of %s: the lease was lost; what was said is dropped",
@@ -306,7 +309,9 @@ def _failed(runtime: Runtime, floor: Floor, error: AgentError) -> str:
     )
     if error.retryable and failures < policy.attempts:
         delay_ms = int(max(policy.delay_s(failures), min(error.retry_after_s or 0, MOST_PATIENCE_S)) * 1000)
-        answer = runtime.store.fail(floor.session_id, floor.grant, delay_ms=delay_ms, error=line)
+        answer = runtime.store.fail(
+            floor.session_id, floor.grant, delay_ms=delay_ms, error=line, spent=floor.desk.spent()
+        )
         if answer.due_ms is not None:
             runtime.index.sooner(floor.session_id, answer.due_ms)
         if answer.state is not None:
@@ -319,7 +324,12 @@ def _give_up(runtime: Runtime, floor: Floor, line: str) -> str:
     policy = floor.policy
     if policy.then is AfterRetries.SUBSTITUTE and policy.substitute and floor.grant.substitute is None:
         answer = runtime.store.fail(
-            floor.session_id, floor.grant, delay_ms=0, error=line, agent=policy.substitute
+            floor.session_id,
+            floor.grant,
+            delay_ms=0,
+            error=line,
+            agent=policy.substitute,
+            spent=floor.desk.spent(),
         )
         if answer.word == "retried":
             dispatch(runtime.graph, floor.facts, floor.state, [floor.grant.number])

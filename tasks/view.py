@@ -46,6 +46,11 @@ class SessionFacts:
         """What the whole session may spend; None: no limit."""
         return self.spec.stop.remaining(Totals())
 
+    @property
+    def has_budget(self) -> bool:
+        """Whether turns set aside what they may spend."""
+        return self.limits.tokens is not None or self.limits.cost_micros is not None
+
     @cached_property
     def participants(self) -> tuple[Participant, ...]:
         """Participants in roster order."""

@@ -15,6 +15,10 @@ REGISTRY = """
 [agents.spender]
 kind = "python"
 callable = "spending_agents:spender"
+
+[agents.asker]
+kind = "python"
+callable = "spending_agents:asker"
 """
 
 

@@ -110,7 +110,12 @@ class Books(RuleBasedStateMachine):
     @rule(data=st.data())
     def fail(self, data: st.DataObject) -> None:
         number = data.draw(st.sampled_from(sorted(self.live)))
-        assert self.table.fail(self.live.pop(number)).word == "retried"
+        usage = self._spent(number, data)
+        answer = self.table.store.fail(
+            self.table.id, self.live.pop(number), delay_ms=0, error="", spent=usage
+        )
+        assert answer.word == "retried"
+        self.spent_before[number] = usage.output_tokens
 
     # -- people ------------------------------------------------------------------------------
 

@@ -149,6 +149,18 @@ def test_what_a_dead_worker_had_set_aside_goes_to_whoever_takes_its_turn_over(of
     assert job.result(timeout=5).usage.tokens == 120
 
 
+def test_a_turn_that_waits_for_a_person_holds_nothing_others_could_use(office):
+    asks = {"agent": "asker", "parameters": {"ask": "eve"}}
+    spends = {"agent": "spender", "parameters": {"tokens": 60}}
+    stop = TokenBudget(150) | MaxRounds(1)
+    agents = {"ann": asks, "bob": spends}
+    job = office.submit("broadcast", agents, people=["eve"], stop=stop, limits={"turn_tokens": 90})
+    office.work()
+    assert {record.participant for record in job.state().open_turns()} == {"ann", "eve"}
+    assert job.state().usage.tokens == 60
+    job.cancel()
+
+
 def test_a_session_that_is_cancelled_holds_nothing_any_more(office, two_at_once):
     begin, _ = two_at_once
     job, _ = begin(150)

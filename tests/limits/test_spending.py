@@ -54,6 +54,15 @@ def test_python_may_spend_anything_and_programs_and_people_nothing():
     assert most({"kind": "command", "argv": ["true"]}) == nothing
 
 
+def test_a_person_whose_seat_somebody_else_may_take_spends_what_they_do():
+    script = {"kind": "scripted", "replies": [{"say": "a", "usage": {"output_tokens": 5}}]}
+    human = {"kind": "human", "then": "reassign", "to": "stand-in"}
+    file = AgentsFile.model_validate({"agents": {"it": human, "stand-in": script}})
+    assert Registry(file).most(AgentBinding(agent="it")).tokens == 5
+    wait = {"then": "reassign", "to": "nobody"}
+    assert Registry(file).most(AgentBinding(agent="it", wait=wait)) == Most()
+
+
 def test_a_script_spends_what_its_dearest_reply_says():
     replies = [
         {"say": "a", "usage": {"output_tokens": 5, "cost_micros": 9}},

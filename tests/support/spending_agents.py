@@ -19,3 +19,10 @@ def spender(turn: TurnContext) -> TurnOutcome:
         raise RuntimeError("no mood")
     said = f"{turn.remaining.tokens} tokens are mine"
     return TurnOutcome.say(said, usage=Usage(output_tokens=tokens, requests=1))
+
+
+def asker(turn: TurnContext) -> TurnOutcome:
+    """Asks somebody, and says what they answered."""
+    if not turn.answers:
+        return TurnOutcome.ask(str(turn.parameters["ask"]), "may I?")
+    return TurnOutcome.say(turn.answers[0].text or "nobody answered")
