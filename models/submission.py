@@ -30,7 +30,19 @@ M = TypeVar("M", bound=BaseModel)
 
 #: Fields of a session file that are not the collab's.
 _OWN = (
-    *("agents", "stop", "options", "policy", "policies", "messages", "parameters", "thread_id", "limits", "tenant", "protocol"),
+    *(
+        "agents",
+        "stop",
+        "options",
+        "policy",
+        "policies",
+        "messages",
+        "parameters",
+        "thread_id",
+        "limits",
+        "tenant",
+        "protocol",
+    ),
     *MemoryChoices.__annotations__,
 )
 #: The agent of people who are given none: always registered, it waits for an answer.
@@ -45,7 +57,7 @@ def _read(kind: type[M], data: M | Mapping[str, Any] | None, where: str) -> M:
     if data is not None and not isinstance(data, Mapping):
         raise InvalidInput(where, data, f"must be a table of {kind.__name__} fields")
     try:
-        return kind(**(data or {}))
+        return kind(**_named(data or {}, where))
     except ValidationError as error:
         raise invalid_input(error, where) from None
     except InvalidInput as error:
@@ -76,6 +88,13 @@ def _read_message(data: Message | Mapping[str, Any] | str, where: str) -> Messag
     if isinstance(data, str):
         return Message(role=Role.USER, content=data)
     return _read(Message, data, where)
+
+
+def _named(table: Mapping[Any, Any], where: str) -> dict[str, Any]:
+    for name in table:
+        if not isinstance(name, str):
+            raise InvalidInput(where, name, "must have texts as names of fields")
+    return dict(table)
 
 
 def _table(data: object, where: str) -> Mapping[str, Any]:
@@ -144,7 +163,7 @@ class Submission:
                 )
         if not isinstance(collab, Collab | Mapping):
             raise InvalidInput("collab", collab, "must be a Collab or a table of its fields")
-        collab = collab if isinstance(collab, Collab) else Collab(**collab)
+        collab = collab if isinstance(collab, Collab) else Collab(**_named(collab, "collab"))
         agents, policies = _table(how.get("agents"), "agents"), _table(how.get("policies"), "policies")
         return cls(
             collab=collab,

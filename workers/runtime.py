@@ -55,6 +55,7 @@ def load_registry(settings: Settings) -> Registry:
         settings.agents_file,
         getenv=variable,
         local_model=lambda: recorded_url(settings.data_dir),
+        concurrency=settings.worker_concurrency,
     )
 
 

@@ -134,7 +134,7 @@ def test_session_files_in_yaml(examples: int) -> None:
     )
 
     def use(text: str) -> None:
-        file = SessionFile("s.yaml", text)
+        file = SessionFile("s.yaml", text.encode(errors="replace").decode())
         with file.blamed():
             admitted(file.submission())
 
