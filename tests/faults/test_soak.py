@@ -24,12 +24,12 @@ def test_one_round_of_a_seed_ends_with_a_report(tmp_path):
     page.write_text("# Before\n<!-- soak: here -->\nold\n<!-- /soak -->\nafter\n")
     path = os.pathsep.join(filter(None, (str(SUPPORT), os.environ.get("PYTHONPATH"))))
     command = [sys.executable, "-m", "chaos.soak", "--minutes", "0", "--seed", "11", "--into", str(page)]
-    command += ["--fault", "worker killed, speaking", "--fault", "scripts flushed"]
+    command += ["--sessions", "12", "--fault", "worker killed, speaking", "--fault", "scripts flushed"]
     ran = subprocess.run(
         command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "round 1, seed 11: 90 sessions" in ran.stdout
+    assert "round 1, seed 11: 12 sessions" in ran.stdout
     assert "turns lost" in ran.stdout
     assert "sessions stuck" in page.read_text()
     assert page.read_text().startswith("# Before\n<!-- soak: here -->")

@@ -20,6 +20,7 @@ KINDS = {
     "record": "gaps in the record",
     "end": "wrong endings",
     "archive": "archives that differ",
+    "slow": "recoveries slower than promised",
     "harness": "faults that could not be set up",
 }
 

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random, SystemRandom
 from shutil import rmtree
@@ -22,7 +23,7 @@ from chaos.arena import Arena
 from chaos.evidence import Evidence
 from chaos.faults import FAULTS
 from chaos.plays import plays
-from chaos.recovery import recover, recovery_arena
+from chaos.recovery import p95, recover, recovery_arena
 from chaos.report import Tally
 from chaos.rounds import Pace, Round
 from chaos.script import Finding
@@ -43,6 +44,18 @@ CLOCK = "clock of a worker an hour ahead"
 DEFAULT_LEASE = "worker killed, default lease"
 
 
+@dataclass(frozen=True, slots=True)
+class Storm:
+    """What a soak was asked for."""
+
+    #: `time.monotonic()` after which no further round begins.
+    until_s: float
+    #: Names of the faults to choose from.
+    names: Sequence[str]
+    #: Sessions of a round.
+    sessions: int
+
+
 def say(text: str) -> None:
     """Tells it at once: a soak is watched, or cut short."""
     print(text, flush=True)  # noqa: T201 - a program for the terminal
@@ -57,7 +70,8 @@ def main() -> int:
     say(f"soak: seed {options.seed}, {options.minutes:g} min, in {folder}")
     try:
         _measure_recovery(folder, tally, kills=min(3, int(options.minutes // 2)))
-        _storm(folder, tally, until_s=began + options.minutes * 60, names=options.fault or list(FAULTS))
+        storm = Storm(began + options.minutes * 60, options.fault or list(FAULTS), options.sessions)
+        _run(storm, folder, tally)
     except KeyboardInterrupt:
         say("interrupted")
     tally.seconds = time.monotonic() - began
@@ -65,7 +79,7 @@ def main() -> int:
     if options.into:
         fill(options.into, tally.table())
     if tally.is_clean:
-        rmtree(folder)
+        rmtree(folder, ignore_errors=True)
     else:
         seeds = ", ".join(map(str, tally.bad_seeds)) or "none"
         say(f"\nFAILED. Again: make soak MINUTES=0 SEED=... with one of {seeds}; logs in {folder}")
@@ -84,6 +98,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="soak", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=30, help="how long; 0 is one round")
     parser.add_argument("--seed", type=int, default=SystemRandom().randrange(10**6) * 10_000)
+    parser.add_argument("--sessions", type=int, default=SESSIONS, help="of a round")
     parser.add_argument("--into", type=Path, help="a page whose place for the soak's table is filled")
     parser.add_argument("--fault", action="append", choices=FAULTS, help="only these; may be repeated")
     return parser.parse_args()
@@ -101,31 +116,33 @@ def _measure_recovery(folder: Path, tally: Tally, *, kills: int) -> None:
             tally.faults[DEFAULT_LEASE] += 1
             say(f"recovery with the default lease: {sorted(waits_s)}")
         tally.restarts += arena.restarts
+        if p95(tally.waits_s) > defaults.lease_s + 5:
+            tally.findings["slow"] += 1
 
 
-def _storm(folder: Path, tally: Tally, *, until_s: float, names: Sequence[str]) -> None:
+def _run(storm: Storm, folder: Path, tally: Tally) -> None:
     """Rounds until the time is up, at least one."""
     hopeless = 0
     while hopeless < HOPELESS:
         rounds, findings = tally.rounds, tally.findings.total()
         own = folder / f"arena-{rounds}-{hopeless}"
         with _survived(tally), Arena(own, courier=True, pace=PACE) as arena:
-            _rounds(arena, tally, until_s=until_s, names=names)
+            _rounds(storm, arena, tally)
         if tally.findings.total() == findings:
-            rmtree(own)
+            rmtree(own, ignore_errors=True)
         hopeless = 0 if tally.rounds > rounds else hopeless + 1
-        if tally.rounds and time.monotonic() > until_s:
+        if tally.rounds and time.monotonic() > storm.until_s:
             return
     say(f"gave up: {HOPELESS} arenas in a row could not be used")
 
 
-def _rounds(arena: Arena, tally: Tally, *, until_s: float, names: Sequence[str]) -> None:
+def _rounds(storm: Storm, arena: Arena, tally: Tally) -> None:
     """Rounds in one arena, until something is found: it must not be found again in the next round."""
     _start(arena, tally)
     try:
         for _ in range(ROUNDS_AN_ARENA):
-            outcome = _one_round(arena, tally, names)
-            if outcome.findings or time.monotonic() > until_s:
+            outcome = _one_round(storm, arena, tally)
+            if outcome.findings or time.monotonic() > storm.until_s:
                 return
     finally:
         tally.restarts += arena.restarts
@@ -148,14 +165,14 @@ def _start(arena: Arena, tally: Tally) -> None:
     tally.faults[CLOCK] += 1
 
 
-def _one_round(arena: Arena, tally: Tally, names: Sequence[str]) -> Round:
+def _one_round(storm: Storm, arena: Arena, tally: Tally) -> Round:
     seed = tally.seed + tally.rounds
     random = Random(seed)
-    chosen = random.sample(list(names), min(len(names), random.randint(3, 5)))
+    chosen = random.sample(storm.names, min(len(storm.names), random.randint(3, 5)))
     began = time.monotonic()
     arena.crew.wait_ready()
     outcome = arena.run(
-        plays(random, SESSIONS), [FAULTS[name] for name in chosen], seed=seed, think_ms=THINK_MS
+        plays(random, storm.sessions), [FAULTS[name] for name in chosen], seed=seed, think_ms=THINK_MS
     )
     tally.add(outcome, chosen, seed=seed)
     say(
