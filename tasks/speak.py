@@ -9,12 +9,8 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import partial
 
 from ..agents.failures import failure
-from ..models.collab import CollabMode
 from ..models.directives import read_directives
 from ..models.errors import (
     AgentError,
@@ -26,77 +22,27 @@ from ..models.errors import (
     UnknownAgent,
 )
 from ..models.ids import new_id
-from ..models.options import AfterRetries, AgentBinding, FailurePolicy
+from ..models.options import AgentBinding, FailurePolicy
 from ..models.plan import PlannedTurn
-from ..models.turn import OutcomeKind, TurnContext, TurnOutcome, TurnResult
-from ..models.waiting import Waiting
-from ..state.plans import PlanWrite
-from ..state.records import Answer, Grant, SessionState
+from ..models.turn import OutcomeKind, TurnContext, TurnOutcome
 from ..state.requests import Claim
 from .admission import Admission, admit
-from .advance import advance, dispatch, follow, hand_round, plan_next
+from .advance import advance, hand_round
 from .boundaries import Boundary
-from .desks import TurnDesk
+from .ending import commit_turn, fail_turn, give_up
+from .floor import SETTLE_S, Floor, turn_timeout_s
 from .graph import TurnCall
 from .limits import want_of_means, wish_of
-from .memory import Recollection
 from .parking import Parked, park
-from .patience import outlast_outage
 from .protocol import mended
 from .runtime import Runtime
-from .view import SessionFacts, turn_context
+from .view import turn_context
 from .waking import wake
-from .words import Words
 
 log = logging.getLogger(__name__)
 
 #: Workers may die under a turn this often before it counts as failed: it may be the turn that kills them.
 TAKEOVERS = 8
-#: Seconds after the agent's deadline in which its turn can still be given back or closed in order.
-SETTLE_S = 5.0
-#: Whoever asks to be left alone for longer is asked again after this many seconds.
-MOST_PATIENCE_S = 3_600.0
-
-
-@dataclass(frozen=True, slots=True)
-class Floor:
-    """A granted turn and all that belongs to it."""
-
-    facts: SessionFacts
-    state: SessionState
-    grant: Grant
-    planned: PlannedTurn
-    policy: FailurePolicy
-    task_id: str
-    desk: TurnDesk
-    #: `time.monotonic()` when the grant was taken.
-    since: float
-    #: What was set aside for it outside its session.
-    admission: Admission
-    #: What is remembered; None in a session without memory.
-    recalled: Recollection | None = None
-
-    @property
-    def session_id(self) -> str:
-        """The session this turn belongs to."""
-        return self.facts.session_id
-
-    def now(self) -> datetime:
-        """Now by the server's clock: the worker's own may be off by hours."""
-        elapsed_s = time.monotonic() - self.since
-        return datetime.fromtimestamp(self.state.now_ms / 1000 + elapsed_s, UTC)
-
-    @property
-    def words(self) -> Words:
-        """What turns an outcome into what is written."""
-        grant = self.grant
-        return Words(self.facts, self.planned, grant.number, grant.token, grant.fence, self.waiting)
-
-    @property
-    def waiting(self) -> Waiting | None:
-        """What was asked and answered in this turn before; None for nearly every turn."""
-        text = self.state.records[self.grant.number].wait
-        return Waiting.model_validate_json(text) if text else None
 
 
 def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str | None) -> str:
@@ -113,7 +59,7 @@ def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str |
         scope=call.scope,
         token=new_id(),
         lease_ms=runtime.limits.lease_ms,
-        timeout_ms=int((_timeout_s(runtime, policy) + SETTLE_S) * 1000),
+        timeout_ms=int((turn_timeout_s(runtime, policy) + SETTLE_S) * 1000),
         window=max(runtime.registry.window(seat) for seat in seats),
         task_id=task_id,
         parent_id=parent_id or "",
@@ -152,18 +98,14 @@ def _begin(runtime: Runtime, call: TurnCall, claim: Claim, admission: Admission)
         facts, answer.state, answer.grant, planned, policy, task_id, desk, since, admission, recalled
     )
     admission.begun = True
-    word = _speak(runtime, floor, _timeout_s(runtime, policy))
+    word = _speak(runtime, floor, turn_timeout_s(runtime, policy))
     runtime.crossing(Boundary.BEFORE_ACK, call.session, call.turn)
     return word
 
 
-def _timeout_s(runtime: Runtime, policy: FailurePolicy) -> float:
-    return policy.turn_timeout_s or runtime.limits.turn_timeout_s
-
-
 def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> str:
     if floor.grant.takeovers > TAKEOVERS:
-        return _give_up(runtime, floor, f"{floor.grant.takeovers} workers were lost while it spoke")
+        return give_up(runtime, floor, f"{floor.grant.takeovers} workers were lost while it spoke")
     try:
         parked, outcome = _ask(runtime, floor, timeout_s)
         if outcome.question is not None:
@@ -179,15 +121,15 @@ def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> str:
         )
         return "lost"
     except AgentError as error:
-        return _failed(runtime, floor, error)
+        return fail_turn(runtime, floor, error)
     except (StateError, SessionError):
         raise  # Redis is away or the session is gone: not the agent's fault, and the lease will tell
     except Exception as error:
         # Ours to mend, not to be paid for again and again: what fails here once would fail each time.
         log.exception("turn %s of %s could not be run", floor.grant.number, floor.session_id)
-        return _failed(runtime, floor, failure(error, retryable=False))
+        return fail_turn(runtime, floor, failure(error, retryable=False))
     kind = OutcomeKind.MESSAGE if outcome.messages else OutcomeKind.PASSED
-    return _commit(runtime, floor, kind, outcome)
+    return commit_turn(runtime, floor, kind, outcome)
 
 
 def _seated(binding: AgentBinding, substitute: str | None) -> AgentBinding:
@@ -231,108 +173,3 @@ def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> tuple[Parked, Turn
     if floor.facts.spec.protocol is not None:
         outcome = mended(context, outcome, ask)
     return Parked(floor.facts, floor.state, floor.grant, context, binding, waiting), outcome
-
-
-def _commit(
-    runtime: Runtime,
-    floor: Floor,
-    kind: OutcomeKind,
-    outcome: TurnOutcome | None = None,
-    *,
-    error: str | None = None,
-) -> str:
-    outcome = outcome or TurnOutcome()
-    words = floor.words
-    result = words.result(kind, outcome, error=error)
-    if floor.recalled is not None:
-        result = runtime.memory.kept(floor.recalled, result, outcome)
-    speech = words.speech(result, outcome, now=floor.now())
-    write = _plan_ahead(runtime, floor, result)
-    runtime.crossing(Boundary.BEFORE_COMMIT, floor.session_id, floor.grant.number)
-    answer = outlast_outage(
-        partial(runtime.store.commit, floor.session_id, floor.grant, speech, then=write),
-        until=floor.since + _timeout_s(runtime, floor.policy) + SETTLE_S,
-        what=f"turn {floor.grant.number} of {floor.session_id}",
-    )
-    runtime.crossing(Boundary.AFTER_COMMIT, floor.session_id, floor.grant.number)
-    if answer.word in ("committed", "held", "done"):
-        floor.desk.clear()
-        floor.admission.usage = speech.usage
-    _go_on(runtime, floor, answer, write)
-    return answer.word
-
-
-def _plan_ahead(runtime: Runtime, floor: Floor, result: TurnResult) -> PlanWrite | None:
-    """The next step, to be written in the same instant as the turn: a round trip less.
-
-    Beside other turns the next step waits for them all, but in a swarm, where it is outdated only if
-    one of them has closed in the meantime. And it waits for what the turn leaves in memory.
-    """
-    if floor.recalled is not None and floor.recalled.is_kept:
-        return None
-    beside_others = len(floor.state.open_turns()) > 1
-    if beside_others and floor.facts.collab.mode is not CollabMode.SWARM:
-        return None
-    try:
-        return plan_next(
-            floor.facts,
-            floor.state,
-            parent=floor.task_id,
-            retention_ms=runtime.limits.retention_ms,
-            said=result,
-        )
-    except Exception:
-        # What was said is paid for and is written all the same; `advance` will meet the defect again.
-        log.exception("no plan after turn %s of %s", result.number, floor.session_id)
-        return None
-
-
-def _go_on(runtime: Runtime, floor: Floor, answer: Answer, write: PlanWrite | None) -> None:
-    if answer.word not in ("committed", "done"):
-        log.info("turn %s of %s: commit answered %s", floor.grant.number, floor.session_id, answer.word)
-        return
-    if write is not None and follow(runtime, floor.facts, answer, write, parent=floor.task_id):
-        return
-    advance(runtime, floor.session_id, parent=floor.task_id, state=answer.state)
-
-
-def _failed(runtime: Runtime, floor: Floor, error: AgentError) -> str:
-    policy, failures = floor.policy, floor.grant.failures + 1
-    line = str(error)[:500]
-    log.warning(
-        "turn %s of %s failed (%d of %d): %s",
-        floor.grant.number,
-        floor.session_id,
-        failures,
-        policy.attempts,
-        line,
-    )
-    if error.retryable and failures < policy.attempts:
-        delay_ms = int(max(policy.delay_s(failures), min(error.retry_after_s or 0, MOST_PATIENCE_S)) * 1000)
-        answer = runtime.store.fail(
-            floor.session_id, floor.grant, delay_ms=delay_ms, error=line, spent=floor.desk.spent()
-        )
-        if answer.due_ms is not None:
-            runtime.index.sooner(floor.session_id, answer.due_ms)
-        if answer.state is not None:
-            hand_round(runtime.graph, floor.facts, answer.state)
-        return answer.word
-    return _give_up(runtime, floor, line)
-
-
-def _give_up(runtime: Runtime, floor: Floor, line: str) -> str:
-    policy = floor.policy
-    if policy.then is AfterRetries.SUBSTITUTE and policy.substitute and floor.grant.substitute is None:
-        answer = runtime.store.fail(
-            floor.session_id,
-            floor.grant,
-            delay_ms=0,
-            error=line,
-            agent=policy.substitute,
-            spent=floor.desk.spent(),
-        )
-        if answer.word == "retried":
-            dispatch(runtime.graph, floor.facts, floor.state, [floor.grant.number])
-        return answer.word
-    kind = OutcomeKind.SKIPPED if policy.then is AfterRetries.SKIP else OutcomeKind.FAILED
-    return _commit(runtime, floor, kind, TurnOutcome(usage=floor.desk.spent()), error=line)

@@ -1,0 +1,131 @@
+"""How a turn that was granted ends: written, with the next step where that is certain, or given back, or given up."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+
+from ..models.collab import CollabMode
+from ..models.errors import AgentError
+from ..models.options import AfterRetries
+from ..models.turn import OutcomeKind, TurnOutcome, TurnResult
+from ..state.plans import PlanWrite
+from ..state.records import Answer
+from .advance import advance, dispatch, follow, hand_round, plan_next
+from .boundaries import Boundary
+from .floor import SETTLE_S, Floor, turn_timeout_s
+from .patience import outlast_outage
+from .runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+#: Whoever asks to be left alone for longer is asked again after this many seconds.
+MOST_PATIENCE_S = 3_600.0
+
+
+def commit_turn(
+    runtime: Runtime,
+    floor: Floor,
+    kind: OutcomeKind,
+    outcome: TurnOutcome | None = None,
+    *,
+    error: str | None = None,
+) -> str:
+    """Writes a turn, and with it the next step where that is certain; answers the word of the script."""
+    outcome = outcome or TurnOutcome()
+    words = floor.words
+    result = words.result(kind, outcome, error=error)
+    if floor.recalled is not None:
+        result = runtime.memory.kept(floor.recalled, result, outcome)
+    speech = words.speech(result, outcome, now=floor.now())
+    write = _plan_ahead(runtime, floor, result)
+    runtime.crossing(Boundary.BEFORE_COMMIT, floor.session_id, floor.grant.number)
+    answer = outlast_outage(
+        partial(runtime.store.commit, floor.session_id, floor.grant, speech, then=write),
+        until=floor.since + turn_timeout_s(runtime, floor.policy) + SETTLE_S,
+        what=f"turn {floor.grant.number} of {floor.session_id}",
+    )
+    runtime.crossing(Boundary.AFTER_COMMIT, floor.session_id, floor.grant.number)
+    if answer.word in ("committed", "held", "done"):
+        floor.desk.clear()
+        floor.admission.usage = speech.usage
+    _go_on(runtime, floor, answer, write)
+    return answer.word
+
+
+def _plan_ahead(runtime: Runtime, floor: Floor, result: TurnResult) -> PlanWrite | None:
+    """The next step, to be written in the same instant as the turn: a round trip less.
+
+    Beside other turns the next step waits for them all, but in a swarm, where it is outdated only if
+    one of them has closed in the meantime. And it waits for what the turn leaves in memory.
+    """
+    if floor.recalled is not None and floor.recalled.is_kept:
+        return None
+    beside_others = len(floor.state.open_turns()) > 1
+    if beside_others and floor.facts.collab.mode is not CollabMode.SWARM:
+        return None
+    try:
+        return plan_next(
+            floor.facts,
+            floor.state,
+            parent=floor.task_id,
+            retention_ms=runtime.limits.retention_ms,
+            said=result,
+        )
+    except Exception:
+        # What was said is paid for and is written all the same; `advance` will meet the defect again.
+        log.exception("no plan after turn %s of %s", result.number, floor.session_id)
+        return None
+
+
+def _go_on(runtime: Runtime, floor: Floor, answer: Answer, write: PlanWrite | None) -> None:
+    if answer.word not in ("committed", "done"):
+        log.info("turn %s of %s: commit answered %s", floor.grant.number, floor.session_id, answer.word)
+        return
+    if write is not None and follow(runtime, floor.facts, answer, write, parent=floor.task_id):
+        return
+    advance(runtime, floor.session_id, parent=floor.task_id, state=answer.state)
+
+
+def fail_turn(runtime: Runtime, floor: Floor, error: AgentError) -> str:
+    """Gives a turn back for another try, as its failure policy says; answers the word of the script."""
+    policy, failures = floor.policy, floor.grant.failures + 1
+    line = str(error)[:500]
+    log.warning(
+        "turn %s of %s failed (%d of %d): %s",
+        floor.grant.number,
+        floor.session_id,
+        failures,
+        policy.attempts,
+        line,
+    )
+    if error.retryable and failures < policy.attempts:
+        delay_ms = int(max(policy.delay_s(failures), min(error.retry_after_s or 0, MOST_PATIENCE_S)) * 1000)
+        answer = runtime.store.fail(
+            floor.session_id, floor.grant, delay_ms=delay_ms, error=line, spent=floor.desk.spent()
+        )
+        if answer.due_ms is not None:
+            runtime.index.sooner(floor.session_id, answer.due_ms)
+        if answer.state is not None:
+            hand_round(runtime.graph, floor.facts, answer.state)
+        return answer.word
+    return give_up(runtime, floor, line)
+
+
+def give_up(runtime: Runtime, floor: Floor, line: str) -> str:
+    """Meets the last failure of a turn as its policy says: by a substitute, a skip, or the end of the session."""
+    policy = floor.policy
+    if policy.then is AfterRetries.SUBSTITUTE and policy.substitute and floor.grant.substitute is None:
+        answer = runtime.store.fail(
+            floor.session_id,
+            floor.grant,
+            delay_ms=0,
+            error=line,
+            agent=policy.substitute,
+            spent=floor.desk.spent(),
+        )
+        if answer.word == "retried":
+            dispatch(runtime.graph, floor.facts, floor.state, [floor.grant.number])
+        return answer.word
+    kind = OutcomeKind.SKIPPED if policy.then is AfterRetries.SKIP else OutcomeKind.FAILED
+    return commit_turn(runtime, floor, kind, TurnOutcome(usage=floor.desk.spent()), error=line)

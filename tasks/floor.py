@@ -1,0 +1,67 @@
+"""A granted turn in the hands of the worker that speaks it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from ..models.options import FailurePolicy
+from ..models.plan import PlannedTurn
+from ..models.waiting import Waiting
+from ..state.records import Grant, SessionState
+from .admission import Admission
+from .desks import TurnDesk
+from .memory import Recollection
+from .runtime import Runtime
+from .view import SessionFacts
+from .words import Words
+
+#: Seconds after the agent's deadline in which its turn can still be given back or closed in order.
+SETTLE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """A granted turn and all that belongs to it."""
+
+    facts: SessionFacts
+    state: SessionState
+    grant: Grant
+    planned: PlannedTurn
+    policy: FailurePolicy
+    task_id: str
+    desk: TurnDesk
+    #: `time.monotonic()` when the grant was taken.
+    since: float
+    #: What was set aside for it outside its session.
+    admission: Admission
+    #: What is remembered; None in a session without memory.
+    recalled: Recollection | None = None
+
+    @property
+    def session_id(self) -> str:
+        """The session this turn belongs to."""
+        return self.facts.session_id
+
+    def now(self) -> datetime:
+        """Now by the server's clock: the worker's own may be off by hours."""
+        elapsed_s = time.monotonic() - self.since
+        return datetime.fromtimestamp(self.state.now_ms / 1000 + elapsed_s, UTC)
+
+    @property
+    def words(self) -> Words:
+        """What turns an outcome into what is written."""
+        grant = self.grant
+        return Words(self.facts, self.planned, grant.number, grant.token, grant.fence, self.waiting)
+
+    @property
+    def waiting(self) -> Waiting | None:
+        """What was asked and answered in this turn before; None for nearly every turn."""
+        text = self.state.records[self.grant.number].wait
+        return Waiting.model_validate_json(text) if text else None
+
+
+def turn_timeout_s(runtime: Runtime, policy: FailurePolicy) -> float:
+    """Seconds an agent may speak."""
+    return policy.turn_timeout_s or runtime.limits.turn_timeout_s
