@@ -16,7 +16,8 @@ from .headings import (
     read_round,
 )
 from .lines import read_metadata
-from .markers import Found, Marker, MarkersOfLine, find_markers
+from .marker_lines import pieces_of
+from .markers import Found, MarkersOfLine, find_markers
 from .names import Expert, Names, gather, person
 from .notes import Form, Notes
 from .scan import Line, LineReader
@@ -25,10 +26,6 @@ from .text import split_emoji
 from .tidying import metadata_of
 from .words import SECTION_WORDS
 
-#: What stands between a marker and the prose after it, and what may stand before a marker on its line.
-_AFTER = " \t*_:—–-"
-_BEFORE = " \t>*_-+#.)0123456789"
-_BOLD = " \t*_"
 _RULES = ("---", "***", "___")
 
 
@@ -231,39 +228,25 @@ class Builder:
 
     def _markers(self, line: Line, found: list[Found]) -> None:
         """Takes a line with markers: each is a block of its own, and so is the prose around it."""
-        text, first = line.text, found[0].start
         canonical: list[str] = []
-        if first and text[:first].strip(_BEFORE):
-            canonical.append(text[:first].rstrip(_BOLD))
-            self._prose.append(reveal(canonical[0], self._names))
-        self._end_prose()
-        for i, it in enumerate(found):
-            last = i + 1 == len(found)
-            after = text[it.end : None if last else found[i + 1].start].lstrip(_AFTER)
-            after = after.rstrip(None if last else _BOLD)
-            marker, after = self._marker(line, it, after)
+        for piece in pieces_of(line.text, found):
+            if isinstance(piece, str):
+                canonical.append(piece)
+                self._say(reveal(piece, self._names), line.number, on_own=len(canonical) > 1)
+                continue
+            self._end_prose()
+            marker = piece.bound(self._agent, self._number, line.number)
+            self.blocks.append(marker)
             canonical.append(str(marker))
-            if after:
-                canonical.append(after)
-                self.blocks.append(Prose(reveal(after, self._names), line.number))
-        if first:
-            self.notes.add(Form.MARKER, line.number, column=first + 1, hint="\n".join(canonical))
+        if found[0].start:
+            hint = "\n".join(canonical)
+            self.notes.add(Form.MARKER, line.number, column=found[0].start + 1, hint=hint)
         else:
-            self.notes.compare(Form.MARKER, line.number, text=text, canonical="\n".join(canonical))
+            self.notes.compare(Form.MARKER, line.number, text=line.text, canonical="\n".join(canonical))
 
-    def _marker(self, line: Line, found: Found, after: str) -> tuple[Marker, str]:
-        """Takes one marker: what follows it on its line is its label when it has none."""
-        read = found.marker
-        label, after = (read.label, after) if read.label else (after, "")
-        marker = Marker(
-            read.type,
-            read.refs,
-            label,
-            self._agent,
-            self._number,
-            line.number,
-            found.start + 1,
-            read.raw_ids,
-        )
-        self.blocks.append(marker)
-        return marker, after
+    def _say(self, text: str, line: int, *, on_own: bool) -> None:
+        """Prose of a line with markers: what stands before them goes on what was said, the rest is on its own."""
+        if on_own:
+            self.blocks.append(Prose(text, line))
+        else:
+            self._prose.append(text)

@@ -11,12 +11,12 @@ Source: RFC 0028, "Core Type" and "Tolerance Policy".
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import dataclass, field
 
 from ..errors import InvalidInput
+from .brackets import closers_of, openers_of
 from .refs import Ref, Refs, read_refs
-from .text import PICTORIAL, Hidden, one_line, plainest, unescaped
+from .text import Hidden, one_line, plainest, unescaped
 from .words import (
     DASHES,
     ID_LETTERS,
@@ -35,13 +35,6 @@ _DECORATION = "*_"
 _BEFORE_A_MARKER = " \t>*_-+#.)0123456789"
 #: So many characters after its word decide whether a bracket is a marker; room for a hundred ids.
 _HEAD = 500
-#: What the words begin with, in the spellings that are looked for.
-_STEMS = tuple(
-    spelled
-    for stem in ("PERSPECTIVE", "TENSION", "REFINE", "CONCE", "RESOL")
-    for spelled in (stem, stem.capitalize(), stem.lower())
-)
-_LONGEST_WORD = max(map(len, (*MARKER_WORDS, *NEAR_WORDS)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +116,11 @@ _NOTHING = MarkersOfLine()
 
 def find_markers(line: str) -> MarkersOfLine:
     """Every marker of `line`, in one pass; what is inside another marker belongs to that one's label."""
-    if "[" not in line or not (openers := _openers(line)):
+    if "[" not in line or not (openers := openers_of(line)):
         return _NOTHING
     hidden = Hidden(line)
     openers = {at: opener for at, opener in openers.items() if at not in hidden}
-    closers = _closers(line, openers, hidden) if openers else {}
+    closers = closers_of(line, openers, hidden) if openers else {}
     text_from = len(line) - len(line.lstrip(_BEFORE_A_MARKER))
     result, past = MarkersOfLine(openers=tuple(openers)), 0
     for at, (word, after) in openers.items():
@@ -146,47 +139,6 @@ def find_markers(line: str) -> MarkersOfLine:
             result.found.append(Found(marker, at, end + 1))
             past = end
     return result
-
-
-def _openers(line: str) -> dict[int, tuple[str, int]]:
-    """Columns of brackets that a marker's word follows, with that word and where it ends, from the left."""
-    openers = {}
-    for stem in _STEMS:
-        at = line.find(stem)
-        while at >= 0:
-            start = at - 1
-            while start >= 0 and (line[start] in "*_" or line[start] in PICTORIAL):
-                start -= 1
-            end = at + len(stem)
-            while end - at <= _LONGEST_WORD and line[end : end + 1].isalpha():
-                end += 1
-            word = line[at:end].upper()
-            if start >= 0 and line[start] == "[" and (word in MARKER_WORDS or word in NEAR_WORDS):
-                openers[start] = (word, end)
-            at = line.find(stem, end)
-    return dict(sorted(openers.items()))
-
-
-def _closers(line: str, openers: dict[int, tuple[str, int]], hidden: Hidden) -> dict[int, int]:
-    """For each opener the bracket that closes it, by one pass with a stack."""
-    closers: dict[int, int] = {}
-    stack = array("q")
-    first, escapes = min(openers), "\\" in line
-    for at in [i for i, c in enumerate(line[first:], first) if c == "[" or c == "]"]:
-        if (escapes and _escaped(line, at)) or (hidden and at in hidden):
-            continue
-        if line[at] == "[":
-            stack.append(at)
-        elif stack and (start := stack.pop()) in openers:
-            closers[start] = at
-    return closers
-
-
-def _escaped(line: str, at: int) -> bool:
-    if line[at - 1 : at] != "\\":
-        return False
-    before = line[:at] if at < _HEAD else line[at - _HEAD : at]
-    return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
 
 def _unclosed(head: str, *, at_start: bool) -> bool:
