@@ -85,7 +85,7 @@ class Helm:
         answer = Steering(self.client).post(self.session_id, message.to_json(), request=new_id(), about=about)
         if answer.word == "full":
             raise InvalidInput(
-                "text", text, "must wait: 100 messages are waiting to be taken into the dialog"
+                "text", text, "must wait: as many messages as may are waiting to be taken into the dialog"
             )
         self._state(answer)
 

@@ -3,13 +3,14 @@
 --- ARGV: request message about
 --- ANSWERS: posted(view) full(view) refused(view) missing
 --- GUARANTEE: it stands in the dialog once, and otherwise waits for the next turn that is written, for the next
---- step or for resume. At most 100 wait. The same `request` asked again changes nothing.
+--- step or for resume. At most 100 wait, of about 4 MB. The same `request` asked again changes nothing.
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
 if redis.call('HGET', session, 'posted_by') == request then return view(session, turns, 'posted') end
 if FINAL[status] then return view(session, turns, 'refused') end
-local posts = cjson.decode(redis.call('HGET', session, 'posts') or '[]')
-if #posts >= 100 then return view(session, turns, 'full') end
+local waiting = redis.call('HGET', session, 'posts')
+local posts = cjson.decode(waiting or '[]')
+if #posts >= 100 or waiting and #waiting > 4194304 then return view(session, turns, 'full') end
 posts[#posts + 1] = message
 redis.call('HSET', session, 'posts', cjson.encode(posts), 'posted_by', request)
 note(journal, 'message.posted', cjson.decode(about))

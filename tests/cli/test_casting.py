@@ -39,6 +39,7 @@ def test_a_running_session_is_steered_and_whoever_watches_is_told(busy, waiting,
     said = watching.until("completed").ended()
     assert "lena lets cyd take part from the next round on" in said.out
     assert "lena has something to say as system" in said.out
+    assert "from now on: ann, cyd" in said.out
     assert said.out.count("Mind the gap.") == 1
     shown = busy.call("show", waiting, "--json").json()
     assert [p["participant_id"] for p in shown["collab"]["participants"]] == ["ann", "cyd"]

@@ -44,6 +44,7 @@ _STEERED = {
     "participant.removed": "{by} lets {who} take part no longer, from the next round on",
     "participant.instructed": "{by} tells {who} something else from their next turn on",
     "message.posted": "{by} has something to say as {role}",
+    "roster.changed": "from now on: {roster}",
 }
 
 
@@ -128,8 +129,12 @@ class LiveView:
 
     def _steered(self, event: Event, words: str) -> Text:
         data = event.data or {}
+        roster = data.get("participants")
         told = words.format(
-            who=self._cast.name(str(data.get("participant_id"))), by=data.get("by"), role=data.get("role")
+            who=self._cast.name(str(data.get("participant_id"))),
+            by=data.get("by"),
+            role=data.get("role"),
+            roster=", ".join(map(str, roster)) if isinstance(roster, list) else "",
         )
         return Text(f"     {printable(told)}", style="yellow")
 
