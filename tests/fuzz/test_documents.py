@@ -96,6 +96,11 @@ PAIR = {
 }
 
 
+def session_file(name: str, text: str) -> SessionFile:
+    """A file with this text, as it is read: from bytes."""
+    return SessionFile(name, text.encode(errors="replace").decode())
+
+
 def admitted(submission: Submission) -> None:
     """All that `submit` asks before it writes."""
     prepared = submission.prepared(known_agents=frozenset({"echo", "noop"}), max_message_bytes=100_000)
@@ -124,7 +129,7 @@ def test_protocol_documents_as_text(kind: str, examples: int) -> None:
 @depths
 def test_session_files_in_json(examples: int) -> None:
     texts = garbled(as_json(nearly(SESSION, PAIR)))
-    hammer(texts, lambda text: admitted(SessionFile("s.json", text).submission()), examples=examples)
+    hammer(texts, lambda text: admitted(session_file("s.json", text).submission()), examples=examples)
 
 
 @depths
@@ -134,7 +139,7 @@ def test_session_files_in_yaml(examples: int) -> None:
     )
 
     def use(text: str) -> None:
-        file = SessionFile("s.yaml", text.encode(errors="replace").decode())
+        file = session_file("s.yaml", text)
         with file.blamed():
             admitted(file.submission())
 
