@@ -231,8 +231,10 @@ class Client:
         return TenantBooks(self._to.redis).today(name)
 
     def ids(self, prefix: str) -> list[str]:
-        """Ids of listed sessions that begin with `prefix`, newest first."""
-        return [it for it in self._to.index.newest(count=LISTED) if it.startswith(prefix)]
+        """Ids of sessions that begin with `prefix`, live and archived."""
+        listed = [it for it in self._to.index.newest(count=LISTED) if it.startswith(prefix)]
+        reader = self.archived()
+        return list(dict.fromkeys([*listed, *(reader.ids(prefix) if reader else ())]))
 
     def known_agents(self) -> frozenset[str]:
         """Names of the agents that every worker knows, since any of them may be given a turn.

@@ -1,10 +1,11 @@
-"""An archive: one database, its writer and its reader."""
+"""An archive: one database, and who writes, reads and prunes it."""
 
 from __future__ import annotations
 
 import threading
 
 from .engine import Database
+from .pruner import ArchivePruner
 from .reader import ArchiveReader
 from .schema import migrate
 from .writer import ArchiveWriter
@@ -17,6 +18,7 @@ class Archive:
         self.database = Database(url)
         self.writer = ArchiveWriter(self.database)
         self.reader = ArchiveReader(self.database)
+        self.pruner = ArchivePruner(self.database)
         self._is_ready = False
         self._lock = threading.Lock()
 

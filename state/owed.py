@@ -78,6 +78,11 @@ class SnapshotReader:
         return raw
 
 
+def is_live(client: Redis, session_id: str, opened_ms: int) -> bool:
+    """Whether Redis has this very session, and not another one under its id."""
+    return client.hget(session_key(session_id, "session"), "opened_ms") == str(opened_ms)
+
+
 def _args(opened_ms: int, marks: Marks) -> dict[str, type_value]:
     named: dict[str, type_value] = {f"{stream}_mark": mark for stream, mark in marks._asdict().items()}
     return named | {"opened_ms": opened_ms}

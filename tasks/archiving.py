@@ -8,6 +8,7 @@ in Redis.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -69,15 +70,26 @@ class Archiver:
         """
         written = 0
         while claimed := self._owed.claim(limit=BATCH, hold_ms=HOLD_MS):
-            self.target.prepare()
-            known = self.target.writer.progress(claimed)
-            for session_id in claimed:
-                try:
-                    written += self.archive(session_id, known.get(session_id, Progress()))
-                except (ArchiveUnavailable, RedisUnavailable):
-                    raise
-                except Exception:  # one session that cannot be archived must not keep the others waiting
-                    log.exception("session %s could not be archived; it stays owed", session_id)
+            try:
+                self.target.prepare()
+                written += self._archive_all(claimed)
+            except ArchiveUnavailable:
+                # Not for the whole time of the hold: whoever finds the database back archives them.
+                for session_id in claimed:
+                    self._owed.look_at(session_id, self._index.now_ms())
+                raise
+        return written
+
+    def _archive_all(self, session_ids: Sequence[str]) -> int:
+        known = self.target.writer.progress(session_ids)
+        written = 0
+        for session_id in session_ids:
+            try:
+                written += self.archive(session_id, known.get(session_id, Progress()))
+            except (ArchiveUnavailable, RedisUnavailable):
+                raise
+            except Exception:  # one session that cannot be archived must not keep the others waiting
+                log.exception("session %s could not be archived; it stays owed", session_id)
         return written
 
     def archive(self, session_id: str, progress: Progress) -> bool:

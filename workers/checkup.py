@@ -15,13 +15,15 @@ from ..agents.local_model import find_running, find_weights, require_engine
 from ..agents.registry import Registry
 from ..config.settings import Settings
 from ..config.urls import for_celery
-from ..models.errors import LocalModelError, RedisUnavailable, RegistryError
+from ..models.errors import ArchiveError, LocalModelError, RedisUnavailable, RegistryError
 from ..models.options import AgentBinding
 from ..models.shown import without_password
 from ..state.connect import check_reachable, connect
 from ..state.keys import DUE
+from ..state.owed import OwedIndex
 from ..state.workers import WorkerBook
 from ..tasks.limits import amount
+from .archive import archive_url, open_archive
 from .connection import broker_url_in_use, redis_url_in_use
 from .embedded import resolve_redis_url
 from .memory import dialog_memory, memory_url
@@ -34,6 +36,8 @@ PACKAGES = (
 )
 #: A session that is due for so long is looked at by nobody.
 OVERDUE_MS = 30_000
+#: The archive is late with a session when it has not looked for so long.
+OWED_MS = 180_000
 
 
 class Grade(StrEnum):
@@ -75,9 +79,11 @@ def check_up(settings: Settings) -> Iterator[Finding]:
             yield from _durability(client)
             yield from _workers(client)
             yield _sessions(client)
+            yield _owed(client, settings)
         except (RedisUnavailable, RedisError, OSError) as error:
             yield _no_server(url, error)
     yield _memory(settings)
+    yield _archive(settings)
     yield from _broker(settings, url)
 
 
@@ -193,6 +199,33 @@ def _sessions(client: Redis) -> Finding:
         return Finding("sessions", Grade.GOOD, f"{unfinished} have not ended")
     text = f"{overdue} of {unfinished} that have not ended are overdue: no worker looks after them"
     return Finding("sessions", Grade.WARNING, text, "start a worker: symposia worker, or symposia up")
+
+
+def _owed(client: Redis, settings: Settings) -> Finding:
+    """What the archive lacks: their live keys wait for it."""
+    seconds, _ = client.time()
+    owed = OwedIndex(client)
+    number, late = owed.count(), owed.count(before_ms=int(seconds) * 1000 - OWED_MS)
+    if not number or (settings.archive and not late):
+        return Finding("archive", Grade.GOOD, f"looks after {number} sessions")
+    text = f"{late} of {number} sessions that it looks after wait for it: their keys in Redis stay until it has them"
+    advice = "start a worker whose database answers" if settings.archive else "set SYMPOSIA_ARCHIVE=true"
+    return Finding("archive", Grade.WARNING, text, advice)
+
+
+def _archive(settings: Settings) -> Finding:
+    """Where sessions outlive Redis."""
+    url, archive = archive_url(settings), open_archive(settings)
+    if url is None or archive is None:
+        return Finding("archive", Grade.GOOD, "none is kept")
+    where = without_password(url)
+    try:
+        with archive.database.reading():
+            return Finding("archive", Grade.GOOD, where)
+    except ArchiveError as error:
+        return Finding("archive", Grade.WARNING, str(error), "sessions run, and are archived once it answers")
+    finally:
+        archive.close()
 
 
 def _memory(settings: Settings) -> Finding:

@@ -15,9 +15,21 @@ COMMANDS = [command.name or command.callback.__name__ for command in app.registe
 
 def test_the_commands_are_these():
     assert [
-        *("demo", "run", "submit", "list", "show", "watch", "graph", "export"),
-        *("suspend", "resume", "stop", "cancel", "add", "remove", "instruct", "post", "inbox", "reply", "tenant"),
-        *("lint", "dialogue"),
+        *("demo", "run", "submit", "list", "search", "show", "watch", "graph", "export"),
+        *(
+            "suspend",
+            "resume",
+            "stop",
+            "cancel",
+            "add",
+            "remove",
+            "instruct",
+            "post",
+            "inbox",
+            "reply",
+            "tenant",
+        ),
+        *("restore", "prune", "lint", "dialogue"),
         *("up", "worker", "callbacks", "doctor"),
     ] == COMMANDS
 

@@ -88,6 +88,10 @@ class Postgres:
             self._process.wait(30)
             self._process = None
 
+    @property
+    def runs(self) -> bool:
+        return self._process is not None
+
     def _answers(self) -> bool:
         try:
             psycopg.connect(self.url, connect_timeout=2).close()

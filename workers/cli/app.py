@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from . import (
+    archive,
     callbacks,
     casting,
     demo,
@@ -14,6 +15,7 @@ from . import (
     doctor,
     inbox,
     lint,
+    listing,
     look,
     memory,
     reply,
@@ -61,6 +63,7 @@ def symposia(
 for group in (
     demo,
     run,
+    listing,
     look,
     steer,
     casting,
@@ -68,6 +71,7 @@ for group in (
     reply,
     tenant,
     memory,
+    archive,
     lint,
     dialogue,
     serve,

@@ -19,8 +19,14 @@ def find_job(text: str) -> CollabJob:
         InvalidInput: it is too short, or several sessions begin so.
         SessionNotFound: none does.
     """
-    client, wanted = Client(load_settings()), text.strip().lower()
-    return client.get_job(wanted if is_uuid4(wanted) else _completed(client, wanted))
+    client = Client(load_settings())
+    return client.get_job(find_id(client, text))
+
+
+def find_id(client: Client, text: str) -> str:
+    """The whole id. Raises as `find_job` does; a whole id may be that of no session."""
+    wanted = text.strip().lower()
+    return wanted if is_uuid4(wanted) else _completed(client, wanted)
 
 
 def _completed(client: Client, prefix: str) -> str:

@@ -1,4 +1,4 @@
-"""`symposia list`, `show`, `watch`, `graph` and `export`."""
+"""`symposia show`, `watch`, `graph` and `export`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import AsJson, Mode, SessionId, Status
+from .options import AsJson, SessionId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ...client import Client
     from ...job import CollabJob
-    from .render import Listed
-
-#: Sessions that are read at once.
-_PAGE = 100
 
 
 class GraphFormat(StrEnum):
@@ -39,48 +32,8 @@ class ExportFormat(StrEnum):
 
 def add_to(app: typer.Typer) -> None:
     """Adds the commands."""
-    app.command("list")(list_sessions)
     for command in (show, watch, graph, export):
         app.command()(command)
-
-
-def list_sessions(
-    status: Annotated[Status | None, typer.Option(help="Only sessions in this status.")] = None,
-    mode: Annotated[Mode | None, typer.Option(help="Only sessions in this mode.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 20,
-    as_json: AsJson = False,
-) -> None:
-    """List sessions, newest first.
-
-    Example: [bold]symposia list --status active[/bold]
-    """
-    from itertools import islice
-
-    from ...client import Client
-    from ...config.settings import load_settings
-    from .render import session_table
-    from .screen import console, print_json
-
-    found = list(islice(_listed(Client(load_settings()), status, mode), limit))
-    if as_json:
-        print_json([it.to_json() for it in found])
-    elif found:
-        console().print(session_table(found))
-    else:
-        console(stderr=True).print("No sessions.")
-
-
-def _listed(client: Client, status: Status | None, mode: Mode | None) -> Iterator[Listed]:
-    from .render import Listed
-
-    offset = 0
-    while page := client.jobs(count=_PAGE, offset=offset):
-        for job in page:
-            it = Listed(job.collab(), job.state())
-            wanted = (status or it.state.status.value, mode or it.collab.mode.value)
-            if wanted == (it.state.status.value, it.collab.mode.value):
-                yield it
-        offset += _PAGE
 
 
 def show(

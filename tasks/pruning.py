@@ -1,0 +1,50 @@
+"""Retention: what the archive forgets. What is still live stays, since it would be archived again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from redis import Redis
+
+from ..state.owed import is_live
+
+if TYPE_CHECKING:
+    from ..archive.archive import Archive
+
+
+@dataclass(slots=True)
+class Pruned:
+    """What was deleted, or would be."""
+
+    sessions: int = 0
+    messages: int = 0
+    #: Sessions that are still in Redis and were left.
+    live: int = 0
+
+
+def prune(
+    archive: Archive,
+    client: Redis,
+    *,
+    before_ms: int | None = None,
+    user: str | None = None,
+    dry_run: bool = False,
+) -> Pruned:
+    """Deletes sessions that ended, or changed last, before `before_ms` (milliseconds since the epoch), and
+    used the memory of `user`. With `dry_run` nothing is deleted.
+
+    Raises:
+        ArchiveUnavailable, RedisUnavailable: what was deleted is deleted; it may be repeated.
+    """
+    archive.prepare()
+    done, behind = Pruned(), 0
+    while found := archive.pruner.find(before_ms=before_ms, user=user, behind=behind):
+        behind = found[-1].row
+        gone = [it for it in found if not is_live(client, it.session_id, it.opened_ms)]
+        done.sessions += len(gone)
+        done.messages += sum(it.messages for it in gone)
+        done.live += len(found) - len(gone)
+        if gone and not dry_run:
+            archive.pruner.delete([it.row for it in gone])
+    return done

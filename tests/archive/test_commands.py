@@ -1,0 +1,141 @@
+"""The archive on the command line, with real workers: what ran is listed, shown and found when Redis has lost it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from live import REGISTRY, LiveWorker, until
+from postgres import Postgres
+from symposia.state.connect import connect
+from symposia.state.workers import WorkerBook
+from symposia.workers.embedded import EmbeddedServer
+from terminal import Terminal
+
+PAIR = """
+title: A line above the door
+purpose: Write one line that stands above the door.
+mode: pair
+participants:
+  - {participant_id: ann, agent: echo}
+  - {participant_id: bob, agent: echo}
+stop: {max_rounds: 2}
+"""
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Terminal, Redis]]:
+    """A terminal, a worker that archives into a SQLite file, and their Redis."""
+    folder = tmp_path_factory.mktemp("office")
+    (folder / "registry.toml").write_text(REGISTRY)
+    (folder / "pair.yaml").write_text(PAIR)
+    with EmbeddedServer(folder / "server", durable=False, bound=True) as server:
+        settings = {
+            "redis_url": server.url,
+            "agents_file": str(folder / "registry.toml"),
+            "data_dir": str(folder / "data"),
+            "archive": "true",
+            "archive_interval_s": "0.2",
+        }
+        terminal = Terminal(folder, settings)
+        worker = LiveWorker("w1", folder, terminal.environment, app="symposia.workers", concurrency=4)
+        client = connect(server.url)
+        until(lambda: WorkerBook(client).alive(), timeout_s=50, what="a worker is there")
+        yield terminal, client
+        worker.close()
+        terminal.close()
+
+
+def ran(office: tuple[Terminal, Redis]) -> str:
+    """The id of a session that has ended and whose live keys may expire."""
+    terminal, client = office
+    said = terminal.call("run", "pair.yaml", "--json")
+    assert said.code == 0, said
+    session_id = terminal.call("list", "--json", "--limit", "1").json()[0]["id"]
+    key = f"symposia:{{{session_id}}}:session"
+    until(lambda: client.ttl(key) > 0, timeout_s=40, what="the archive has it")
+    return str(session_id)
+
+
+def test_what_ran_is_shown_listed_exported_and_found_after_redis_lost_it(
+    office: tuple[Terminal, Redis],
+) -> None:
+    terminal, client = office
+    session_id = ran(office)
+    commands = (["show", session_id, "--json"], ["export", session_id], ["list", "--json"])
+    before = [terminal.call(*command).json() for command in commands]
+    client.flushall()
+    assert [terminal.call(*command).json() for command in commands] == before
+    found = terminal.call("search", "ann", "--json").json()
+    assert {it["id"] for it in found["messages"]} <= {session_id}
+    said = terminal.call("cancel", session_id)
+    assert (said.code, "is in the archive only" in said.err) == (3, True), said
+    said = terminal.call("restore", session_id)
+    assert (said.code, "it is completed" in said.err) == (2, True), said
+
+
+def test_old_sessions_are_pruned_after_a_rehearsal(office: tuple[Terminal, Redis]) -> None:
+    terminal, client = office
+    ran(office)
+    client.flushall()
+    assert terminal.call("prune", "--older-than", "1h", "--json").json()["sessions"] == 0
+    said = terminal.call("prune", "--older-than", "soon")
+    assert (said.code, said.err.strip()) == (
+        2,
+        "symposia: older-than: must be a number of hours, days or weeks, such as 36h, 90d or 12w (got 'soon')",
+    )
+    assert terminal.call("prune").code == 2
+    assert terminal.call("prune", "--user", "nobody", "--dry-run").out.strip() == (
+        "Would delete 0 sessions with 0 messages."
+    )
+
+
+def test_doctor_says_where_the_archive_is_and_what_is_owed(office: tuple[Terminal, Redis]) -> None:
+    terminal, client = office
+    client.zadd("symposia:owed", {"lost": 1})
+    try:
+        told = [
+            it for it in terminal.call("doctor", "--json").json()["findings"] if it["subject"] == "archive"
+        ]
+    finally:
+        client.zrem("symposia:owed", "lost")
+    assert any("archive.sqlite3" in it["text"] for it in told)
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.slow
+def test_a_database_that_is_away_slows_no_session_and_is_written_when_it_is_back(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    (tmp_path / "registry.toml").write_text(REGISTRY)
+    (tmp_path / "pair.yaml").write_text(PAIR)
+    with EmbeddedServer(tmp_path / "server", durable=False, bound=True) as server:
+        settings = {
+            "redis_url": server.url,
+            "agents_file": str(tmp_path / "registry.toml"),
+            "data_dir": str(tmp_path / "data"),
+            "archive": "true",
+            "archive_interval_s": "0.2",
+            "database_url": postgres.url,
+        }
+        terminal = Terminal(tmp_path, settings)
+        postgres.stop()
+        worker = LiveWorker("w1", tmp_path, terminal.environment, app="symposia.workers", concurrency=4)
+        client = connect(server.url)
+        try:
+            until(lambda: WorkerBook(client).alive(), timeout_s=50, what="a worker is there")
+            assert terminal.call("run", "pair.yaml", "--json").code == 0
+            told = terminal.call("doctor", "--json").json()["findings"]
+            assert any(it["subject"] == "archive" and "does not answer" in it["text"] for it in told)
+            (key,) = client.scan_iter("symposia:*:session")
+            assert client.ttl(key) == -1
+            postgres.start()
+            until(lambda: client.ttl(key) > 0, timeout_s=100, what="the archive has it")
+        finally:
+            worker.close()
+            terminal.close()
+            if not postgres.runs:
+                postgres.start()

@@ -1,0 +1,83 @@
+"""The schema: made fresh, brought up to date with what is in it, and taken back."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Connection, inspect
+
+from archiving import archive_now, archived, live
+from symposia.archive.archive import Archive
+from symposia.archive.engine import Database
+from symposia.archive.schema import migrate, newest_revision, revision_of
+from symposia.archive.tables import METADATA
+from table import Table
+
+pytestmark = pytest.mark.leaves_keys
+
+
+def is_ours(_item: object, name: str | None, *_more: object) -> bool:
+    """Not the tables of the full-text index, which SQLite keeps for itself."""
+    return not (name or "").startswith(("message_words", "ix_message_words"))
+
+
+def differences(connection: Connection) -> list[object]:
+    options = {"include_object": is_ours, "compare_type": True}
+    return compare_metadata(MigrationContext.configure(connection, opts=options), METADATA)
+
+
+def test_a_fresh_database_has_the_tables_of_the_code(database_url: str) -> None:
+    database = Database(database_url)
+    migrate(database)
+    with database.reading() as connection:
+        assert differences(connection) == []
+        assert revision_of(connection) == newest_revision()
+    database.close()
+
+
+def test_what_the_first_revision_held_is_there_after_an_upgrade_and_found(
+    database_url: str, table: Table
+) -> None:
+    archive = Archive(database_url)
+    migrate(archive.database, "0001")
+    table.speak(table.plan_one(), "a blue door")
+    archive_now(archive, table)
+    migrate(archive.database)
+    assert archived(archive, table.id) == live(table.client, table.id)
+    assert [it.content for it in archive.reader.search("door").items] == ["a blue door"]
+    migrate(archive.database, "0001")
+    assert archived(archive, table.id) == live(table.client, table.id)
+    archive.close()
+
+
+def test_the_way_back_leaves_nothing(database_url: str) -> None:
+    database = Database(database_url)
+    migrate(database)
+    migrate(database, "base")
+    with database.reading() as connection:
+        assert set(inspect(connection).get_table_names()) <= {"alembic_version"}
+        assert revision_of(connection) is None
+    database.close()
+
+
+def test_archives_that_start_at_once_migrate_once(database_url: str) -> None:
+    archives = [Archive(database_url) for _ in range(4)]
+    errors: list[BaseException] = []
+
+    def prepare(archive: Archive) -> None:
+        try:
+            archive.prepare()
+        except BaseException as error:  # noqa: BLE001 - told below
+            errors.append(error)
+
+    threads = [threading.Thread(target=prepare, args=(archive,)) for archive in archives]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(50)
+    assert errors == []
+    for archive in archives:
+        archive.close()

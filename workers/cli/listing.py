@@ -1,0 +1,191 @@
+"""`symposia list` and `search`: sessions and messages, live and archived alike."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .options import AsJson, Mode, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.text import Text
+
+    from ...archive.values import Found, Wanted
+    from ...client import Client
+    from .render import Listed
+
+#: Sessions that are read at once.
+_PAGE = 100
+#: Characters of a found message that are shown.
+_SHOWN = 200
+
+WantedStatus = Annotated[Status | None, typer.Option("--status", help="Only sessions in this status.")]
+WantedMode = Annotated[Mode | None, typer.Option("--mode", help="Only sessions in this mode.")]
+WantedParticipant = Annotated[str | None, typer.Option("--participant", help="Only sessions with them.")]
+WantedTag = Annotated[str | None, typer.Option("--tag", help="Only sessions with this tag.")]
+Since = Annotated[datetime | None, typer.Option("--since", help="Only sessions opened then (UTC) or later.")]
+Until = Annotated[datetime | None, typer.Option("--until", help="Only sessions opened before (UTC).")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.command("list")(list_sessions)
+    app.command()(search)
+
+
+def list_sessions(
+    status: WantedStatus = None,
+    mode: WantedMode = None,
+    participant: WantedParticipant = None,
+    tag: WantedTag = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """List sessions, newest first, live and archived.
+
+    Example: [bold]symposia list --status active[/bold]
+    """
+    from itertools import islice
+
+    from ...archive.values import Wanted
+    from ...client import Client
+    from ...config.settings import load_settings
+    from .render import session_table
+    from .screen import console, print_json
+
+    wanted = Wanted(status, mode, participant, tag, _ms(since), _ms(until))
+    found = list(islice(_sessions(Client(load_settings()), wanted), limit))
+    if as_json:
+        print_json([it.to_json() for it in found])
+    elif found:
+        console().print(session_table(found))
+    else:
+        console(stderr=True).print("No sessions.")
+
+
+def search(  # noqa: PLR0913 - the options of a command
+    words: Annotated[str, typer.Argument(metavar="TEXT", help="Words that a message has, all of them.")],
+    status: WantedStatus = None,
+    mode: WantedMode = None,
+    participant: WantedParticipant = None,
+    tag: WantedTag = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="At most so many.")] = 20,
+    after: Annotated[
+        str | None, typer.Option(help="Go on behind the page that ended with this cursor.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search what was said, newest first, in the archive. What is said now is found a few seconds later.
+
+    Example: [bold]symposia search "blue door" --mode pair[/bold]
+    """
+    from ...archive.values import PageOf, Wanted
+    from ...client import Client
+    from ...config.settings import load_settings
+    from .screen import console, print_json
+
+    wanted = Wanted(status, mode, participant, tag, _ms(since), _ms(until))
+    reader = Client(load_settings()).archived()
+    page: PageOf[Found] = (
+        PageOf((), None) if reader is None else reader.search(words, wanted, after=after, limit=limit)
+    )
+    if as_json:
+        print_json({"messages": [_found_json(it) for it in page.items], "cursor": page.cursor})
+        return
+    for it in page.items:
+        console().print(_found_line(it))
+    if not page.items:
+        console(stderr=True).print("Nothing was found.")
+    if page.cursor:
+        console(stderr=True).print(f"There is more: --after {page.cursor}")
+
+
+def _sessions(client: Client, wanted: Wanted) -> Iterator[Listed]:
+    """Live and archived sessions in one list; what is live is told as it is now."""
+    from heapq import merge
+
+    return merge(
+        _live(client, wanted), _archived(client, wanted), key=lambda it: it.state.opened_ms, reverse=True
+    )
+
+
+def _live(client: Client, wanted: Wanted) -> Iterator[Listed]:
+    from .render import Listed
+
+    offset = 0
+    while page := client.jobs(count=_PAGE, offset=offset):
+        for job in page:
+            it = Listed(job.collab(), job.state())
+            if _fits(it, wanted):
+                yield it
+        offset += _PAGE
+
+
+def _archived(client: Client, wanted: Wanted) -> Iterator[Listed]:
+    from ...models.collab import Collab
+    from ...state.connect import connect
+    from ...state.owed import is_live
+    from ..archived import state_of
+    from .render import Listed
+
+    reader, redis, cursor = client.archived(), connect(client.redis_url), None
+    while reader is not None:
+        page = reader.page(wanted, after=cursor, limit=_PAGE)
+        for it in page.items:
+            if not is_live(redis, it.session_id, it.opened_ms):
+                yield Listed(Collab.model_validate_json(it.documents.collab), state_of(it.fields, {}))
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+def _fits(it: Listed, wanted: Wanted) -> bool:
+    collab, state = it.collab, it.state
+    return (
+        wanted.status in (None, state.status.value)
+        and wanted.mode in (None, collab.mode.value)
+        and wanted.participant in (None, *(p.participant_id for p in collab.participants))
+        and wanted.tag in (None, *(collab.meta.tags or ()))
+        and (wanted.since_ms is None or state.opened_ms >= wanted.since_ms)
+        and (wanted.until_ms is None or state.opened_ms < wanted.until_ms)
+    )
+
+
+def _found_json(it: Found) -> dict[str, object]:
+    from ...models.ids import timestamp_from_ms
+
+    return {
+        "id": it.session_id,
+        "title": it.title,
+        "speaker": it.speaker,
+        "turn": it.turn,
+        "said_at": timestamp_from_ms(it.at_ms),
+        "content": it.content,
+    }
+
+
+def _found_line(it: Found) -> Text:
+    from rich.text import Text
+
+    from .screen import printable
+
+    words = printable(" ".join(it.content.split()))
+    cut = words if len(words) <= _SHOWN else f"{words[:_SHOWN]}…"
+    turn = "" if it.turn is None else str(it.turn)
+    return Text.assemble(
+        (it.session_id[:8], "dim"), f" {turn:>4} ", (printable(it.speaker or "user"), "bold"), f" {cut}"
+    )
+
+
+def _ms(moment: datetime | None) -> int | None:
+    from datetime import UTC
+
+    return None if moment is None else int(moment.replace(tzinfo=UTC).timestamp() * 1000)
