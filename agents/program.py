@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 #: Bytes of standard error that are kept to tell why a program failed.
 KEPT_BYTES = 4_096
-#: Seconds that the pipes of a killed process group may take to close.
+#: Seconds that the pipes of a program that has ended may stay open: one of its children may hold them.
 _CLOSING_S = 5.0
-_LOOK_EVERY_S = 0.05
-_READ_BYTES = 65_536
+_STDIN, _STDOUT = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,89 +49,70 @@ async def run(program: Program, given: bytes) -> Printed:
     Raises:
         OSError: it cannot be started.
     """
-    process = await asyncio.create_subprocess_exec(
+    transport, watch = await asyncio.get_running_loop().subprocess_exec(
+        lambda: _Watch(program.limit_bytes),
         *program.argv,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
         cwd=program.folder,
         env=program.environment,
         start_new_session=True,
         preexec_fn=program.before,
     )
+    group = transport.get_pid()
     try:
-        return await _communicate(process, given, limit_bytes=program.limit_bytes)
-    finally:
-        if process.returncode is None:
-            _kill_group(process.pid)
-            await _ended(process)
-
-
-async def _communicate(process: asyncio.subprocess.Process, given: bytes, *, limit_bytes: int) -> Printed:
-    out, err = _Cap(limit_bytes), _Cap(KEPT_BYTES, keep_last=True)
-    pipes = asyncio.gather(
-        _feed(process.stdin, given),
-        out.read(process.stdout, on_full=lambda: _kill_group(process.pid)),
-        err.read(process.stderr),
-    )
-    try:
-        code = await _ended(process)
+        _feed(transport, given)
+        await watch.has_ended.wait()
         # What it has started ends with it.
-        _kill_group(process.pid)
-        # One that left the group may hold the pipes open for ever.
+        _kill(group)
         with suppress(TimeoutError):
-            await asyncio.wait_for(pipes, _CLOSING_S)
+            await asyncio.wait_for(watch.is_over.wait(), _CLOSING_S)
+        return Printed(transport.get_returncode() or 0, bytes(watch.out), bytes(watch.err), watch.too_much)
     finally:
-        pipes.cancel()
-        with suppress(asyncio.CancelledError):
-            await pipes
-    return Printed(code, bytes(out.kept), bytes(err.kept), out.is_full)
+        if not watch.has_ended.is_set():
+            _kill(group)
+            await watch.has_ended.wait()
+        transport.close()
+        await watch.is_over.wait()
 
 
-async def _ended(process: asyncio.subprocess.Process) -> int:
-    """The exit code, as soon as the program itself has ended."""
-    waiting = asyncio.ensure_future(process.wait())
-    try:
-        # Before Python 3.12.4 `wait` also waits for the pipes, which a child of the program may hold open.
-        while process.returncode is None:
-            await asyncio.wait({waiting}, timeout=_LOOK_EVERY_S)
-        return process.returncode
-    finally:
-        waiting.cancel()
+def _feed(transport: asyncio.SubprocessTransport, given: bytes) -> None:
+    """A program need not read what it is given: what it leaves is thrown away when it has ended."""
+    stdin = cast(asyncio.WriteTransport, transport.get_pipe_transport(_STDIN))
+    if given:
+        stdin.write(given)
+    stdin.write_eof()
 
 
-class _Cap:
-    """Reads a pipe to its end and keeps so many bytes of it: the first, or the last."""
-
-    def __init__(self, limit: int, *, keep_last: bool = False) -> None:
-        self.kept = bytearray()
-        self.is_full = False
-        self._limit = limit
-        self._keep_last = keep_last
-
-    async def read(
-        self, pipe: asyncio.StreamReader | None, *, on_full: Callable[[], None] = lambda: None
-    ) -> None:
-        while pipe is not None and (data := await pipe.read(_READ_BYTES)):
-            self.kept += data
-            if len(self.kept) <= self._limit:
-                continue
-            self.kept = self.kept[-self._limit :] if self._keep_last else self.kept[: self._limit]
-            if not self.is_full:
-                self.is_full = True
-                on_full()
-
-
-async def _feed(pipe: asyncio.StreamWriter | None, data: bytes) -> None:
-    """A program need not read what it is given."""
-    if pipe is None:
-        return
-    with suppress(BrokenPipeError, ConnectionResetError):
-        pipe.write(data)
-        await pipe.drain()
-    pipe.close()
-
-
-def _kill_group(leader: int) -> None:
+def _kill(group: int) -> None:
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(leader, signal.SIGKILL)
+        os.killpg(group, signal.SIGKILL)
+
+
+class _Watch(asyncio.SubprocessProtocol):
+    """Keeps what a program prints, and knows when it has ended and when its pipes have."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.out = bytearray()
+        self.err = bytearray()
+        self.too_much = False
+        self.has_ended = asyncio.Event()
+        self.is_over = asyncio.Event()
+        self._limit_bytes = limit_bytes
+        self._group = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._group = cast(asyncio.SubprocessTransport, transport).get_pid()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd != _STDOUT:
+            self.err = (self.err + data)[-KEPT_BYTES:]
+        elif not self.too_much:
+            self.out += data
+            self.too_much = len(self.out) > self._limit_bytes
+            if self.too_much:
+                _kill(self._group)
+
+    def process_exited(self) -> None:
+        self.has_ended.set()
+
+    def connection_lost(self, _exc: Exception | None) -> None:
+        self.is_over.set()

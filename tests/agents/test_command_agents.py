@@ -159,7 +159,7 @@ def family(tmp_path):
 
     def gone():
         try:
-            return notes.exists() and not processes()
+            return not notes.exists() or not processes()
         except psutil.NoSuchProcess:
             return False
 
