@@ -11,9 +11,11 @@ import pytest
 from archiving import archiver
 from chaos.archived import FILE, differences
 from chaos.faults_of_redis import archive_locked
+from chaos.faults_of_workers import kill_at
 from chaos.plays import orchestrated
 from symposia.archive.archive import Archive
 from symposia.models.archived import Progress
+from symposia.tasks.boundaries import Boundary
 
 pytestmark = pytest.mark.xdist_group("faults-of-redis")
 
@@ -61,3 +63,8 @@ def test_whatever_is_changed_in_an_archive_is_found(archived, tmp_path, change):
 
 def test_sessions_do_not_wait_for_an_archive_that_somebody_else_holds(survives):
     survives(archive_locked)
+
+
+def test_after_faults_the_archive_has_what_is_live(arena, survives):
+    survives(archive_locked, kill_at(Boundary.BEFORE_COMMIT))
+    assert not arena.archived()

@@ -66,6 +66,8 @@ class Arena:
         self.expected = 0
         self.courier = Courier(self.server.url) if courier else None
         self._wires: list[Wire] = []
+        #: Ended sessions that were not found in the archive yet.
+        self._owed: list[str] = []
         self._rounds = 0
         agents_file = folder / "agents.toml"
         agents_file.write_text(REGISTRY + registry)
@@ -172,6 +174,21 @@ class Arena:
         self._judge(plays, outcome)
         return outcome
 
+    def archived(self, *, timeout_s: float = 0.0) -> list[Finding]:
+        """What differs in the archive, of the ended sessions that it says to have; in the end it has all."""
+        findings: list[Finding] = []
+        deadline = time.monotonic() + timeout_s
+        while self._owed:
+            seen = [self.insist(lambda id_=id_: Evidence(self.server.client, id_)) for id_ in self._owed]
+            kept = [evidence for evidence in seen if evidence.session.get("archive") == "kept"]
+            findings += [it for evidence in kept for it in differences(self.folder / FILE, evidence)]
+            self._owed = [it.id for it in seen if it.session.get("archive") == "owed"]
+            if time.monotonic() >= deadline:
+                break
+            time.sleep(0.2)
+        late = self._owed if timeout_s else []
+        return findings + [Finding(session, "archive", "it is not archived") for session in late]
+
     def close(self) -> None:
         """Takes all down."""
         self.crew.close()
@@ -207,18 +224,18 @@ class Arena:
         return []
 
     def _open(self) -> dict[str, str]:
-        """Sessions that go on or are not archived yet, and how many turns each has closed."""
+        """Sessions that go on, and how many turns each has closed."""
         pipe = self.server.client.pipeline(transaction=False)
         for session in self.ids:
-            pipe.hmget(f"symposia:{{{session}}}:session", ["status", "closed", "archive"])
+            pipe.hmget(f"symposia:{{{session}}}:session", ["status", "closed"])
             pipe.zscore("symposia:due", session)
         answers = pipe.execute()
         told = zip(self.ids, answers[::2], answers[1::2], strict=True)
         ended = {"completed", "cancelled"}
         return {
             session: closed
-            for session, (status, closed, archive), due in told
-            if status not in ended or due is not None or archive == "owed"
+            for session, (status, closed), due in told
+            if status not in ended or due is not None
         }
 
     def _how(self, session: str) -> str:
@@ -245,7 +262,7 @@ class Arena:
                 tampered=play.id in self.tampered,
             )
             if evidence.session.get("archive"):
-                outcome.findings += differences(self.folder / FILE, evidence)
+                self._owed.append(play.id)
             outcome.turns += len(evidence.written)
             outcome.refused += evidence.refused
             outcome.takeovers += sum(closing.outcome == "expired" for closing in evidence.closings)

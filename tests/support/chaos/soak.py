@@ -36,6 +36,8 @@ SESSIONS = 90
 THINK_MS = 60
 #: Lost messages are sent again after two seconds: sooner, a busy machine's queue would fill with them.
 PACE = Pace(grace_s=2)
+#: Seconds in which the archive has everything: whoever is killed while archiving holds its sessions for a minute.
+ARCHIVED_S = 150.0
 #: Rounds on the same servers and workers; then all is made anew.
 ROUNDS_AN_ARENA = 40
 #: Arenas in a row that could not be used: the machine is not fit for a soak.
@@ -143,7 +145,10 @@ def _rounds(storm: Storm, arena: Arena, tally: Tally) -> None:
         for _ in range(ROUNDS_AN_ARENA):
             outcome = _one_round(storm, arena, tally)
             if outcome.findings or time.monotonic() > storm.until_s:
-                return
+                break
+        for finding in arena.archived(timeout_s=ARCHIVED_S):
+            tally.findings[finding.kind] += 1
+            _tell(finding, None)
     finally:
         tally.restarts += arena.restarts
 
@@ -174,6 +179,8 @@ def _one_round(storm: Storm, arena: Arena, tally: Tally) -> Round:
     outcome = arena.run(
         plays(random, storm.sessions), [FAULTS[name] for name in chosen], seed=seed, think_ms=THINK_MS
     )
+    outcome.findings += arena.archived()
+    outcome.findings += arena.archived()
     tally.add(outcome, chosen, seed=seed)
     say(
         f"round {tally.rounds}, seed {seed}: {outcome.sessions} sessions, {outcome.turns} turns, "
