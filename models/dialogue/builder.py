@@ -124,7 +124,7 @@ class Builder:
     def _heading(self, line: Line, heading: Heading) -> None:
         if self._title is None and heading.level == TITLE and not self._parts:
             self._end_blocks()
-            self._title = heading.text
+            self._title, self._in_header = heading.text, True
             self.notes.compare(Form.TITLE, line.number, text=line.text, canonical=str(heading))
             return
         self._in_header = False

@@ -131,7 +131,7 @@ def read_round(heading: Heading) -> RoundHeading | None:
         and counted[1]
     ):
         return RoundHeading(counted[0], counted[1][1:].strip())
-    return _round_at_the_end(text)
+    return None if read_judge(heading) else _round_at_the_end(text)
 
 
 def _number(text: str) -> tuple[int, str] | None:

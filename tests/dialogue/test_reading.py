@@ -101,6 +101,7 @@ def test_an_expert_is_read_from_this_line(heading, agents):
     [
         ("## 💙 Judge: Round 0 Assessment", "Round 0 Assessment"),
         ("## 💙 Judge — Round 1 Summary", "Round 1 Summary"),
+        ("## 💙 Judge: What now (Round 3)", "What now (Round 3)"),
         ("## 💙 Judge Round 0 Summary", "Round 0 Summary"),
         ("### 💙 Judge Synthesis — Round 1", "Synthesis — Round 1"),
         ("### Judge Synthesis", "Synthesis"),
@@ -221,3 +222,11 @@ def test_a_turn_may_stand_below_another_and_a_bare_name_there_is_a_reply():
         "## Round 1: X\n\n## Muffin 🧁\n\nA.\n\n### Ada Lovelace 🦊\n\nB.\n\n#### Muffin\n\nTo you.\n\n## Muffin — Round 1\n"
     )
     assert [it["agents"] for it in found["rounds"]] == [["Muffin", "Ada Lovelace"]]
+
+
+def test_metadata_may_follow_front_matter_and_a_sentence():
+    text = "---\nlayout: page\n---\n\n# T\n\n*A sentence.*\n\n**Participants**: 🧁 Ada, 🧁 Ben\n\n> quote\n\n**Not**: metadata\n"
+    found = summary(parse(text))
+    assert [it["key"] for it in found["metadata"]] == ["Participants"]
+    assert [it["name"] for it in found["panel"]] == ["Ada", "Ben"]
+    assert parse(render(parse(text))) == parse(text)
