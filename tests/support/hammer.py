@@ -17,7 +17,7 @@ from symposia.models.errors import SymposiaError
 T = TypeVar("T")
 
 #: Of a run in `make test`, and of one in `make soak`.
-depths = pytest.mark.parametrize("examples", [80, pytest.param(10_000, marks=pytest.mark.soak)])
+depths = pytest.mark.parametrize("examples", [80, pytest.param(2_000, marks=pytest.mark.soak)])
 
 #: Texts that mean something to somebody on the way: YAML, TOML, JSON, Lua, Redis keys, paths, code, the screen.
 WORDS = (
