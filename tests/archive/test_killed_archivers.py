@@ -1,0 +1,112 @@
+"""Archivers that are killed at any statement: in the end the archive has what is live, message for message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from redis import Redis
+from sqlalchemy import event
+
+from archiving import NOTHING, archive_now, archived, archiver, live
+from postgres import own_database
+from symposia.archive.archive import Archive
+from symposia.state.connect import connect
+from symposia.state.index import SessionIndex
+from symposia.state.keys import session_key
+from table import Table
+
+pytestmark = pytest.mark.leaves_keys
+
+#: More statements than archiving a session takes, so that some archivers live.
+STATEMENTS = 20
+MOVES = st.lists(st.one_of(st.just("speak"), st.integers(1, STATEMENTS)), min_size=1, max_size=8)
+
+
+class Killed(BaseException):
+    """The archiver is no more."""
+
+
+@contextmanager
+def killed_at(step: int, archive: Archive, client: Redis) -> Iterator[None]:
+    """Ends whoever archives here before its `step`th statement, commit or call to Redis."""
+    left = step
+
+    def count(*_args: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise Killed
+
+    def counting(*args: Any, **options: Any) -> Any:
+        count()
+        return answering(*args, **options)
+
+    answering, engine = client.evalsha, archive.database._engine
+    event.listen(engine, "before_cursor_execute", count)
+    event.listen(engine, "commit", count)
+    client.evalsha = counting  # type: ignore[method-assign]
+    try:
+        yield
+    except Killed:
+        engine.dispose()
+    finally:
+        del client.evalsha
+        event.remove(engine, "before_cursor_execute", count)
+        event.remove(engine, "commit", count)
+
+
+def archive_until_killed(step: int, archive: Archive, table: Table) -> None:
+    with connect(table.client.url) as mortal, killed_at(step, archive, mortal):
+        known = archive.writer.progress([table.id])
+        archiver(archive, mortal).archive(table.id, known.get(table.id, NOTHING))
+
+
+def play(client: Redis, archive: Archive, moves: list[Any], *, ends: bool) -> None:
+    table = Table(client, opened=False)
+    SessionIndex(client).add(table.id, look_in_ms=0, archived=True)
+    table.open(archived=True)
+    for number, move in enumerate(moves):
+        if move == "speak":
+            table.speak(table.plan_one(), f"text {number}", "and more")
+        else:
+            archive_until_killed(move, archive, table)
+            kept = archived_of(archive, table.id)
+            assert {name: live(client, table.id)[name][: len(kept[name])] for name in kept} == kept
+    if ends:
+        table.finish()
+        for step in range(1, STATEMENTS):
+            assert client.ttl(session_key(table.id, "session")) != -2
+            archive_until_killed(step, archive, table)
+    archive_now(archive, table)
+    assert archived(archive, table.id) == live(client, table.id)
+    assert (client.ttl(session_key(table.id, "session")) > 0) == ends
+
+
+def archived_of(archive: Archive, session_id: str) -> dict[str, list[Any]]:
+    return archived(archive, session_id) if archive.writer.progress([session_id]) else {}
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(moves=MOVES, ends=st.booleans())
+def test_on_sqlite(redis_url: str, tmp_path: Path, moves: list[Any], ends: bool) -> None:
+    archive = Archive(f"sqlite:///{tmp_path / 'archive.sqlite3'}")
+    archive.prepare()
+    with connect(redis_url) as client:
+        play(client, archive, moves, ends=ends)
+    archive.close()
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(moves=MOVES, ends=st.booleans())
+def test_on_postgresql(redis_url: str, postgres_url: str, moves: list[Any], ends: bool) -> None:
+    with own_database(postgres_url) as url, connect(redis_url) as client:
+        archive = Archive(url)
+        archive.prepare()
+        play(client, archive, moves, ends=ends)
+        archive.close()
