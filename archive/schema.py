@@ -9,6 +9,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 from .engine import Database
+from .tables import METADATA
 
 NEWEST = "head"
 #: Any number that no other program takes for its advisory locks: "sympos" in ASCII.
@@ -21,7 +22,7 @@ def migrate(database: Database, revision: str = NEWEST) -> None:
         if not database.is_sqlite:  # where `writing` locks the whole file
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
         config = _config()
-        config.attributes["connection"] = connection
+        config.attributes |= {"connection": connection, "metadata": METADATA}
         goes_down = revision == "base" or revision.startswith("-")
         (command.downgrade if goes_down else command.upgrade)(config, revision)
 

@@ -19,7 +19,18 @@ def test_where_all_is_well_it_exits_with_0(busy: Terminal):
     said = busy.call("doctor", "--json").json()
     assert said["ok"]
     assert {it["subject"] for it in said["findings"]} == {
-        *("Python", "packages", "agents", "limits", "local model", "Redis", "workers", "sessions", "memory")
+        *(
+            "Python",
+            "packages",
+            "agents",
+            "limits",
+            "local model",
+            "Redis",
+            "workers",
+            "sessions",
+            "memory",
+            "archive",
+        )
     }
     (worker,) = findings(busy, "workers")
     assert worker["text"].startswith("w1@live knows ")
