@@ -141,3 +141,14 @@ def test_pruning_keeps_what_is_younger(client: Redis, archive: Archive) -> None:
     client.delete(table.key("session"))
     assert prune(archive, client, before_ms=updated_ms).sessions == 0
     assert prune(archive, client, user="42").sessions == 0
+
+
+def test_all_that_is_archived_of_one_user_is_erased(client: Redis, archive: Archive) -> None:
+    for user in ("42", "43"):
+        table = Table(client, opened=False)
+        table.open(archived=True, spec=f'{{"memory": {{"user_id": "{user}"}}}}')
+        table.speak(table.plan_one(), f"the door of {user}")
+        archive_now(archive, table)
+        client.delete(table.key("session"))
+    assert prune(archive, client, user="42").sessions == 1
+    assert found(archive, "door") == ["the door of 43"]
