@@ -96,7 +96,3 @@ class AgentBinding(Frozen):
     def taken_by(self, agent: str | None) -> Self:
         """The same seat with another agent in it, who has a patience of its own; None: as it is."""
         return self if agent is None else self.model_copy(update={"agent": agent, "wait": None})
-
-    def taken_by(self, agent: str | None) -> Self:
-        """The same seat with another agent in it, who has a patience of its own; None: as it is."""
-        return self if agent is None else self.model_copy(update={"agent": agent, "wait": None})

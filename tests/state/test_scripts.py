@@ -19,8 +19,13 @@ VERBS = sorted(path.name.removesuffix(".lua") for path in LUA.iterdir() if not p
 LIBRARY = (LUA / "_lib.lua").read_text("utf-8")
 #: Scripts whose keys are no session's, by the first of them.
 ALONE = {
-    **{"claim": "due", "postpone": "due", "memory_swap": "memory", "rate_admit": "rate", "rate_settle": "rate"},
-    **{"tenant_reserve": "books", "tenant_settle": "books"},
+    "claim": "due",
+    "postpone": "due",
+    "memory_swap": "memory",
+    "rate_admit": "rate",
+    "rate_settle": "rate",
+    "tenant_reserve": "books",
+    "tenant_settle": "books",
 }
 #: What the scripts call, with the release of Redis that brought it (or the newest option used of it).
 COMMANDS = {
