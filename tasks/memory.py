@@ -49,6 +49,8 @@ class Recollection:
     at_ms: int
     #: Whether there is somebody to remember it for.
     is_kept: bool
+    #: The service that the session's own message is about; None: none is known.
+    about: str | None = None
 
 
 class TurnMemory:
@@ -83,7 +85,11 @@ class TurnMemory:
             if left_out:
                 log.warning("not remembered, too large: %s", ", ".join(left_out))
                 self._store.counts.count(MemoryEvent.TOO_LARGE, len(left_out))
-        return result.model_copy(update={"remember": ToRemember(at_ms=recollection.at_ms, learned=learned)})
+            # Whoever writes it may have seen another service last.
+            service = learned.service or recollection.view.service
+            learned = learned.model_copy(update={"service": service})
+        remember = ToRemember(at_ms=recollection.at_ms, about=recollection.about, learned=learned)
+        return result.model_copy(update={"remember": remember})
 
     def remember(self, facts: SessionFacts, state: SessionState) -> None:
         """Puts what was said in the turns closed since the last plan into the memory; again changes nothing."""
@@ -108,19 +114,23 @@ class TurnMemory:
         owner = Owner.of(options.user_id, options.room_id)
         look = Look(now_ms) if owner is None else self._looked(owner, now_ms)
         before = look.room.value
-        said = self._said(facts, options, before)
+        about = options.service or before.opened_for(facts.session_id) or before.service
+        said = self._said(facts, options, about)
         state = before if said is None else applied(before, said.statement)
         view = self._view(facts, options, look, state)
         if said is not None and view.service is not None:
             new = {name: known.value for name, known in said.statement.parameters.items()}
             cached = before.values(view.service)
             log_merging(view.service, cached=cached, new=new, merged=view.parameters)
-        return Recollection(view, before.stamp(now_ms), is_kept=owner is not None)
+        return Recollection(view, before.stamp(now_ms), is_kept=owner is not None, about=about)
 
     def _view(
         self, facts: SessionFacts, options: MemoryOptions, look: Look, state: MemoryState
     ) -> MemoryView:
-        name, ttl_ms = state.service or options.service, self._store.rules.ttl_ms
+        # What another session has turned to is not what a session for one service is about.
+        is_elsewhere = options.service is not None and state.selected_by != facts.session_id
+        name = options.service if is_elsewhere else state.service
+        ttl_ms = self._store.rules.ttl_ms
         return recall(
             state,
             self._service(name),
@@ -154,11 +164,11 @@ class TurnMemory:
         self, facts: SessionFacts, options: MemoryOptions, owner: Owner, result: TurnResult, *, now_ms: int
     ) -> None:
         # What this process saw last may be old: then the write is answered with what is there.
-        look = self._seen.of(owner) or self._looked(owner, now_ms)
-        if look.degraded or result.remember is None:
+        look, it = self._seen.of(owner) or self._looked(owner, now_ms), result.remember
+        if look.degraded or it is None:
             return
-        said = self._said(facts, options, look.room.value)
-        learned = self._learned(facts, look.room.value, options, result, result.remember)
+        said = self._said(facts, options, it.about or options.service or look.room.value.service)
+        learned = self._learned(facts, look.room.value, options, result, it)
         writer = Writer(
             now_ms=now_ms,
             mark=mark_of(facts.session_id, result.number),
@@ -173,9 +183,9 @@ class TurnMemory:
         if written is not look:
             log_stored(owner, self._store.rules)
 
-    def _said(self, facts: SessionFacts, options: MemoryOptions, state: MemoryState) -> Heard | None:
+    def _said(self, facts: SessionFacts, options: MemoryOptions, about: str | None) -> Heard | None:
         """What the session's own message says, as of when the session was opened."""
-        service = self._service(options.service or state.service)
+        service = self._service(about)
         if service is None:
             return None
         return heard(service, Origin(facts.opened_ms, facts.session_id), options.said)
@@ -189,7 +199,7 @@ class TurnMemory:
         it: ToRemember,
     ) -> Heard | None:
         learned = it.learned or Learned()
-        service = self._service(learned.service or state.service or options.service)
+        service = self._service(learned.service or options.service or state.service)
         if service is None or not learned:
             return None
         return heard(

@@ -21,7 +21,7 @@ _Name = Annotated[NonBlank, Field(max_length=MAX_NAME)]
 class Learned(Wire):
     """What an agent took from the words of the user; written when its turn has been written."""
 
-    #: The service it is about; None: the session's, or the one spoken of last. Naming one selects it.
+    #: The service it is about; None: the one the turn is shown. Naming one selects it.
     service: str | None = Field(default=None, max_length=32)
     #: Parameters the user stated.
     parameters: JsonObject = Field(default_factory=dict, max_length=100)
@@ -41,6 +41,8 @@ class ToRemember(Wire):
 
     #: The turn's stamp.
     at_ms: int
+    #: The service that the session's own message is about; None: none was known when the turn began.
+    about: str | None = None
     learned: Learned | None = None
 
 

@@ -40,6 +40,8 @@ class Statement:
     forget_all: bool = False
     #: Whether the service becomes the current one.
     selects: bool = True
+    #: The session it is said in; empty: by a program.
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +91,11 @@ def signed(state: MemoryState, writer: Writer) -> MemoryState:
 
 
 def _selected(state: MemoryState, statement: Statement) -> MemoryState:
-    if statement.service == state.service or statement.at_ms < state.selected_ms:
+    if statement.at_ms < state.selected_ms:
         return state
-    return replace(state, service=statement.service, selected_ms=statement.at_ms)
+    return replace(
+        state, service=statement.service, selected_ms=statement.at_ms, selected_by=statement.session
+    )
 
 
 def _said(shelf: Shelf, statement: Statement) -> Shelf:

@@ -64,4 +64,5 @@ def heard(
         )
         for name, value in values.items()
     }
-    return Heard(Statement(service.name, origin.at_ms, parameters, forget), (*bad, *odd))
+    statement = Statement(service.name, origin.at_ms, parameters, forget, session=origin.session)
+    return Heard(statement, (*bad, *odd))

@@ -62,8 +62,10 @@ class MemoryState:
 
     #: The service that was spoken of last.
     service: str | None = None
-    #: Stamp of whoever spoke of it first.
+    #: Stamp of whoever spoke of it last.
     selected_ms: int = 0
+    #: Their session; empty: a program.
+    selected_by: str = ""
     #: Service -> what is remembered for it, side by side.
     shelves: Mapping[str, Shelf] = field(default_factory=dict)
     #: When it was written last, by the server's clock.
@@ -92,6 +94,11 @@ class MemoryState:
         for service, shelf in self.shelves.items():
             for name, known in shelf.parameters.items():
                 yield service, name, known
+
+    def opened_for(self, session: str) -> str | None:
+        """The service for which a session's own message is remembered; None: it is not."""
+        mine = (service for service, _, it in self.all_parameters() if it.session == session and not it.turn)
+        return next(mine, None) if session else None
 
     def newest_ms(self) -> int:
         """The newest stamp in it."""

@@ -4,7 +4,7 @@
      "metadata": {"last_updated_by": ..., "message_count": 5, "conversation_id": ..., "updated_at": ...},
      "notes": {"from": {"at": 1707129000000, "session": "...", "turn": 1}},
      "forgotten": {"to": 1707129000000}, "others": {"payment": {"parameters": ..., "notes": ...}},
-     "sessions": [...], "written": [...], "selected": 1707129000000, "floor": 0}
+     "sessions": [...], "written": [...], "selected": 1707129000000, "selected_by": "...", "floor": 0}
 
 The first four are the document's; what the later ones hold may be missing, so a state that
 another program wrote in the documented form is read as well.
@@ -38,6 +38,7 @@ def write_state(state: MemoryState) -> str:
         "sessions": list(state.sessions),
         "written": list(state.written),
         "selected": state.selected_ms,
+        "selected_by": state.selected_by,
         "floor": state.floor_ms,
     }
     document = {**documented(state), **_annotations(state.shelf(state.service))}
@@ -110,6 +111,7 @@ def _state(data: Any) -> MemoryState:
         sessions=tuple(map(str, data.get("sessions", ()))),
         written=tuple(map(str, data.get("written", ()))),
         selected_ms=int(data.get("selected", 0)),
+        selected_by=str(data.get("selected_by", "")),
         floor_ms=int(data.get("floor", 0)),
     )
 

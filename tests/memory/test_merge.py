@@ -145,3 +145,8 @@ def test_a_forgotten_parameter_is_never_resurrected_by_an_earlier_turn(earlier, 
 def test_nothing_that_was_not_said_is_remembered(said):
     state = written(after(*said))
     assert all(is_said(remembered.value) for remembered in known(state).values())
+
+
+@given(st.permutations([statement(1), statement(3, "search"), statement(5)]))
+def test_the_service_spoken_of_last_is_the_current_one_in_whatever_order_it_is_written(order):
+    assert after(*order).service == "travel"
