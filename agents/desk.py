@@ -12,8 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-#: Under this name a journal keeps what all attempts of the turn have spent so far: a `Usage`, as JSON.
-SPENT = "spent"
+
+def spent_after(answers: int) -> str:
+    """Name of what attempts have spent, a `Usage` as JSON, since the turn got the last of so many answers.
+
+    What was spent before a question is kept by the turn that waits: a journal does not last as long.
+    """
+    return f"spent:{answers}"
 
 
 class Journal(Protocol):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from redis import Redis
 
-from ..agents.desk import SPENT, Desk
+from ..agents.desk import Desk, spent_after
 from ..models.turn import Usage
 from ..state.deltas import DeltaPublisher
 from ..state.journal import TurnJournal
@@ -47,9 +47,9 @@ class TurnDesk:
             SessionNotes(self.desks.client, self.session_id, self.participant),
         )
 
-    def spent(self) -> Usage:
-        """What the attempts of the turn have spent, as far as its agent has told."""
-        told = self._journal.recall(SPENT) if self._journal is not None else None
+    def spent(self, *, answers: int) -> Usage:
+        """What attempts have spent since the turn got the last of so many answers, as far as its agent has told."""
+        told = self._journal.recall(spent_after(answers)) if self._journal is not None else None
         return Usage.model_validate_json(told) if told else Usage()
 
     def clear(self) -> None:

@@ -102,7 +102,7 @@ def fail_turn(runtime: Runtime, floor: Floor, error: AgentError) -> str:
     if error.retryable and failures < policy.attempts:
         delay_ms = int(max(policy.delay_s(failures), min(error.retry_after_s or 0, MOST_PATIENCE_S)) * 1000)
         answer = runtime.store.fail(
-            floor.session_id, floor.grant, delay_ms=delay_ms, error=line, spent=floor.desk.spent()
+            floor.session_id, floor.grant, delay_ms=delay_ms, error=line, spent=floor.spent
         )
         if answer.due_ms is not None:
             runtime.index.sooner(floor.session_id, answer.due_ms)
@@ -122,10 +122,10 @@ def give_up(runtime: Runtime, floor: Floor, line: str) -> str:
             delay_ms=0,
             error=line,
             agent=policy.substitute,
-            spent=floor.desk.spent(),
+            spent=floor.spent,
         )
         if answer.word == "retried":
             dispatch(runtime.graph, floor.facts, floor.state, [floor.grant.number])
         return answer.word
     kind = OutcomeKind.SKIPPED if policy.then is AfterRetries.SKIP else OutcomeKind.FAILED
-    return commit_turn(runtime, floor, kind, TurnOutcome(usage=floor.desk.spent()), error=line)
+    return commit_turn(runtime, floor, kind, TurnOutcome(usage=floor.spent_lately), error=line)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from ..models.options import FailurePolicy
 from ..models.plan import PlannedTurn
+from ..models.turn import Usage
 from ..models.waiting import Waiting
 from ..state.records import Grant, SessionState
 from .admission import Admission
@@ -60,6 +61,18 @@ class Floor:
         """What was asked and answered in this turn before; None for nearly every turn."""
         text = self.state.records[self.grant.number].wait
         return Waiting.model_validate_json(text) if text else None
+
+    @property
+    def spent_lately(self) -> Usage:
+        """What attempts have spent that did not end in a question; `waiting` has the rest."""
+        waiting = self.waiting
+        return self.desk.spent(answers=len(waiting.answers) if waiting else 0)
+
+    @property
+    def spent(self) -> Usage:
+        """What all attempts have spent, those that ended in a question included."""
+        waiting = self.waiting
+        return self.spent_lately if waiting is None else waiting.usage + self.spent_lately
 
 
 def turn_timeout_s(runtime: Runtime, policy: FailurePolicy) -> float:

@@ -1,0 +1,70 @@
+"""A model asks a person before it goes on: what it spends before and after the question is counted once."""
+
+from __future__ import annotations
+
+import pytest
+
+from model_stub import StubModel, completion, refusal
+
+pytestmark = pytest.mark.real_models
+
+REGISTRY = """
+[models.stub]
+model = "stub"
+base_url = "{url}"
+retries = 0
+
+[agents.model]
+kind = "llm"
+model = "stub"
+"""
+
+#: What the stub says each of its answers costs.
+TOKENS = 18
+
+
+@pytest.fixture
+def model():
+    with StubModel() as stub:
+        yield stub
+
+
+@pytest.fixture
+def ask(make_office, model):
+    """A session whose only turn is the model's, worked off and answered once."""
+    office = make_office(REGISTRY.format(url=model.url))
+
+    def asked(**how):
+        how = {"stop": {"max_turns": 1}, **how}
+        job = office.submit("round_robin", {"ann": "model"}, people=["ben"], **how)
+        office.work()
+        job.reply("ben", "yes")
+        office.work()
+        return office, job
+
+    return asked
+
+
+def test_what_a_model_has_spent_before_its_question_is_counted_once(ask, model):
+    model.answers(completion("ASK ben: May I?"), completion("Done."))
+    _, job = ask()
+    assert [it.content for it in job.messages()] == ["May I?", "yes", "Done."]
+    usage = job.result(timeout=5).usage
+    assert (len(model.asked), usage.requests, usage.tokens) == (2, 2, 2 * TOKENS)
+
+
+def test_of_a_turn_that_fails_after_the_answer_too(ask, model):
+    model.answers(completion("ASK ben: May I?"), refusal(400, "no"))
+    _, job = ask(policy={"attempts": 1})
+    result = job.result(timeout=5)
+    assert (result.reason, result.usage.requests, result.usage.tokens) == ("failed", 1, TOKENS)
+
+
+def test_an_attempt_that_fails_keeps_what_was_spent_before_the_question_set_aside(ask, model):
+    model.answers(completion("ASK ben: May I?"), refusal(500, "not now"), completion("Done."))
+    how = {"stop": {"max_turns": 1, "max_tokens": 1_000}, "policy": {"attempts": 2, "backoff_s": 0}}
+    office, job = ask(**how)
+    (turn,) = job.state().open_turns()
+    assert turn.reserved.tokens == TOKENS
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert job.result(timeout=5).usage.tokens == 2 * TOKENS
