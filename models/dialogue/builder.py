@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .document import AlignmentDialogue, Block, Metadata, Prose
 from .drafts import PartDraft, TurnDraft
-from .escapes import reveal
+from .escapes import protect, reveal
 from .headings import (
     SECTION,
     TITLE,
@@ -231,14 +231,16 @@ class Builder:
         canonical: list[str] = []
         for piece in pieces_of(line.text, found):
             if isinstance(piece, str):
-                canonical.append(piece)
-                self._say(reveal(piece, self._names), line.number, on_own=len(canonical) > 1)
+                said = reveal(piece, self._names)
+                # On a line of its own it may begin like a heading or a fence, and stays a sentence.
+                canonical.append(protect(said, self._names, preamble=self.blocks is self._preamble))
+                self._say(said, line.number, on_own=len(canonical) > 1)
                 continue
             self._end_prose()
             marker = piece.bound(self._agent, self._number, line.number)
             self.blocks.append(marker)
             canonical.append(str(marker))
-        if found[0].start:
+        if found[0].start or len(canonical) > 1:
             hint = "\n".join(canonical)
             self.notes.add(Form.MARKER, line.number, column=found[0].start + 1, hint=hint)
         else:

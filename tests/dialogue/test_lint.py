@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from dialogue_documents import documents, markdown
 from symposia.models.dialogue import (
     MarkerType,
+    Prose,
     Severity,
     fix,
     lint,
@@ -63,6 +64,9 @@ def test_a_canonical_document_has_no_finding_even_in_strict_mode():
         ("- [RESOLVED T01]: done", "marker-form", "[RESOLVED T01: done]"),
         ("I say [TENSION T02: y] here", "marker-form", "I say\n[TENSION T02: y]\nhere"),
         ("**[RESOLVED T01]** done", "marker-form", "[RESOLVED T01: done]"),
+        ("[TENSION T02: y] and more", "marker-form", "[TENSION T02: y]\nand more"),
+        ("[TENSION T02: y] [RESOLVED T02: z]", "marker-form", "[TENSION T02: y]\n[RESOLVED T02: z]"),
+        ("## Sum [TENSION T02: y]", "marker-form", "\\## Sum\n[TENSION T02: y]"),
         ("[RESOLUTION T01: done]", "marker-word", "[RESOLVED T01: done]"),
         ("[TENSION T02: y", "marker-unclosed", None),
         ("```", "fence-unclosed", None),
@@ -141,6 +145,32 @@ def test_one_number_may_be_used_by_two_experts_and_in_two_rounds():
 def test_no_document_that_was_rendered_has_a_finding_about_its_form(document):
     codes = {it.code for it in lint(render(document), strict=True)}
     assert codes.isdisjoint({*Form} - {Form.NEAR_MARKER})
+
+
+def said(text: str) -> tuple[object, ...]:
+    """What a document says, whatever its lines: its parts, and their markers and words."""
+    document = parse(text)
+    words = "".join("".join(it.text.split()) for it in document.blocks() if isinstance(it, Prose))
+    rounds = [(it.number, it.label, it.agents) for it in document.rounds]
+    markers = [(it.type, it.refs, it.label, it.agent) for it in document.markers]
+    return rounds, markers, [it.title for it in document.sections], document.metadata, words
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "## Sum [TENSION T02: y]",
+        "### Scone 🧁 [TENSION T02: y]",
+        "[TENSION T2: y] ## Round 1: Z",
+        "[TENSION T2: y] | a | b |",
+        "[TENSION T2: y] ```",
+        "[TENSION T2: y] <!--",
+    ],
+)
+def test_what_stands_beside_a_marker_means_no_more_on_a_line_of_its_own(line):
+    text = f"{HEAD}{ROUND}{line}\n\n[RESOLVED T01: z]\n\n-->\n\n## Round 1: Next\n"
+    assert said(fix(text)) == said(text)
+    assert fix(text) != text
 
 
 @given(markdown)
