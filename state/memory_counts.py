@@ -1,7 +1,7 @@
 """How often what happened to dialog memories: counted where an operator can see it.
 
-Counted in the process first, and written to Redis with the next thing that happens, so that
-counting never costs a turn more than it must, and an outage is counted as well.
+Counted in the process first, and written to Redis as soon as it answers, so that counting never
+costs a turn more than it must, and an outage is counted as well.
 """
 
 from __future__ import annotations
@@ -50,6 +50,13 @@ class MemoryCounts:
         """Counts; never raises for Redis being away."""
         with self._lock:
             self._pending[event.value] += times
+        self.deliver()
+
+    def deliver(self) -> None:
+        """Writes down what was only kept, now that Redis answers; never raises for its being away."""
+        if not self._pending:
+            return
+        with self._lock:
             sent, self._pending = self._pending, Counter()
         try:
             pipeline = self._client.pipeline(transaction=False)

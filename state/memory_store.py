@@ -79,6 +79,7 @@ class MemoryStore:
         pipeline.get(room_key)
         pipeline.get(shared_key)
         (seconds, micros), room, shared = answers_of(self.client, pipeline)
+        self.counts.deliver()
         now_ms = int(seconds) * 1000 + int(micros) // 1000
         return Look(now_ms, self._read_room(room_key, room, now_ms), self._read_sharing(shared_key, shared))
 

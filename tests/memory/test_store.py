@@ -16,6 +16,7 @@ from symposia.models.memory.merge import Statement, Writer
 from symposia.models.memory.state import Remembered
 from symposia.state.keys import sharing_key
 from symposia.state.memory import DialogMemory
+from symposia.state.memory_counts import MemoryEvent
 from symposia.state.memory_values import MemoryRules, Owner
 from symposia.state.scripts import evaluate, load
 
@@ -302,3 +303,9 @@ def test_a_state_takes_no_more_memory_than_documented(client, memory):
         memory.store(user, "room_abc", trip, service="travel", updated_by="travel_flights_connector")
     used = [client.memory_usage(f"dialog:{user}:room_abc") for user in range(100)]
     assert max(used) < 5_000
+
+
+def test_an_outage_is_counted_for_everyone_once_redis_answers_again(client, memory):
+    memory.kept.counts.keep(MemoryEvent.DEGRADED)
+    memory.get(*HERE)
+    assert DialogMemory(client).counts() == {"degraded": 1}
