@@ -41,7 +41,7 @@ def check_name(name: object) -> str:
 
 def check_value(name: str, value: object) -> None:
     """Refuses what cannot be kept as JSON, by the parameter's name. Raises InvalidInput."""
-    if _depth(value, MAX_DEPTH) > MAX_DEPTH:
+    if nesting(value, MAX_DEPTH) > MAX_DEPTH:
         raise InvalidInput(name, value, f"must not nest deeper than {MAX_DEPTH} levels")
     try:
         compact(value).encode()
@@ -76,9 +76,9 @@ def _id_text(field: str, value: object) -> str | None:
     return text
 
 
-def _depth(value: object, limit: int) -> int:
+def nesting(value: object, limit: int) -> int:
     """Levels of a value; one that is deeper than `limit` counts as one more."""
     if limit < 0 or not isinstance(value, Mapping | list | tuple):
         return 0
     parts = value.values() if isinstance(value, Mapping) else value
-    return 1 + max((_depth(part, limit - 1) for part in parts), default=0)
+    return 1 + max((nesting(part, limit - 1) for part in parts), default=0)

@@ -23,7 +23,10 @@ from pydantic import JsonValue
 from ..errors import CorruptMemory
 from ..ids import timestamp_from_ms
 from .state import MemoryState, Remembered, Shelf, Source
-from .values import compact
+from .values import MAX_DEPTH, compact, nesting
+
+#: The end of the year 9999: a later time cannot be told.
+_END_MS = 253_402_300_800_000
 
 
 def write_state(state: MemoryState) -> str:
@@ -64,6 +67,8 @@ def read_state(text: str) -> MemoryState:
     """The stored state. Raises CorruptMemory for whatever is none."""
     try:
         data = json.loads(text, parse_constant=_no_constant)
+        if "\\u" in text:
+            compact(data).encode()  # half of a pair cannot be written again
         return _state(data)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise CorruptMemory(type(error).__name__) from error
@@ -92,7 +97,7 @@ def _note(known: Remembered) -> dict[str, Any]:
 
 
 def _state(data: Any) -> MemoryState:
-    timestamp_ms = round(_number(data["timestamp"]) * 1000)
+    timestamp_ms = _stamp(_number(data["timestamp"]) * 1000)
     service, metadata = data.get("service"), data.get("metadata") or {}
     if service is not None and not isinstance(service, str):
         raise TypeError("service")
@@ -100,7 +105,6 @@ def _state(data: Any) -> MemoryState:
     current = _read_shelf(data, timestamp_ms)
     if service is not None:
         shelves[service] = current
-    timestamp_from_ms(timestamp_ms)  # a time that cannot be told is none
     return MemoryState(
         service=service,
         shelves={name: shelf for name, shelf in shelves.items() if shelf.parameters or shelf.forgotten},
@@ -110,9 +114,9 @@ def _state(data: Any) -> MemoryState:
         conversation_id=str(metadata.get("conversation_id") or ""),
         sessions=tuple(map(str, data.get("sessions", ()))),
         written=tuple(map(str, data.get("written", ()))),
-        selected_ms=int(data.get("selected", 0)),
+        selected_ms=_stamp(data.get("selected", 0)),
         selected_by=str(data.get("selected_by", "")),
-        floor_ms=int(data.get("floor", 0)),
+        floor_ms=_stamp(data.get("floor", 0)),
     )
 
 
@@ -121,20 +125,29 @@ def _read_shelf(data: Mapping[str, Any], timestamp_ms: int) -> Shelf:
     parameters = {
         name: _remembered(value, notes.get(name), timestamp_ms) for name, value in data["parameters"].items()
     }
-    return Shelf(parameters, {name: int(at_ms) for name, at_ms in data.get("forgotten", {}).items()})
+    return Shelf(parameters, {name: _stamp(at_ms) for name, at_ms in data.get("forgotten", {}).items()})
 
 
 def _remembered(value: JsonValue, note: Mapping[str, Any] | None, timestamp_ms: int) -> Remembered:
+    if nesting(value, MAX_DEPTH) > MAX_DEPTH:
+        raise ValueError("nested too deep")
     if note is None:
         return Remembered(value, timestamp_ms, Source.CARRIED)
     return Remembered(
         value,
-        int(note["at"]),
+        _stamp(note["at"]),
         Source(note.get("source", Source.SAID)),
         min(max(_number(note.get("confidence", 1.0)), 0.0), 1.0),
         str(note.get("session", "")),
         int(note.get("turn", 0)),
     )
+
+
+def _stamp(value: object) -> int:
+    stamp_ms = round(_number(value))
+    if not 0 <= stamp_ms < _END_MS:
+        raise ValueError("not a time")
+    return stamp_ms
 
 
 def _number(value: object) -> float:

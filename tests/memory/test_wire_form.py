@@ -81,11 +81,23 @@ def test_what_is_written_is_read_again(said):
         '{"timestamp": 1, "service": "travel", "parameters": {}, "others": {"payment": 3}}',
         '{"timestamp": 1, "service": "travel", "parameters": {}, "metadata": {"message_count": "many"}}',
         '{"timestamp": 1, "service": "travel", "parameters": {}, "sessions": 7}',
+        '{"timestamp": 1, "service": "travel", "parameters": {"to": "\\ud800"}}',
+        '{"timestamp": 1, "service": "travel", "parameters": {"to": {"\\ud800": 1}}}',
+        '{"timestamp": 1, "service": "travel", "parameters": {"to": %s}}' % ("[" * 300 + "]" * 300),
+        '{"timestamp": 1, "service": "travel", "parameters": {"to": 1}, "notes": {"to": {"at": 1%s}}}'
+        % ("0" * 30),
+        '{"timestamp": 1, "service": "travel", "parameters": {"to": 1}, "notes": {"to": {"at": -1}}}',
+        '{"timestamp": 1, "service": "travel", "parameters": {}, "floor": 1%s}' % ("0" * 30),
     ],
 )
 def test_what_is_no_state_is_corrupt(text):
     with pytest.raises(CorruptMemory):
         read_state(text)
+
+
+def test_a_letter_outside_the_first_plane_is_read_as_others_write_it():
+    state = read_state('{"timestamp": 1, "service": "travel", "parameters": {"to": "\\ud83d\\ude00"}}')
+    assert state.values() == {"to": "\N{GRINNING FACE}"}
 
 
 @given(st.text() | st.binary().map(lambda raw: raw.decode(errors="replace")))
