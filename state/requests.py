@@ -57,3 +57,5 @@ class Claim:
     parent_id: str = ""
     #: What it may come to spend, in a session with limits.
     wish: Wish | None = None
+    #: Whether its tenant and its model let it speak now; otherwise it is told what is due, and granted nothing.
+    admitted: bool = True

@@ -78,6 +78,7 @@ class SessionStore:
             "task_id": claim.task_id,
             "parent_id": claim.parent_id,
             "wish": claim.wish.model_dump_json(exclude_none=True) if claim.wish else "",
+            "admitted": "1" if claim.admitted else "",
         }
         return self._run("begin", session_id, args, lock=claim.scope, claim=claim)
 

@@ -44,6 +44,8 @@ class Admission:
     reservation: str
     tenant: str | None = None
     permit: Permit | None = None
+    #: The turn may be spoken. If not, it is parked or over: what is due for it needs no means.
+    may_speak: bool = True
     #: The turn has begun: its model may have been asked.
     begun: bool = False
     #: What was written of it; None: nothing was.
@@ -70,6 +72,9 @@ def admit(
     if tenant is not None:
         most = most_of_all(facts.spec.limits, [runtime.registry.most(seat) for seat in seats])
         word = _reserve(runtime, tenant, most, claim)
+        if word != "reserved" and not _is_unspoken(runtime, call):
+            admission.may_speak = False
+            return admission
         if isinstance(word, Lack):
             advance(runtime, call.session, parent=claim.task_id, exhausted=_used_up(tenant, word))
             return "exhausted"
@@ -79,10 +84,19 @@ def admit(
     if rate is not None:
         permit = _permit(RateBook(runtime.store.client), rate)
         if isinstance(permit, int):
+            if not _is_unspoken(runtime, call):
+                admission.may_speak = False
+                return admission
             with admission:
                 return _put_off(runtime, call, permit)
         admission.permit = permit
     return admission
+
+
+def _is_unspoken(runtime: Runtime, call: TurnCall) -> bool:
+    """Whether the turn waits for a worker that speaks it. Looked at only when it may not be spoken now."""
+    record = runtime.store.state(call.session).records.get(call.turn)
+    return record is not None and record.status in ("planned", "speaking")
 
 
 def _reserve(runtime: Runtime, tenant: str, most: Most, claim: Claim) -> str | Lack:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import replace
 
 from ..agents.failures import failure
 from ..models.directives import read_directives
@@ -69,7 +70,7 @@ def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str |
     if isinstance(admission, str):
         return admission
     with admission:
-        return _begin(runtime, call, claim, admission)
+        return _begin(runtime, call, replace(claim, admitted=admission.may_speak), admission)
 
 
 def _begin(runtime: Runtime, call: TurnCall, claim: Claim, admission: Admission) -> str:

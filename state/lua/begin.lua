@@ -1,6 +1,6 @@
 --- begin: gives a turn's floor to one worker, with the next fencing number and a lease.
 --- KEYS: session dialog events turns lock
---- ARGV: number scope token lease_ms timeout_ms window task_id parent_id wish
+--- ARGV: number scope token lease_ms timeout_ms window task_id parent_id wish admitted
 --- ANSWERS: granted(view, grant) done(view) overdue(view) waiting(view) woken(view) short(view) exhausted(view, lack) busy lost early inactive(view) unknown missing
 --- GUARANTEE: at most one live token a scope; fencing numbers only rise; the same token asked again
 --- (its first answer was lost) gets the same grant again while its lease lasts, and never a second one.
@@ -8,6 +8,7 @@
 --- as the grant, so turns side by side never overspend together. What does not fit waits (`short`) while
 --- others may give something back, and is `exhausted` when nobody can.
 --- A parked turn is not given out: one worker at a time is told (`woken`) that something is due for it.
+--- Nothing is granted to a worker that was not `admitted`: it comes for a turn that was parked, or over, when it looked.
 local NOTHING = { given = {} }
 local SPENT = { tokens = { 'input_tokens', 'output_tokens' }, cost = { 'cost_micros' } }
 
@@ -75,7 +76,7 @@ if turn.status == 'parked' then
   save(turns, number, turn)
   return view(session, turns, 'woken')
 end
-if NOW < turn.not_before then return { 'early' } end
+if NOW < turn.not_before or admitted == '' then return { 'early' } end
 
 local owner = lock_owner(lock)
 local is_old = turn.token == token or string.find(turn.former or '', token, 1, true)

@@ -150,3 +150,24 @@ def test_turns_that_fail_or_come_twice_cost_their_tenant_nothing(frugal, costing
 def test_a_tenant_is_a_plain_name(frugal, costing):
     with pytest.raises(InvalidInput, match=r"^tenant: "):
         frugal.submit("round_robin", {"ann": costing(1)}, tenant="a b}")
+
+
+def test_what_is_due_for_a_turn_that_waits_for_somebody_needs_nothing_of_its_tenant(tmp_path, redis_url):
+    """Nor does a message for a turn that is over: only who is to speak is refused."""
+    office = Office(tmp_path, redis_url, tenant_daily_turns=1)
+    wait = {"deadline_s": 0.05, "then": "default", "default": "No objection."}
+    waiting = office.submit(
+        "round_robin",
+        {"ben": {"agent": "human", "wait": wait}},
+        people=["ben"],
+        tenant="acme",
+        stop=MaxRounds(1),
+    )
+    office.work()
+    spending = office.submit("round_robin", {"ann": "noop"}, tenant="acme", stop=MaxRounds(1))
+    office.work()
+    assert office.client.tenant("acme").turns == 1
+    office.sweep_until(waiting, lambda: waiting.state().is_final)
+    assert [message.content for message in waiting.messages()] == ["No objection."]
+    assert (spending.result(timeout=5).reason, waiting.result(timeout=5).reason) == ("max_rounds",) * 2
+    office.close()

@@ -68,3 +68,15 @@ def test_an_attempt_that_fails_keeps_what_was_spent_before_the_question_set_asid
     assert turn.reserved.tokens == TOKENS
     office.sweep_until(job, lambda: job.state().is_final)
     assert job.result(timeout=5).usage.tokens == 2 * TOKENS
+
+
+def test_a_deadline_is_kept_although_the_model_may_not_be_asked_now(make_office, model):
+    """What is due for a turn that waits does not wait for its model's minute."""
+    registry = REGISTRY.replace("retries = 0", "retries = 0\nrequests_per_minute = 1")
+    office = make_office(registry.format(url=model.url))
+    model.answers(completion("ASK ben: May I?"))
+    ben = {"agent": "human", "wait": {"deadline_s": 0.05, "then": "cancel"}}
+    job = office.submit("round_robin", {"ann": "model", "ben": ben}, people=["ben"])
+    office.work()
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert (job.result(timeout=5).reason, len(model.asked)) == ("no_answer", 1)
