@@ -64,7 +64,8 @@ class HumanEntry(Entry, WaitPolicy):
 
 
 AgentEntry = Annotated[
-    LLMEntry | PythonEntry | ScriptedEntry | CommandEntry | HumanEntry | ExternalEntry, Field(discriminator="kind")
+    LLMEntry | PythonEntry | ScriptedEntry | CommandEntry | HumanEntry | ExternalEntry,
+    Field(discriminator="kind"),
 ]
 
 
