@@ -18,8 +18,8 @@ _KEPT = 4
 
 #: Parameters that are private whatever they hold.
 _PRIVATE_NAME = re.compile(
-    r"phone|mobile|msisdn|e?mail|account|iban|card|recipient|passport|ssn|tax_?id"
-    r"|passw(or)?d|secret|token|api_?key|credential|(^|_)(pin|cvv|cc|bcc|to_address|from_address)($|_)",
+    r"phone|mobile|msisdn|whatsapp|e?mail|account|iban|card|recipient|passport|ssn|tax_?id"
+    r"|passw(or)?d|secret|token|api_?key|credential|(^|_)(tel|pin|cvv|cc|bcc|to_address|from_address)($|_)",
     re.IGNORECASE,
 )
 
@@ -28,8 +28,9 @@ _PRIVATE_NAME = re.compile(
 _FORMS = re.compile(
     r"(?P<plain>\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?(?!\d))"
     r"|(?P<email>[\w.+%-]+@[\w-]+(?:\.[\w-]+)+)"
-    r"|(?P<iban>\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b)"
-    r"|(?P<number>(?<![\w.])\+?\d(?:[ ().-]{0,2}\d){7,})"
+    r"|(?P<iban>\b[A-Za-z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b"
+    r"|\b[a-z]{2}\d{2}[a-z0-9]{11,30}\b)"
+    r"|(?P<number>(?<![\d.])\+?\d(?:[\s().\u00ad\u2010-\u2015\u2212-]{0,2}\d){7,})"
 )
 _NO_SIGN = re.compile(r"[^A-Za-z0-9]")
 #: Digits from which a whole number looks like an account and not like an amount.
@@ -46,9 +47,9 @@ def mask(name: str, value: JsonValue, *, private: bool = False) -> JsonValue:
         case list():
             return [mask(name, part) for part in value]
         case dict():
-            return {key: mask(key, part) for key, part in value.items()}
-        case int() if abs(value) >= _LONG_NUMBER:
-            return _tail(str(value))
+            return {_FORMS.sub(_replaced, key): mask(key, part) for key, part in value.items()}
+        case int() | float() if abs(value) >= _LONG_NUMBER:
+            return _tail(str(value) if isinstance(value, int) else f"{value:.0f}")
         case _:
             return value
 
@@ -71,7 +72,7 @@ def _hidden(value: JsonValue) -> JsonValue:
         case list():
             return [_hidden(part) for part in value]
         case dict():
-            return {key: _hidden(part) for key, part in value.items()}
+            return {_FORMS.sub(_replaced, key): _hidden(part) for key, part in value.items()}
         case None | bool():
             return value
         case _:

@@ -70,7 +70,11 @@ class Parameter:
         read, rule = _READERS[self.kind]
         found = read(self, value)
         if found is None:
-            offered = mask(self.name, value, private=self.private) if isinstance(value, str | int) else value
+            offered = (
+                mask(self.name, value, private=self.private)
+                if isinstance(value, str | int | float)
+                else value
+            )
             raise InvalidInput(self.name, offered, rule or f"must be one of {', '.join(self.choices)}")
         return found
 

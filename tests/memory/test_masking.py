@@ -25,6 +25,8 @@ from symposia.models.memory.masking import for_log, mask, masked
         ),
         ("attendee_emails", ["a@x.org", "b@x.org"], ["****@x.org", "****@x.org"]),
         ("api_key", "abcdefgh", "****efgh"),
+        ("tel", 712345678, "****5678"),
+        ("recipients", {"+254712345678": 5000}, {"****5678": "****"}),
     ],
 )
 def test_a_private_name_hides_its_value(name, value, shown):
@@ -39,6 +41,9 @@ def test_a_private_name_hides_its_value(name, value, shown):
         ("pay to DE89 3704 0044 0532 0130 00", "pay to ****3000"),
         ("account 00112233445566", "account ****5566"),
         ("+254712345678", "****5678"),
+        ("+254\u2011712\u2011345\u2011678", "****5678"),
+        ("pay to ACC0011223344", "pay to ACC****3344"),
+        ("pay to de89370400440532013000", "pay to ****3000"),
     ],
 )
 def test_a_private_form_is_hidden_wherever_it_stands(text, shown):
@@ -56,6 +61,7 @@ def test_a_private_form_is_hidden_wherever_it_stands(text, shown):
             "flight KQ 100",
             "Nairobi",
             "KES 180,000",
+            "12/02/2026",
         ),
         *("180k-320k", "5000", "from 2026-02-10 to 2026-02-20", "1234567"),
     ],
@@ -71,6 +77,8 @@ def test_plain_values_are_shown(value):
 
 def test_a_long_number_is_hidden_wherever_it_stands():
     assert mask("reference", 4_111_111_111_111_111) == "****1111"
+    assert mask("reference", 254712345678.0) == "****5678"
+    assert mask("reference", 10**400) == "****0000"
 
 
 def test_what_a_service_calls_private_is_hidden():
@@ -81,8 +89,9 @@ def test_what_a_service_calls_private_is_hidden():
 
 
 def test_inside_of_tables_and_lists_nothing_is_overlooked():
-    value = {"contacts": [{"phone": "+254712345678"}, "ann@example.com"], "n": 1}
-    assert mask("filters", value) == {"contacts": [{"phone": "****5678"}, "****@example.com"], "n": 1}
+    value = {"contacts": [{"phone": "+254712345678"}, "ann@example.com"], "n": 1, "b@example.com": 2}
+    shown = {"contacts": [{"phone": "****5678"}, "****@example.com"], "n": 1, "****@example.com": 2}
+    assert mask("filters", value) == shown
 
 
 def test_a_log_line_has_the_documented_form():

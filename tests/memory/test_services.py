@@ -154,3 +154,10 @@ def test_good_and_bad_are_sorted_out_by_name():
     good, bad = service_named("travel").sorted_out({"to": "London", "from": "", "passenger_count": "many"})
     assert good == {"to": "London"}
     assert [str(error) for error in bad] == ["travel.passenger_count: must be a whole number (got 'many')"]
+
+
+@pytest.mark.parametrize("value", [254712345678.5, float("inf")])
+def test_a_number_that_is_refused_for_a_private_parameter_is_told_masked(value):
+    with pytest.raises(InvalidInput) as refused:
+        service_named("payment").read("recipient", value)
+    assert "2547" not in str(refused.value)
