@@ -60,6 +60,11 @@ def test_show_without_a_room_lists_the_rooms(terminal, spoken):
     assert terminal.call("memory", "show", "7", "r").out == "Nothing is remembered of user 7 in room r.\n"
 
 
+def test_a_room_that_another_program_named_cannot_command_the_terminal(terminal, client):
+    client.set("dialog:42:red\x1b[31m", "{}", ex=60)
+    assert terminal.call("memory", "show", "42").out == "red [31m\n"
+
+
 def test_export_is_whole(terminal, spoken):
     data = terminal.call("memory", "export", "42", "room_123").json()
     assert data["context"]["services"]["payment"]["parameters"]["recipient"]["value"] == "+254712345678"
@@ -104,6 +109,14 @@ def test_share_shows_and_chooses(terminal, memory):
         (
             ("forget", "42", "r", "from", "--all"),
             "symposia: forget: must be told either parameters of a room",
+        ),
+        (
+            ("forget", "42", "r", "--all", "--service", "travel"),
+            "symposia: service: must not stand with --all, which forgets every service (got 'travel')",
+        ),
+        (
+            ("share", "42", "travel.to", "--stop"),
+            "symposia: share: must not stand with --stop, which shares nothing any more",
         ),
         (
             ("forget", "42", "r", "from", "--service", "alchemy"),

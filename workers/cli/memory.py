@@ -32,7 +32,7 @@ def show(user: User, room: AnyRoom = None, as_json: AsJson = False) -> None:
 
     Example: [bold]symposia memory show 42 room_123[/bold]
     """
-    from .screen import console, print_json
+    from .screen import console, print_json, printable
 
     memory = _memory()
     if room is None:
@@ -40,7 +40,7 @@ def show(user: User, room: AnyRoom = None, as_json: AsJson = False) -> None:
         if as_json:
             print_json({"user_id": user, "rooms": rooms, "shared": list(memory.shared(user))})
         else:
-            console().print("\n".join(rooms) or f"Nothing is remembered of user {user}.")
+            console().print("\n".join(map(printable, rooms)) or f"Nothing is remembered of user {user}.")
         return
     report = memory.show(user, room)
     if as_json:
@@ -81,8 +81,10 @@ def forget(
     from ...models.errors import InvalidInput
     from .screen import console, print_json
 
-    if everything == bool(names) or (names and service is None and room is None):
+    if everything == bool(names):
         raise InvalidInput("forget", names or None, "must be told either parameters of a room, or --all")
+    if everything and service is not None:
+        raise InvalidInput("service", service, "must not stand with --all, which forgets every service")
     memory = _memory()
     rooms = memory.forget_all(user, room) if everything else []
     if names and memory.forget(user, room, *names, service=service):
@@ -107,8 +109,11 @@ def share(
 
     Example: [bold]symposia memory share 42 travel.from travel.cabin_class[/bold]
     """
+    from ...models.errors import InvalidInput
     from .screen import console, print_json
 
+    if names and stop:
+        raise InvalidInput("share", names, "must not stand with --stop, which shares nothing any more")
     memory = _memory()
     if names or stop:
         memory.share(user, [] if stop else names or [])
