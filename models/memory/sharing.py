@@ -17,6 +17,9 @@ from .state import MemoryState, Shelf
 from .values import check_name, compact
 from .wire_form import read_state, write_state
 
+#: Parameters a user may share: every turn of theirs reads the list.
+MAX_SHARED = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
@@ -55,6 +58,8 @@ class Sharing:
     def only(self, allowed: Iterable[str]) -> Sharing:
         """The consent to share these parameters alone; what it no longer covers is gone. Raises InvalidInput."""
         names = frozenset(map(_checked, allowed))
+        if len(names) > MAX_SHARED:
+            raise InvalidInput("share", len(names), f"must be at most {MAX_SHARED} parameters")
         shelves = {}
         for service, shelf in self.state.shelves.items():
             kept = {n: known for n, known in shelf.parameters.items() if f"{service}.{n}" in names}

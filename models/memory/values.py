@@ -69,7 +69,14 @@ def room_key(room_id: object, *, field: str = "room_id") -> str | None:
 def _id_text(field: str, value: object) -> str | None:
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
-    text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    match value:
+        case str():
+            text = value
+        # Python itself refuses to write down a number of thousands of digits.
+        case int() if not isinstance(value, bool) and abs(value) < 10**MAX_ID:
+            text = str(value)
+        case _:
+            text = ""
     if not 0 < len(text) <= MAX_ID or not text.isprintable():
         rule = f"must be a number or text of at most {MAX_ID} visible characters"
         raise InvalidInput(field, value, rule)

@@ -129,6 +129,20 @@ def test_a_room_that_is_forgotten_is_forgotten_for_the_others_too(memory):
     assert memory.shared(42) == ("travel.from",), "the consent stays"
 
 
+def test_a_list_of_what_is_shared_is_short(memory):
+    with pytest.raises(InvalidInput, match="share: must be at most 100 parameters"):
+        memory.share(42, [f"travel.p{number}" for number in range(101)])
+    assert memory.shared(42) == ()
+
+
+@pytest.mark.parametrize(
+    "user", [10**5_000, -(10**200), True, 1.5, b"a", "x" * 201], ids=lambda it: type(it).__name__
+)
+def test_an_id_that_is_none_is_refused_in_one_line(memory, user):
+    with pytest.raises(InvalidInput, match="user_id: must be a number or text of at most 200"):
+        memory.store(user, "r", {"to": "Oslo"}, service="travel")
+
+
 def test_payment_is_never_shared(memory):
     with pytest.raises(InvalidInput, match="share: must not be of payment"):
         memory.share(42, ["travel.from", "payment.recipient"])
