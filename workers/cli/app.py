@@ -60,22 +60,19 @@ def symposia(
     """
 
 
-for group in (
-    demo,
-    run,
-    listing,
-    look,
-    steer,
-    casting,
-    inbox,
-    reply,
-    tenant,
-    memory,
-    archive,
-    lint,
-    dialogue,
-    serve,
-    callbacks,
-    doctor,
-):
-    group.add_to(app)
+PANELS = {
+    "Run and follow sessions": (demo, run, listing, look),
+    "Change a session while it runs": (steer, casting),
+    "Take part, and see what is spent": (inbox, reply, tenant),
+    "What outlives a session": (memory, archive),
+    "Alignment dialogues": (lint, dialogue),
+    "Run and check what sessions need": (serve, callbacks, doctor),
+}
+
+for panel, groups in PANELS.items():
+    for group in groups:
+        group.add_to(app)
+    for command in app.registered_commands:
+        command.rich_help_panel = command.rich_help_panel or panel
+    for commands in app.registered_groups:
+        commands.rich_help_panel = commands.rich_help_panel or panel
