@@ -1,4 +1,4 @@
-"""What is logged of dialog memories: the document's lines, at DEBUG, with values masked.
+"""What is logged of dialog memories: the document's lines, at DEBUG, and what is dropped; values masked.
 
 Source: dialog state document, section 8 ("Expected log output").
 """
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from ..models.memory.masking import for_log
+from ..models.memory.masking import for_log, mask
 from ..models.memory.services import private_names
 from .memory_values import Look, MemoryRules, Owner
 
@@ -22,9 +22,7 @@ def log_retrieved(owner: Owner, look: Look) -> None:
     if log.isEnabledFor(logging.DEBUG):
         state = look.room.value
         shown = for_log(state.values(), private_names(state.service))
-        log.debug(
-            "Dialog state retrieved: user_id=%s, room_id=%s, cached_params=%s", owner.user, owner.room, shown
-        )
+        log.debug("Dialog state retrieved: user_id=%s, room_id=%s, cached_params=%s", *_shown(owner), shown)
 
 
 def log_merging(
@@ -43,4 +41,15 @@ def log_merging(
 
 def log_stored(owner: Owner, rules: MemoryRules) -> None:
     """A memory was written."""
-    log.debug("Dialog state stored: user_id=%s, room_id=%s, ttl=%ds", owner.user, owner.room, rules.ttl_s)
+    if log.isEnabledFor(logging.DEBUG):
+        log.debug("Dialog state stored: user_id=%s, room_id=%s, ttl=%ds", *_shown(owner), rules.ttl_s)
+
+
+def log_dropped(key: str, why: str) -> None:
+    """A memory was removed."""
+    log.warning("Dialog state %r dropped: %s", mask("key", key), why)
+
+
+def _shown(owner: Owner) -> tuple[object, object]:
+    """User and room: somebody's address or telephone number may be their id."""
+    return mask("user_id", owner.user), mask("room_id", owner.room)

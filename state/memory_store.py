@@ -26,6 +26,7 @@ from ..models.memory.wire_form import read_state
 from .connect import answers_of
 from .keys import memory_key, sharing_key
 from .memory_counts import MemoryCounts, MemoryEvent
+from .memory_log import log_dropped
 from .memory_values import Held, Look, MemoryRules, Owner
 from .scripts import load
 
@@ -160,7 +161,7 @@ class MemoryStore:
 
     def _drop(self, key: str, raw: object, event: MemoryEvent, why: str) -> None:
         """Removes what was read, unless it has been replaced since."""
-        log.warning("Dialog state %r dropped: %s", key, why)
+        log_dropped(key, why)
         self.counts.count(event)
         if isinstance(raw, str):
             self._swap([_Swap(key, _version(raw), "", 0, MemoryState())])

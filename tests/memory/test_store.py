@@ -6,6 +6,7 @@ The first three are the document's unit tests (section 9), in working form.
 from __future__ import annotations
 
 import json
+import logging
 import time
 
 import pytest
@@ -309,3 +310,15 @@ def test_an_outage_is_counted_for_everyone_once_redis_answers_again(client, memo
     memory.kept.counts.keep(MemoryEvent.DEGRADED)
     memory.get(*HERE)
     assert DialogMemory(client).counts() == {"degraded": 1}
+
+
+@pytest.mark.parametrize("user", ["ann.other@example.com", "+254712345678"])
+def test_an_id_that_is_private_is_masked_in_the_log(client, memory, caplog, user):
+    caplog.set_level(logging.DEBUG, "symposia.state.memory")
+    memory.store(user, user, TRIP, service="travel")
+    memory.get(user, user)
+    client.set(f"dialog:{user}:{user}", "{", ex=60)
+    memory.get(user, user)
+    assert "dropped" in caplog.text
+    assert "stored: user_id=****" in caplog.text
+    assert user not in caplog.text
