@@ -51,7 +51,8 @@ def _signature(secret: str, message_id: str, stamp: str, body: bytes) -> str:
 def _key(secret: str) -> bytes:
     if secret.startswith(_ENCODED):
         try:
-            return b64decode(secret.removeprefix(_ENCODED), validate=True)
+            # With nothing in it, it would be a key that everybody knows.
+            return b64decode(secret.removeprefix(_ENCODED), validate=True) or secret.encode()
         except BadBase64:
             pass  # a secret that only looks like one
     return secret.encode()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hmac
+from base64 import b64encode
+from hashlib import sha256
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,3 +72,10 @@ def test_one_of_several_signatures_is_enough():
 )
 def test_whatever_stands_in_the_headers_it_is_judged_and_nothing_is_raised(headers):
     assert refusal("s", headers, b"x", now_s=NOW) in ("unsigned", "expired", "forged")
+
+
+def test_a_secret_with_nothing_in_it_is_not_a_key_that_everybody_knows():
+    body = b"{}"
+    empty = b64encode(hmac.new(b"", b"7." + str(NOW).encode() + b"." + body, sha256).digest()).decode()
+    headers = {"webhook-id": "7", "webhook-timestamp": str(NOW), "webhook-signature": f"v1,{empty}"}
+    assert refusal("whsec_", headers, body, now_s=NOW) == "forged"
