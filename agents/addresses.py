@@ -20,10 +20,15 @@ Resolve = Callable[..., Sequence[tuple[Any, Any, Any, str, tuple[Any, ...]]]]
 
 #: Translates IPv4 addresses, whatever they are (RFC 6052).
 _NAT64 = IPv6Network("64:ff9b::/96")
+#: All that is given out on the internet (RFC 4291, 2.4). Outside of it lie old forms of IPv4 and of site-local
+#: addresses, and translators of one's own, which `is_global` knows only in part.
+_GIVEN_OUT = IPv6Network("2000::/3")
 
 
 def is_public(address: Address) -> bool:
     """Whether anybody on the internet has this address; what is wrapped in it counts, too."""
+    if isinstance(address, IPv6Address) and address not in _GIVEN_OUT and address not in _NAT64:
+        return False
     return all(it.is_global and not it.is_multicast for it in (address, *_wrapped(address)))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -55,10 +56,13 @@ def post(target: Target, body: bytes, headers: Mapping[str, str]) -> None:
     kind = HTTPSConnection if is_encrypted else HTTPConnection
     connection = kind(host, port, timeout=target.timeout_s)
     try:
-        with closing(connection), _cut_after(connection, target.timeout_s):
-            connection.sock = _connected(addresses, target.timeout_s)
+        with closing(connection), _cut_after(connection, target.timeout_s) as is_cut:
+            connection.sock = _connected(addresses, time.monotonic() + target.timeout_s)
             if is_encrypted:
                 connection.sock = _encrypted(connection.sock, host)
+            if is_cut.is_set():  # before there was anything that could be cut
+                raise TimeoutError("timed out")
+            if isinstance(connection.sock, ssl.SSLSocket):
                 connection.sock.do_handshake()
             path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
             connection.request("POST", path, body, {"Content-Type": "application/json", **headers})
@@ -80,12 +84,15 @@ def _judge(host: str, status: int, retry_after: str | None) -> None:
     )
 
 
-def _connected(addresses: Sequence[tuple[str, int]], timeout_s: float) -> socket.socket:
-    """A connection to the first of the addresses that takes one."""
+def _connected(addresses: Sequence[tuple[str, int]], until: float) -> socket.socket:
+    """A connection to the first of the addresses that takes one before `until`, by `time.monotonic()`."""
     trouble: OSError | None = None
     for address in addresses:
+        left_s = until - time.monotonic()
+        if left_s <= 0:
+            break
         try:
-            return socket.create_connection(address, timeout_s)
+            return socket.create_connection(address, left_s)
         except OSError as error:
             trouble = error
     raise trouble or OSError("it has no address")
@@ -98,10 +105,15 @@ def _encrypted(plain: socket.socket, host: str) -> ssl.SSLSocket:
 
 
 @contextmanager
-def _cut_after(connection: HTTPConnection, timeout_s: float) -> Iterator[None]:
-    """Cuts a connection when its time is up: a timeout of its socket would begin anew with every byte."""
+def _cut_after(connection: HTTPConnection, timeout_s: float) -> Iterator[threading.Event]:
+    """Cuts a connection when its time is up: a timeout of its socket would begin anew with every byte.
+
+    Set from that moment on is what it gives: a socket that the connection gets later is not cut.
+    """
+    is_cut = threading.Event()
 
     def cut() -> None:
+        is_cut.set()
         with suppress(OSError, AttributeError):  # it may be closed by now
             connection.sock.shutdown(socket.SHUT_RDWR)
 
@@ -109,6 +121,6 @@ def _cut_after(connection: HTTPConnection, timeout_s: float) -> Iterator[None]:
     timer.daemon = True
     timer.start()
     try:
-        yield
+        yield is_cut
     finally:
         timer.cancel()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+from contextlib import ExitStack
 from ipaddress import ip_address, ip_network
 
 import pytest
@@ -47,7 +48,7 @@ def names(*addresses):
         *("0.1.2.3", "255.255.255.255", "224.0.0.1", "192.0.2.1", "198.18.0.1"),
         *("::1", "::", "fe80::1", "fc00::1", "ff02::1", "2001:db8::1"),
         *("::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::"),
-        "2001:0:7f00:1::",
+        *("2001:0:7f00:1::", "::127.0.0.1", "::ffff:0:127.0.0.1", "64:ff9b:1::7f00:1", "fec0::1"),
     ],
 )
 def test_an_address_inside_is_not_public_however_it_is_written(address):
@@ -164,6 +165,21 @@ def test_a_server_that_answers_one_byte_at_a_time_is_cut_off(system):
     with pytest.raises(AgentFailed, match="does not answer"):
         post(target(system.url, timeout_s=0.5), b"x", {})
     assert time.monotonic() - started < 30, "and not after the 500 s that its answer would take"
+
+
+def test_a_server_that_is_slow_after_another_address_took_all_the_time_is_cut_off_too(system):
+    """The first address takes no connections, and says nothing: what is left for the second is nothing."""
+    system.drip_s = 0.05
+    port = int(system.url.split(":")[2].split("/")[0])
+    resolve = names(["127.0.0.2", "127.0.0.1"])
+    with socket.create_server(("127.0.0.2", port), backlog=0) as full, ExitStack() as callers:
+        for _ in range(3):
+            caller = callers.enter_context(socket.socket())
+            caller.setblocking(False)
+            caller.connect_ex(full.getsockname())
+        with pytest.raises(AgentFailed, match="does not answer: timed out"):
+            post(target(f"http://hooks.example:{port}/", timeout_s=0.5, resolve=resolve), b"x", {})
+    assert system.deliveries == []
 
 
 def test_a_server_without_tls_is_no_server_for_https(system):
