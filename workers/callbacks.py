@@ -10,7 +10,7 @@ so a replayed one finds the turn over.
 |---|---|
 | 200 | taken |
 | 400 | no such callback: not JSON, or not these fields |
-| 401 | unsigned, forged or expired, or nobody who may call |
+| 401 | nobody who may call: unsigned, forged, or not a remote system; or expired |
 | 409 | its turn is over, or the reply token is not the turn's |
 | 422 | the text is blank, too long, or none of the choices |
 | 503 | Redis is away: to be tried again |
@@ -99,7 +99,8 @@ class Receiver:
         refusal = self._agent(job, callback).refusal(headers, body)
         if refusal is not None:
             log.warning("a callback for session %s was refused: %s", callback.session_id, refusal)
-            return Verdict(401, refusal)
+            # What is expired was signed with the secret. Nobody else is told more than of a session that is not there.
+            return Verdict(401, refusal) if refusal == "expired" else _NOBODY
         try:
             job.reply(
                 callback.participant, callback.text, token=callback.reply_token, turn=callback.turn_number
