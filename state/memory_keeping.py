@@ -17,6 +17,7 @@ from ..models.ids import new_id
 from ..models.memory.merge import Statement, Writer
 from ..models.memory.report import MemoryReport, report
 from ..models.memory.services import service_named
+from ..models.memory.state import MemoryState
 from ..models.memory.values import check_name, user_key
 from .connect import connect
 from .memory_export import exported
@@ -73,17 +74,20 @@ class MemoryKeeping:
         return exported(owner, self.kept.look(owner), self._sessions)
 
     def forget(self, user_id: object, room_id: object, *names: str, service: str | None = None) -> bool:
-        """Forgets parameters of a service (default: the current one): turns that began earlier cannot refill
-        them. False when no service was ever spoken of. Raises RedisUnavailable, InvalidInput.
+        """Forgets parameters of a service: turns that began earlier cannot refill them.
+
+        Without `service` each is the current service's, or, where that does not know it, of those that do.
+        False when no service was ever spoken of. Raises RedisUnavailable, InvalidInput.
         """
         owner = _owner(user_id, room_id)
         look = self.kept.look(owner)
-        service = service or look.room.value.service
-        forget = tuple(check_name(name) for name in names)
-        if service is None or not forget:
-            return False
-        statement = Statement(service_named(service).name, look.stamp_ms, forget=forget, selects=False)
-        return self._forget(owner, [statement], look)
+        chosen = None if service is None else [service_named(service).name]
+        statements = [
+            Statement(of, look.stamp_ms, forget=(check_name(name),), selects=False)
+            for name in names
+            for of in chosen or _services_of(look.room.value, name)
+        ]
+        return bool(statements) and self._forget(owner, statements, look)
 
     def forget_all(self, user_id: object, room_id: object | None = None) -> list[str]:
         """Forgets everything in a room, or in every room and what rooms share. Answers the rooms.
@@ -139,6 +143,14 @@ class MemoryKeeping:
 def unique_mark() -> str:
     """The mark of a write that is never repeated."""
     return new_id()[:8]
+
+
+def _services_of(state: MemoryState, name: str) -> list[str]:
+    """The services a parameter is meant of that is named alone; none when no service was spoken of."""
+    current = [] if state.service is None else [state.service]
+    if name in state.shelf(state.service).parameters:
+        return current
+    return [service for service, shelf in state.shelves.items() if name in shelf.parameters] or current
 
 
 def _user(user_id: object) -> str:

@@ -129,6 +129,18 @@ def test_a_room_that_is_forgotten_is_forgotten_for_the_others_too(memory):
     assert memory.shared(42) == ("travel.from",), "the consent stays"
 
 
+def test_a_parameter_named_alone_is_forgotten_where_it_is_known(memory):
+    memory.store(*HERE, {"to": ["ann@example.com"], "subject": "Lunch"}, service="email")
+    memory.store(*HERE, PAYMENT, service="payment")
+    memory.store(*HERE, {"from": "Nairobi", "to": "London"}, service="travel")
+    assert memory.forget(*HERE, "recipient", "to")
+    services = memory.export(*HERE, by=42)["context"]["services"]
+    assert sorted(services["payment"]["parameters"]) == ["amount"]
+    assert sorted(services["travel"]["parameters"]) == ["from"]
+    assert sorted(services["email"]["parameters"]) == ["subject", "to"], "the current service comes first"
+    assert services["travel"]["forgotten"] == ["to"]
+
+
 def test_a_list_of_what_is_shared_is_short(memory):
     with pytest.raises(InvalidInput, match="share: must be at most 100 parameters"):
         memory.share(42, [f"travel.p{number}" for number in range(101)])

@@ -68,7 +68,10 @@ def forget(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", help="Parameters, such as from.")
     ] = None,
-    service: Annotated[str | None, typer.Option(help="Their service; by default the current one.")] = None,
+    service: Annotated[
+        str | None,
+        typer.Option(help="Their service; by default the current one, or else those that know them."),
+    ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Forget all of the room, or, without one, all of the user.")
     ] = False,
