@@ -31,7 +31,7 @@ def fix(markdown: str) -> str:
         hints = {f.line: f.fix_hint for f in reversed(lint(markdown)) if f.safe and f.fix_hint is not None}
         if not hints:
             break
-        end = "\n" if "\n" in markdown else "\r"
+        end = "\r" if "\r" in markdown and "\n" not in markdown else "\n"
         lines = markdown.split(end)
         for number, hint in hints.items():
             lines[number - 1] = _mended(lines[number - 1], hint, end)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from .markers import Found, Marker
 
 #: What stands between a marker and the prose after it, and what may stand before a marker on its line.
-_AFTER = " \t*_:—–-"
+_PARTING = " \t:—–-"
 _BEFORE = " \t>*_-+#.)0123456789"
-_BOLD = " \t*_"
+_STARS = "*_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,28 @@ class Labelled:
 
 
 def pieces_of(text: str, found: Sequence[Found]) -> Iterator[str | Labelled]:
-    """The markers, and as text the prose before, between and after them, without bullets and stars."""
+    """The markers, and as text the prose before, between and after them, without bullets and a marker's own stars."""
     first = found[0].start
     if first and text[:first].strip(_BEFORE):
-        yield text[:first].rstrip(_BOLD)
+        yield _before(text[:first])
     for i, it in enumerate(found):
         last = i + 1 == len(found)
-        after = text[it.end : None if last else found[i + 1].start].lstrip(_AFTER)
-        after = after.rstrip(None if last else _BOLD)
+        after = _after(text[it.end : None if last else found[i + 1].start])
+        after = after.rstrip() if last else _before(after)
         yield Labelled(it, it.marker.label or after)
         if it.marker.label and after:
             yield after
+
+
+def _before(text: str) -> str:
+    """Prose that a marker follows: the stars that touch the marker are the marker's."""
+    return text.rstrip(_STARS).rstrip()
+
+
+def _after(text: str) -> str:
+    """Prose that follows a marker, without what parts the two: `**: `, ` — `."""
+    text = text.lstrip(_STARS)
+    parted = text.lstrip(_PARTING)
+    # `**[TENSION T01]:** text` closes its stars behind the colon.
+    closed = parted.lstrip(_STARS)
+    return closed.lstrip(_PARTING) if text[:1] == ":" and closed[:1].isspace() else parted

@@ -136,8 +136,8 @@ def find_markers(line: str) -> MarkersOfLine:
             if read_refs(line[after : min(end, after + _HEAD)].lstrip(" *_")).found:
                 result.near.append((at, after, NEAR_WORDS[word].word))
         elif marker := _marker(line, (at, after, end), MARKER_WORDS[word], at_start=at <= text_from):
-            result.found.append(Found(marker, at, end + 1))
-            past = end
+            result.found.append(marker)
+            past = marker.end
     return result
 
 
@@ -145,7 +145,7 @@ def _unclosed(head: str, *, at_start: bool) -> bool:
     return bool(read_refs(head.lstrip(" *_")).found) or (at_start and head.startswith(":"))
 
 
-def _marker(line: str, span: tuple[int, int, int], kind: MarkerType, *, at_start: bool) -> Marker | None:
+def _marker(line: str, span: tuple[int, int, int], kind: MarkerType, *, at_start: bool) -> Found | None:
     """The marker between the brackets of `span` (start, end of its word, end), or None: it only looks like one."""
     start, after, end = span
     following = line[end + 1 : end + 8].lstrip("* ")
@@ -163,9 +163,14 @@ def _marker(line: str, span: tuple[int, int, int], kind: MarkerType, *, at_start
         loud = line[after - 1].isupper()
         if not loud or not (at_start or label or following.startswith(":")):
             return None
-        if not label and kind in NUMBERED and not following.startswith(":"):
+        if not label and kind in NUMBERED and following.startswith(":"):
+            # `[TENSION]: Speed` is one by its label alone.
+            behind = line.find("[", end)
+            end = (behind if behind >= 0 else len(line)) - 1
+            label = line[span[2] + 1 : end + 1].strip(" \t:*_")
+        if not label and kind in NUMBERED:
             return None
-    return Marker(kind, refs, label, column=start + 1, raw_ids=raw)
+    return Found(Marker(kind, refs, label, column=start + 1, raw_ids=raw), start, end + 1)
 
 
 def _parts(head: str, kind: MarkerType) -> tuple[tuple[Ref, ...], int, str] | None:

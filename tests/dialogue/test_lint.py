@@ -180,6 +180,18 @@ def test_fixing_leaves_no_safe_fix_and_is_done_once(text):
     assert fix(fixed) == fixed
 
 
+def test_fixing_keeps_the_stars_of_the_words_beside_a_marker():
+    text = "# T\n\n**a** [TENSION T1: x] **b** c **[TENSION T02: y]** *d*\n[RESOLVED T01]: **e** f\n**[RESOLVED T02]:** *g*\n"
+    assert fix(text) == (
+        "# T\n\n**a**\n[TENSION T01: x]\n**b** c\n[TENSION T02: y]\n*d*\n"
+        "[RESOLVED T01: **e** f]\n[RESOLVED T02: *g*]\n"
+    )
+
+
+def test_fixing_the_only_line_of_a_file_without_a_line_end_makes_lines_of_it():
+    assert fix("see [TENSION T1: x]") == "see\n[TENSION T01: x]"
+
+
 def test_fixing_keeps_every_other_line_byte_for_byte():
     text = "\ufeff# T  \r\n\r\n odd   prose\t\r\n## Round 1 (X)\r\n- [RESOLVED T1]: y\r\n"
     assert fix(text) == "\ufeff# T  \r\n\r\n odd   prose\t\r\n## Round 1: X\r\n[RESOLVED T01: y]\r\n"

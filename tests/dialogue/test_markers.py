@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.dialogue import Marker, MarkerType, Ref, parse_markers
+from symposia.models.dialogue import (
+    AlignmentDialogue,
+    Marker,
+    MarkerType,
+    Metadata,
+    Ref,
+    lint,
+    parse,
+    parse_markers,
+    render,
+)
 from symposia.models.dialogue.markers import find_markers
 from symposia.models.errors import InvalidInput
 
@@ -145,3 +155,36 @@ def test_an_unclosed_marker_and_one_with_a_wrong_word_are_told():
 def test_a_marker_that_needs_an_id_cannot_be_made_with_nothing():
     with pytest.raises(InvalidInput, match="must have an id"):
         Marker(MarkerType.TENSION)
+
+
+@pytest.mark.parametrize("head", ["", "# T\n\n", "# T\n\n**Status**: Open\n"])
+@pytest.mark.parametrize(
+    "line", ["**[TENSION T01]**: Speed", "- **[TENSION T1]:** Speed", "**[TENSION T01: Speed]**: x"]
+)
+def test_a_bold_marker_where_metadata_stand_is_a_marker(head, line):
+    document = parse(head + line + "\n")
+    assert [(it.ids, it.label) for it in document.markers] == [(("T01",), "Speed")]
+    assert parse(render(document)) == document
+
+
+def test_a_key_of_metadata_may_look_like_a_marker_when_it_is_made():
+    document = AlignmentDialogue("T", (Metadata("[TENSION T01]", "x"), Metadata("a [TENSION T01: b] c")))
+    assert parse(render(document)) == document
+
+
+@pytest.mark.parametrize(
+    ("line", "labels"),
+    [
+        ("[TENSION]: Speed", ["Speed"]),
+        ("- **[PERSPECTIVE]**: Speed", ["Speed"]),
+        ("[PERSPECTIVE: ]: Speed", ["Speed"]),
+        ("[TENSION]: Speed [RESOLVED]: T01", ["Speed", ""]),
+        ("[TENSION]:", []),
+        ("[TENSION:]: [RESOLVED]", []),
+    ],
+)
+def test_a_marker_with_neither_id_nor_label_in_its_bracket_breaks_nothing(line, labels):
+    document = parse(f"# T\n\n## S\n\n{line}\n")
+    assert [it.label for it in document.markers] == labels
+    assert parse(render(document)) == document
+    assert "id-missing" in {it.code for it in lint(line)} or "Speed" not in labels
