@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 from live import until
@@ -36,9 +38,24 @@ def test_the_inbox_says_who_is_asked_and_how_to_answer(busy, session):
     said = busy.call("inbox", "-p", "editor", "--limit", "1000")
     assert said.code == 0
     assert f"editor is asked in turn 2 of {session[:8]} (A line above the door)" in said.out
-    assert f"symposia reply {session[:8]} editor TEXT" in said.out
+    assert f"symposia reply {session[:8]} editor TEXT --turn 2" in said.out
     (question,) = _questions(busy, session)
     assert (question["expects"], question["is_own"], question["asked"]) == ("review", True, ["editor"])
+
+
+def test_how_to_answer_may_be_copied_into_a_shell_whatever_people_are_called(busy, tmp_path):
+    name = "$(id) o'ben"
+    path = tmp_path / "session.yaml"
+    path.write_text(SESSION.replace("participant_id: editor", f'participant_id: "{name}"'))
+    session = busy.call("submit", str(path)).out.strip()
+
+    def hints():
+        lines = busy.call("inbox", "-p", name, "--limit", "1000").out.splitlines()
+        return [line for line in lines if f"reply {session[:8]}" in line]
+
+    (hint,) = until(hints)
+    assert shlex.split(hint)[2:] == [session[:8], name, "TEXT", "--turn", "2"]
+    busy.call("cancel", session)
 
 
 def test_an_empty_inbox_is_told_as_such(busy):

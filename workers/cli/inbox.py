@@ -49,6 +49,8 @@ def inbox(
 
 
 def _lines(it: Pending) -> Iterator[Text]:
+    from shlex import quote
+
     from rich.text import Text
 
     from ...models.ids import format_timestamp
@@ -65,5 +67,8 @@ def _lines(it: Pending) -> Iterator[Text]:
         yield Text(f"  {printable(it.question.text)}")
     if it.question.choices:
         yield Text(f"  one of: {printable(', '.join(it.question.choices))}")
-    name = f'"{it.asked[0]}"' if " " in it.asked[0] else it.asked[0]
-    yield Text(printable(f"  symposia reply {it.session_id[:8]} {name} TEXT"), style="dim")
+    # Made for copying into a shell, whatever people are called; the turn keeps a late answer from another question.
+    name = quote(it.asked[0])
+    yield Text(
+        printable(f"  symposia reply {it.session_id[:8]} {name} TEXT --turn {it.turn_number}"), style="dim"
+    )
