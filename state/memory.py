@@ -23,6 +23,7 @@ from ..models.memory.merge import Writer, applied
 from ..models.memory.recall import Asker, MemoryView, recall
 from ..models.memory.saying import Origin, heard
 from ..models.memory.services import Service, service_named
+from ..models.memory.values import is_said
 from ..models.memory.wire_form import documented
 from .memory_counts import MemoryEvent
 from .memory_keeping import MemoryKeeping, unique_mark
@@ -65,7 +66,9 @@ class DialogMemory(MemoryKeeping):
         look = self._looked(Owner.of(user_id, room_id))
         state, ttl_ms = look.room.value, self.kept.rules.ttl_ms
         if (name := service or state.service) is None and look.degraded:
-            return MemoryView.model_validate({"parameters": dict(parameters or {}), "degraded": True})
+            both = (*(defaults or {}).items(), *(parameters or {}).items())
+            merged = {parameter: value for parameter, value in both if is_said(value)}
+            return MemoryView.model_validate({"parameters": merged, "degraded": True})
         known = _service(name)
         new = heard(known, Origin(look.stamp_ms, session=_NOW), parameters or {}).checked()
         view = recall(

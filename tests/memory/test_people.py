@@ -166,7 +166,8 @@ def test_without_redis_people_are_told_and_conversations_go_on(caplog):
     assert memory.get(*HERE) == {}
     view = memory.recall(*HERE, {"to": "Paris"}, service="travel", defaults={"from": "Kisumu"})
     assert (view.parameters, view.degraded) == ({"from": "Kisumu", "to": "Paris"}, True)
-    assert memory.recall(*HERE, {"to": "Paris"}).degraded
+    view = memory.recall(*HERE, {"to": "Paris", "from": ""}, defaults={"from": "Kisumu", "cabin_class": None})
+    assert (view.parameters, view.degraded) == ({"from": "Kisumu", "to": "Paris"}, True)
     assert not memory.store(*HERE, PAYMENT, service="payment")
     assert not memory.store(*HERE, PAYMENT)
     for call in (
