@@ -26,6 +26,8 @@ GetEnv = Callable[[str], str | None]
 USUAL_VARIABLES = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
 #: Ended by a bound: it would hit it again.
 _HOPELESS = frozenset({signal.SIGXCPU, signal.SIGXFSZ})
+#: What is shorter, in a variable, is a switch or a number and no secret.
+_SHORTEST_SECRET = 6
 
 
 class CommandAgent:
@@ -95,15 +97,20 @@ class CommandAgent:
 
     def _failure(self, printed: Printed, meaning: Exit) -> AgentError:
         last = printed.err.decode(errors="replace").strip().rpartition("\n")[2]
-        said = f": {scrubbed(last)}" if last else ""
+        said = f": {scrubbed(last, secrets=self._secrets())}" if last else ""
         if printed.code >= 0:
             return AgentFailed(
                 f"{self._name} ended with exit code {printed.code}{said}", retryable=meaning is Exit.RETRY
             )
-        ended_by = signal.Signals(-printed.code)
-        return AgentFailed(
-            f"{self._name} was ended by {ended_by.name}{said}", retryable=ended_by not in _HOPELESS
-        )
+        number = -printed.code
+        # Of the signals of real time only the first and the last have a name.
+        name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+        return AgentFailed(f"{self._name} was ended by {name}{said}", retryable=number not in _HOPELESS)
+
+    def _secrets(self) -> list[str]:
+        """What it must not tell of the variables its entry gives it, line by line, as what it complains of is kept."""
+        lines = (line for name in self._entry.env for line in (self._getenv(name) or "").splitlines())
+        return [line for line in lines if len(line) >= _SHORTEST_SECRET]
 
 
 def missing_variable(entry: CommandEntry, getenv: GetEnv) -> str | None:

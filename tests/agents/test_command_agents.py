@@ -115,6 +115,21 @@ def test_a_program_that_a_signal_ends_has_failed_and_may_be_tried_again(speak):
     assert error.value.retryable
 
 
+def test_what_it_complains_of_shows_no_variable_it_was_given(speak, monkeypatch):
+    monkeypatch.setenv("A_CREDENTIAL", "correct horse\nbattery staple")
+    monkeypatch.setenv("A_SWITCH", "no")
+    given = ["A_CREDENTIAL", "A_SWITCH"]
+    for line in (0, 1):
+        code = f"import os, sys; sys.exit('no ' + os.environ['A_CREDENTIAL'].splitlines()[{line}] + ' here')"
+        with pytest.raises(AgentFailed, match=r"exit code 1: no \*\*\* here$"):
+            speak(*python(code), env=given)
+
+
+def test_a_signal_without_a_name_is_told_by_its_number(speak):
+    with pytest.raises(AgentFailed, match=r"was ended by signal 40$"):
+        speak(*python("import os; os.kill(os.getpid(), 40)"))
+
+
 def test_a_program_that_is_not_there_fails_for_good(speak):
     with pytest.raises(AgentFailed, match="no-such-program cannot be run: ") as error:
         speak("no-such-program")
