@@ -8,12 +8,13 @@ from .document import AlignmentDialogue
 from .findings import RULES, Finding, Rule
 from .markers import Marker
 from .tables import Table, read_row, write_row
-from .text import plain, split_emoji
+from .text import plain
 from .tidying import names_of
 from .views import Entry, Scoreboard, perspectives, scoreboards, tracked
-from .words import NUMBERED, MarkerType, TensionState
+from .words import NUMBERED, TOTAL_KEY, MarkerType, TensionState
 
 _DECLARING = frozenset({MarkerType.PERSPECTIVE, MarkerType.TENSION})
+_ADDS_UP = frozenset({"total", "totals", "sum", TOTAL_KEY.casefold()})
 _STILL_OPEN = frozenset({TensionState.OPEN, TensionState.REOPENED})
 
 
@@ -119,20 +120,19 @@ def _tables(document: AlignmentDialogue) -> Iterator[Finding]:
 
 def _scores(board: Scoreboard, lines: Sequence[str]) -> Iterator[Finding]:
     for row in board.rows:
-        if row.total is not None and row.sum is not None and row.total != row.sum and not _sums_up(row.name):
+        if row.total is not None and row.sum is not None and row.total != row.sum and not row.sums_up:
             hint = _with_total(lines, row.line, board, row.sum)
             yield _finding(Rule.ROW_SUM, row.line, f"{row.name} has {row.total}, not {row.sum}", hint=hint)
-    people = [row for row in board.rows if not _sums_up(row.name)]
-    if board.total is None or not board.of_people or any(row.total is None for row in people):
+    if not board.of_people or any(row.total is None for row in board.people):
         return
-    added = sum(row.total for row in people if row.total is not None)
-    if board.total != added:
-        hint = _replaced(lines, board.total_line, str(board.total), str(added))
-        yield _finding(Rule.TOTAL_SUM, board.total_line, f"{board.total} instead of {added}", hint=hint)
-
-
-def _sums_up(name: str) -> bool:
-    return split_emoji(name)[0].casefold() in ("total", "sum", "average", "overall")
+    for row in board.rows:
+        # A row of averages or of shares adds nothing up.
+        if row.name.casefold() in _ADDS_UP and row.total is not None and row.total != board.sum:
+            hint = _with_total(lines, row.line, board, board.sum)
+            yield _finding(Rule.TOTAL_SUM, row.line, f"{row.total} instead of {board.sum}", hint=hint)
+    if board.total is not None and board.total != board.sum:
+        hint = _replaced(lines, board.total_line, str(board.total), str(board.sum))
+        yield _finding(Rule.TOTAL_SUM, board.total_line, f"{board.total} instead of {board.sum}", hint=hint)
 
 
 def _with_total(lines: Sequence[str], line: int, board: Scoreboard, total: float) -> str | None:

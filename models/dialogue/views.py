@@ -12,7 +12,7 @@ from .refs import read_refs
 from .tables import Table
 from .text import plain
 from .tidying import names_of
-from .words import DIMENSIONS, PEOPLE, STATUS_WORDS, TOTALS, MarkerType, TensionState
+from .words import DIMENSIONS, PEOPLE, STATUS_WORDS, SUMS, TOTALS, MarkerType, TensionState
 
 Number = int | float
 
@@ -32,6 +32,11 @@ class ScoreRow:
         known = [score for score in self.scores if score is not None]
         return _rounded(sum(known)) if len(known) == len(DIMENSIONS) else None
 
+    @property
+    def sums_up(self) -> bool:
+        """True for a row about the others: `Total`, `Average`."""
+        return self.name.partition(" ")[0].casefold() in SUMS
+
 
 @dataclass(frozen=True, slots=True)
 class Scoreboard:
@@ -47,9 +52,14 @@ class Scoreboard:
     round: int | None = None
 
     @property
+    def people(self) -> tuple[ScoreRow, ...]:
+        """The rows without those that sum up the others."""
+        return tuple(row for row in self.rows if not row.sums_up)
+
+    @property
     def sum(self) -> Number:
         """The sum of the rows' totals."""
-        return _rounded(sum(row.total for row in self.rows if row.total is not None))
+        return _rounded(sum(row.total for row in self.people if row.total is not None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +139,7 @@ def _total_below(block: Block) -> tuple[Number | None, int]:
         entry = read_metadata(text)
         words = entry.key.casefold().split() if entry else []
         if entry and "alignment" in words and "velocity" not in words:
-            return _number(entry.value.split(" ")[0]), line
+            return _number(entry.value), line
     return None, 0
 
 
@@ -217,7 +227,12 @@ def _cell(row: tuple[str, ...], column: int | None) -> Number | None:
 
 
 def _number(cell: str) -> Number | None:
+    """The number that a cell begins with: `**12**`, `345/480`, `11 ✅`; a range or a date is none."""
     text = plain(cell)
+    end = next((i for i, c in enumerate(text) if c not in "-.0123456789"), len(text))
+    text, behind = text[:end].strip(), text[end : end + 1]
+    if behind.isalnum() or behind in (",", ":", "–", "—"):
+        return None
     whole, point, fraction = text.removeprefix("-").partition(".")
     digits = whole + fraction
     if not digits.isascii() or not digits.isdecimal() or len(digits) > 15 or not whole:

@@ -113,6 +113,8 @@ PEOPLE = frozenset({"agent", "expert", "name", "participant", "persona"})
 DIMENSIONS = ("Wisdom", "Consistency", "Truth", "Relationships")
 #: Headings of the column that holds the sum of the four.
 TOTALS = frozenset({"total", "alignment", "score", "sum"})
+#: First words of rows that sum up the others.
+SUMS = frozenset({"total", "totals", "sum", "average", "avg", "mean", "overall"})
 #: The metadata line that names who takes part, and the one that sums up a scoreboard.
 PARTICIPANTS_KEY = "Participants"
 TOTAL_KEY = "Total ALIGNMENT"

@@ -18,6 +18,7 @@ from symposia.models.dialogue import (
     lint,
     parse,
     render,
+    scoreboards,
     specification_markdown,
     to_sarif,
 )
@@ -126,6 +127,24 @@ def test_scores_and_totals_that_do_not_add_up_are_told_with_the_right_line():
     assert fix(board(*rows, total="22 points")) == board(*rows, total="22 points"), (
         "a number is nobody's spelling"
     )
+
+
+@pytest.mark.parametrize(
+    ("total", "hint"), [("21/480", "20/480"), ("**21**", "**20**"), ("21 (51%)", "20 (51%)")]
+)
+def test_a_total_is_read_whatever_follows_it(total, hint):
+    text = board("| 🧁 Muffin | 1 | 2 | 3 | 4 | 10 ✅ |", "| 🧁 Scone | 1 | 2 | 3 | 4 | 10/12 |", total=total)
+    assert found(text) == [("score-total", 19, f"**Total ALIGNMENT**: {hint}")]
+
+
+@pytest.mark.parametrize("name", ["Total", "**Total**", "**Total ALIGNMENT**"])
+def test_a_row_of_totals_is_the_sum_of_the_rows_above(name):
+    rows = ("| 🧁 Muffin | 1 | 2 | 3 | 4 | 10 |", "| 🧁 Scone | 1 | 2 | 3 | 4 | 10 |")
+    text = board(*rows, f"| {name} | 2 | 4 | 6 | 8 | **21** |", total="20")
+    assert found(text) == [("score-total", 18, f"| {name} | 2 | 4 | 6 | 8 | **20** |")]
+    assert [it.sum for it in scoreboards(parse(text))] == [20]
+    assert found(text.replace("**21**", "20"), strict=True) == []
+    assert found(text.replace(name, "Average").replace("**21**", "10"), strict=True) == []
 
 
 def test_a_tracker_that_contradicts_the_markers_is_told():

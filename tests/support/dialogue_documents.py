@@ -21,6 +21,7 @@ from symposia.models.dialogue import (
 from symposia.models.errors import InvalidInput
 
 PIECES = [
+    "[TENSION]", "**[PERSPECTIVE]**: ", "[RESOLVED: ]:",
     "]", "[", "|", "\n", "\r\n", "\r", "#", "## ", "### ", "# ", "```", "~~~", "````", "`", "\\", "\\\\", "**", "*", ":", "**K**: v",
     "> ", "- ", "1. ", "---", "<!--", "-->", " ", "\t", "    ", "P01", "T01", "T1-T3", "R1-", "Muffin", "Scone 🧁", "🧁", "💙", "✅",
     "Judge", "💙 Judge: x", "Round 3", "## Round 1: x", "### Muffin 🧁", "## 💙 Judge: y", "[TENSION T01: x]", "[RESOLVED T9",
