@@ -183,7 +183,7 @@ def test_a_very_long_error_is_cut(runner, turn):
         ("text", "outcome: must be a TurnOutcome (got 'text')"),
         (
             TurnOutcome(),
-            "outcome: must say something, decide, hand off, add items or pass (got a TurnOutcome)",
+            "outcome: must say something, decide, hand off, add items, ask or pass (got a TurnOutcome)",
         ),
         (TurnOutcome.say(" \n"), "messages[0].content: must not be blank (got ' \\n')"),
         (TurnOutcome.say("x" * 101), "messages[0].content: must be at most 100 bytes (got 101 bytes)"),

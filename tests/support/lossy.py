@@ -26,9 +26,11 @@ class _Wire(socketserver.BaseRequestHandler):
                 if not data:
                     return
                 if source is self.request:
-                    is_asked = b"EVAL" in data
-                elif is_asked and not data.startswith(b"-NOSCRIPT") and self.server.loses_next():
-                    return
+                    is_asked = is_asked or b"EVAL" in data  # a long script comes in pieces
+                elif is_asked:
+                    is_asked = False
+                    if not data.startswith(b"-NOSCRIPT") and self.server.loses_next():
+                        return
                 target.sendall(data)
 
 
