@@ -48,15 +48,17 @@ class Admission:
     may_speak: bool = True
     #: The turn has begun: its model may have been asked.
     begun: bool = False
-    #: What was written of it; None: nothing was.
+    #: What it has spent and nobody has booked yet, once it is written or parked; None: it is neither.
     usage: Usage | None = None
+    #: It is written.
+    is_written: bool = False
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self.tenant is not None:
-            spent, turns = self.usage or Usage(), int(self.usage is not None)
+            spent, turns = self.usage or Usage(), int(self.is_written)
             TenantBooks(self.client).settle(self.tenant, self.reservation, spent, turns=turns)
         # An attempt that failed may have asked its model all the same: the estimate stands.
         if self.permit is not None and (self.usage is not None or not self.begun):

@@ -48,7 +48,8 @@ def commit_turn(
     runtime.crossing(Boundary.AFTER_COMMIT, floor.session_id, floor.grant.number)
     if answer.word in ("committed", "held", "done"):
         floor.desk.clear()
-        floor.admission.usage = speech.usage
+        # What was spent before a question was booked when the turn was parked.
+        floor.admission.usage, floor.admission.is_written = outcome.usage, True
     _go_on(runtime, floor, answer, write)
     return answer.word
 

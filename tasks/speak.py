@@ -111,6 +111,8 @@ def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> str:
         parked, outcome = _ask(runtime, floor, timeout_s)
         if outcome.question is not None:
             word = park(runtime, parked, outcome)
+            if word != "stale":
+                floor.admission.usage = outcome.usage
             if floor.facts.has_budget:  # what it will not spend while it waits, others may
                 hand_round(runtime.graph, floor.facts, runtime.store.state(floor.session_id))
             return word

@@ -171,3 +171,16 @@ def test_what_is_due_for_a_turn_that_waits_for_somebody_needs_nothing_of_its_ten
     assert [message.content for message in waiting.messages()] == ["No objection."]
     assert (spending.result(timeout=5).reason, waiting.result(timeout=5).reason) == ("max_rounds",) * 2
     office.close()
+
+
+def test_what_is_spent_before_a_question_is_booked_while_the_answer_is_waited_for(frugal):
+    usage = {"output_tokens": 30, "requests": 1}
+    asks = {"agent": "noop", "parameters": {"replies": [{"say": "ASK ben: And now?", "usage": usage}]}}
+    job = frugal.submit("round_robin", {"ann": asks}, people=["ben"], tenant="acme", stop=MaxRounds(1))
+    frugal.work()
+    assert frugal.client.tenant("acme") == Spent(tokens=30)
+    job.reply("ben", "go on")
+    frugal.work()
+    assert frugal.client.tenant("acme") == Spent(tokens=60)
+    job.cancel()
+    assert frugal.client.tenant("acme") == Spent(tokens=60)

@@ -80,3 +80,10 @@ def test_a_deadline_is_kept_although_the_model_may_not_be_asked_now(make_office,
     office.work()
     office.sweep_until(job, lambda: job.state().is_final)
     assert (job.result(timeout=5).reason, len(model.asked)) == ("no_answer", 1)
+
+
+def test_its_tenant_pays_once_for_what_came_before_the_question_and_what_came_after(ask, model):
+    model.answers(completion("ASK ben: May I?"), completion("Done."))
+    office, _ = ask(tenant="acme")
+    spent = office.client.tenant("acme")
+    assert (spent.tokens, spent.turns) == (2 * TOKENS, 1)
