@@ -80,7 +80,8 @@ class Ledger(Value):
 
     tensions: tuple[TensionEntry, ...] = ()
     perspectives: tuple[PerspectiveEntry, ...] = ()
-    #: `participant T01` -> the global id of what that participant calls so.
+    #: `participant T01` -> the global id of what that participant calls so; `participant R2-P01` where an id
+    #: was used for something else in another round.
     local: dict[str, str] = Field(default_factory=dict)
     rounds: tuple[RoundEntry, ...] = ()
     scores: dict[str, Scores] = Field(default_factory=dict)
@@ -115,6 +116,10 @@ class Ledger(Value):
 
     def global_id(self, ref: Ref, participant: str) -> str | None:
         """What a participant means by an id: their own, the named expert's, the only one there is, or a global one."""
+        if ref.round is not None:
+            in_round = self.local.get(_key(ref.agent or participant, f"R{ref.round}-{ref.id}"))
+            if in_round is not None:
+                return in_round
         if ref.agent is not None:
             return self.local.get(_key(ref.agent, ref.id))
         own = self.local.get(_key(participant, ref.id))
@@ -141,15 +146,20 @@ class Ledger(Value):
         return ledger
 
     def with_perspective(self, ref: Ref, label: str, by: str) -> Ledger:
-        """Takes a perspective; an id that its owner used before brings no new one."""
-        key = _key(by, ref.id)
-        if key in self.local or len(self.perspectives) >= MOST_ENTRIES:
+        """Takes a perspective. Experts number theirs anew in each round: an old id with another label is a new one."""
+        key, number = _key(by, ref.id), self.round
+        used = next((it for it in self.perspectives if it.id == self.local.get(key)), None)
+        again = used is not None and (used.round == number or used.label.casefold() == label.casefold())
+        if again or len(self.perspectives) >= MOST_ENTRIES:
             return self
-        entry = PerspectiveEntry(id=f"P{len(self.perspectives) + 1:02}", label=label, by=by, round=self.round)
+        entry = PerspectiveEntry(id=f"P{len(self.perspectives) + 1:02}", label=label, by=by, round=number)
+        ids = {key: entry.id}
+        if used is not None:
+            ids |= {_key(by, f"R{it.round}-{ref.id}"): it.id for it in (used, entry)}
         return self.model_copy(
             update={
                 "perspectives": (*self.perspectives, entry),
-                "local": {**self.local, key: entry.id},
+                "local": {**self.local, **ids},
                 "new_perspectives": self.new_perspectives + 1,
             }
         )

@@ -148,7 +148,8 @@ class _Writer:
             return Table((*block.header, *("",) * (width - len(block.header))), rows)
         if not isinstance(block, Marker):
             return block
-        found = {self._ledger.global_id(ref, speaker) for ref in block.refs}
+        refs = (Ref(it.id, it.agent, number if it.round is None else it.round) for it in block.refs)
+        found = {self._ledger.global_id(ref, speaker) for ref in refs}
         names = sorted(name for name in found if name is not None)
         if len(names) < len(block.refs) or (block.type in _DECLARING and not names):
             if block.type in (MarkerType.REFINEMENT, MarkerType.CONCESSION):

@@ -7,6 +7,7 @@ import pytest
 from symposia.models.alignment.ledger import MOST_ENTRIES, Ledger
 from symposia.models.alignment.reading import faults, read_signs
 from symposia.models.alignment.signs import Scores
+from symposia.models.dialogue import Ref
 from symposia.models.stop import Converged, MaxRounds
 from symposia.models.turn import OutcomeKind, TurnResult
 
@@ -29,6 +30,24 @@ def test_local_ids_of_experts_become_global_ones():
     ledger = after(("ann", "[TENSION T01: a]\n[PERSPECTIVE P01: p]"), ("bob", "[TENSION T01: b]"))
     assert [(it.id, it.label) for it in ledger.tensions] == [("T01", "a"), ("T02", "b")]
     assert ledger.local == {"ann T01": "T01", "ann P01": "P01", "bob T01": "T02"}
+
+
+def test_an_id_used_for_another_perspective_in_a_later_round_brings_a_new_one():
+    ledger = after(
+        ("ann", "[PERSPECTIVE P01: p]"),
+        ("bob", MOVE),
+        ("ann", f"[PERSPECTIVE P01: q]\n{MOVE}"),
+        ("bob", f"[REFINEMENT ANN R0-P01: r]\n{MOVE}"),
+    )
+    assert not ledger.converged
+    assert [(it.id, it.label, it.round) for it in ledger.perspectives] == [("P01", "p", 0), ("P02", "q", 1)]
+    assert [ledger.global_id(Ref("P01", "ANN", it), "bob") for it in (0, 1, None)] == ["P01", "P02", "P02"]
+    assert after(
+        ("ann", "[PERSPECTIVE P01: p]"),
+        ("bob", MOVE),
+        ("ann", f"[PERSPECTIVE P01: P]\n{MOVE}"),
+        ("bob", MOVE),
+    ).converged
 
 
 def test_a_tension_is_addressed_resolved_and_reopened():

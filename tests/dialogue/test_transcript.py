@@ -64,6 +64,17 @@ def test_a_tension_that_was_reopened_is_no_contradiction():
     assert [(it["id"], it["state"]) for it in summary(parse(text))["tensions"]] == [("T01", "reopened")]
 
 
+def test_perspectives_that_share_an_id_in_two_rounds_have_one_each_in_the_transcript():
+    text, _ = session(
+        [("ann", "[PERSPECTIVE P01: p]"), ("bob", "Yes."), ("ann", "[PERSPECTIVE P01: q]"), ("bob", "Yes.")]
+    )
+    assert faults_of(text) == []
+    assert [(it.type, it.ids, it.label) for it in parse(text).markers] == [
+        ("perspective", ("P01",), "p"),
+        ("perspective", ("P02",), "q"),
+    ]
+
+
 def test_what_the_ledger_does_not_know_is_written_as_words():
     text, _ = session(
         [("ann", "[RESOLVED T09: what?]\n\n[TENSION: no id]\n\n| a | b |\n|---|---|\n| 1 |"), ("bob", "Yes.")]
