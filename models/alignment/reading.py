@@ -10,6 +10,18 @@ from ..dialogue.words import CONVERGE_MOVE, DIMENSIONS
 from .signs import LONGEST_LABEL, MOST_SCORED, MOST_SIGNS, Scores, Sign, Signs
 
 _DECORATION = " \t*_-"
+#: What a condition begins with.
+_CONDITIONS = (
+    "if ",
+    "provided ",
+    "unless ",
+    "once ",
+    "when ",
+    "as long as ",
+    "assuming ",
+    "subject to ",
+    "but only ",
+)
 #: A turn is checked as the only one of a document.
 _HEAD = "# Turn\n\n## Round 0\n\n### Expert 🧁\n\n"
 _HEAD_LINES = _HEAD.count("\n")
@@ -42,11 +54,14 @@ def read_signs(texts: Sequence[str], *, scores: Mapping[str, Scores] | None = No
 
 
 def _converges(text: str) -> bool:
-    """True when the move stands alone on a line; `[MOVE:CONVERGE] if ...` has a condition."""
+    """True when the move stands alone on a line; `[MOVE:CONVERGE] if ...` has a condition, in the next line as well."""
     if CONVERGE_MOVE not in text.upper():
         return False
-    moves = (line.raw for line in scan(text) if not line.fenced)
-    return any(move.upper().strip().strip(_DECORATION).rstrip(".") == CONVERGE_MOVE for move in moves)
+    lines = ["" if line.fenced else line.raw.casefold().strip().strip(_DECORATION) for line in scan(text)]
+    return any(
+        line.rstrip(".") == CONVERGE_MOVE.casefold() and not below.startswith(_CONDITIONS)
+        for line, below in zip(lines, [*lines[1:], ""], strict=True)
+    )
 
 
 def _scores(text: str) -> dict[str, Scores]:
