@@ -38,9 +38,10 @@ class TurnDesk:
 
     def lay(self) -> Desk:
         """The desk. Raises RedisUnavailable."""
-        self._journal = TurnJournal(
-            self.desks.client, self.session_id, self.grant.number, begun_before=self.grant.grants > 1
-        )
+        if self._journal is None:  # asked twice in one attempt, an agent goes on where it was
+            self._journal = TurnJournal(
+                self.desks.client, self.session_id, self.grant.number, begun_before=self.grant.grants > 1
+            )
         return Desk(
             self._journal,
             self.desks.publisher.writer(self.session_id, self.grant, self.participant),

@@ -46,6 +46,10 @@ class Parked:
     #: What was asked and answered in this turn before.
     before: Waiting | None
 
+    def is_own(self, outcome: TurnOutcome) -> bool:
+        """Whether whoever sits there is asked for the turn's own words."""
+        return outcome.question is not None and outcome.question.to == self.context.me.participant_id
+
 
 def park(runtime: Runtime, turn: Parked, outcome: TurnOutcome) -> str:
     """Lays a turn aside for the question its agent has ended with, and tells a remote system of it.

@@ -25,7 +25,7 @@ from ..models.errors import (
 from ..models.ids import new_id
 from ..models.options import AgentBinding, FailurePolicy
 from ..models.plan import PlannedTurn
-from ..models.turn import OutcomeKind, TurnContext, TurnOutcome
+from ..models.turn import OutcomeKind, TurnContext, TurnOutcome, Usage
 from ..state.requests import Claim
 from .admission import Admission, admit
 from .advance import advance, hand_round
@@ -113,6 +113,10 @@ def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> str:
             word = park(runtime, parked, outcome)
             if word != "stale":
                 floor.admission.usage = outcome.usage
+                if parked.is_own(
+                    outcome
+                ):  # whoever comes after is another: the turn itself knows what was spent
+                    floor.desk.clear()
             if floor.facts.has_budget:  # what it will not spend while it waits, others may
                 hand_round(runtime.graph, floor.facts, runtime.store.state(floor.session_id))
             return word
@@ -164,9 +168,11 @@ def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> tuple[Parked, Turn
     if waiting is not None:
         context = context.model_copy(update={"answers": waiting.answers})
 
+    uses_desk, takes_over = hasattr(agent, "speak_at"), floor.grant.substitute is not None
+
     def ask(context: TurnContext) -> TurnOutcome:
         left_s = timeout_s - (time.monotonic() - floor.since)
-        desk = floor.desk.lay() if hasattr(agent, "speak_at") else None
+        desk = floor.desk.lay() if uses_desk or takes_over else None
         speaking = runtime.runner.start(agent, context, timeout_s=left_s, desk=desk)
         with runtime.leases.hold(floor.session_id, floor.grant, speaking.cancel):
             runtime.crossing(Boundary.SPEAKING, floor.session_id, floor.grant.number)
@@ -175,4 +181,9 @@ def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> tuple[Parked, Turn
     outcome = ask(context)
     if floor.facts.spec.protocol is not None:
         outcome = mended(context, outcome, ask)
+    if uses_desk or takes_over:
+        spent = floor.spent_lately
+        # An agent with a desk tells there what all attempts have spent, the one whose seat it took included.
+        usage = spent if uses_desk and spent != Usage() else outcome.usage + spent
+        outcome = outcome.model_copy(update={"usage": usage})
     return Parked(floor.facts, floor.state, floor.grant, context, binding, waiting), outcome

@@ -87,3 +87,33 @@ def test_its_tenant_pays_once_for_what_came_before_the_question_and_what_came_af
     office, _ = ask(tenant="acme")
     spent = office.client.tenant("acme")
     assert (spent.tokens, spent.turns) == (2 * TOKENS, 1)
+
+
+@pytest.mark.parametrize("substitute", ["noop", "human"])
+def test_what_a_model_has_spent_in_vain_is_counted_although_another_takes_its_seat(
+    make_office, model, substitute
+):
+    office = make_office(REGISTRY.format(url=model.url))
+    model.answers(completion(""))
+    policy = {"attempts": 1, "then": "substitute", "substitute": substitute}
+    job = office.submit("round_robin", {"ann": "model"}, stop={"max_turns": 1}, policy=policy, tenant="acme")
+    office.work()
+    for question in job.pending():
+        job.reply(question.asked[0], "ok")
+        office.work()
+    assert len(model.asked) > 0
+    assert job.result(timeout=5).usage.tokens == TOKENS * len(model.asked)
+    assert office.client.tenant("acme").tokens == TOKENS * len(model.asked)
+
+
+def test_of_an_answer_that_is_mended_in_a_second_attempt_each_request_is_counted_once(make_office, model):
+    office = make_office(REGISTRY.format(url=model.url))
+    loose = completion("- [TENSION T1]: Loose, and [RESOLVED T1")
+    model.answers(completion(""), completion(""), completion(""), loose, completion("[TENSION T01: Loose]"))
+    policy = {"attempts": 2, "backoff_s": 0}
+    stop = {"max_turns": 1}
+    job = office.submit("round_robin", {"ann": "model"}, stop=stop, policy=policy, protocol="alignment")
+    office.work()
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert [it.content for it in job.messages()] == ["[TENSION T01: Loose]"]
+    assert job.result(timeout=5).usage.tokens == TOKENS * len(model.asked) == TOKENS * 5
