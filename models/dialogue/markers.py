@@ -167,7 +167,7 @@ def _marker(line: str, span: tuple[int, int, int], kind: MarkerType, *, at_start
             # `[TENSION]: Speed` is one by its label alone.
             behind = line.find("[", end)
             end = (behind if behind >= 0 else len(line)) - 1
-            label = line[span[2] + 1 : end + 1].strip(" \t:*_")
+            label = one_line(line[span[2] + 1 : end + 1]).strip(" :*_")
         if not label and kind in NUMBERED:
             return None
     return Found(Marker(kind, refs, label, column=start + 1, raw_ids=raw), start, end + 1)

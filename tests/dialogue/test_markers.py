@@ -180,6 +180,7 @@ def test_a_key_of_metadata_may_look_like_a_marker_when_it_is_made():
         ("[PERSPECTIVE: ]: Speed", ["Speed"]),
         ("[TENSION]: Speed [RESOLVED]: T01", ["Speed", ""]),
         ("[TENSION]:", []),
+        ("[TENSION]:\u2028", []),
         ("[TENSION:]: [RESOLVED]", []),
     ],
 )
