@@ -23,8 +23,10 @@ from .words import (
     JUDGE_EMOJI,
     JUDGE_WORDS,
     NUMBER_WORDS,
+    OFFICES,
     ORNAMENTS,
     SECTION_WORDS,
+    SPEAKING_WORDS,
 )
 
 TITLE, SECTION, TURN = 1, 2, 3
@@ -35,6 +37,7 @@ _INDENT = 3
 #: Between a turn's emoji and what else its heading says.
 _EXTRA = "—"
 _SPECIAL = "#["
+_AFTER_EMOJI = ("(", "[", *DASHES, "→", "|", ":")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +205,7 @@ def read_agent(heading: Heading, names: Names) -> AgentHeading | None:
     if not SECTION <= heading.level <= TURN + 1:
         return None
     text, emoji, extra = _split_agent(heading.text)
-    name, more = person(text)
+    name, more = person(_without_office(text))
     if not name or is_judge(name):
         return None
     extra = " ".join(filter(None, (more, extra)))
@@ -235,10 +238,20 @@ def _split_agent(text: str) -> tuple[str, str, str]:
     for i, word in enumerate(words[1:], start=1):
         if (i == len(words) - 1 or words[i + 1] == _EXTRA) and is_emoji(word):
             return " ".join(words[:i]), word, " ".join(words[i + 2 :])
-    for i, word in enumerate(words[1:], start=1):
-        if is_emoji(word) and words[i + 1].startswith(("(", "[", *DASHES, "→", "|", ":")):
+    for i, word in enumerate(words[1:-1], start=1):
+        follows = words[i + 1]
+        if is_emoji(word) and (follows.startswith(_AFTER_EMOJI) or follows.casefold() in SPEAKING_WORDS):
             return " ".join(words[:i]), word, " ".join(words[i + 1 :]).lstrip(DASHES + ":| ")
     return *split_emoji(text), ""
+
+
+def _without_office(text: str) -> str:
+    """`Expert 1: Muffin` -> `Muffin`."""
+    office, _, name = text.partition(":")
+    word, _, number = office.casefold().partition(" ")
+    return (
+        name.strip() or text if word in OFFICES and number.strip("# ").isdecimal() >= bool(number) else text
+    )
 
 
 def _looks_like_a_turn(heading: Heading, name: str, emoji: str, names: Names) -> bool:

@@ -109,6 +109,9 @@ TENSIONS_TITLE = "Tensions Tracker"
 PANEL_WORDS = frozenset({"panel", "experts", "participants", "agents"})
 #: Headings of the first column of a table of people.
 PEOPLE = frozenset({"agent", "expert", "name", "participant", "persona"})
+#: Words that may stand before the name in a turn's heading: `Expert 1: Muffin`; and behind its emoji.
+OFFICES = frozenset({"agent", "expert", "participant", "panelist"})
+SPEAKING_WORDS = frozenset({"round", "response", "responds", "reply", "replies", "position", "perspective"})
 #: The four dimensions that a judge scores, each with its letter.
 DIMENSIONS = ("Wisdom", "Consistency", "Truth", "Relationships")
 #: Headings of the column that holds the sum of the four.
