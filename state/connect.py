@@ -6,6 +6,7 @@ import os
 import threading
 from typing import Any, cast
 
+from hiredis import pack_command
 from redis import ConnectionPool, Redis
 from redis.asyncio import Redis as AsyncRedis
 from redis.backoff import ExponentialBackoff
@@ -83,10 +84,10 @@ class _Lane:
 
     def ask(self, *command: Any) -> Any:
         """The server's answer; a command whose connection was lost is sent again, as by the pool."""
-        connection = self._connection
+        connection, packed = self._connection, [pack_command(command)]
 
         def ask() -> Any:
-            connection.send_command(*command)
+            connection.send_packed_command(packed)
             return connection.read_response()
 
         return connection.retry.call_with_retry(ask, lambda _error: connection.disconnect())

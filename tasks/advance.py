@@ -120,7 +120,8 @@ def follow(runtime: Runtime, facts: SessionFacts, answer: Answer, write: PlanWri
 
 def hand_round(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> None:
     """Sends again the turns that had to wait for want of means, as many as there are means for now."""
-    dispatch(graph, facts, state, affordable(facts.limits, state))
+    if facts.has_budget:
+        dispatch(graph, facts, state, affordable(facts.limits, state))
 
 
 def advance(

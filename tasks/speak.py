@@ -70,7 +70,9 @@ def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str |
     if isinstance(admission, str):
         return admission
     with admission:
-        return _begin(runtime, call, replace(claim, admitted=admission.may_speak), admission)
+        if not admission.may_speak:
+            claim = replace(claim, admitted=False)
+        return _begin(runtime, call, claim, admission)
 
 
 def _begin(runtime: Runtime, call: TurnCall, claim: Claim, admission: Admission) -> str:
