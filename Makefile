@@ -72,6 +72,7 @@ bench: $(INSTALLED) ## Measure turns per second of each mode next to bare Celery
 .PHONY: soak
 soak: $(INSTALLED) ## Run random sessions through random faults for MINUTES (30), and report; SEED=... runs them again
 	@PYTHONPATH=tests/support $(BIN)/python -m chaos.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(ARGS)
+	$(if $(SEED),,@$(BIN)/python -m pytest -m soak --timeout=1800)
 
 .PHONY: long-tests
 long-tests: $(INSTALLED) ## Run the slow tests and those that take minutes
