@@ -28,7 +28,7 @@ from .words import (
 )
 
 #: What a backslash may hide inside a marker.
-_SPECIAL = "[]`<"
+_SPECIAL = "[]`<{"
 _PLAIN = frozenset(_SPECIAL + "\\")
 _DECORATION = "*_"
 #: What may stand before a marker at the beginning of a line: a list's bullet, a quote, stars.

@@ -189,3 +189,9 @@ def test_a_marker_with_neither_id_nor_label_in_its_bracket_breaks_nothing(line, 
     assert [it.label for it in document.markers] == labels
     assert parse(render(document)) == document
     assert "id-missing" in {it.code for it in lint(line)} or "Speed" not in labels
+
+
+@pytest.mark.parametrize("label", ["{", "{id}", "<id>", "{a} and {b}"])
+def test_a_label_that_looks_like_a_form_to_fill_in_is_read_back(label):
+    marker = Marker(MarkerType.PERSPECTIVE, label=label)
+    assert parse_markers(str(marker)) == (marker,)
