@@ -56,7 +56,7 @@ def test_without_the_owner_check_a_late_writer_takes_the_floor_from_the_one_who_
 
 
 def test_without_compare_and_set_a_step_is_planned_twice(found):
-    assert found("plan without compare-and-set", [redis.tripled]) & {"order", "fence"}
+    assert found("plan without compare-and-set", [redis.tripled]) & {"order", "fence", "doubled"}
 
 
 def test_dispatched_before_the_commit_a_turn_arrives_before_there_is_one_and_waits_for_the_sweep(found):
