@@ -10,20 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from redis import Redis
-
 from .keys import DUE, OWED, SESSIONS
-from .scripts import evaluate, load
+from .timetable import Timetable
 
 #: The listing keeps this many of the newest sessions.
 LISTED = 100_000
 
 
-class SessionIndex:
-    """Which sessions there are and when each should be looked at."""
+class SessionIndex(Timetable):
+    """Which sessions there are and when the sweep should look at each."""
 
-    def __init__(self, client: Redis) -> None:
-        self._client = client
+    KEY = DUE
 
     def now_ms(self) -> int:
         """The server's clock, milliseconds since the epoch."""
@@ -43,10 +40,6 @@ class SessionIndex:
         """Has the session looked at by `due_ms` at the latest."""
         self._client.zadd(DUE, {session_id: due_ms}, lt=True)
 
-    def look_at(self, session_id: str, due_ms: int) -> None:
-        """Sets the time of the next look at a claimed session, unless an earlier one was asked for meanwhile."""
-        evaluate(self._client, load("postpone"), [DUE], [session_id, due_ms])
-
     def settle(self, session_id: str) -> None:
         """The session has ended: the sweep need not look again, and an archive that is owed it should do so soon."""
         self._client.zrem(DUE, session_id)
@@ -62,11 +55,6 @@ class SessionIndex:
         """When the session was entered, or None."""
         score = self._client.zscore(SESSIONS, session_id)
         return None if score is None else int(score)
-
-    def claim(self, *, limit: int, hold_ms: int) -> list[str]:
-        """Up to `limit` sessions whose time has come; no other sweep gets them for `hold_ms`."""
-        ids: list[str] = evaluate(self._client, load("claim"), [DUE], [limit, hold_ms])[1]
-        return ids
 
     def newest(self, *, count: int, offset: int = 0) -> list[str]:
         """Session ids, newest first."""

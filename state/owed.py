@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from redis import Redis
 
 from ..models.archived import Documents, Entry, Marks, Page, Progress, Snapshot
-from .keys import OWED, SESSION_PARTS, session_key
-from .scripts import Script, evaluate, load, type_value
+from .keys import OWED, session_key
+from .scripts import call_on_session, type_value
+from .timetable import Timetable
 
 
 class Look(NamedTuple):
@@ -23,20 +24,10 @@ class Look(NamedTuple):
     page: Page | None = None
 
 
-class OwedIndex:
+class OwedIndex(Timetable):
     """Sessions by the time the archive should look at them. The client must decode responses."""
 
-    def __init__(self, client: Redis) -> None:
-        self._client = client
-
-    def claim(self, *, limit: int, hold_ms: int) -> list[str]:
-        """Up to `limit` sessions whose time has come; no other archiver gets them for `hold_ms`."""
-        ids: list[str] = evaluate(self._client, load("claim"), [OWED], [limit, hold_ms])[1]
-        return ids
-
-    def look_at(self, session_id: str, at_ms: int) -> None:
-        """Sets the time of the next look at a claimed session, unless an earlier one was asked for meanwhile."""
-        evaluate(self._client, load("postpone"), [OWED], [session_id, at_ms])
+    KEY = OWED
 
     def settle(self, session_id: str) -> None:
         """The archive has all of it."""
@@ -55,10 +46,8 @@ class SnapshotReader:
 
     def look(self, session_id: str, progress: Progress) -> Look:
         """What is there behind `progress`."""
-        script = load("snapshot")
-        marks = progress.marks
-        args = _args(progress.opened_ms, marks) | {"updated_ms": progress.updated_ms}
-        raw = self._evaluate(script, session_id, args)
+        args = _args(progress.opened_ms, progress.marks) | {"updated_ms": progress.updated_ms}
+        raw = call_on_session(self._client, "snapshot", session_id, args)
         if raw[0] == "page":
             return Look("page", _page(session_id, progress, raw))
         return Look(raw[0])
@@ -69,13 +58,8 @@ class SnapshotReader:
         Answers when it ended, in milliseconds since the epoch; None: it has not ended, or the archive lacks something.
         """
         args = _args(progress.opened_ms, progress.marks) | {"retention_ms": retention_ms}
-        answer = self._evaluate(load("archived"), session_id, args)
+        answer = call_on_session(self._client, "archived", session_id, args)
         return int(answer[1]) if answer[0] == "kept" else None
-
-    def _evaluate(self, script: Script, session_id: str, args: dict[str, type_value]) -> list[Any]:
-        keys = [session_key(session_id, part) for part in SESSION_PARTS]
-        raw: list[Any] = evaluate(self._client, script, keys, script.arg_list(args, ()))
-        return raw
 
 
 def is_live(client: Redis, session_id: str, opened_ms: int) -> bool:

@@ -6,7 +6,7 @@ reply was lost.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -15,10 +15,9 @@ from pydantic_core import to_json
 from redis import Redis
 
 from ..models.turn import MOST_SPENT, Usage
-from .keys import lock_key
 from .records import Answer, Grant, read_answer
 from .requests import Speech
-from .scripts import evaluate, load, type_value
+from .scripts import call_on_session, type_value
 
 About = Mapping[str, JsonValue]
 
@@ -110,7 +109,7 @@ class ParkedTurns:
             "spent_tokens": min(laid.usage.tokens, MOST_SPENT),
             "spent_cost": min(laid.usage.cost_micros, MOST_SPENT),
         }
-        return self._run("park", session_id, args, lock=lock_key(session_id, grant.scope))
+        return read_answer(call_on_session(self._client, "park", session_id, args, scope=grant.scope))
 
     def tend(self, session_id: str, number: int, reply_token: str, done: Tending) -> Answer:
         """Writes down what was done for a parked turn: `tended`, `gone` or `missing`."""
@@ -125,7 +124,7 @@ class ParkedTurns:
             "about": to_json(done.about),
             "happened": "1" if done.happened else "",
         }
-        return self._run("tend", session_id, args)
+        return read_answer(call_on_session(self._client, "tend", session_id, args))
 
     def reply(self, session_id: str, reply: Reply) -> Answer:
         """Ends a wait: `replied`, `returned` or `held`.
@@ -148,17 +147,5 @@ class ParkedTurns:
             "outcome": reply.outcome,
             "about": to_json(reply.about),
         }
-        return self._run("reply", session_id, args, rest=speech.messages if speech else ())
-
-    def _run(
-        self,
-        verb: str,
-        session_id: str,
-        args: Mapping[str, type_value],
-        *,
-        lock: str | None = None,
-        rest: Sequence[type_value] = (),
-    ) -> Answer:
-        script = load(verb)
-        keys = script.key_list(session_id, lock, ())
-        return read_answer(evaluate(self._client, script, keys, script.arg_list(args, rest)), None)
+        messages = speech.messages if speech else ()
+        return read_answer(call_on_session(self._client, "reply", session_id, args, rest=messages))

@@ -13,7 +13,7 @@ from redis import Redis
 from ..models.limits import Rate
 from ..models.turn import Usage
 from .keys import rate_key
-from .scripts import evaluate, load, type_value
+from .scripts import call, type_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,7 @@ class RateBook:
             "tokens_a_minute": rate.tokens or "",
             "tokens": rate.turn_tokens,
         }
-        script = load("rate_admit")
-        word, value = evaluate(self._client, script, [rate_key(rate.model)], script.arg_list(args, ()))
+        word, value = call(self._client, "rate_admit", [rate_key(rate.model)], args)
         if word == "later":
             return int(value)
         taken = min(rate.turn_tokens, rate.tokens) if rate.tokens else rate.turn_tokens
@@ -52,5 +51,4 @@ class RateBook:
             "requests": usage.requests - 1,
             "tokens": usage.tokens - permit.tokens,
         }
-        script = load("rate_settle")
-        evaluate(self._client, script, [rate_key(permit.model)], script.arg_list(args, ()))
+        call(self._client, "rate_settle", [rate_key(permit.model)], args)

@@ -228,7 +228,7 @@ def read_state(now_ms: int, values: Sequence[str | None], flat: Sequence[str]) -
     return SessionState(now_ms, fields, dict(zip(flat[::2], flat[1::2], strict=True)))
 
 
-def read_answer(raw: list[Any], claim: Claim | None) -> Answer:
+def read_answer(raw: list[Any], claim: Claim | None = None) -> Answer:
     """What a verb answered; `claim`: the wish, when the verb was `begin`."""
     word = raw[0]
     if len(raw) < 4:

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping
 from redis import Redis
 
 from ..models.archived import Documents, Entry, Snapshot
-from .keys import session_key
 from .records import Answer, read_answer
-from .scripts import Script, evaluate, load, type_value
+from .scripts import call_on_session, type_value
 from .streams import Stream
 
 #: Entries that are given back in one call, and bytes of them.
@@ -49,15 +48,8 @@ class Restorer:
             "spec": documents.spec,
             "hashes": json.dumps(hashes),
         }
-        return read_answer(self._evaluate(load("restore"), session_id, args, ()), None)
+        return read_answer(call_on_session(self._client, "restore", session_id, args))
 
     def _refill(self, session_id: str, stream: Stream, flat: list[type_value]) -> bool:
-        word: str = self._evaluate(load("refill"), session_id, {"part": stream}, flat)[0]
-        return word == "refilled"
-
-    def _evaluate(
-        self, script: Script, session_id: str, args: Mapping[str, type_value], rest: Iterable[type_value]
-    ) -> list[str]:
-        keys = [session_key(session_id, part) for part in script.keys]
-        answer: list[str] = evaluate(self._client, script, keys, script.arg_list(args, list(rest)))
-        return answer
+        answer = call_on_session(self._client, "refill", session_id, {"part": stream}, rest=flat)
+        return str(answer[0]) == "refilled"

@@ -7,7 +7,7 @@ and cannot lie. A name that ends in `*` takes the rest.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha1
@@ -18,7 +18,7 @@ from redis import Redis
 from redis.exceptions import NoScriptError, ResponseError
 
 from ..models.errors import ScriptError
-from .keys import session_key
+from .keys import lock_key, session_key
 
 type_value = str | bytes | int | float
 
@@ -127,3 +127,32 @@ def _evaluated(client: Redis, script: Script, keys: Sequence[str], args: Sequenc
             return client.eval(script.text, len(keys), *keys, *args)
     except ResponseError as error:
         raise ScriptError(script.verb, str(error)) from error
+
+
+def call(
+    client: Redis,
+    verb: str,
+    keys: Sequence[str],
+    args: Mapping[str, type_value],
+    rest: Sequence[type_value] = (),
+) -> list[Any]:
+    """Runs the script of a verb; `args` by the names of its header. Raises ScriptError."""
+    script = load(verb)
+    answer: list[Any] = evaluate(client, script, keys, script.arg_list(args, rest))
+    return answer
+
+
+def call_on_session(
+    client: Redis,
+    verb: str,
+    session_id: str,
+    args: Mapping[str, type_value],
+    *,
+    scope: str | None = None,
+    scopes: Iterable[str] = (),
+    rest: Sequence[type_value] = (),
+) -> list[Any]:
+    """Runs a session's verb; `scope` and `scopes`: whose locks it is given. Raises ScriptError."""
+    lock = None if scope is None else lock_key(session_id, scope)
+    locks = [lock_key(session_id, other) for other in scopes]
+    return call(client, verb, load(verb).key_list(session_id, lock, locks), args, rest)

@@ -18,7 +18,7 @@ from ..models.errors import SessionNotFound
 from ..models.ids import new_id
 from .keys import session_key
 from .records import Answer, read_answer
-from .scripts import evaluate, load, type_value
+from .scripts import call_on_session, type_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +76,9 @@ class Steering:
             "event": change.event,
             "about": to_json(change.about),
         }
-        script = load("steer")
-        keys = script.key_list(session_id, None, ())
-        return read_answer(evaluate(self._client, script, keys, script.arg_list(args, ())), None)
+        return read_answer(call_on_session(self._client, "steer", session_id, args))
 
     def post(self, session_id: str, message: str, *, request: str, about: Mapping[str, JsonValue]) -> Answer:
         """Adds a message, JSON, to the dialog: `posted`, `full`, `refused` or `missing`."""
         args: dict[str, type_value] = {"request": request, "message": message, "about": to_json(about)}
-        script = load("post")
-        keys = script.key_list(session_id, None, ())
-        return read_answer(evaluate(self._client, script, keys, script.arg_list(args, ())), None)
+        return read_answer(call_on_session(self._client, "post", session_id, args))

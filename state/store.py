@@ -15,12 +15,12 @@ from ..models.collab import CollabStatus
 from ..models.errors import IllegalTransition, SessionConflict, SessionNotFound
 from ..models.ids import new_id
 from ..models.turn import MOST_SPENT, Usage
-from .keys import lock_key, session_key
+from .keys import session_key
 from .plans import PlanWrite
 from .records import Answer, Grant, SessionState, read_answer
 from .requests import Claim, Opening, Speech
 from .roles import roles_document
-from .scripts import evaluate, load, type_value
+from .scripts import call_on_session, type_value
 from .steering import Documents, read_documents
 
 NOTHING = Usage()
@@ -223,11 +223,8 @@ class SessionStore:
         rest_args: Sequence[type_value] = (),
         claim: Claim | None = None,
     ) -> Answer:
-        script = load(verb)
-        one = None if lock is None else lock_key(session_id, lock)
-        many = [lock_key(session_id, scope) for scope in locks]
-        keys = script.key_list(session_id, one, many)
-        return read_answer(evaluate(self._client, script, keys, script.arg_list(args, rest_args)), claim)
+        raw = call_on_session(self._client, verb, session_id, args, scope=lock, scopes=locks, rest=rest_args)
+        return read_answer(raw, claim)
 
 
 def _known(session_id: str, answer: Answer) -> SessionState:

@@ -7,7 +7,7 @@ begins, settled after it has closed. What a worker that dies had reserved expire
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from redis import Redis
 
@@ -15,7 +15,7 @@ from ..models.limits import DailyLimits, Most
 from ..models.turn import MOST_SPENT, Usage
 from .keys import tenant_keys
 from .records import Lack
-from .scripts import evaluate, load, type_value
+from .scripts import call, type_value
 
 #: What a turn sets aside of which nobody knows what it may spend.
 UNKNOWN_TOKENS, UNKNOWN_COST = 4_000, 50_000
@@ -49,7 +49,7 @@ class TenantBooks:
             "limit_cost": _shown(limits.cost_micros),
             "limit_turns": _shown(limits.turns),
         }
-        word, *lack = self._run("tenant_reserve", tenant, args)
+        word, *lack = call(self._client, "tenant_reserve", tenant_keys(tenant), args)
         return Lack(*lack) if word == "exhausted" else str(word)
 
     def settle(self, tenant: str, reservation: str, usage: Usage, *, turns: int) -> None:
@@ -60,7 +60,7 @@ class TenantBooks:
             "cost": min(usage.cost_micros, MOST_SPENT),
             "turns": turns,
         }
-        self._run("tenant_settle", tenant, args)
+        call(self._client, "tenant_settle", tenant_keys(tenant), args)
 
     def today(self, tenant: str) -> Spent:
         """What a tenant has spent today (UTC), turns under way left out."""
@@ -69,11 +69,6 @@ class TenantBooks:
         day, *spent = (int(value or 0) for value in cast("list[str | None]", values))
         seconds, _ = self._client.time()
         return Spent(*spent) if day == int(seconds) // 86_400 else Spent()
-
-    def _run(self, verb: str, tenant: str, args: dict[str, type_value]) -> list[Any]:
-        script = load(verb)
-        answer: list[Any] = evaluate(self._client, script, tenant_keys(tenant), script.arg_list(args, ()))
-        return answer
 
 
 def _shown(limit: int | None) -> type_value:

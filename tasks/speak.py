@@ -141,17 +141,13 @@ def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> str:
     return commit_turn(runtime, floor, kind, outcome)
 
 
-def _seated(binding: AgentBinding, substitute: str | None) -> AgentBinding:
-    return binding.taken_by(substitute)
-
-
 def _seats(binding: AgentBinding, policy: FailurePolicy) -> tuple[AgentBinding, ...]:
     """Who may sit there: which of them does is known only once the turn is granted."""
-    return (binding,) if policy.substitute is None else (binding, _seated(binding, policy.substitute))
+    return (binding,) if policy.substitute is None else (binding, binding.taken_by(policy.substitute))
 
 
 def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> tuple[Parked, TurnOutcome]:
-    binding = _seated(floor.facts.spec.agents[floor.planned.participant], floor.grant.substitute)
+    binding = floor.facts.spec.agents[floor.planned.participant].taken_by(floor.grant.substitute)
     try:
         agent = runtime.registry.seat(binding)
     except InvalidInput as error:  # this worker's registry is not the one the session was checked against
