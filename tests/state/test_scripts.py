@@ -155,7 +155,9 @@ def test_every_script_is_called_by_somebody():
     python = "".join(
         path.read_text("utf-8") for path in files("symposia.state").iterdir() if path.name.endswith(".py")
     )
-    assert set(re.findall(r'(?:load|_run|_moved)\(\s*"([a-z_]+)"', python)) == set(VERBS)
+    assert set(
+        re.findall(r'(?:load|_run|_moved|call|call_on_session)\(\s*(?:[\w.]+,\s*)?"([a-z_]+)"', python)
+    ) == set(VERBS)
 
 
 def test_no_script_makes_up_the_name_of_a_key():
