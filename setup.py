@@ -2,7 +2,7 @@
 
 from setuptools import find_packages, setup
 
-ROOMS = ("agents", "archive", "config", "models", "state", "tasks", "testing", "workers")
+ROOMS = ("agents", "archive", "config", "models", "reviews", "state", "tasks", "testing", "workers")
 
 found = find_packages(include=[*ROOMS, *(f"{room}.*" for room in ROOMS)])
 setup(
