@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("agents", "config", "models", "state", "tasks", "testing", "workers")
+ROOMS = ("agents", "config", "models", "reviews", "state", "tasks", "testing", "workers")
 
 
 @pytest.fixture(scope="module")

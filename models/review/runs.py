@@ -1,0 +1,84 @@
+"""A run: one batch of items, reviewed by one panel, with what came of it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from ..ids import Id, Timestamp
+from ..turn import Frozen, Usage
+from ..wire import NonBlank, Text
+from .findings import Finding
+from .items import Item, Skipped
+from .severity import Severity
+
+
+class ItemState(StrEnum):
+    """How far an item is."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    #: Its findings are those of an earlier run of the same panel over the same text.
+    UNCHANGED = "unchanged"
+    CANCELLED = "cancelled"
+
+
+class RunState(StrEnum):
+    """How far a run is."""
+
+    RUNNING = "running"
+    #: Every item was reviewed.
+    COMPLETED = "completed"
+    #: Some items failed, or a limit was met.
+    PARTIAL = "partial"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
+class ItemResult(Frozen):
+    """What came of one item."""
+
+    item: Item
+    state: ItemState
+    findings: tuple[Finding, ...] = ()
+    #: The session that reviewed it; None: there was none (yet).
+    session_id: Id | None = None
+    usage: Usage = Usage()
+    #: Why it failed; one line, never a secret.
+    error: Annotated[Text, Field(max_length=500)] = ""
+    summary: Text = ""
+
+
+class ReviewRun(Frozen):
+    """A batch review as it is reported and archived."""
+
+    id: Id
+    #: The named root, or the name of the folder, that was reviewed.
+    root_name: NonBlank
+    panel: NonBlank
+    #: Changes with anything that changes what the panel would say.
+    panel_sha: NonBlank
+    started_at: Timestamp
+    ended_at: Timestamp | None = None
+    state: RunState = RunState.RUNNING
+    results: tuple[ItemResult, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    #: Merged, each with its status; what is gone since the last run is among them.
+    findings: tuple[Finding, ...] = ()
+    usage: Usage = Usage()
+    summary: Text = ""
+    #: The git revision that was reviewed; empty: there is none.
+    revision: Text = ""
+
+    @property
+    def open_findings(self) -> tuple[Finding, ...]:
+        """Those to be acted on: neither gone nor suppressed."""
+        return tuple(it for it in self.findings if it.is_open)
+
+    def fails(self, least: Severity) -> bool:
+        """Whether an open finding matters as much as `least`, or more."""
+        return any(it.severity.at_least(least) for it in self.open_findings)
