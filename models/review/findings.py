@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 from enum import StrEnum
-from functools import cached_property
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
@@ -67,7 +66,7 @@ class Finding(Frozen):
             raise ValueError("end_line must not be before start_line")
         return self
 
-    @cached_property
+    @property
     def fingerprint(self) -> str:
         """32 hexadecimal digits that stay the same when the lines move or a number in the message changes.
 

@@ -1,0 +1,176 @@
+"""Reads the findings out of what a reviewer said: tolerant of how models write, capped in everything.
+
+    {"findings": [{"line": 3, "end_line": 4, "rule": "S105", "severity": "high", "message": "...",
+                   "suggestion": "...", "confidence": 0.8}], "summary": "..."}
+
+The object is the whole message, or stands in a fenced block of it. Words that hold no such object are
+no findings: they are the summary.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from .findings import MAX_LINE, MAX_MESSAGE, MAX_RULE, MAX_SUGGESTION, Finding
+from .severity import Severity
+
+#: Findings that are taken from one message.
+MAX_FINDINGS = 500
+#: Characters of a summary that are kept.
+MAX_SUMMARY = 8_000
+#: What a finding is called that nobody named.
+UNNAMED_RULE = "remark"
+
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_LINES = re.compile(r"\s*(\d{1,9})(?:\s*(?:-|\u2013|:|to)\s*(\d{1,9}))?\s*")
+_SEVERITIES = {
+    **{severity.value: severity for severity in Severity},
+    **dict.fromkeys(("blocker", "fatal", "severe"), Severity.CRITICAL),
+    **dict.fromkeys(("error", "major", "serious"), Severity.HIGH),
+    **dict.fromkeys(("warning", "warn", "moderate"), Severity.MEDIUM),
+    **dict.fromkeys(("minor", "trivial", "style"), Severity.LOW),
+    **dict.fromkeys(("note", "information", "informational", "hint", "none"), Severity.INFO),
+}
+_CONFIDENCES = {"high": 0.9, "medium": 0.6, "low": 0.3}
+#: How sure somebody is who does not say.
+_UNTOLD_CONFIDENCE = 0.5
+
+
+class Said(NamedTuple):
+    """What a reviewer said of an item."""
+
+    findings: tuple[Finding, ...]
+    summary: str
+    #: Findings that were not taken: without a message, or too many.
+    left_out: int = 0
+
+
+def read_said(text: str, *, path: str, agent: str) -> Said:
+    """The findings in a message of `agent` (a participant id) about the item at `path`.
+
+    Every finding is about that item, whatever path it names: the agent has seen no other.
+    """
+    data, rest = _object_in(text)
+    if data is None:
+        return Said((), _clean(text, MAX_SUMMARY))
+    told = data.get("findings")
+    entries = told if isinstance(told, list) else []
+    found = [_finding(entry, path, agent) for entry in entries[:MAX_FINDINGS]]
+    findings = tuple(finding for finding in found if finding is not None)
+    summary = data.get("summary")
+    return Said(
+        findings,
+        _clean(summary if isinstance(summary, str) else rest, MAX_SUMMARY),
+        left_out=len(entries) - len(findings),
+    )
+
+
+def _object_in(text: str) -> tuple[Mapping[str, Any] | None, str]:
+    """The object of findings, and the words around it. A bare list is one of findings."""
+    for candidate, rest in _candidates(text):
+        try:
+            data = from_json(candidate, allow_inf_nan=False)
+        except ValueError:
+            continue
+        if isinstance(data, list) and data and all(isinstance(it, dict) for it in data):
+            return {"findings": data}, rest
+        if isinstance(data, dict) and ("findings" in data or "summary" in data):
+            return data, rest
+    return None, text
+
+
+def _candidates(text: str) -> Iterator[tuple[str, str]]:
+    """What may be the object, and the rest of the text: all of it, or a fenced block, the last first."""
+    if text.lstrip()[:1] in ("{", "["):
+        yield text, ""
+    lines = text.split("\n")
+    for first, last in reversed(list(_blocks(lines))):
+        rest = lines[:first] + lines[last + 1 :]
+        yield "\n".join(lines[first + 1 : last]), "\n".join(rest)
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The lines of fences around JSON, or around what is called nothing."""
+    opened: tuple[int, str] | None = None
+    for number, line in enumerate(lines):
+        mark = line.strip()
+        if opened is None and mark.startswith("```"):
+            opened = number, mark[3:].strip().casefold()
+        elif opened is not None and mark == "```":
+            if opened[1] in ("", "json"):
+                yield opened[0], number
+            opened = None
+
+
+def _finding(entry: object, path: str, agent: str) -> Finding | None:
+    if not isinstance(entry, Mapping):
+        return None
+    start, end = _lines(entry)
+    try:
+        return Finding(
+            path=path,
+            start_line=start,
+            end_line=end,
+            rule=" ".join(_words(entry, "rule", "code", limit=MAX_RULE).split()) or UNNAMED_RULE,
+            severity=_severity(entry.get("severity")),
+            message=_words(entry, "message", "description", limit=MAX_MESSAGE),
+            suggestion=_words(entry, "suggestion", "fix", limit=MAX_SUGGESTION),
+            agents=(agent,),
+            confidence=_confidence(entry.get("confidence")),
+        )
+    except ValidationError:  # it says nothing
+        return None
+
+
+def _words(entry: Mapping[str, Any], *names: str, limit: int) -> str:
+    found = next((entry[name] for name in names if isinstance(entry.get(name), str)), "")
+    return _clean(found, limit)
+
+
+def _clean(text: str, limit: int) -> str:
+    """Without what a terminal would obey or nobody can see; line ends and tabs stay."""
+    cleaned = _UNSEEN.sub("", text.replace("\r\n", "\n")).strip()
+    return cleaned if len(cleaned) <= limit else cleaned[: limit - 1].rstrip() + "…"
+
+
+def _lines(entry: Mapping[str, Any]) -> tuple[int, int]:
+    first, last = _line(entry, "line", "start_line", "startLine"), _line(entry, "end_line", "endLine")
+    start = first[0]
+    return start, max(start, last[0] or first[1])
+
+
+def _line(entry: Mapping[str, Any], *names: str) -> tuple[int, int]:
+    """A line or `from-to`; 0 for none."""
+    told = next((entry[name] for name in names if entry.get(name) is not None), 0)
+    if isinstance(told, str) and (match := _LINES.fullmatch(told)):
+        return int(match[1]), int(match[2] or match[1])
+    if isinstance(told, bool) or not isinstance(told, int | float) or not 0 < told <= MAX_LINE:
+        return 0, 0
+    return int(told), int(told)
+
+
+def _severity(told: object) -> Severity:
+    word = told.strip().casefold() if isinstance(told, str) else ""
+    return _SEVERITIES.get(word, Severity.MEDIUM)
+
+
+def _confidence(told: object) -> float:
+    """From 0 to 1; percentages and words count too."""
+    if isinstance(told, str):
+        word = told.strip().casefold()
+        if word in _CONFIDENCES:
+            return _CONFIDENCES[word]
+        try:
+            told = float(word.removesuffix("%"))
+        except ValueError:
+            return _UNTOLD_CONFIDENCE
+    if isinstance(told, bool) or not isinstance(told, int | float) or not math.isfinite(told):
+        return _UNTOLD_CONFIDENCE
+    share = told / 100 if told > 1 else told
+    return float(min(max(share, 0), 1))

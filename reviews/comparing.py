@@ -1,0 +1,92 @@
+"""Holds the findings of a run against those of the run before, and against the baseline. Pure.
+
+Findings are known again by their fingerprints. Several may share one, so they are counted: of three where there
+were two, two are still there and one is new.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from ..models.review.findings import Finding, FindingStatus
+from ..models.review.items import Item, ItemKind
+from ..models.review.runs import ItemState, ReviewRun
+from .baseline import NO_BASELINE, Baseline
+from .merging import merged, place_of
+
+_LOOKED_AT = (ItemState.DONE, ItemState.UNCHANGED)
+
+
+def settled(
+    run: ReviewRun,
+    *,
+    previous: Iterable[Finding] = (),
+    baseline: Baseline = NO_BASELINE,
+    is_whole: bool = False,
+) -> ReviewRun:
+    """The run with its findings: merged over all reviewers, each with its status.
+
+    A finding of the run before is gone only where somebody looked and did not find it any more: in items
+    that were reviewed, and, when the run is about the whole root (`is_whole`), in items that are no
+    longer there. Of a change only findings in its lines are kept, and those about all of it.
+    """
+    reviewed = {it.item.path: it.item for it in run.results if it.state in _LOOKED_AT}
+    unread = {it.item.path for it in run.results} | {it.path for it in run.skipped}
+
+    def was_looked_at(path: str) -> bool:
+        return path in reviewed or (is_whole and path not in unread)
+
+    found = merged(finding for it in run.results for finding in it.findings)
+    compared = with_status(found, previous=previous, baseline=baseline, was_looked_at=was_looked_at)
+    kept = tuple(
+        it for it in compared if it.status == FindingStatus.GONE or _concerns(it, reviewed.get(it.path))
+    )
+    return run.model_copy(update={"findings": kept})
+
+
+def with_status(
+    findings: Sequence[Finding],
+    *,
+    previous: Iterable[Finding],
+    baseline: Baseline = NO_BASELINE,
+    was_looked_at: Callable[[str], bool],
+) -> tuple[Finding, ...]:
+    """The findings with their status, and those that are gone, by path and line.
+
+    What the baseline knows is suppressed, whether it is new or not. What was gone before is forgotten.
+    """
+    left = Counter(baseline)
+    before = [it for it in previous if it.status != FindingStatus.GONE]
+    known = Counter(it.fingerprint for it in before)
+    told = [_told(it, left, known) for it in sorted(findings, key=place_of)]
+    gone = _gone((it for it in before if was_looked_at(it.path)), known)
+    return tuple(sorted([*told, *gone], key=place_of))
+
+
+def _told(finding: Finding, left: Counter[str], known: Counter[str]) -> Finding:
+    status = FindingStatus.STILL if _take(known, finding) else FindingStatus.NEW
+    if _take(left, finding):
+        status = FindingStatus.SUPPRESSED
+    return finding.model_copy(update={"status": status})
+
+
+def _gone(before: Iterable[Finding], known: Counter[str]) -> Iterator[Finding]:
+    """Those of before that nobody found again; of those alike, the last ones."""
+    for finding in sorted(before, key=place_of, reverse=True):
+        if _take(known, finding):
+            yield finding.model_copy(update={"status": FindingStatus.GONE})
+
+
+def _take(counts: Counter[str], finding: Finding) -> bool:
+    """Takes one of its fingerprint out of `counts`; False: there is none left."""
+    if counts[finding.fingerprint] <= 0:
+        return False
+    counts[finding.fingerprint] -= 1
+    return True
+
+
+def _concerns(finding: Finding, item: Item | None) -> bool:
+    if item is None or item.kind is not ItemKind.CHANGE or item.changed is None or finding.start_line == 0:
+        return True
+    return any(finding.start_line <= last and first <= finding.end_line for first, last in item.changed)

@@ -1,0 +1,112 @@
+"""Merges what several reviewers found into one finding each, with all who found it. Pure.
+
+Two findings are one when they are about overlapping lines of the same path, come from different reviewers, and
+have the same rule or say nearly the same. Two findings of one reviewer stay two, unless it said one
+twice: it knows its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from ..models.review.findings import Finding, normalised
+from ..models.review.reading import UNNAMED_RULE
+
+#: How alike two messages are that say the same: twice the words they share, by the words of both.
+NEAR = 0.6
+_WORD = re.compile(r"\w+")
+#: Ruff has bandit's rules under its own letter; bandit's numbers begin at 100, those of bugbear end below or lie above.
+_BANDIT = re.compile(r"[bs]([1-7]\d\d)")
+
+_Group = list[Finding]
+
+
+def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings, each once, by path and line.
+
+    Whichever is most certain gives the words, the rule and the lines (on a tie the more severe, then the first
+    by place); the severity is the highest of all, and the rules of the others are kept as aliases.
+    """
+    by_path: dict[str, _Group] = defaultdict(list)
+    for finding in findings:
+        by_path[finding.path].append(finding)
+    return tuple(it for path in sorted(by_path) for it in _merged_in(by_path[path]))
+
+
+def place_of(finding: Finding) -> tuple[str, int, int, str, str]:
+    """Sorts findings by where they are, then by what they say."""
+    return (finding.path, finding.start_line, finding.end_line, finding.rule, finding.message)
+
+
+def _merged_in(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Of one path. A group is compared only while it may still overlap what follows."""
+    groups: list[_Group] = []
+    near: list[_Group] = []
+    for finding in sorted(findings, key=_order):
+        near = [group for group in near if max(it.end_line for it in group) >= finding.start_line]
+        likeness, group = max(((_likeness(finding, it), it) for it in near), default=(0.0, []), key=_first)
+        if likeness == 0:
+            group = []
+            groups.append(group)
+            near.append(group)
+        group.append(finding)
+    yield from sorted(map(_one, groups), key=place_of)
+
+
+def _order(finding: Finding) -> tuple[object, ...]:
+    """The same whatever order findings came in."""
+    return (*place_of(finding), finding.agents, finding.confidence, finding.severity.rank)
+
+
+def _first(pair: tuple[float, _Group]) -> float:
+    return pair[0]
+
+
+def _likeness(finding: Finding, group: _Group) -> float:
+    """How well a finding fits into a group; 0: not at all."""
+    mine = set(finding.agents)
+    if any(mine.intersection(other.agents) for other in group):
+        return 2.0 if any(place_of(finding) == place_of(other) for other in group) else 0.0
+    return max((_likeness_of(finding, other) for other in group if _overlaps(finding, other)), default=0.0)
+
+
+def _overlaps(one: Finding, other: Finding) -> bool:
+    return one.start_line <= other.end_line and other.start_line <= one.end_line
+
+
+def _likeness_of(one: Finding, other: Finding) -> float:
+    mine, theirs = _words(one.message), _words(other.message)
+    shared = 2 * len(mine & theirs) / max(len(mine) + len(theirs), 1)
+    rule = _rule(one)
+    if rule == _rule(other) != UNNAMED_RULE:
+        return 1 + shared
+    return shared if shared >= NEAR else 0.0
+
+
+@lru_cache(maxsize=4_096)
+def _words(message: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(normalised(message)))
+
+
+def _rule(finding: Finding) -> str:
+    """The rule, whichever of two tools names it."""
+    rule = finding.rule.casefold()
+    match = _BANDIT.fullmatch(rule)
+    return f"b{match[1]}" if match else rule
+
+
+def _one(group: _Group) -> Finding:
+    best = min(group, key=lambda it: (-it.confidence, -it.severity.rank, place_of(it)))
+    agents = {agent for it in group for agent in it.agents}
+    rules = {rule for it in group for rule in (it.rule, *it.aliases)} - {best.rule}
+    return best.model_copy(
+        update={
+            "agents": tuple(sorted(agents)),
+            "aliases": tuple(sorted(rules)),
+            "severity": max((it.severity for it in group), key=lambda it: it.rank),
+            "suggestion": best.suggestion or next((it.suggestion for it in group if it.suggestion), ""),
+        }
+    )

@@ -1,0 +1,142 @@
+"""What is new, still there, gone or suppressed, against the run before and the baseline."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from review_values import a_finding, a_result, a_run, an_item, findings
+from symposia.models.errors import InvalidInput
+from symposia.models.review.findings import Finding, FindingStatus
+from symposia.models.review.items import ItemKind, Skipped
+from symposia.models.review.runs import ItemState
+from symposia.models.review.severity import Severity
+from symposia.models.review.snippets import with_snippets
+from symposia.reviews.baseline import baseline_of, read_baseline
+from symposia.reviews.comparing import settled, with_status
+
+UNUSED = a_finding()
+KEY = a_finding(line=9, rule="S105", message="A key stands in the code", severity=Severity.HIGH)
+
+
+def statuses(found: tuple[Finding, ...]) -> list[tuple[str, str | None]]:
+    return [(it.rule, it.status and it.status.value) for it in found]
+
+
+def test_against_the_run_before_a_finding_is_new_still_there_or_gone() -> None:
+    run = settled(a_run(a_result(UNUSED)), previous=[KEY, UNUSED])
+    assert statuses(run.findings) == [("F401", "still"), ("S105", "gone")]
+    assert statuses(settled(a_run(a_result(UNUSED)), previous=[]).findings) == [("F401", "new")]
+
+
+def test_a_finding_whose_lines_moved_is_still_there() -> None:
+    before = with_snippets([a_finding(line=1)], "import os\nimport sys\n")
+    after = with_snippets([a_finding(line=4)], "# a\n# b\n\n    import  os\nimport sys\n")
+    assert statuses(settled(a_run(a_result(*after)), previous=before).findings) == [("F401", "still")]
+
+
+def test_the_same_words_about_another_line_of_code_are_another_finding() -> None:
+    before = with_snippets([a_finding(line=1)], "import os\nimport os as o\n")
+    after = with_snippets([a_finding(line=2)], "import os\nimport os as o\n")
+    assert Counter(statuses(settled(a_run(a_result(*after)), previous=before).findings)) == {
+        ("F401", "new"): 1,
+        ("F401", "gone"): 1,
+    }
+
+
+def test_of_three_alike_where_there_were_two_one_is_new() -> None:
+    three = [a_finding(line=line) for line in (1, 5, 9)]
+    run = settled(a_run(a_result(*three)), previous=three[:2])
+    assert statuses(run.findings) == [("F401", "still"), ("F401", "still"), ("F401", "new")]
+
+
+def test_what_was_gone_before_is_not_gone_again() -> None:
+    gone = settled(a_run(a_result()), previous=[KEY]).findings
+    assert statuses(gone) == [("S105", "gone")]
+    assert settled(a_run(a_result()), previous=gone).findings == ()
+
+
+@pytest.mark.parametrize(
+    "state", [ItemState.FAILED, ItemState.CANCELLED, ItemState.WAITING, ItemState.RUNNING]
+)
+def test_nothing_is_gone_where_nobody_looked(state: ItemState) -> None:
+    run = a_run(a_result(state=state))
+    assert settled(run, previous=[KEY], is_whole=True).findings == ()
+
+
+def test_nothing_is_gone_in_what_was_skipped() -> None:
+    run = a_run(skipped=(Skipped(path="app.py", reason="is larger than 1 MB"),))
+    assert settled(run, previous=[KEY], is_whole=True).findings == ()
+
+
+def test_with_a_deleted_file_its_findings_go_when_the_whole_root_was_looked_at() -> None:
+    run = a_run(a_result(path="other.py"))
+    assert statuses(settled(run, previous=[KEY], is_whole=True).findings) == [("S105", "gone")]
+    assert settled(run, previous=[KEY], is_whole=False).findings == ()
+
+
+def test_of_a_change_only_findings_in_its_lines_are_kept() -> None:
+    item = an_item(kind=ItemKind.CHANGE, changed=((1, 3), (20, 22)))
+    found = [a_finding(line=line, rule=f"R{line}") for line in (0, 2, 9, 21)]
+    run = settled(a_run(a_result(*found, item=item)), previous=[KEY])
+    assert statuses(run.findings) == [("R0", "new"), ("R2", "new"), ("S105", "gone"), ("R21", "new")]
+
+
+def test_the_baseline_suppresses_what_it_knows_and_nothing_else() -> None:
+    baseline = read_baseline(baseline_of([KEY]))
+    run = settled(a_run(a_result(UNUSED, KEY)), baseline=baseline)
+    assert statuses(run.findings) == [("F401", "new"), ("S105", "suppressed")]
+    assert not run.fails(Severity.HIGH)
+    assert run.fails(Severity.LOW)
+
+
+def test_the_baseline_suppresses_no_more_than_it_has_counted() -> None:
+    baseline = read_baseline(baseline_of([UNUSED, a_finding(line=7)]))
+    run = settled(a_run(a_result(*[a_finding(line=line) for line in (1, 2, 3)])), baseline=baseline)
+    assert [it.status for it in run.findings].count(FindingStatus.SUPPRESSED) == 2
+
+
+def test_what_is_gone_is_not_put_into_a_baseline() -> None:
+    assert json.loads(baseline_of([KEY.model_copy(update={"status": FindingStatus.GONE})]))["findings"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{", "baseline: must"),
+        ("[]", "baseline: must be an object"),
+        ('{"version": 2, "findings": []}', "baseline.version: "),
+        ('{"version": 1}', "baseline.findings: is required"),
+        ('{"version": 1, "findings": [{"fingerprint": "x"}]}', "baseline.findings[0].fingerprint: "),
+    ],
+)
+def test_what_is_wrong_with_a_baseline_is_told_with_its_place(text: str, told: str) -> None:
+    with pytest.raises(InvalidInput) as error:
+        read_baseline(text)
+    assert str(error.value).startswith(told) or "Invalid JSON" in str(error.value)
+
+
+@given(st.lists(findings(), max_size=8))
+def test_a_run_held_against_itself_has_nothing_new_and_nothing_gone(found: list[Finding]) -> None:
+    told = with_status(found, previous=found, was_looked_at=lambda _: True)
+    assert {it.status for it in told} <= {FindingStatus.STILL}
+    assert len(told) == len(found)
+
+
+@given(st.lists(findings(), max_size=8))
+def test_a_baseline_of_a_run_suppresses_all_of_it(found: list[Finding]) -> None:
+    baseline = read_baseline(baseline_of(found))
+    told = with_status(found, previous=[], baseline=baseline, was_looked_at=lambda _: True)
+    assert {it.status for it in told} <= {FindingStatus.SUPPRESSED}
+
+
+@given(st.lists(findings(), max_size=8), st.lists(findings(), max_size=8))
+def test_every_finding_of_either_run_is_accounted_for_once(now: list[Finding], before: list[Finding]) -> None:
+    told = with_status(now, previous=before, was_looked_at=lambda _: True)
+    by_status = Counter(it.status for it in told)
+    assert by_status[FindingStatus.NEW] + by_status[FindingStatus.STILL] == len(now)
+    assert by_status[FindingStatus.GONE] + by_status[FindingStatus.STILL] == len(before)

@@ -1,0 +1,113 @@
+"""One finding each, whoever found it: what is the same is merged, what is not stays apart, and nobody is forgotten."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from review_values import a_finding, findings
+from symposia.models.review.findings import Finding
+from symposia.models.review.severity import Severity
+from symposia.reviews.merging import merged, place_of
+
+
+def test_the_same_rule_at_the_same_line_is_one_finding_of_both() -> None:
+    ruff = a_finding(rule="S324", message="Probable use of an insecure hash", confidence=0.9)
+    bandit = a_finding(
+        rule="B324", message="MD5 is weak", agents=("bandit",), severity=Severity.HIGH, confidence=1
+    )
+    (one,) = merged([ruff, bandit])
+    assert (one.rule, one.aliases, one.agents) == ("B324", ("S324",), ("bandit", "ruff"))
+    assert (one.severity, one.message) == (Severity.HIGH, "MD5 is weak")
+
+
+def test_near_words_about_overlapping_lines_are_one_finding() -> None:
+    program = a_finding(rule="B105", message="Possible hardcoded password: 'hunter2'", agents=("bandit",))
+    model = a_finding(
+        rule="secret",
+        message="Hardcoded password 'hunter2' possible",
+        start_line=2,
+        end_line=4,
+        agents=("model",),
+    )
+    assert [it.agents for it in merged([model, program])] == [("bandit", "model")]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        a_finding(agents=("model",), path="other.py"),
+        a_finding(agents=("model",), line=4),
+        a_finding(agents=("model",), rule="E501", message="Line too long (130 > 110)"),
+        a_finding(agents=("ruff",), message="`sys` imported but unused"),
+    ],
+    ids=["another path", "another line", "another thing", "the same reviewer's other finding"],
+)
+def test_what_is_not_the_same_stays_apart(other: Finding) -> None:
+    assert len(merged([a_finding(), other])) == 2
+
+
+def test_remarks_without_a_rule_are_the_same_only_by_their_words() -> None:
+    one = a_finding(rule="remark", message="The name says nothing")
+    other = a_finding(rule="remark", message="This loop never ends", agents=("model",))
+    assert len(merged([one, other])) == 2
+
+
+def test_of_several_at_a_line_each_finds_its_own() -> None:
+    mine = [a_finding(message=f"`{name}` imported but unused") for name in ("os", "sys", "re")]
+    theirs = [
+        a_finding(rule="unused", message=f"`{name}` imported and unused", agents=("model",))
+        for name in ("re", "os", "sys")
+    ]
+    assert [it.agents for it in merged([*theirs, *mine])] == [("model", "ruff")] * 3
+
+
+def test_what_one_reviewer_says_twice_is_said_once() -> None:
+    assert merged([a_finding(), a_finding()]) == (a_finding(),)
+
+
+def test_a_suggestion_is_kept_whoever_makes_it() -> None:
+    found = merged([a_finding(), a_finding(agents=("model",), confidence=0.2, suggestion="Delete it.")])
+    assert [it.suggestion for it in found] == ["Delete it."]
+
+
+@given(st.lists(findings(), max_size=12), st.randoms())
+def test_the_order_in_which_reviewers_speak_does_not_matter(
+    found: list[object], chance: random.Random
+) -> None:
+    shuffled = list(found)
+    chance.shuffle(shuffled)
+    assert merged(shuffled) == merged(found)
+
+
+@given(st.lists(findings(), max_size=12))
+def test_nobody_who_found_something_is_forgotten_and_nothing_is_played_down(found: list[Finding]) -> None:
+    kept = merged(found)
+    assert list(kept) == sorted(kept, key=place_of)
+    assert len(kept) <= len(found)
+    for it in found:
+        holders = [
+            one
+            for one in kept
+            if one.path == it.path
+            and set(it.agents) <= set(one.agents)
+            and it.rule in (one.rule, *one.aliases)
+        ]
+        assert any(one.severity.at_least(it.severity) for one in holders)
+
+
+def test_a_thousand_findings_about_a_whole_file_are_merged_in_reasonable_time() -> None:
+    many = [
+        a_finding(
+            line=0,
+            rule=f"r{number}",
+            message=f"thing {'abcdefghij'[number % 10]}{number} is wrong",
+            agents=(agent,),
+        )
+        for number in range(500)
+        for agent in ("one", "two")
+    ]
+    assert 0 < len(merged(many)) <= 1_000

@@ -1,0 +1,182 @@
+"""What is taken from the words of a reviewer: everything that is a finding, and nothing that is none."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symposia.models.review.reading import MAX_FINDINGS, MAX_SUMMARY, Said, read_said
+from symposia.models.review.severity import Severity
+
+ENTRY = {
+    "path": "app.py",
+    "line": 3,
+    "end_line": 4,
+    "rule": "S105",
+    "severity": "high",
+    "message": "A key stands in the code.",
+    "suggestion": "Take it from the environment.",
+    "confidence": 0.8,
+}
+
+
+def read(text: str) -> Said:
+    return read_said(text, path="app.py", agent="reviewer")
+
+
+def read_one(**changes: Any) -> Any:
+    (finding,) = read(json.dumps({"findings": [ENTRY | changes]})).findings
+    return finding
+
+
+def test_a_finding_keeps_all_that_was_said_of_it() -> None:
+    said = read(json.dumps({"findings": [ENTRY], "summary": "One key."}))
+    (finding,) = said.findings
+    assert finding.model_dump(
+        mode="json", include={"path", "start_line", "end_line", "rule", "severity"}
+    ) == {
+        "path": "app.py",
+        "start_line": 3,
+        "end_line": 4,
+        "rule": "S105",
+        "severity": "high",
+    }
+    assert (finding.message, finding.suggestion) == (ENTRY["message"], ENTRY["suggestion"])
+    assert (finding.agents, finding.confidence) == (("reviewer",), 0.8)
+    assert (said.summary, said.left_out) == ("One key.", 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"findings": [ENTRY]}),
+        json.dumps([ENTRY]),
+        f"\n\n  {json.dumps({'findings': [ENTRY]}, indent=1)}\n",
+        f"Here it is:\n```json\n{json.dumps({'findings': [ENTRY]})}\n```\nBye.",
+        f"```JSON\n{json.dumps([ENTRY])}\n```",
+        f"```\n{json.dumps({'findings': [ENTRY]})}\n```",
+        f"```python\nx = 1\n```\n```json\n{json.dumps({'findings': [ENTRY]})}\n```",
+        f"```json\n{{broken\n```\n```json\n{json.dumps({'findings': [ENTRY]})}\n```",
+    ],
+)
+def test_the_object_is_found_wherever_models_put_it(text: str) -> None:
+    assert [it.rule for it in read(text).findings] == ["S105"]
+
+
+@pytest.mark.parametrize(
+    "text", ["It looks fine to me.", "", "{", "[]", "[1]", '{"a": 1}', "null", "[" * 100_000]
+)
+def test_words_without_an_object_are_the_summary(text: str) -> None:
+    said = read(text)
+    assert said.findings == ()
+    assert said.summary == text.strip()[: MAX_SUMMARY - 1] or said.summary.endswith("…")
+
+
+def test_the_words_around_a_block_are_the_summary_when_it_has_none() -> None:
+    said = read('I looked at it.\n```json\n{"findings": []}\n```')
+    assert said == Said((), "I looked at it.")
+
+
+@pytest.mark.parametrize(
+    ("told", "lines"),
+    [
+        ({"line": 7}, (7, 7)),
+        ({"line": "7"}, (7, 7)),
+        ({"line": "7-9"}, (7, 9)),
+        ({"start_line": 7, "end_line": 9}, (7, 9)),
+        ({"startLine": 7, "endLine": 9}, (7, 9)),
+        ({"line": 7, "end_line": 3}, (7, 7)),
+        ({"line": 7.0}, (7, 7)),
+        ({"line": -7}, (0, 0)),
+        ({"line": True}, (0, 0)),
+        ({"line": None}, (0, 0)),
+        ({"line": 10**30}, (0, 0)),
+        ({"line": "somewhere"}, (0, 0)),
+        ({}, (0, 0)),
+    ],
+)
+def test_lines_are_read_as_models_write_them(told: dict[str, Any], lines: tuple[int, int]) -> None:
+    entry = {"message": "m", **told}
+    (finding,) = read(json.dumps({"findings": [entry]})).findings
+    assert (finding.start_line, finding.end_line) == lines
+
+
+@pytest.mark.parametrize(
+    ("word", "severity"),
+    [
+        ("HIGH", "high"),
+        ("Error", "high"),
+        ("warning", "medium"),
+        ("minor", "low"),
+        (" note ", "info"),
+        (9, "medium"),
+    ],
+)
+def test_severities_are_read_as_models_name_them(word: object, severity: str) -> None:
+    assert read_one(severity=word).severity is Severity(severity)
+
+
+@pytest.mark.parametrize(
+    ("told", "confidence"),
+    [
+        (0, 0),
+        (1, 1),
+        (0.25, 0.25),
+        (80, 0.8),
+        ("80%", 0.8),
+        ("high", 0.9),
+        ("sure", 0.5),
+        (-3, 0),
+        (True, 0.5),
+    ],
+)
+def test_confidence_is_a_share_whatever_it_was_told_as(told: object, confidence: float) -> None:
+    assert read_one(confidence=told).confidence == confidence
+
+
+def test_a_finding_is_about_the_item_whatever_path_it_names() -> None:
+    assert read_one(path="/etc/passwd").path == "app.py"
+
+
+def test_what_says_nothing_is_left_out_and_counted() -> None:
+    said = read(json.dumps({"findings": [ENTRY, {"line": 1}, "x", None, ENTRY | {"message": " \x00 "}]}))
+    assert (len(said.findings), said.left_out) == (1, 4)
+
+
+def test_no_message_brings_more_than_the_cap() -> None:
+    said = read(json.dumps({"findings": [ENTRY] * (MAX_FINDINGS + 7)}))
+    assert (len(said.findings), said.left_out) == (MAX_FINDINGS, 7)
+
+
+def test_what_a_terminal_would_obey_is_taken_out() -> None:
+    finding = read_one(message="\x1b[2Jred\r\nnext\u202e", rule="a\nb", suggestion="\x07x\ty")
+    assert (finding.message, finding.rule, finding.suggestion) == ("[2Jred\nnext", "a b", "x\ty")
+
+
+def test_long_texts_are_cut() -> None:
+    finding = read_one(message="m" * 100_000, rule="r" * 1_000, suggestion="s" * 100_000)
+    assert (len(finding.message), len(finding.rule), len(finding.suggestion)) == (4_000, 200, 8_000)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: (
+        st.lists(inner) | st.dictionaries(st.sampled_from([*ENTRY, "findings", "summary", "code"]), inner)
+    ),
+    max_leaves=20,
+)
+
+
+@given(JSON)
+def test_no_json_whatever_keeps_a_message_from_being_read(data: object) -> None:
+    said = read(json.dumps({"findings": data if isinstance(data, list) else [data]}))
+    assert len(said.findings) + said.left_out == (len(data) if isinstance(data, list) else 1)
+
+
+@given(st.text())
+def test_no_text_whatever_keeps_a_message_from_being_read(text: str) -> None:
+    assert len(read(text).summary) <= MAX_SUMMARY
