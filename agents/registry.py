@@ -52,6 +52,11 @@ BUILT_IN: MappingProxyType[str, AgentEntry] = MappingProxyType(
         "human": HumanEntry(kind="human"),
         "ruff": _reviewer("ruff"),
         "bandit": _reviewer("bandit"),
+        "inspector": _reviewer("inspector"),
+        "judge": PythonEntry(kind="python", callable="symposia.agents.judge:judge"),
+        "clarity": PythonEntry(kind="python", callable="symposia.agents.prose:clarity"),
+        "consistency": PythonEntry(kind="python", callable="symposia.agents.prose:consistency"),
+        "facts": PythonEntry(kind="python", callable="symposia.agents.prose:facts"),
     }
 )
 

@@ -1,4 +1,4 @@
-"""The reviewers `ruff` and `bandit`: programs for `command` agents that review the code in a dialog.
+"""The reviewers `ruff`, `bandit` and `inspector` (both): programs for `command` agents that review code in a dialog.
 
     python -m symposia.agents.reviewers ruff [OPTIONS OF RUFF]
 
@@ -6,6 +6,11 @@ Reads a turn as JSON on standard input, takes the Python code out of the newest 
 some (fenced blocks; `app.py` in "```python app.py" becomes the file's name), and prints what the
 tool finds, one line a finding. Nothing to mend in a pair's review begins with `APPROVED:`; no
 code at all is a `PASS`. Only what was said is looked at: no file of the machine, no configuration.
+
+In a batch review (the session's parameter `review`) findings are printed as JSON instead: see
+`models.review.reading`.
+
+One process a turn: nothing that is slow to import is imported here.
 """
 
 from __future__ import annotations
@@ -14,83 +19,43 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..models.turn import Expects, TurnContext
+from .code_tools import TOOLS, Finding
+from .fences import blocks
 
 #: Findings that are told; of more, only how many they are.
 MAX_TOLD = 200
+#: What the inspector looks with.
+_ALL = "inspector"
 _LANGUAGES = ("python", "py", "python3")
-_FILE_NAME = re.compile(r"[\w.-]{1,100}\.py")
+_FILE_NAME = re.compile(r"[\w.-]{1,100}\.pyi?")
+
+#: A `TurnContext`, as JSON has it.
+Turn = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing to mend."""
-
-    file: str
-    line: int
-    rule: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.rule} {' '.join(self.text.split())}"
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A program that looks at a folder of Python files and reports as JSON."""
-
-    arguments: tuple[str, ...]
-    read: Callable[[Any], Iterator[Finding]]
-
-
-def _ruff(report: Any) -> Iterator[Finding]:
-    for it in report:
-        yield Finding(it["filename"], it["location"]["row"], it["code"] or "syntax", it["message"])
-
-
-def _bandit(report: Any) -> Iterator[Finding]:
-    for it in report["results"]:
-        severity = it["issue_severity"].lower()
-        yield Finding(it["filename"], it["line_number"], it["test_id"], f"{it['issue_text']} ({severity})")
-    for it in report["errors"]:
-        yield Finding(it["filename"], 1, "unread", it["reason"])
-
-
-TOOLS = {
-    "ruff": Tool(("check", "--isolated", "--no-cache", "--quiet", "--output-format=json", "."), _ruff),
-    "bandit": Tool(("--recursive", "--quiet", "--format=json", "."), _bandit),
-}
-
-
-def code_of(turn: TurnContext) -> dict[str, str]:
+def code_of(turn: Turn) -> dict[str, str]:
     """The Python code to look at, by file name: of the work item, or the newest message that has some."""
-    texts = [turn.item.text] if turn.item else []
-    texts += [message.content for message in reversed(turn.messages)]
-    return next((code for text in texts if (code := dict(_blocks(text)))), {})
+    item, messages = turn.get("item"), turn.get("messages") or ()
+    texts = [item["text"]] if item else []
+    texts += [message["content"] for message in reversed(messages)]
+    return next((code for text in texts if (code := dict(_python_in(text)))), {})
 
 
-def _blocks(text: str) -> Iterator[tuple[str, str]]:
+def _python_in(text: str) -> Iterator[tuple[str, str]]:
     """Fenced blocks of Python, by file name."""
-    fence, lines, count = "", list[str](), 0
-    for line in text.splitlines():
-        mark = line.strip()
-        if fence and mark == "```":
-            words = fence.split()
-            if words[0].lower() in _LANGUAGES:
-                count += 1
-                yield _file_name(words[1:], count), "\n".join(lines) + "\n"
-            fence = ""
-        elif fence:
-            lines.append(line)
-        elif mark.startswith("```"):
-            fence, lines = mark.removeprefix("```") or "?", []
+    count = 0
+    for info, body in blocks(text):
+        words = info.split()
+        if words and words[0].lower() in _LANGUAGES:
+            count += 1
+            yield _file_name(words[1:], count), body
 
 
 def _file_name(words: Sequence[str], count: int) -> str:
@@ -98,26 +63,40 @@ def _file_name(words: Sequence[str], count: int) -> str:
     return name if _FILE_NAME.fullmatch(name) else f"block{count}.py"
 
 
-def review(name: str, turn: TurnContext, options: Sequence[str] = ()) -> str:
+def review(name: str, turn: Turn, options: Sequence[str] = ()) -> str:
     """What a tool says to the code of a turn. Raises RuntimeError when it cannot be run."""
     code = code_of(turn)
     if not code:
         return "PASS"
-    findings = _findings(name, code, options)
+    names = tuple(TOOLS) if name == _ALL else (name,)
+    findings = [finding for tool in names for finding in _findings(tool, code, options)]
+    findings.sort(key=lambda it: (it.file, it.line, it.rule))
+    is_batch = "review" in (turn.get("parameters") or {})
+    return _as_json(name, findings) if is_batch else _as_text(name, findings, code, turn)
+
+
+def _as_json(name: str, findings: Sequence[Finding]) -> str:
+    summary = f"{name} found {len(findings) or 'nothing'} to mend"
+    if len(findings) > MAX_TOLD:
+        summary += f"; the first {MAX_TOLD} are told"
+    return json.dumps({"findings": [it.to_json() for it in findings[:MAX_TOLD]], "summary": summary})
+
+
+def _as_text(name: str, findings: Sequence[Finding], code: Mapping[str, str], turn: Turn) -> str:
     if findings:
         told = [f"- {finding}" for finding in findings[:MAX_TOLD]]
         return "\n".join([f"{name} found {len(findings)} to mend:", *told])
     words = f"{name} found nothing to mend in {', '.join(sorted(code))}"
-    return f"APPROVED: {words}" if turn.expects is Expects.REVIEW else words
+    return f"APPROVED: {words}" if turn.get("expects") == "review" else words
 
 
-def _findings(name: str, code: dict[str, str], options: Sequence[str]) -> list[Finding]:
+def _findings(name: str, code: Mapping[str, str], options: Sequence[str]) -> Iterator[Finding]:
     if find_spec(name) is None:
         raise RuntimeError(f"{name} is not installed: pip install 'symposia[review]'")
     tool = TOOLS[name]
     with TemporaryDirectory(prefix="code-", dir=Path.cwd()) as folder:
         for file, text in code.items():
-            (Path(folder) / file).write_text(text, encoding="utf-8")
+            (Path(folder) / file).write_text(text, encoding="utf-8", newline="")
         done = subprocess.run(
             [sys.executable, "-m", name, *options, *tool.arguments],
             cwd=folder,
@@ -130,16 +109,14 @@ def _findings(name: str, code: dict[str, str], options: Sequence[str]) -> list[F
     except (ValueError, TypeError, KeyError):
         last = done.stderr.strip().rpartition("\n")[2]
         raise RuntimeError(f"{name} ended with exit code {done.returncode}: {last}") from None
-    named = (Finding(Path(it.file).name, it.line, it.rule, it.text) for it in found)
-    return sorted(named, key=lambda it: (it.file, it.line, it.rule))
+    yield from (replace(it, file=Path(it.file).name) for it in found)
 
 
 def main() -> None:
     """Review the turn on standard input; exits with 1 when that is not possible."""
     name, *options = sys.argv[1:]
-    turn = TurnContext.model_validate_json(sys.stdin.read())
     try:
-        print(review(name, turn, options))  # noqa: T201 - what it has to say
+        print(review(name, json.load(sys.stdin), options))  # noqa: T201 - what it has to say
     except RuntimeError as error:
         sys.exit(str(error))
 

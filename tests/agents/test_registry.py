@@ -61,7 +61,10 @@ def test_agents_of_the_file_and_the_built_in_ones_are_known_by_name(load):
 
 def test_without_a_file_there_are_the_built_in_agents(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert Registry.load().names() == ("bandit", "echo", "human", "local", "noop", "ruff")
+    assert Registry.load().names() == (
+        *("bandit", "clarity", "consistency", "echo", "facts", "human"),
+        *("inspector", "judge", "local", "noop", "ruff"),
+    )
 
 
 def test_a_file_in_the_working_folder_is_found(tmp_path, monkeypatch):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from importlib.util import find_spec
 
 import pytest
 
+from symposia.agents.fences import fenced
 from symposia.agents.registry import Registry
 from symposia.agents.reviewers import code_of
 from symposia.models.collab import CollabMode
@@ -33,7 +35,9 @@ def review(runner, turn, message):
 
 
 def test_ruff_tells_line_and_rule_of_what_it_finds(review):
-    assert review("ruff", WASTEFUL) == "ruff found 1 to mend:\n- app.py:1: F401 `os` imported but unused"
+    assert review("ruff", WASTEFUL) == (
+        "ruff found 1 to mend:\n- app.py:1: F401 `os` imported but unused (medium)"
+    )
 
 
 def test_ruff_approves_of_code_without_findings(review):
@@ -76,11 +80,60 @@ def test_outside_of_a_review_it_approves_of_nothing(review):
     ],
 )
 def test_only_fenced_python_is_code_and_its_name_stays_a_name(turn, message, text, files):
-    assert sorted(code_of(turn(messages=[message("bob", text)]))) == files
+    assert sorted(code_of(turn(messages=[message("bob", text)]).model_dump(mode="json"))) == files
 
 
 def test_the_newest_message_with_code_counts_and_a_work_item_before_it(turn, message):
     messages = [message("bob", CLEAN), message("cleo", RISKY), message("bob", "what do you think?")]
-    assert "subprocess" in code_of(turn(messages=messages))["block1.py"]
+    assert "subprocess" in code_of(turn(messages=messages).model_dump(mode="json"))["block1.py"]
     item = WorkItem(item_id="1", text=WASTEFUL)
-    assert "import os" in code_of(turn(messages=messages, item=item))["app.py"]
+    assert "import os" in code_of(turn(messages=messages, item=item).model_dump(mode="json"))["app.py"]
+
+
+@pytest.fixture
+def found(review):
+    """The findings of a reviewer in a batch review."""
+
+    def found(name, text):
+        return json.loads(review(name, text, parameters={"review": {"item": 1}}))["findings"]
+
+    return found
+
+
+def test_in_a_batch_review_findings_are_data(found):
+    assert found("ruff", WASTEFUL) == [
+        {
+            "line": 1,
+            "end_line": 1,
+            "rule": "F401",
+            "severity": "medium",
+            "message": "`os` imported but unused",
+            "suggestion": "Remove unused import: `os`",
+            "confidence": 1.0,
+        }
+    ]
+    (shell,) = (it for it in found("bandit", RISKY) if it["rule"] == "B602")
+    assert (shell["line"], shell["severity"], shell["confidence"]) == (3, "high", 0.9)
+
+
+def test_in_a_batch_review_no_findings_are_said_too(found):
+    assert found("ruff", CLEAN) == found("bandit", CLEAN) == []
+
+
+def test_the_inspector_looks_with_both(found):
+    assert {
+        it["rule"][0] for it in found("inspector", "```python\nimport os, pickle\nx = eval('1')\n```")
+    } == {
+        "B",
+        "E",
+        "F",
+    }
+
+
+def test_what_cannot_be_parsed_is_a_finding_of_high_severity(found):
+    assert {it["severity"] for it in found("ruff", "```python\ndef (:\n```")} == {"high"}
+
+
+def test_code_with_fences_in_it_is_read_whole(found):
+    text = 'import os\n\nHELP = """\n```\nx\n```\n"""\nimport sys\n'
+    assert [it["line"] for it in found("ruff", fenced(text, "python")) if it["rule"] == "F401"] == [1, 8]

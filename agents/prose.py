@@ -1,0 +1,191 @@
+"""The agents `clarity`, `consistency` and `facts`: they review a document by rules, without a model.
+
+They read the text that the dialog began with, as `reviews` hands it over: a fenced block. Code inside the
+document is left alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date
+from typing import NamedTuple
+
+from ..models.dialog import Role
+from ..models.turn import TurnContext
+from .fences import blocks
+
+#: Words of a sentence that readers follow without going back.
+LONG_SENTENCE = 45
+#: Words of a paragraph that is still one thought.
+LONG_PARAGRAPH = 250
+
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
+_DOUBLED = re.compile(r"\b(\w{2,})\s+\1\b", re.IGNORECASE)
+#: Doubled on purpose.
+_MAY_DOUBLE = frozenset({"had", "that", "bye", "ha", "no", "very"})
+_UNFINISHED = re.compile(r"\b(?:TODO|TBD|FIXME|XXX)\b")
+_HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*")
+_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
+_ANCHOR = re.compile(r"\]\(#([^)\s]+)\)")
+_REFERENCE = re.compile(r"\]\[([^\]]+)\]")
+_DEFINITION = re.compile(r"^\s*\[([^\]]+)\]:", re.MULTILINE)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_CODE = re.compile(r"`[^`]*`")
+
+
+class Remark(NamedTuple):
+    """One thing to mend."""
+
+    line: int
+    rule: str
+    severity: str
+    message: str
+
+
+#: Numbered lines of a document; those of its code are empty.
+Lines = Sequence[str]
+
+
+def clarity(turn: TurnContext) -> str | None:
+    """Sentences and paragraphs that are too long, words said twice, and what is left to do."""
+    return _reviewed(turn, _unclear)
+
+
+def consistency(turn: TurnContext) -> str | None:
+    """Words spelled in two ways, and headings that skip a level."""
+    return _reviewed(turn, _inconsistent)
+
+
+def facts(turn: TurnContext) -> str | None:
+    """Dates that never were, and links to what the document does not have."""
+    return _reviewed(turn, _untrue)
+
+
+def _reviewed(turn: TurnContext, look: Callable[[Lines], Iterator[Remark]]) -> str | None:
+    opening = next((it.content for it in turn.messages if it.role is Role.USER), "")
+    text = next((body for _, body in blocks(opening)), "")
+    if not text.strip():
+        return None
+    remarks = sorted(look(_without_code(text)))
+    summary = f"{turn.me.participant_id} found {len(remarks) or 'nothing'} to mend"
+    return json.dumps({"findings": [it._asdict() for it in remarks], "summary": summary})
+
+
+def _without_code(text: str) -> list[str]:
+    lines, fence = [], ""
+    for line in text.split("\n"):
+        mark = re.match(r"\s*(`{3,}|~{3,})", line)
+        if fence:
+            fence = "" if mark and mark[1].startswith(fence) else fence
+            lines.append("")
+        elif mark:
+            fence = mark[1]
+            lines.append("")
+        else:
+            lines.append(_CODE.sub("code", line))
+    return lines
+
+
+def _paragraphs(lines: Lines) -> Iterator[tuple[int, list[str]]]:
+    """Each with the number of its first line; headings, tables and items of lists stand alone."""
+    start, gathered = 0, list[str]()
+    for number, line in enumerate([*lines, ""], 1):
+        alone = line.lstrip()[:1] in ("#", "|", "-", "*", "+", ">") or not line.strip()
+        if alone and gathered:
+            yield start, gathered
+            gathered = []
+        if line.strip() and not line.lstrip().startswith(("#", "|")):
+            start = start if gathered else number
+            gathered.append(line)
+
+
+def _unclear(lines: Lines) -> Iterator[Remark]:
+    for start, paragraph in _paragraphs(lines):
+        text = "\n".join(paragraph)
+        if (count := len(_WORD.findall(text))) > LONG_PARAGRAPH:
+            yield Remark(start, "long-paragraph", "info", f"A paragraph of {count} words: split it.")
+        place = 0
+        for sentence in _SENTENCE_END.split(text):
+            place = text.index(sentence, place)
+            if (count := len(_WORD.findall(sentence))) > LONG_SENTENCE:
+                line = start + text.count("\n", 0, place)
+                yield Remark(line, "long-sentence", "low", f"A sentence of {count} words: split it.")
+        for hit in _DOUBLED.finditer(text):
+            if hit[1].lower() not in _MAY_DOUBLE:
+                line = start + text.count("\n", 0, hit.start())
+                yield Remark(line, "doubled-word", "medium", f"“{hit[1]}” stands there twice.")
+    for number, line in enumerate(lines, 1):
+        if hit := _UNFINISHED.search(line):
+            yield Remark(number, "unfinished", "low", f"{hit[0]}: something is left to do.")
+
+
+def _inconsistent(lines: Lines) -> Iterator[Remark]:
+    yield from _two_spellings(lines)
+    before = 0
+    for number, line in enumerate(lines, 1):
+        if heading := _HEADING.fullmatch(line):
+            level = len(heading[1])
+            if before and level > before + 1:
+                yield Remark(
+                    number, "skipped-level", "low", f"A heading of level {level} below one of level {before}."
+                )
+            before = level
+
+
+def _two_spellings(lines: Lines) -> Iterator[Remark]:
+    """The rarer of two spellings of a word, where it stands first."""
+    places: dict[str, int] = {}
+    counted: Counter[str] = Counter()
+    for number, line in enumerate(lines, 1):
+        for word in map(str.lower, _WORD.findall(line)):
+            counted[word] += 1
+            places.setdefault(word, number)
+    by_form: dict[str, set[str]] = {}
+    for word in counted:
+        by_form.setdefault(_form(word), set()).add(word)
+    for spellings in by_form.values():
+        if len(spellings) > 1:
+            usual, *others = sorted(spellings, key=lambda it: (-counted[it], it))
+            for other in others:
+                message = f"“{other}” is spelled “{usual}” elsewhere."
+                yield Remark(places[other], "two-spellings", "low", message)
+
+
+def _form(word: str) -> str:
+    """The same for `e-mail` and `email`, `colour` and `color`, `organise` and `organize`."""
+    joined = word.replace("-", "")
+    if len(joined) < len(word):
+        return joined
+    british = re.sub(r"(?<=\w{3})is(e|es|ed|ing|ation)$", r"iz\1", joined)
+    return re.sub(r"(?<=[a-z]{2})our(?=$|s$|ed$|ing$|al$|ful$)", "or", british)
+
+
+def _untrue(lines: Lines) -> Iterator[Remark]:
+    text = "\n".join(lines)
+    anchors = {_slug(heading[2]) for line in lines if (heading := _HEADING.fullmatch(line))}
+    labels = {label.casefold() for label in _DEFINITION.findall(text)}
+    for number, line in enumerate(lines, 1):
+        for year, month, day in _DATE.findall(line):
+            if not _is_date(int(year), int(month), int(day)):
+                yield Remark(number, "no-such-date", "medium", f"There is no {year}-{month}-{day}.")
+        for anchor in _ANCHOR.findall(line):
+            if anchor.lower() not in anchors:
+                yield Remark(number, "dead-link", "medium", f"There is no heading for #{anchor}.")
+        for label in _REFERENCE.findall(line):
+            if label.casefold() not in labels:
+                yield Remark(number, "dead-link", "medium", f"[{label}] is not defined.")
+
+
+def _slug(heading: str) -> str:
+    """As GitHub makes anchors of headings."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def _is_date(year: int, month: int, day: int) -> bool:
+    try:
+        return bool(date(year, month, day))
+    except ValueError:
+        return False

@@ -1,0 +1,145 @@
+"""A panel: who reviews an item together, in which mode, for how long, and what it may cost. Data only.
+
+    [code]
+    mode = "orchestrated"
+    purpose = "Find what is wrong with this code."
+    files = ["*.py"]
+    stop = { max_rounds = 2 }
+
+    [[code.seats]]
+    name = "judge"
+    agent = "judge"
+    role = "orchestrator"
+
+    [[code.seats]]
+    name = "reviewer"              # taken by the model that is asked for; without one it stays empty,
+    model = true                   # or is taken by `agent`
+
+A panel names agents; code, files and hosts stand in the workers' agents file only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, JsonValue, model_validator
+
+from ..collab import CollabMode
+from ..errors import InvalidInput
+from ..limits import TurnLimits
+from ..options import AfterRetries, AgentName, FailurePolicy, ModeOptions, Protocol
+from ..stop_reading import read_stop
+from ..turn import Frozen, Name
+from ..wire import NonBlank, Text
+
+#: Seats of a panel.
+MAX_SEATS = 50
+
+
+class Seat(Frozen):
+    """One who takes part."""
+
+    name: Annotated[NonBlank, Field(max_length=100)]
+    #: The registered agent that sits there; of a seat for a model, who sits there without one.
+    agent: AgentName | None = None
+    #: Whether the model that is asked for sits here.
+    model: bool = False
+    #: Its role id in the session.
+    role: Name | None = None
+    instructions: Annotated[Text, Field(max_length=32_768)] | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _has_somebody(self) -> Self:
+        if self.agent is None and not self.model:
+            raise ValueError("must name an `agent`, or be for a `model`")
+        return self
+
+
+def _checked_stop(data: dict[str, JsonValue] | None) -> dict[str, JsonValue] | None:
+    if data is not None:
+        try:
+            read_stop(data, field="")
+        except InvalidInput as error:
+            raise ValueError(str(error)) from None
+    return data
+
+
+class BatchLimits(Frozen):
+    """What a whole batch may spend; what is under way may finish, the rest is cancelled. None: no limit."""
+
+    max_tokens: Annotated[int, Field(ge=1, le=10**12)] | None = None
+    max_usd: Annotated[float, Field(ge=1e-6, le=1e6, allow_inf_nan=False)] | None = None
+    #: Seconds from its start.
+    max_s: Annotated[float, Field(gt=0, le=2_592_000)] | None = None
+
+    @property
+    def max_cost_micros(self) -> int | None:
+        """The limit in millionths of a US dollar."""
+        return None if self.max_usd is None else round(self.max_usd * 1e6)
+
+
+class Panel(Frozen):
+    """Who reviews, and how."""
+
+    name: Annotated[NonBlank, Field(max_length=100)]
+    mode: CollabMode
+    purpose: Annotated[NonBlank, Field(max_length=8_000)]
+    seats: tuple[Seat, ...] = Field(min_length=1, max_length=MAX_SEATS)
+    #: Patterns of the names it looks at, such as `*.py`; none: all.
+    files: tuple[Annotated[NonBlank, Field(max_length=200)], ...] = Field(default=(), max_length=100)
+    #: When the session of an item ends, as session files say it.
+    stop: Annotated[dict[str, JsonValue] | None, AfterValidator(_checked_stop)] = None
+    options: ModeOptions = ModeOptions()
+    protocol: Protocol | None = None
+    #: What a turn may spend.
+    limits: TurnLimits = TurnLimits()
+    #: How failing agents are met. An item whose reviewer was skipped counts as failed.
+    policy: FailurePolicy = FailurePolicy(attempts=2, then=AfterRetries.SKIP)
+    #: How often the session of an item is held until it counts as failed.
+    attempts: Annotated[int, Field(ge=1, le=10)] = 2
+    #: Sessions side by side.
+    parallel: Annotated[int, Field(ge=1, le=64)] = 4
+    batch: BatchLimits = BatchLimits()
+
+    @model_validator(mode="after")
+    def _has_different_seats(self) -> Self:
+        names = [seat.name for seat in self.seats]
+        if len(set(names)) < len(names):
+            raise ValueError("seats must have different names")
+        return self
+
+    def seated(self, model: str | None) -> Self:
+        """The panel with the agent `model` in the seats for one; None: without any.
+
+        Raises:
+            InvalidInput: nobody is left.
+        """
+        taken = (_taken(seat, model) for seat in self.seats)
+        seats = tuple(seat for seat in taken if seat is not None)
+        if not seats:
+            raise InvalidInput(
+                "model", model, f"must be an agent: nobody else sits in the panel {self.name!r}"
+            )
+        return self.model_copy(update={"seats": seats})
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Names of the agents that sit there now."""
+        return tuple(dict.fromkeys(seat.agent for seat in self.seats if seat.agent))
+
+    def sha(self, *versions: str) -> str:
+        """64 hexadecimal digits that change with whatever changes what it says; `versions`: of its programs."""
+        how_it_runs = {"batch", "parallel", "attempts", "files"}
+        content = [self.model_dump(mode="json", exclude=how_it_runs), sorted(versions)]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _taken(seat: Seat, model: str | None) -> Seat | None:
+    if not seat.model:
+        return seat
+    agent = model or seat.agent
+    return None if agent is None else seat.model_copy(update={"agent": agent, "model": False})

@@ -1,0 +1,96 @@
+"""Panels by name: those that come along, and those of a file."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ..models.errors import InvalidInput, invalid_input
+from ..models.review.panels import Panel
+
+#: Looked for in the working folder when no file is named.
+DEFAULT_FILE = Path("panels.toml")
+#: Bytes a file of panels may have.
+MAX_BYTES = 1_048_576
+_SHIPPED = Path(__file__).with_name("panels.toml")
+#: Programs whose version changes what a panel says, by the agents that run them.
+_PROGRAMS = {"ruff": ("ruff",), "bandit": ("bandit",), "inspector": ("bandit", "ruff")}
+
+
+def load_panels(path: Path | None = None) -> dict[str, Panel]:
+    """All panels by name: those of the file before those that come along.
+
+    `path`: the file. None: `panels.toml` in the working folder, where there is one.
+
+    Raises:
+        InvalidInput: the file is missing, is not TOML, or a panel in it breaks a rule; it says which.
+    """
+    if path is None and DEFAULT_FILE.is_file():
+        path = DEFAULT_FILE
+    return {**_shipped(), **(_read(path) if path is not None else {})}
+
+
+def find_panel(name: str, path: Path | None = None) -> Panel:
+    """The panel of that name. Raises InvalidInput, as `load_panels`, or listing the panels there are."""
+    panels = load_panels(path)
+    if name not in panels:
+        near = get_close_matches(name, panels, n=3) or sorted(panels)
+        raise InvalidInput("panel", name, f"must be a panel: {', '.join(near)}")
+    return panels[name]
+
+
+def looks_at(panel: Panel, path: str) -> bool:
+    """Whether a panel looks at files of that name."""
+    name = path.rpartition("/")[2]
+    return not panel.files or any(fnmatchcase(name, pattern) for pattern in panel.files)
+
+
+def panel_sha(panel: Panel) -> str:
+    """What findings of a seated panel are kept under, as far as this machine can tell."""
+    names = {"symposia", *(program for agent in panel.agents for program in _PROGRAMS.get(agent, ()))}
+    return panel.sha(*(f"{name} {_version(name)}" for name in names))
+
+
+@cache
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "none"
+
+
+@cache
+def _shipped() -> Mapping[str, Panel]:
+    return _read(_SHIPPED)
+
+
+def _read(path: Path) -> dict[str, Panel]:
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+        if len(raw) > MAX_BYTES:
+            raise InvalidInput(str(path), len(raw), f"must be at most {MAX_BYTES} bytes")
+        tables = tomllib.loads(raw.decode())
+    except OSError as error:
+        raise InvalidInput("panels", str(path), f"cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput("panels", str(path), f"must be TOML: {error}") from None
+    return {name: _panel(name, table, path) for name, table in tables.items()}
+
+
+def _panel(name: str, table: Any, path: Path) -> Panel:
+    where = f"{path}: [{name}]"
+    if not isinstance(table, dict):
+        raise InvalidInput(where, table, "must be a table of a panel's fields")
+    try:
+        return Panel.model_validate({**table, "name": name})
+    except ValidationError as error:
+        raise invalid_input(error, where) from None

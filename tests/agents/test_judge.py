@@ -1,0 +1,79 @@
+"""The judge leads a panel and sums up, without a model."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from symposia.agents.judge import judge
+from symposia.models.collab import CollabMode
+from symposia.models.turn import Expects
+
+FOUND = json.dumps(
+    {
+        "findings": [
+            {"line": 3, "rule": "B602", "severity": "high", "message": "a shell"},
+            {"line": 1, "rule": "F401", "severity": "medium", "message": "unused"},
+        ],
+        "summary": "two",
+    }
+)
+NOTHING = json.dumps({"findings": [], "summary": "ruff found nothing to mend"})
+
+
+@pytest.fixture
+def lead(turn):
+    def decided(number, *messages):
+        context = turn(
+            mode=CollabMode.ORCHESTRATED, expects=Expects.DECISION, turn_number=number, messages=messages
+        )
+        return judge(context)
+
+    return decided
+
+
+def summary(outcome):
+    said = json.loads(outcome.messages[0].content)
+    assert said["findings"] == []
+    return said["summary"]
+
+
+def test_first_it_asks_everybody_else_side_by_side(lead, turn):
+    decision = lead(1).decision
+    everybody = [it.participant_id for it in turn().roster if it != turn().me]
+    assert (list(decision.next), decision.side_by_side, decision.satisfied) == (everybody, True, False)
+
+
+def test_then_it_sums_up_what_they_found_and_is_satisfied(lead, message):
+    outcome = lead(4, message("bob", FOUND), message("cleo", NOTHING))
+    assert outcome.decision.satisfied
+    assert summary(outcome) == (
+        "2 to mend: 1 high, 1 medium. First of all line 3: a shell bob found 2. "
+        "cleo says: ruff found nothing to mend"
+    )
+
+
+def test_where_nobody_found_anything_it_says_so(lead, message):
+    assert summary(lead(4, message("bob", NOTHING))).startswith("Nothing to mend, say bob.")
+
+
+def test_where_nobody_spoke_it_ends_all_the_same(lead):
+    outcome = lead(4)
+    assert (outcome.decision.satisfied, summary(outcome)) == (True, "Nobody had anything to say.")
+
+
+def test_words_that_are_no_findings_are_told_as_words(lead, message):
+    assert "bob says: Looks fine to me." in summary(lead(3, message("bob", "Looks fine to me.")))
+
+
+@pytest.mark.parametrize(("said", "approves"), [(FOUND, True), (NOTHING, True), ("I like it.", False)])
+def test_in_a_pair_it_sends_back_what_cannot_be_read_as_findings(turn, message, said, approves):
+    context = turn(mode=CollabMode.PAIR, expects=Expects.REVIEW, messages=[message("bob", said)])
+    assert judge(context).decision.satisfied is approves
+
+
+def test_elsewhere_it_sums_up_and_decides_nothing(turn, message):
+    outcome = judge(turn(mode=CollabMode.ROUND_ROBIN, messages=[message("bob", FOUND)]))
+    assert outcome.decision is None
+    assert summary(outcome).startswith("2 to mend")

@@ -1,0 +1,102 @@
+"""Panels: those that come along, those of a file, and what is said of a file that breaks a rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from symposia.agents.registry import Registry
+from symposia.models.errors import InvalidInput
+from symposia.models.review.panels import Panel
+from symposia.reviews.panels import find_panel, load_panels, looks_at, panel_sha
+
+OWN = """
+[mine]
+mode = "broadcast"
+purpose = "Say what you think."
+files = ["*.md"]
+[[mine.seats]]
+name = "ann"
+agent = "echo"
+"""
+
+
+@pytest.fixture
+def panels_file(tmp_path):
+    def write(text):
+        path = tmp_path / "panels.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_three_panels_come_along():
+    assert sorted(load_panels()) == ["code", "document", "pair"]
+
+
+@pytest.mark.parametrize("model", [None, "local"])
+@pytest.mark.parametrize("name", ["code", "document", "pair"])
+def test_each_that_comes_along_has_only_registered_agents_with_and_without_a_model(name, model):
+    agents = find_panel(name).seated(model).agents
+    assert set(agents) <= set(Registry().names())
+    assert ("local" in agents) is (model is not None)
+
+
+def test_a_seat_for_a_model_stays_empty_without_one_or_is_taken_by_its_stand_in():
+    assert [seat.name for seat in find_panel("code").seated(None).seats] == ["judge", "ruff", "bandit"]
+    assert find_panel("pair").seated(None).agents == ("inspector", "judge")
+
+
+def test_a_file_adds_panels_and_puts_its_own_in_place_of_others(panels_file, monkeypatch):
+    path = panels_file(OWN + OWN.replace("mine", "code"))
+    assert sorted(load_panels(path)) == ["code", "document", "mine", "pair"]
+    assert find_panel("code", path).agents == ("echo",)
+    monkeypatch.chdir(path.parent)
+    assert find_panel("mine").files == ("*.md",)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[mine", "must be TOML"),
+        ("mine = 3", r"\[mine\]: must be a table"),
+        (OWN.replace("broadcast", "monologue"), r"\[mine\]\.mode"),
+        (OWN.replace('agent = "echo"', ""), "must name an `agent`, or be for a `model`"),
+        (OWN + '[[mine.seats]]\nname = "ann"\nagent = "noop"\n', "seats must have different names"),
+        (OWN.replace("files", "stop = {max_rounds = 0}\nfiles"), "max_rounds"),
+        (OWN.replace("files", "hosts"), "hosts"),
+    ],
+)
+def test_a_broken_rule_is_told_with_file_panel_and_field(panels_file, text, said):
+    path = panels_file(text)
+    with pytest.raises(InvalidInput, match=said) as caught:
+        load_panels(path)
+    assert str(path) in str(caught.value)
+
+
+def test_an_unknown_panel_is_answered_with_those_that_are_near():
+    with pytest.raises(InvalidInput, match="must be a panel: code"):
+        find_panel("cod")
+
+
+def test_a_panel_looks_at_the_names_it_says():
+    code = find_panel("code")
+    assert looks_at(code, "a/b.py")
+    assert not looks_at(code, "py/notes.md")
+    assert looks_at(find_panel("pair"), "anything")
+
+
+def test_the_hash_changes_with_what_the_panel_says_and_with_nothing_else():
+    code = find_panel("code").seated(None)
+    assert panel_sha(code) == panel_sha(code.model_copy(update={"parallel": 9, "files": ()}))
+    assert len({panel_sha(code), panel_sha(find_panel("code").seated("local"))}) == 2
+    other = code.model_copy(update={"purpose": "Find nothing."})
+    assert panel_sha(other) != panel_sha(code)
+
+
+def test_nobody_left_is_refused():
+    panel = Panel.model_validate(
+        {"name": "p", "mode": "swarm", "purpose": "x", "seats": [{"name": "a", "model": True}]}
+    )
+    with pytest.raises(InvalidInput, match="must be an agent"):
+        panel.seated(None)
