@@ -15,6 +15,7 @@
     ├── SessionError
     │   ├── SessionNotFound
     │   │   └── NotLive                     only the archive has it
+    │   ├── ScheduleNotFound
     │   ├── SessionConflict
     │   ├── ReplyRefused                    nobody waits for this answer (any more)
     │   └── ResultTimeout (also TimeoutError)
@@ -23,18 +24,30 @@
     │   ├── ScriptError
     │   ├── CorruptSession
     │   ├── CorruptMemory
+    │   ├── CorruptSchedule
     │   ├── EmbeddedServerError
     │   │   └── PortTaken
     │   └── ServiceEnded
     ├── ArchiveError                        the database of the archive
     │   ├── ArchiveUnavailable (also ConnectionError)
     │   └── NotRestorable                   there is nothing to go on with
+    ├── ConversationError                   a task or a conversation refuses
+    │   ├── NotTaskManager                  only its task-manager may
+    │   ├── NotAMember
+    │   ├── ParticipantNotAdmittedError     not (any more) among the task's participants
+    │   ├── ConversationFullError
+    │   ├── ConversationArchivedError
+    │   ├── TaskClosedError                 not active (any more)
+    │   └── TaskRejectedError               the verdict of its task-manager
     ├── TurnError                           control flow between workers and state
     │   └── LeaseLost
     ├── AgentError                          raised by agents; `retryable` says whether to try again
     │   ├── AgentFailed
     │   ├── AgentTimeout
     │   └── BadOutcome
+    ├── ReviewError                         a batch review cannot go on
+    │   ├── GitFailed
+    │   └── DeliveryFailed                  `retryable` says whether to try again
     ├── LocalModelError                     the model of this machine
     └── RegistryError                       the agents file breaks a rule
 
@@ -212,6 +225,14 @@ class NotLive(SessionNotFound):
         self.session_id = session_id
 
 
+class ScheduleNotFound(SessionError):
+    """There is no schedule of this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"no schedule is called {name!r}")
+        self.name = name
+
+
 class SessionConflict(SessionError):
     """The id is taken by a session with other content."""
 
@@ -290,6 +311,14 @@ class CorruptMemory(StateError):
         self.detail = detail
 
 
+class CorruptSchedule(StateError):
+    """What stands in Redis under a schedule's name is no schedule."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"what Redis has of the schedule {name!r} cannot be read; remove it and add it anew")
+        self.name = name
+
+
 class EmbeddedServerError(StateError):
     """The embedded server could not be started."""
 
@@ -322,6 +351,72 @@ class NotRestorable(ArchiveError):
         super().__init__(f"session {session_id!r} cannot be restored: {why}")
         self.session_id = session_id
         self.why = why
+
+
+class ConversationError(SymposiaError):
+    """A task or a conversation cannot be used this way."""
+
+
+class NotTaskManager(ConversationError):
+    """Only its task-manager may do this; `target` is the id of the task or conversation, which may not exist."""
+
+    def __init__(self, agent: str, target: str) -> None:
+        super().__init__(f"{agent!r} is not the task-manager of {target!r}")
+        self.agent = agent
+        self.target = target
+
+
+class NotAMember(ConversationError):
+    """Only members may do this; `target` is the id of the task or conversation, which may not exist."""
+
+    def __init__(self, agent: str, target: str) -> None:
+        super().__init__(f"{agent!r} is not a member of {target!r}")
+        self.agent = agent
+        self.target = target
+
+
+class ParticipantNotAdmittedError(ConversationError):
+    """A conversation's members must take part in its task; `agents` are those who do not."""
+
+    def __init__(self, task_id: str, agents: Iterable[str]) -> None:
+        self.task_id = task_id
+        self.agents = tuple(agents)
+        super().__init__(f"task {task_id!r} has not admitted {', '.join(map(repr, self.agents))}")
+
+
+class ConversationFullError(ConversationError):
+    """A conversation has no room for more members."""
+
+    def __init__(self, conversation_id: str, *, limit: int) -> None:
+        super().__init__(f"conversation {conversation_id!r} must have at most {limit} members")
+        self.conversation_id = conversation_id
+        self.limit = limit
+
+
+class ConversationArchivedError(ConversationError):
+    """An archived conversation takes no messages."""
+
+    def __init__(self, conversation_id: str) -> None:
+        super().__init__(f"conversation {conversation_id!r} is archived: it takes no messages")
+        self.conversation_id = conversation_id
+
+
+class TaskClosedError(ConversationError):
+    """Only an active task takes changes and messages."""
+
+    def __init__(self, task_id: str, status: str) -> None:
+        super().__init__(f"task {task_id!r} is {status}: only an active task takes changes and messages")
+        self.task_id = task_id
+        self.status = str(status)
+
+
+class TaskRejectedError(ConversationError):
+    """The task-manager does not want the task; `reason` is what it said."""
+
+    def __init__(self, task_id: str, reason: str) -> None:
+        super().__init__(f"task {task_id!r} was rejected: {reason}")
+        self.task_id = task_id
+        self.reason = reason
 
 
 class TurnError(SymposiaError):
@@ -367,6 +462,30 @@ class BadOutcome(AgentError):
 
     def __init__(self, message: str = "", *, retryable: bool = False) -> None:
         super().__init__(message, retryable=retryable)
+
+
+class ReviewError(SymposiaError):
+    """A batch review cannot go on."""
+
+
+class GitFailed(ReviewError):
+    """The program `git` could not answer."""
+
+
+class DeliveryFailed(ReviewError):
+    """A report did not arrive.
+
+    Attributes:
+        retryable: whether another try may help.
+        retry_after_s: seconds that the receiver asked to be left alone; None: it did not say.
+    """
+
+    def __init__(
+        self, message: str = "", *, retryable: bool = True, retry_after_s: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+        self.retry_after_s = retry_after_s
 
 
 class LocalModelError(SymposiaError):

@@ -3,7 +3,7 @@
 A session's keys share the hash tag `{collab_id}`, so that a session lives in one cluster
 slot and one script may touch all of it. While a session lives its keys are permanent;
 when it ends the script that ends it gives them a TTL; keys of a turn have one from the start.
-The index keys below are permanent.
+The index keys below are permanent, and the keys of schedules, until they are removed.
 
 | key | type | holds |
 |---|---|---|
@@ -26,6 +26,12 @@ The index keys below are permanent.
 | `symposia:sessions` | sorted set | sessions by the time they were opened |
 | `symposia:inbox` | sorted set | open questions to people, `session|turn|name`, by the time they were asked |
 | `symposia:workers` | hash | agent names each worker announces, with the time it did |
+| `symposia:{schedules}:schedule:NAME` | hash | a schedule: see `state/schedules.py` |
+| `symposia:{schedules}:queue:NAME` | list | occurrences of a schedule that wait for the one that runs |
+| `symposia:{schedules}:history:NAME` | list | what came of a schedule's occurrences, newest first; capped |
+| `symposia:{schedules}:beat` | sorted set | schedules' keys by the time at which a beat sends word of them |
+| `symposia:{schedules}:look` | sorted set | schedules' names by the time at which a worker looks at them |
+| `symposia:{schedules}:beats` | hash | the beats that run, with the time they last said so |
 | `symposia:memory` | hash | how often what happened to dialog memories, such as `corrupt`; a TTL of 30 days |
 
 The memory of a user outlives sessions, so it has keys of its own; all of them expire.
@@ -45,6 +51,11 @@ SESSIONS = f"{PREFIX}:sessions"
 INBOX = f"{PREFIX}:inbox"
 WORKERS = f"{PREFIX}:workers"
 MEMORY_COUNTS = f"{PREFIX}:memory"
+#: Schedules share one cluster slot: RedBeat touches several keys at once.
+SCHEDULES = f"{PREFIX}:{{schedules}}:"
+SCHEDULES_BEAT = f"{SCHEDULES}beat"
+SCHEDULES_LOOK = f"{SCHEDULES}look"
+BEATS = f"{SCHEDULES}beats"
 
 #: Keys that never expire by themselves; all others do once their session has ended.
 PERMANENT = frozenset({DUE, OWED, SESSIONS, INBOX, WORKERS})
@@ -86,3 +97,13 @@ def tenant_keys(tenant: str) -> list[str]:
 def rate_key(model: str) -> str:
     """The key of what is asked of a model."""
     return f"{PREFIX}:rate:{model}"
+
+
+def schedule_keys(name: str) -> dict[str, str]:
+    """The keys of one schedule, and those of all, by the names that scripts have for them."""
+    return {
+        **{part: f"{SCHEDULES}{part}:{name}" for part in ("queue", "history")},
+        "entry": f"{SCHEDULES}schedule:{name}",
+        "beat": SCHEDULES_BEAT,
+        "look": SCHEDULES_LOOK,
+    }

@@ -5,7 +5,7 @@
 | 0 | done; the session completed |
 | 1 | the session was cancelled or aborted |
 | 2 | bad input, or not possible in this status |
-| 3 | no such session |
+| 3 | no such session or schedule |
 | 4 | Redis, a worker or another part is missing |
 | 130 | interrupted |
 """
@@ -56,7 +56,7 @@ def exit_code_of(error: Exception) -> ExitCode | None:
     from ...models import errors
 
     match error:
-        case errors.SessionNotFound():
+        case errors.SessionNotFound() | errors.ScheduleNotFound():
             return ExitCode.NOT_FOUND
         case (
             errors.InvalidInput()

@@ -1,0 +1,90 @@
+"""A schedule: when, what, and what happens when times overlap or were missed.
+
+It names what is done, and never describes it: a panel and a root, or a job, each by the name that
+the settings of the workers give it. So whoever may write schedules cannot bring code, files or
+hosts to a worker.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from ..review.severity import Severity
+from ..wire import Wire
+from .recurrence import Recurrence
+
+#: What schedules, roots, jobs, panels and deliveries are called.
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+
+#: Seconds after which a time that is due counts as missed.
+GRACE_S = 60
+
+
+class Overlap(StrEnum):
+    """What happens to a time that is due while an earlier one is not done."""
+
+    #: It is left out.
+    SKIP = "skip"
+    #: It waits for the earlier ones.
+    QUEUE = "queue"
+    #: The earlier one is cancelled.
+    CANCEL = "cancel"
+
+
+class Missed(StrEnum):
+    """What happens to times that nobody could see to while they were due."""
+
+    SKIP = "skip"
+    #: The latest of them is made up for.
+    ONCE = "once"
+
+
+class Review(Wire):
+    """A panel reviews a named root."""
+
+    panel: Name
+    root: Name
+    #: Only what changed since the last run that was completed.
+    since_last: bool = False
+    #: Reports in these formats.
+    formats: Annotated[tuple[Name, ...], Field(max_length=10)] = ("markdown",)
+    #: Where the report goes, by the names of the settings.
+    deliver: Annotated[tuple[Name, ...], Field(max_length=10)] = ()
+    #: Deliver only when findings are new or gone.
+    only_on_change: bool = False
+    #: The outcome is `findings` when one matters as much as this.
+    fail_on: Severity | None = None
+
+
+class Schedule(Wire):
+    """What is done at set times: a review, or a job of the settings.
+
+    Raises:
+        InvalidInput: on construction, for the first field that breaks a rule.
+    """
+
+    name: Name
+    when: Recurrence
+    review: Review | None = None
+    #: The name of a session file in the workers' settings (`SYMPOSIA_JOBS`).
+    job: Name | None = None
+    overlap: Overlap = Overlap.SKIP
+    missed: Missed = Missed.SKIP
+    #: Seconds for which a time may be late before it counts as missed.
+    grace_s: int = Field(default=GRACE_S, ge=10, le=3_600)
+
+    @model_validator(mode="after")
+    def _does_one_thing(self) -> Self:
+        if (self.review is None) == (self.job is None):
+            raise ValueError("either `review` or `job` must be given")
+        return self
+
+    @property
+    def what(self) -> str:
+        """What is done, for people."""
+        if self.review is None:
+            return f"job {self.job}"
+        return f"review {self.review.root} by {self.review.panel}"

@@ -1,0 +1,40 @@
+--- schedule_claim: takes a time that is due, or an occurrence that somebody asks for by hand.
+--- KEYS: entry queue history look
+--- ARGV: name id due_ms by_hand overlap most_queued most_kept
+--- ANSWERS: running queued skipped missed taken busy paused missing
+--- GUARANTEE: times are claimed in their order, each once, whoever sends word of it and how often. What is claimed
+--- runs, waits, or stands in the history. `busy`: the running one is to be cancelled first; nothing has changed.
+local document, last, paused, running, asked =
+  unpack(redis.call('HMGET', entry, 'document', 'last_ms', 'paused', 'running', 'asked'))
+if not document then return { 'missing' } end
+due_ms = tonumber(due_ms)
+if by_hand == '' then
+  if paused then return { 'paused' } end
+  if due_ms <= tonumber(last) then return { 'taken' } end
+elseif asked == id then
+  return { 'taken' }
+end
+if running and overlap == 'cancel' then return { 'busy' } end
+if by_hand == '' then redis.call('HSET', entry, 'last_ms', due_ms) else redis.call('HSET', entry, 'asked', id) end
+redis.call('ZADD', look, 'LT', NOW, name)
+
+local function leave_out(outcome, detail)
+  redis.call('LPUSH', history, cjson.encode({
+    id = id, due_ms = due_ms, by_hand = by_hand ~= '', outcome = outcome, ended_ms = NOW, detail = detail,
+  }))
+  redis.call('LTRIM', history, 0, most_kept - 1)
+  return { outcome }
+end
+
+if overlap == 'missed' then return leave_out('missed', 'nobody could see to it while it was due') end
+local occurrence = cjson.encode({ id = id, due_ms = due_ms, by_hand = by_hand ~= '', claimed_ms = NOW })
+if not running then
+  redis.call('HSET', entry, 'running', occurrence)
+  return { 'running' }
+end
+if overlap ~= 'queue' then return leave_out('skipped', 'an earlier one was not done') end
+if redis.call('LLEN', queue) >= tonumber(most_queued) then
+  return leave_out('skipped', 'too many were waiting')
+end
+redis.call('RPUSH', queue, occurrence)
+return { 'queued' }

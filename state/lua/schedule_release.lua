@@ -1,0 +1,14 @@
+--- schedule_release: gives a schedule back.
+--- KEYS: entry look
+--- ARGV: name token look_ms
+--- ANSWERS: released again other
+--- GUARANTEE: `again`: somebody left word meanwhile; the holder keeps it and is to look once more.
+local keeper, again = unpack(redis.call('HMGET', entry, 'keeper', 'again'))
+if string.match(keeper or '', '^(.-)|') ~= token then return { 'other' } end
+if again then
+  redis.call('HDEL', entry, 'again')
+  return { 'again' }
+end
+redis.call('HDEL', entry, 'keeper')
+redis.call('ZADD', look, 'XX', look_ms, name)
+return { 'released' }

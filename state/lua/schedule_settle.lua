@@ -1,0 +1,16 @@
+--- schedule_settle: the running occurrence has ended; the next that waits takes its place.
+--- KEYS: entry queue history
+--- ARGV: id record most_kept
+--- ANSWERS: next idle other
+--- GUARANTEE: an occurrence ends once, and stands in the history once.
+local running = redis.call('HGET', entry, 'running')
+if not running or cjson.decode(running).id ~= id then return { 'other' } end
+redis.call('LPUSH', history, record)
+redis.call('LTRIM', history, 0, most_kept - 1)
+local following = redis.call('LPOP', queue)
+if not following then
+  redis.call('HDEL', entry, 'running')
+  return { 'idle' }
+end
+redis.call('HSET', entry, 'running', following)
+return { 'next' }

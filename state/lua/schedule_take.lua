@@ -1,0 +1,16 @@
+--- schedule_take: gives a schedule to one worker, to see to what is due and what runs.
+--- KEYS: entry
+--- ARGV: token lease_ms
+--- ANSWERS: mine other missing
+--- GUARANTEE: one worker at a time, until it gives it back or its lease runs out. Whoever comes meanwhile leaves
+--- word, so that the holder looks once more.
+local document, keeper = unpack(redis.call('HMGET', entry, 'document', 'keeper'))
+if not document then return { 'missing' } end
+local holder, ends_ms = string.match(keeper or '', '^(.-)|(%d+)$')
+if holder and holder ~= token and tonumber(ends_ms) > NOW then
+  redis.call('HSET', entry, 'again', '1')
+  return { 'other' }
+end
+redis.call('HSET', entry, 'keeper', string.format('%s|%.0f', token, NOW + lease_ms))
+redis.call('HDEL', entry, 'again')
+return { 'mine' }
