@@ -123,7 +123,7 @@ class Client:
             # Also when it `exists`: that may be this very submission, whose first answer was lost.
             self._start(session_id)
         if answer.word == "exists":
-            return self._live_job(session_id)
+            return self.get_live_job(session_id)
         return CollabJob(SessionFacts(opening.collab, spec, state.opened_ms if state else 0), self._to)
 
     def _start(self, session_id: str) -> None:
@@ -144,7 +144,7 @@ class Client:
             ArchiveUnavailable: it is not live, and the archive does not answer.
         """
         try:
-            return self._live_job(session_id)
+            return self.get_live_job(session_id)
         except SessionNotFound:
             reader = self.archived()
             if reader is None:
@@ -172,9 +172,10 @@ class Client:
         if self.archive is None:
             raise NotRestorable(session_id, why="no archive is kept (SYMPOSIA_ARCHIVE)")
         restore(self.archive, self._to.redis, self._to.graph, session_id)
-        return self._live_job(session_id)
+        return self.get_live_job(session_id)
 
-    def _live_job(self, session_id: str) -> CollabJob:
+    def get_live_job(self, session_id: str) -> CollabJob:
+        """A session that Redis holds: one lookup, whatever the id. Raises SessionNotFound."""
         if not is_uuid4(session_id):  # no session has such an id, and no key is made of it
             raise SessionNotFound(session_id)
         state = self._to.store.state(session_id)
@@ -186,7 +187,7 @@ class Client:
         found, expired = [], []
         for session_id in self._to.index.newest(count=count, offset=offset):
             try:
-                found.append(self._live_job(session_id))
+                found.append(self.get_live_job(session_id))
             except SessionNotFound:
                 expired.append(session_id)
         self._to.index.forget(expired)
@@ -219,7 +220,7 @@ class Client:
     def _question(self, letter: Letter) -> Pending | None:
         """What a letter is about; None: it is over, or not asked yet."""
         try:
-            questions = self._live_job(letter.session_id).pending()
+            questions = self.get_live_job(letter.session_id).pending()
         except SessionNotFound:
             return None
         return next(

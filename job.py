@@ -17,7 +17,7 @@ from .models.deltas import Delta
 from .models.dialog import Dialog, Message
 from .models.errors import InvalidInput, ResultTimeout
 from .models.events import MapEvent, MAPEventType
-from .models.ids import timestamp_from_ms
+from .models.ids import derived_id, new_id, timestamp_from_ms
 from .models.meta import Event
 from .models.options import AgentBinding
 from .models.plan import BoardEntry
@@ -260,6 +260,7 @@ class CollabJob:
         agent: str | AgentBinding | Mapping[str, Any] | None = None,
         *,
         by: str = "user",
+        key: str | None = None,
     ) -> None:
         """Lets somebody take part from the next round on.
 
@@ -267,27 +268,30 @@ class CollabJob:
             participant: who; an id is enough.
             agent: who sits there; None: the agent of the participant's own name, `human` for a person.
             by: who wants it so; the event says it, here and below.
+            key: of your choice: a change asked for again under the same key, because its answer was lost, is
+                made once (of the newest 64 changes), here and below.
 
         Raises:
             InvalidInput: the session could not have been submitted with them; nothing has changed.
             SessionEnded: it is too late.
         """
-        self._helm(by).add(participant, agent)
+        self._helm(by, key).add(participant, agent)
 
-    def remove_participant(self, name: str, *, by: str = "user") -> None:
+    def remove_participant(self, name: str, *, by: str = "user", key: str | None = None) -> None:
         """Lets somebody take part no longer, from the next round on. Raises InvalidInput, SessionEnded."""
-        self._helm(by).remove(name)
+        self._helm(by, key).remove(name)
 
-    def instruct(self, name: str, text: str, *, by: str = "user") -> None:
+    def instruct(self, name: str, text: str, *, by: str = "user", key: str | None = None) -> None:
         """Gives a participant's agent other instructions from its next turn on. Raises InvalidInput, SessionEnded."""
-        self._helm(by).instruct(name, text)
+        self._helm(by, key).instruct(name, text)
 
-    def post(self, text: str, *, role: str = "user", by: str = "user") -> None:
+    def post(self, text: str, *, role: str = "user", by: str = "user", key: str | None = None) -> None:
         """Says something as `user` or `system`, behind what is being said now. Raises InvalidInput, SessionEnded."""
-        self._helm(by).post(text, role=role)
+        self._helm(by, key).post(text, role=role)
 
-    def _helm(self, by: str) -> Helm:
-        return Helm(self._to.redis, self.id, by, self._to.max_message_bytes)
+    def _helm(self, by: str, key: str | None) -> Helm:
+        request = new_id() if key is None else derived_id(key)
+        return Helm(self._to.redis, self.id, by, self._to.max_message_bytes, request)
 
     # -- answering --------------------------------------------------------------------------
 
@@ -296,13 +300,20 @@ class CollabJob:
         return tuple(asked.pending() for asked in all_asked(self._facts, self.state()))
 
     def reply(self, name: str, text: str, *, token: str | None = None, turn: int | None = None) -> None:
-        """Answers the oldest question to `name`, or the one of `turn`; with `token`, only under that reply token.
+        """Answers the open question to `name`.
+
+        Args:
+            name: who was asked.
+            text: what they say.
+            token: answers the question with this reply token, and no other.
+            turn: answers the question of this turn. One of the two is needed where more than one is open.
 
         Raises:
             InvalidInput: the text is blank, too long, or none of the question's choices.
-            ReplyRefused: nobody waits for this answer (any more); nothing has changed.
+            ReplyRefused: nobody waits for this answer (any more), or it is not clear which question it
+                answers; nothing has changed.
         """
-        asked = find_asked(self._facts, self.state(), name, turn=turn)
+        asked = find_asked(self._facts, self.state(), name, turn=turn, token=token)
         answer(self._to, asked, text, name=name, token=token, limit_bytes=self._to.max_message_bytes)
 
     # -- reading ----------------------------------------------------------------------------

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from threading import BoundedSemaphore, Thread
 from typing import Any
 
 from ..models.errors import AgentFailed
@@ -41,6 +43,36 @@ def _wrapped(address: Address) -> Iterator[Address]:
             yield it
     if address in _NAT64:
         yield IPv4Address(int(address) & 0xFFFF_FFFF)
+
+
+#: Look-ups that may hang at once: each keeps a thread until the system's resolver gives up.
+MOST_LOOKUPS = 32
+_lookups = BoundedSemaphore(MOST_LOOKUPS)
+
+
+def within(timeout_s: float, resolve: Resolve) -> Resolve:
+    """`resolve` with a deadline, which the system's own has not: after it the look-up has failed, and goes on aside."""
+
+    def resolved(host: str, port: int, **how: Any) -> Any:
+        if not _lookups.acquire(timeout=timeout_s):
+            raise TimeoutError("too many names are being looked up")
+        answer: Future[Any] = Future()
+
+        def look_up() -> None:
+            try:
+                answer.set_result(resolve(host, port, **how))
+            except BaseException as error:  # noqa: BLE001 - handed to whoever waits
+                answer.set_exception(error)
+            finally:
+                _lookups.release()
+
+        Thread(target=look_up, name="lookup", daemon=True).start()
+        try:
+            return answer.result(timeout_s)
+        except TimeoutError:
+            raise TimeoutError(f"no answer within {timeout_s:g} s") from None
+
+    return resolved
 
 
 def checked_addresses(

@@ -40,13 +40,20 @@ def bounded(limits: Mapping[int, int]) -> Callable[[], None]:
     wanted = []
     for kind, value in {**limits, resource.RLIMIT_CORE: 0}.items():
         _, most = resource.getrlimit(kind)
-        wanted.append((kind, value if most == resource.RLIM_INFINITY else min(value, most)))
+        # Of processor time one second more: at the soft bound SIGXCPU says why it ends, at the hard one it is killed.
+        bounds = (value, value + (kind == resource.RLIMIT_CPU))
+        wanted.append((kind, bounds if most == resource.RLIM_INFINITY else _within(bounds, most)))
     setrlimit, die = resource.setrlimit, dying_with_parent(signal.SIGKILL)
 
     def bound() -> None:
-        for kind, value in wanted:
-            setrlimit(kind, (value, value))
+        for kind, bounds in wanted:
+            setrlimit(kind, bounds)
         if die is not None:
             die()
 
     return bound
+
+
+def _within(bounds: tuple[int, int], most: int) -> tuple[int, int]:
+    soft, hard = bounds
+    return min(soft, most), min(hard, most)

@@ -105,7 +105,11 @@ class CommandAgent:
         number = -printed.code
         # Of the signals of real time only the first and the last have a name.
         name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-        return AgentFailed(f"{self._name} was ended by {name}{said}", retryable=number not in _HOPELESS)
+        # A program that does not heed SIGXCPU is killed at its bound; what else kills one would do so again, too.
+        is_hopeless = number in _HOPELESS or (
+            number == signal.SIGKILL and self._entry.limits.cpu_s is not None
+        )
+        return AgentFailed(f"{self._name} was ended by {name}{said}", retryable=not is_hopeless)
 
     def _secrets(self) -> list[str]:
         """What it must not tell of the variables its entry gives it, line by line, as what it complains of is kept."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ..models.errors import AgentFailed
-from .addresses import Resolve, checked_addresses
+from .addresses import Resolve, checked_addresses, within
 from .external_entry import Network
 from .failures import scrubbed
 
@@ -34,7 +34,7 @@ class Target:
     """Where a message goes."""
 
     url: str
-    #: Seconds all of it may take.
+    #: Seconds all of it may take, the look-up of the name included.
     timeout_s: float
     #: Networks that may be called although they are private.
     networks: Sequence[Network] = ()
@@ -50,14 +50,16 @@ def post(target: Target, body: bytes, headers: Mapping[str, str]) -> None:
     parts = urlsplit(target.url)
     host, is_encrypted = parts.hostname or "", parts.scheme == "https"
     port = parts.port or (443 if is_encrypted else 80)
+    until = time.monotonic() + target.timeout_s
+    resolve = within(target.timeout_s, target.resolve)
     addresses = checked_addresses(
-        host, port, networks=target.networks, is_encrypted=is_encrypted, resolve=target.resolve
+        host, port, networks=target.networks, is_encrypted=is_encrypted, resolve=resolve
     )
     kind = HTTPSConnection if is_encrypted else HTTPConnection
     connection = kind(host, port, timeout=target.timeout_s)
     try:
-        with closing(connection), _cut_after(connection, target.timeout_s) as is_cut:
-            connection.sock = _connected(addresses, time.monotonic() + target.timeout_s)
+        with closing(connection), _cut_after(connection, until - time.monotonic()) as is_cut:
+            connection.sock = _connected(addresses, until)
             if is_encrypted:
                 connection.sock = _encrypted(connection.sock, host)
             if is_cut.is_set():  # before there was anything that could be cut

@@ -58,7 +58,7 @@ line, and never holds a password.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, Self
 
@@ -243,23 +243,34 @@ class SessionConflict(SessionError):
         self.session_id = session_id
 
 
+#: Characters of an open question that an error repeats.
+_TOLD = 80
 _REFUSED_REPLIES = {
     "late": "the answer comes after the deadline",
     "double": "it was answered before",
     "foreign": "the reply token is not that of the question",
     "unasked": "nothing is asked of them now",
+    "several": "they are asked more than one thing; say which turn is answered",
     "ended": "the session has ended",
 }
 
 
 class ReplyRefused(SessionError):
-    """An answer changes nothing; `word` says why: `late`, `double`, `foreign`, `unasked` or `ended`."""
+    """An answer changes nothing; `word` says why: `late`, `double`, `foreign`, `unasked`, `several` or `ended`.
 
-    def __init__(self, session_id: str, name: str, word: str) -> None:
-        super().__init__(f"session {session_id!r} takes no answer of {name!r}: {_REFUSED_REPLIES[word]}")
+    `questions`: of `several`, the text of each by the number of its turn.
+    """
+
+    def __init__(
+        self, session_id: str, name: str, word: str, *, questions: Mapping[int, str] | None = None
+    ) -> None:
+        listed = "; ".join(f"turn {turn}: {text[:_TOLD]}" for turn, text in (questions or {}).items())
+        why = ": ".join(filter(None, (_REFUSED_REPLIES[word], listed)))
+        super().__init__(f"session {session_id!r} takes no answer of {name!r}: {why}")
         self.session_id = session_id
         self.name = name
         self.word = word
+        self.questions = dict(questions or {})
 
 
 class ResultTimeout(SessionError, TimeoutError):

@@ -75,7 +75,10 @@ class TurnJournal:
 
     def _has_room(self, call: str, answer: str) -> bool:
         has_room = call in self._calls or len(self._calls) < MOST_CALLS
-        return has_room and len(answer.encode()) <= MOST_BYTES
+        try:
+            return has_room and len(answer.encode()) <= MOST_BYTES
+        except UnicodeEncodeError:  # half of a surrogate pair, as odd tools answer: it is made again
+            return False
 
     def _write(self, kept: dict[str, str]) -> None:
         def write() -> None:

@@ -7,7 +7,7 @@ reply was lost.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import cast
 
 from pydantic import JsonValue
@@ -15,7 +15,6 @@ from pydantic_core import to_json
 from redis import Redis
 
 from ..models.errors import SessionNotFound
-from ..models.ids import new_id
 from .keys import session_key
 from .records import Answer, read_answer
 from .scripts import call_on_session, type_value
@@ -46,7 +45,7 @@ class Change:
     #: Type and data of the event that tells of it.
     event: str
     about: Mapping[str, JsonValue]
-    request: str = field(default_factory=new_id)
+    request: str
 
 
 def read_documents(client: Redis, session_id: str) -> Documents:
@@ -64,6 +63,11 @@ class Steering:
 
     def __init__(self, client: Redis) -> None:
         self._client = client
+
+    def has_steered(self, session_id: str, request: str) -> bool:
+        """Whether a request is among the newest that changed the session."""
+        known = self._client.hget(session_key(session_id, "session"), "steered_by")
+        return request in str(known or "").split()
 
     def steer(self, session_id: str, change: Change) -> Answer:
         """Writes a new edition: `steered`, `outdated`, `refused` or `missing`."""

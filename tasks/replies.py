@@ -58,11 +58,22 @@ class Office(Protocol):
         ...
 
 
-def find_asked(facts: SessionFacts, state: SessionState, name: str, *, turn: int | None = None) -> Asked:
-    """The oldest question to `name`; with `turn`, the one of that turn. Raises ReplyRefused."""
-    for asked in all_asked(facts, state):
-        if turn in (None, asked.number) and name in asked.waiting.asked:
-            return asked
+def find_asked(
+    facts: SessionFacts, state: SessionState, name: str, *, turn: int | None = None, token: str | None = None
+) -> Asked:
+    """The one open question to `name`: of all, of that `turn`, or under that reply `token`.
+
+    Raises ReplyRefused for none, and for several: whoever says neither turn nor token must not answer
+    another question than they think of.
+    """
+    found = [it for it in all_asked(facts, state) if turn in (None, it.number) and name in it.waiting.asked]
+    if len(found) > 1 and token is not None:
+        found = [it for it in found if it.parking.reply_token == token] or found[:1]  # `answer` says: foreign
+    if len(found) > 1:
+        questions = {it.number: it.waiting.question.text or it.planned.expects for it in found}
+        raise ReplyRefused(facts.session_id, name, "several", questions=questions)
+    if found:
+        return found[0]
     if state.is_final:
         raise ReplyRefused(facts.session_id, name, "ended")
     record = state.records.get(turn or 0)

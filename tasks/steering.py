@@ -8,7 +8,7 @@ is told changes with their next turn.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from pydantic import JsonValue
@@ -43,6 +43,8 @@ class Helm:
     by: str
     #: Bytes a text may have.
     limit_bytes: int
+    #: Tells the same change asked for again from another one.
+    request: str = field(default_factory=new_id)
 
     def add(self, participant: AnyParticipant, agent: AnyBinding | None) -> None:
         """Lets somebody take part from the next round on. Raises InvalidInput, SessionEnded."""
@@ -82,7 +84,9 @@ class Helm:
         now = datetime.fromtimestamp(int(seconds) + int(micros) / 1e6, UTC)
         message = Message(role=Role(role), content=text, timestamp=now)
         about: dict[str, JsonValue] = {"by": self.by, "role": role}
-        answer = Steering(self.client).post(self.session_id, message.to_json(), request=new_id(), about=about)
+        answer = Steering(self.client).post(
+            self.session_id, message.to_json(), request=self.request, about=about
+        )
         if answer.word == "full":
             raise InvalidInput(
                 "text", text, "must wait: as many messages as may are waiting to be taken into the dialog"
@@ -95,6 +99,8 @@ class Helm:
         """Makes the change from the newest edition, again for as long as others are faster."""
         for _ in range(RACES):
             base = read_documents(self.client, self.session_id)
+            if Steering(self.client).has_steered(self.session_id, self.request):
+                return  # by a call whose answer was lost
             change = self._change(base, event, about, next_round=next_round, now=now)
             if self._state_of(change) is not None:
                 return
@@ -121,6 +127,7 @@ class Helm:
             next_spec=_json(later.spec) if later else None,
             event=event,
             about={**about, "by": self.by},
+            request=self.request,
         )
 
     def _state_of(self, change: Change) -> SessionState | None:

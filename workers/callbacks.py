@@ -13,6 +13,7 @@ so a replayed one finds the turn over.
 | 401 | nobody who may call: unsigned, forged, or not a remote system; or expired |
 | 409 | its turn is over, or the reply token is not the turn's |
 | 422 | the text is blank, too long, or none of the choices |
+| 429 | too many from this address were not to be believed: wait a second |
 | 503 | Redis is away: to be tried again |
 """
 
@@ -20,6 +21,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +48,10 @@ from ..models.errors import (
 log = logging.getLogger(__name__)
 
 PATH = "/replies"
+#: Callbacks of one address that may be found unsigned or forged: at once, and from then on a second.
+DOUBTS_AT_ONCE, DOUBTS_A_SECOND = 60.0, 5.0
+#: Addresses that are remembered for it.
+MOST_ADDRESSES = 10_000
 #: Bytes of a callback besides its text: names and ids, and the escapes of JSON.
 _REST_BYTES = 65_536
 
@@ -69,6 +77,35 @@ class Verdict:
 
 
 _NOBODY = Verdict(401, "nobody who may call")
+_TOO_MANY = Verdict(429, "too many that are not to be believed")
+
+
+class Doubts:
+    """How often each address has sent what is not to be believed: a bucket that fills again by the second.
+
+    Whoever signs is never slowed down by it, unless they share their address with somebody who does not.
+    """
+
+    def __init__(self, *, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        #: Address -> what is left in its bucket, and as of when; the one longest unheard of first.
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def is_too_much(self, address: str) -> bool:
+        """Whether nothing from there is looked at for now."""
+        return self._bucket(address) < 1
+
+    def note(self, address: str) -> None:
+        """Something from there was not to be believed."""
+        left = self._bucket(address) - 1
+        self._left.pop(address, None)
+        self._left[address] = (left, self._now())
+        if len(self._left) > MOST_ADDRESSES:
+            self._left.popitem(last=False)
+
+    def _bucket(self, address: str) -> float:
+        left, as_of = self._left.get(address, (DOUBTS_AT_ONCE, self._now()))
+        return min(left + (self._now() - as_of) * DOUBTS_A_SECOND, DOUBTS_AT_ONCE)
 
 
 class Receiver:
@@ -95,7 +132,9 @@ class Receiver:
             return _NOBODY
 
     def _judge(self, callback: Callback, headers: dict[str, str], body: bytes) -> Verdict:
-        job = self._client.get_job(callback.session_id)
+        if not all(headers.get(name) for name in (ID, TIMESTAMP, SIGNATURE)):
+            return _NOBODY  # before anything is looked up for it
+        job = self._client.get_live_job(callback.session_id)
         refusal = self._agent(job, callback).refusal(headers, body)
         if refusal is not None:
             log.warning("a callback for session %s was refused: %s", callback.session_id, refusal)
@@ -140,8 +179,9 @@ class _Plain(RequestHandler):
 class _Replies(_Plain):
     """The route."""
 
-    def initialize(self, receiver: Receiver) -> None:
+    def initialize(self, receiver: Receiver, doubts: Doubts) -> None:
         self._receiver = receiver
+        self._doubts = doubts
 
     def prepare(self) -> None:
         """Here there is something."""
@@ -149,14 +189,21 @@ class _Replies(_Plain):
     async def post(self) -> None:
         """Judged in a thread: Redis is asked."""
         headers = {name: self.request.headers.get(name, "") for name in (ID, TIMESTAMP, SIGNATURE)}
-        verdict = await asyncio.to_thread(self._receiver.receive, headers, self.request.body)
+        address = self.request.remote_ip or ""
+        if self._doubts.is_too_much(address):
+            verdict = _TOO_MANY
+            self.set_header("Retry-After", "1")
+        else:
+            verdict = await asyncio.to_thread(self._receiver.receive, headers, self.request.body)
+        if verdict.status in (400, 401):
+            self._doubts.note(address)
         self.set_status(verdict.status)
         await self.finish({"error": verdict.error} if verdict.error else {"status": "taken"})
 
 
 def make_server(receiver: Receiver, *, max_message_bytes: int) -> HTTPServer:
     """The server, not listening yet."""
-    routes = [(PATH, _Replies, {"receiver": receiver})]
+    routes = [(PATH, _Replies, {"receiver": receiver, "doubts": Doubts()})]
     application = Application(routes, default_handler_class=_Plain, log_function=_log_request)
     # A character of text may take six bytes of JSON.
     return HTTPServer(application, max_body_size=6 * max_message_bytes + _REST_BYTES, xheaders=False)

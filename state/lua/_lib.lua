@@ -7,7 +7,7 @@
 --- `reserved_tokens` and `reserved_cost`: what open turns may still spend, the sum of their records' own.
 --- Of a session that was steered: `edition` counts the changes of `collab` and `spec`, `next_collab` and `next_spec`
 --- take their place when the next round begins (`awaited`), `posts` holds messages that wait for the next turn to be
---- written, `steered_by` and `posted_by` are the newest requests.
+--- written, `steered_by` and `posted_by` are the newest 64 requests.
 --- The turns hash holds, for every turn that is open or not yet consumed by a plan:
 ---   N         the record: scalars only, so that cjson gives back what it was given
 ---   N:plan    the planned turn as the planner wrote it (never decoded here)
@@ -124,6 +124,17 @@ local function written_by(session, number)
   if not slot then return nil end
   local of, token = string.match(slot, '^(%d+)|(.*)$')
   return of == number and token or nil
+end
+
+--- Whether a request is among the newest that were remembered.
+local function is_known(session, field, request)
+  return string.find(redis.call('HGET', session, field) or '', request, 1, true) ~= nil
+end
+
+--- Remembers a request (a UUID), and forgets all but the newest 64: one whose answer was lost may come again after others.
+local function remember(session, field, request)
+  local known = request .. ' ' .. (redis.call('HGET', session, field) or '')
+  redis.call('HSET', session, field, string.sub(known, 1, 64 * (#request + 1)))
 end
 
 --- Records that something was said in vain.

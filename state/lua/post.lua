@@ -3,16 +3,18 @@
 --- ARGV: request message about
 --- ANSWERS: posted(view) full(view) refused(view) missing
 --- GUARANTEE: it stands in the dialog once, and otherwise waits for the next turn that is written, for the next
---- step or for resume. At most 100 wait, of about 4 MB. The same `request` asked again changes nothing.
+--- step or for resume. At most 100 wait, of about 4 MB. The same `request` asked
+--- again changes nothing, also after others: the newest 64 are known.
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
-if redis.call('HGET', session, 'posted_by') == request then return view(session, turns, 'posted') end
+if is_known(session, 'posted_by', request) then return view(session, turns, 'posted') end
 if FINAL[status] then return view(session, turns, 'refused') end
 local waiting = redis.call('HGET', session, 'posts')
 local posts = cjson.decode(waiting or '[]')
 if #posts >= 100 or waiting and #waiting > 4194304 then return view(session, turns, 'full') end
 posts[#posts + 1] = message
-redis.call('HSET', session, 'posts', cjson.encode(posts), 'posted_by', request)
+redis.call('HSET', session, 'posts', cjson.encode(posts))
+remember(session, 'posted_by', request)
 note(journal, 'message.posted', cjson.decode(about))
 local is_spoken = status ~= 'active'
 each_turn(turns, function(_, turn)

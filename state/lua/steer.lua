@@ -4,13 +4,15 @@
 --- ANSWERS: steered(view) outdated(view) refused(view) missing
 --- GUARANTEE: compare-and-set on the edition: two who steer at once do not undo each other. The version moves,
 --- so that a plan made before this instant no longer applies. `next_collab` and `next_spec`, when given, wait
---- for the plan that begins the next round. The same `request` asked again changes nothing.
+--- for the plan that begins the next round. The same `request` asked again changes nothing,
+--- also after others: the newest 64 are known.
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
-if redis.call('HGET', session, 'steered_by') == request then return view(session, turns, 'steered') end
+if is_known(session, 'steered_by', request) then return view(session, turns, 'steered') end
 if FINAL[status] then return view(session, turns, 'refused') end
 if (redis.call('HGET', session, 'edition') or '0') ~= edition then return view(session, turns, 'outdated') end
-redis.call('HSET', session, 'spec', spec, 'steered_by', request)
+redis.call('HSET', session, 'spec', spec)
+remember(session, 'steered_by', request)
 if next_collab ~= '' then
   redis.call('HSET', session, 'next_collab', next_collab, 'next_spec', next_spec, 'awaited', '1')
 end

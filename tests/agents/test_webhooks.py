@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from contextlib import ExitStack
 from ipaddress import ip_address, ip_network
@@ -185,3 +186,18 @@ def test_a_server_that_is_slow_after_another_address_took_all_the_time_is_cut_of
 def test_a_server_without_tls_is_no_server_for_https(system):
     with pytest.raises(AgentFailed, match="does not answer"):
         post(target(system.url.replace("http:", "https:")), b"x", {})
+
+
+def test_a_name_that_nobody_looks_up_in_time_is_a_failure_that_may_pass(system):
+    is_over = threading.Event()
+
+    def hangs(*_, **__):
+        is_over.wait(60)
+        raise OSError("too late")
+
+    try:
+        with pytest.raises(AgentFailed, match="cannot be looked up: no answer within") as error:
+            post(target("https://hooks.example/turns", timeout_s=0.2, resolve=hangs), b"{}", {})
+    finally:
+        is_over.set()
+    assert error.value.retryable

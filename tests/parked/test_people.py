@@ -226,3 +226,24 @@ def test_a_person_of_a_registered_name_is_that_agent(make_office):
     office.work()
     (question,) = job.pending()
     assert (question.until - question.asked_at).total_seconds() == 60
+
+
+def test_an_answer_that_does_not_say_to_which_of_several_questions_is_refused_and_they_are_listed(office):
+    seat = {"agent": "noop", "parameters": {"replies": [{"say": "ASK ben: May I?"}, {"say": "done"}]}}
+    job = office.submit("broadcast", {"ann": seat, "cyd": seat}, people=["ben"])
+    office.work()
+    first, second, own = job.pending()
+    with pytest.raises(
+        ReplyRefused, match=r"more than one thing.*: turn 1: May I\?; turn 2: May I\?; turn 3: "
+    ) as error:
+        job.reply("ben", "yes")
+    assert (error.value.word, list(error.value.questions)) == ("several", [1, 2, 3])
+    assert len(job.pending()) == 3
+    with pytest.raises(ReplyRefused) as foreign:
+        job.reply("ben", "yes", token="another")
+    assert foreign.value.word == "foreign"
+    job.reply("ben", "yes", token=second.reply_token)
+    job.reply("ben", "yes", turn=first.turn_number)
+    assert [question.turn_number for question in job.pending()] == [own.turn_number]
+    job.reply("ben", "me, too")
+    job.cancel()

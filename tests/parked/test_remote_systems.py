@@ -13,7 +13,7 @@ from live import until
 from office import Office
 from remote_system import SECRET, RemoteSystem, call, post
 from symposia.agents.signing import refusal
-from symposia.workers.callbacks import Receiver, make_server, serve
+from symposia.workers.callbacks import Doubts, Receiver, make_server, serve
 from symposia.workers.processes import free_port
 
 REGISTRY = """
@@ -305,6 +305,31 @@ def test_what_is_no_callback_is_answered_in_one_line(callbacks, office):
     assert post(callbacks, b"[]")[0] == 400
     assert post(callbacks.replace("/replies", "/"), {})[0] == 404
     assert office.client.jobs() == []
+
+
+def test_an_address_that_sends_too_much_that_is_not_to_be_believed_is_not_looked_at_for_a_while(
+    callbacks, told, monkeypatch
+):
+    job, letter = told
+    monkeypatch.setattr("symposia.workers.callbacks.DOUBTS_A_SECOND", 0.0)
+    statuses = [call(callbacks, letter, "no", secret="whsec_Zm9yZ2Vk")[0] for _ in range(70)]
+    assert statuses[:50] == [401] * 50
+    assert statuses[-5:] == [429] * 5
+    assert call(callbacks, letter, "APPROVED: too early")[0] == 429
+    monkeypatch.setattr("symposia.workers.callbacks.DOUBTS_A_SECOND", 1_000.0)
+    until(lambda: call(callbacks, letter, "APPROVED: at last")[0] == 200, what="it is believed again")
+    job.cancel()
+
+
+def test_doubts_pass_with_time_and_are_each_address_s_own():
+    now = [0.0]
+    doubts = Doubts(now=lambda: now[0])
+    for _ in range(60):
+        assert not doubts.is_too_much("10.0.0.1")
+        doubts.note("10.0.0.1")
+    assert (doubts.is_too_much("10.0.0.1"), doubts.is_too_much("10.0.0.2")) == (True, False)
+    now[0] = 0.2
+    assert not doubts.is_too_much("10.0.0.1")
 
 
 def test_a_body_that_is_too_long_is_not_read(callbacks, told):

@@ -72,3 +72,9 @@ def test_a_turn_goes_on_when_nothing_can_be_kept():
         asyncio.run(journal.keep({"model:a": "an answer"}))
         journal.close()
     assert journal.recall("model:a") == "an answer"
+
+
+def test_what_utf8_cannot_carry_is_not_kept_and_stops_nobody(begin):
+    journal = begin()
+    asyncio.run(journal.keep({"tool:a": '"\udcff"', "tool:b": "fine"}))
+    assert [begin().recall(call) for call in ("tool:a", "tool:b")] == [None, "fine"]

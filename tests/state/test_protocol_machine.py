@@ -293,5 +293,6 @@ def test_no_order_of_events_breaks_the_protocol(client):
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3_600)
 def test_no_order_of_events_breaks_the_protocol_for_long(client):
     run(client, examples=5_000, steps=80)

@@ -12,6 +12,7 @@ from symposia.models.dialog import Role
 from symposia.models.errors import InvalidInput
 from symposia.models.stop import MaxRounds
 from symposia.state.connect import connect
+from symposia.state.keys import session_key
 from symposia.tasks.steering import Helm
 
 
@@ -125,3 +126,27 @@ def test_whoever_comes_with_the_next_round_may_be_told_something_before(office):
     office.work()
     agents = job.spec.agents
     assert [agents[name].instructions for name in ("ann", "bob", "cyd")] == ["Be brief.", None, "Be kind."]
+
+
+def test_what_is_sent_again_under_its_key_is_done_once_whoever_came_in_between(office):
+    job = office.submit("round_robin", {"ann": "noop"}, stop=MaxRounds(1))
+    for text, key in (("One.", "k1"), ("Two.", "k2"), ("One.", "k1"), ("Two.", "k2"), ("Two.", None)):
+        job.post(text, key=key)
+    for name, key in (("bob", "a"), ("cyd", "b"), ("bob", "a"), ("cyd", "b")):
+        job.add_participant(name, "noop", key=key)
+    assert texts(job) == ["One.", "Two.", "Two."]
+    assert [note["participant_id"] for note in notes(job, "participant.added")] == ["bob", "cyd"]
+    with pytest.raises(InvalidInput, match="twice"):
+        job.add_participant("bob", "noop")
+    office.work()
+
+
+def test_only_so_many_keys_are_known(office, redis_url):
+    job = office.submit("round_robin", {"ann": "noop"}, stop=MaxRounds(1))
+    for number in range(200):
+        job.post("x", key=f"k{number}")
+    with connect(redis_url) as client:
+        assert len(client.hget(session_key(job.id, "session"), "posted_by")) <= 64 * 37
+    job.post("x", key="k199")
+    assert len(texts(job)) == 200
+    office.work()

@@ -15,6 +15,10 @@ Who = Annotated[str, typer.Argument(metavar="PARTICIPANT", help="The participant
 By = Annotated[
     str | None, typer.Option(help="Who wants it so, as the event tells.", show_default="your user name")
 ]
+Key = Annotated[
+    str | None,
+    typer.Option(help="Of your choice: the same change sent again under the same key is made once."),
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -32,6 +36,7 @@ def add(
     role: Annotated[str | None, typer.Option(help="The role id.")] = None,
     kind: Annotated[str, typer.Option(help="agent, human, system or external.")] = "agent",
     by: By = None,
+    key: Key = None,
     as_json: AsJson = False,
 ) -> None:
     """Let somebody take part in a running session, from its next round on.
@@ -40,17 +45,19 @@ def add(
     """
     job = _job(session)
     who = {"participant_id": participant, "kind": kind} | ({"role_id": role} if role else {})
-    job.add_participant(who, agent, by=_name(by))
+    job.add_participant(who, agent, by=_name(by), key=key)
     _tell(job, f"{participant} takes part from the next round on.", as_json=as_json)
 
 
-def remove(session: SessionId, participant: Who, by: By = None, as_json: AsJson = False) -> None:
+def remove(
+    session: SessionId, participant: Who, by: By = None, key: Key = None, as_json: AsJson = False
+) -> None:
     """Let somebody take part in a running session no longer, from its next round on.
 
     Example: [bold]symposia remove 3f2a91c4 critic[/bold]
     """
     job = _job(session)
-    job.remove_participant(participant, by=_name(by))
+    job.remove_participant(participant, by=_name(by), key=key)
     _tell(job, f"{participant} takes no part from the next round on.", as_json=as_json)
 
 
@@ -59,6 +66,7 @@ def instruct(
     participant: Who,
     text: Annotated[str, typer.Argument(help="Who it is and how it should answer; `-`: standard input.")],
     by: By = None,
+    key: Key = None,
     as_json: AsJson = False,
 ) -> None:
     """Give a participant's agent other instructions, from its next turn on.
@@ -66,7 +74,7 @@ def instruct(
     Example: [bold]symposia instruct 3f2a91c4 writer "One sentence at most."[/bold]
     """
     job = _job(session)
-    job.instruct(participant, _read(text), by=_name(by))
+    job.instruct(participant, _read(text), by=_name(by), key=key)
     _tell(job, f"{participant} is told so from the next turn on.", as_json=as_json)
 
 
@@ -75,6 +83,7 @@ def post(
     text: Annotated[str, typer.Argument(help="The message; `-`: standard input.")],
     role: Annotated[str, typer.Option(help="user or system.")] = "user",
     by: By = None,
+    key: Key = None,
     as_json: AsJson = False,
 ) -> None:
     """Say something to a running session, behind what is being said now.
@@ -82,7 +91,7 @@ def post(
     Example: [bold]symposia post 3f2a91c4 "The budget has changed: 40,000."[/bold]
     """
     job = _job(session)
-    job.post(_read(text), role=role, by=_name(by))
+    job.post(_read(text), role=role, by=_name(by), key=key)
     _tell(job, "It is said.", as_json=as_json)
 
 

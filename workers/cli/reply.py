@@ -21,12 +21,14 @@ def reply(
         str | None, typer.Argument(help="The answer; `-` or none: standard input. PASS passes the turn.")
     ] = None,
     token: Annotated[
-        str | None, typer.Option(help="Only if the question has this reply token.", show_default=False)
+        str | None, typer.Option(help="The question with this reply token, and no other.", show_default=False)
     ] = None,
-    turn: Annotated[int | None, typer.Option(min=1, help="Only the question of this turn.")] = None,
+    turn: Annotated[
+        int | None, typer.Option(min=1, help="The question of this turn; needed where more than one is open.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Answer the oldest question to a person, and let the session go on.
+    """Answer the open question to a person, and let the session go on.
 
     Example: [bold]symposia reply 3f2a91c4 editor "APPROVED: reads well"[/bold]
     """
