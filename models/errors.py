@@ -46,6 +46,7 @@
     │   ├── AgentTimeout
     │   └── BadOutcome
     ├── ReviewError                         a batch review cannot go on
+    │   ├── ReviewNotFound
     │   ├── GitFailed
     │   └── DeliveryFailed                  `retryable` says whether to try again
     ├── LocalModelError                     the model of this machine
@@ -477,6 +478,14 @@ class BadOutcome(AgentError):
 
 class ReviewError(SymposiaError):
     """A batch review cannot go on."""
+
+
+class ReviewNotFound(ReviewError):
+    """There is no such run: it never was, or was pruned."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"no review {run_id!r}: it was never begun here, or was pruned")
+        self.run_id = run_id
 
 
 class GitFailed(ReviewError):

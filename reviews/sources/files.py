@@ -1,0 +1,129 @@
+"""Files below a root: all of them or those that patterns name, without what git ignores; or only what has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...models.errors import GitFailed, InvalidInput
+from ...models.review.items import ItemKind, Read, Skipped
+from ..roots import Named, Root
+from .globs import Globs
+from .repository import Changes, Repository
+from .source import Caps, read_all
+
+#: Folders of version control, and what is made from sources: passed over in every root.
+PASSED_OVER = frozenset({".hg", ".svn", "__pycache__", "node_modules"})
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which files below a root. Patterns are those of `globs.py`."""
+
+    #: Files, and folders with all that is in them, relative to the root; none: the root itself.
+    paths: Sequence[str] = ()
+    #: Only files that one of these fits; none: every file.
+    include: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    #: Only what has changed since this git revision, or is new.
+    since: str | None = None
+    #: Only what has changed since the checked-out branch left this one.
+    base: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """Files below `folder`. A file that `paths` names itself is read whatever git ignores."""
+
+    folder: Path
+    chosen: Chosen = Chosen()
+    caps: Caps = field(default_factory=Caps)
+    kind: ItemKind = ItemKind.FILE
+
+    def __iter__(self) -> Iterator[Read | Skipped]:
+        """Items by their paths.
+
+        Raises:
+            InvalidInput: the root is no folder, a pattern or a revision names nothing, or there is no repository.
+            GitFailed: git could not say what has changed.
+        """
+        repository = Repository.around(self.folder)
+        changes = self._changes(repository)
+        with Root(self.folder) as root:
+            yield from read_all(
+                root,
+                self._found(root, repository, changes),
+                caps=self.caps,
+                kind=self.kind if changes is None else ItemKind.CHANGE,
+                changed=(lambda _: None) if changes is None else changes.lines,
+            )
+
+    def _changes(self, repository: Repository | None) -> Changes | None:
+        name, revision = ("since", self.chosen.since) if self.chosen.since else ("base", self.chosen.base)
+        if not revision:
+            return None
+        if repository is None:
+            raise InvalidInput(name, revision, "must be asked of a folder in a git repository")
+        if name == "base":
+            return repository.changes(repository.fork_point(revision))
+        return repository.changes(repository.commit(revision, field=name))
+
+    def _found(
+        self, root: Root, repository: Repository | None, changes: Changes | None
+    ) -> Iterator[str | Skipped]:
+        include = Globs(self.chosen.include, field="include")
+        walked = _Walk(root, repository, Globs(self.chosen.exclude, field="exclude"))
+        for it in walked.all(self.chosen.paths):
+            # What cannot be looked into is told whatever the patterns are: what is behind it might fit.
+            is_meant = isinstance(it, Skipped) or not include or include.fit(it)
+            if is_meant and (changes is None or changes.has(_path(it))):
+                yield it
+
+
+def _path(it: str | Skipped) -> str:
+    return it.path if isinstance(it, Skipped) else it
+
+
+class _Walk:
+    """Goes through a root, without what is left out."""
+
+    def __init__(self, root: Root, repository: Repository | None, exclude: Globs) -> None:
+        self._root = root
+        self._exclude = exclude
+        self._ignored: frozenset[str] = frozenset()
+        self._is_in_repository = repository is not None
+        self._trouble = ""
+        try:
+            self._ignored = frozenset() if repository is None else repository.ignored()
+        except GitFailed as error:
+            self._trouble = f"{error}; so what git ignores is reviewed, too"
+
+    def all(self, paths: Sequence[str]) -> Iterator[str | Skipped]:
+        """Every path once, however often it is named."""
+        if self._trouble:
+            yield Skipped(path=".gitignore", reason=self._trouble)
+        seen = set[str]()
+        for path in paths or [""]:
+            for it in self._below(path):
+                if _path(it) not in seen:
+                    seen.add(_path(it))
+                    yield it
+
+    def _below(self, path: str) -> Iterator[str | Skipped]:
+        bare = "" if path == "." else path.removeprefix("./").rstrip("/")
+        if bare and not self._root.is_folder(bare):
+            yield bare
+        else:
+            yield from self._root.walk(bare, leave_out=self._leaves_out)
+
+    def _leaves_out(self, named: Named) -> str | None:
+        name = named.path.rpartition("/")[2]
+        if name == ".git" or (named.is_folder and name in PASSED_OVER):
+            return ""
+        ignored = f"{named.path}/" if named.is_folder else named.path
+        if ignored in self._ignored or self._exclude.fit(named.path):
+            return ""
+        if named.is_folder and self._is_in_repository and self._root.has(f"{named.path}/.git"):
+            return "another repository"
+        return None

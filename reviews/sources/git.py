@@ -1,0 +1,140 @@
+"""Runs the program `git` in repositories that nobody vouches for.
+
+A repository's own configuration can name programs: hooks, file system monitors, filters, external diffs, pagers,
+transports. None of them is run. What could name one is overridden where it may stand in a repository; and whatever
+looks at files of the work tree runs in a repository made for the moment, which borrows the objects and has no
+configuration at all. Git tells names, revisions and line numbers only: texts come from the root.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
+
+from ...agents.children import bounded
+from ...models.errors import GitFailed
+
+#: Seconds that one call may take, and bytes that it may answer.
+TIMEOUT_S = 120
+MAX_ANSWER_BYTES = 268_435_456
+
+_SETTINGS = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": "/dev/null",
+    "core.attributesFile": "/dev/null",
+    "core.excludesFile": "/dev/null",
+    "core.bigFileThreshold": "16m",
+    "core.pager": "cat",
+    "core.quotePath": "true",
+    "protocol.allow": "never",
+    "submodule.recurse": "false",
+}
+_FLAGS = (
+    "--no-pager",
+    "--no-optional-locks",
+    "--no-replace-objects",
+    "--literal-pathspecs",
+    *(word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")),
+)
+_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "",  # not even what a repository allows itself; so nothing is fetched that is missing
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "HOME": os.devnull,
+    "LC_ALL": "C",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """A repository, its work tree, and the folder in it that is asked about."""
+
+    git_dir: Path
+    work_tree: Path
+    folder: Path
+    #: More variables of the environment.
+    more: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def around(cls, folder: Path) -> Git | None:
+        """The repository that a folder is in; None: in none.
+
+        It is looked for here and not by git, which would believe a `core.worktree` in its configuration.
+        """
+        whole = folder.resolve()
+        for place in (whole, *whole.parents):
+            if (place / ".git").exists():
+                return cls(place / ".git", place, whole)
+        return None
+
+    def run(self, *arguments: str, given: bytes = b"") -> bytes:
+        """What git answers, `given` on its standard input. Raises GitFailed, with the first line of its complaint."""
+        program = shutil.which("git")
+        if program is None:
+            raise GitFailed("git is not installed")
+        command = [program, *_FLAGS, f"--git-dir={self.git_dir}", f"--work-tree={self.work_tree}", *arguments]
+        with TemporaryFile() as out, TemporaryFile() as err:
+            try:
+                done = subprocess.run(
+                    command,
+                    cwd=self.folder,
+                    env={"PATH": os.environ.get("PATH", os.defpath), **_ENVIRONMENT, **self.more},
+                    input=given,
+                    stdout=out,
+                    stderr=err,
+                    timeout=TIMEOUT_S,
+                    check=False,
+                    preexec_fn=bounded({resource.RLIMIT_FSIZE: MAX_ANSWER_BYTES}),
+                )
+            except (OSError, subprocess.SubprocessError) as error:
+                raise GitFailed(f"git {arguments[0]} failed: {_told(error)}") from None
+            if done.returncode:
+                err.seek(0)
+                raise GitFailed(f"git {arguments[0]} failed: {_complaint(err.read(4_096), done.returncode)}")
+            out.seek(0)
+            return out.read()
+
+    def names(self, *arguments: str) -> list[str]:
+        """What git answers as names, each with a zero byte behind it, relative to the folder."""
+        return [os.fsdecode(name) for name in self.run(*arguments).split(b"\0") if name]
+
+    @contextmanager
+    def without_configuration(self) -> Iterator[Git]:
+        """The same objects and work tree, in a repository that is gone afterwards and has an index of its own."""
+        objects = self.folder / os.fsdecode(self.run("rev-parse", "--git-path", "objects").rstrip(b"\n"))
+        kind = self.run("rev-parse", "--show-object-format").decode().strip()
+        with TemporaryDirectory(prefix="symposia-git-") as name:
+            bare = Git(Path(name), self.work_tree, self.folder, {"GIT_OBJECT_DIRECTORY": str(objects)})
+            for folder in ("objects", "refs"):
+                (bare.git_dir / folder).mkdir()
+            (bare.git_dir / "HEAD").write_text("ref: refs/heads/none\n")
+            (bare.git_dir / "config").write_text(_config(kind))
+            yield bare
+
+
+def _config(object_format: str) -> str:
+    """What git must know to read objects: how they are named."""
+    if object_format == "sha1":
+        return "[core]\n\trepositoryformatversion = 0\n"
+    return f"[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = {object_format}\n"
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, subprocess.TimeoutExpired):
+        return f"it took longer than {TIMEOUT_S} s"
+    return getattr(error, "strerror", None) or type(error).__name__
+
+
+def _complaint(printed: bytes, code: int) -> str:
+    lines: Sequence[str] = printed.decode(errors="replace").splitlines()
+    return lines[0] if lines else f"it ended with {code}"

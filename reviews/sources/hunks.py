@@ -1,0 +1,54 @@
+"""Reads the changed lines out of a diff without context, as `git diff --unified=0` writes it.
+
+Source: git-diff(1), "Generating patch text with -p"; git-config(1), core.quotePath, for the names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+_HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_NEW_NAME = b"+++ b/"
+_NEW_NAME_QUOTED = b'+++ "b/'
+
+
+def changed_lines(diff: bytes) -> dict[str, tuple[tuple[int, int], ...]]:
+    """Of each file that is still there, the ranges of its lines that are new or changed, from 1, both ends included.
+
+    Where lines were only taken out, it is the line before them (or the first).
+    """
+    found: dict[str, list[tuple[int, int]]] = {}
+    name = ""
+    for line in _outside_of_texts(diff):
+        if line.startswith(b"diff --git "):
+            name = ""
+        elif line.startswith((_NEW_NAME, _NEW_NAME_QUOTED)):
+            name = _name(line)
+            found.setdefault(name, [])
+        elif name and (hunk := _HUNK.match(line)):
+            start, count = int(hunk[2]), int(hunk[3] or 1)
+            found[name].append((max(start, 1), max(start + count - 1, start, 1)))
+    return {name: tuple(ranges) for name, ranges in found.items()}
+
+
+def _outside_of_texts(diff: bytes) -> Iterator[bytes]:
+    """The lines that git wrote about the texts, without those of the texts, which may look just like them."""
+    left = 0
+    for line in diff.split(b"\n"):
+        if left and line[:1] in (b"+", b"-"):
+            left -= 1
+            continue
+        if hunk := _HUNK.match(line):
+            left = int(hunk[1] or 1) + int(hunk[3] or 1)
+        yield line
+
+
+def _name(line: bytes) -> str:
+    if line.startswith(_NEW_NAME):
+        # A tab ends a name with a blank in it.
+        return os.fsdecode(line.removeprefix(_NEW_NAME).removesuffix(b"\t"))
+    quoted = line.removeprefix(_NEW_NAME_QUOTED).rstrip(b"\t").removesuffix(b'"')
+    # All that is not ASCII is written as octal numbers, so this is C's way and Python's, too.
+    return os.fsdecode(quoted.decode("unicode_escape").encode("latin-1"))

@@ -1,0 +1,265 @@
+"""What has changed in a git repository, and with which lines; and that git runs nothing that it is told to run."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from git_tree import GitTree
+from symposia.models.errors import GitFailed, InvalidInput
+from symposia.models.review.items import ItemKind, Read, Skipped
+from symposia.reviews.roots import LINK, NOT_A_FILE
+from symposia.reviews.sources import git
+from symposia.reviews.sources.files import Chosen, FileSource
+from symposia.reviews.sources.hunks import changed_lines
+from symposia.reviews.sources.repository import Repository
+
+TOO_LARGE = "larger than 262,144 bytes"
+TEN = "".join(f"line {at}\n" for at in range(1, 11))
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> GitTree:
+    """A repository with three files of ten lines in one commit."""
+    tree = GitTree(tmp_path / "root")
+    for name in ("a.py", "b.py", "sub/c.py"):
+        tree.put(name, TEN)
+    tree.commit()
+    return tree
+
+
+def changes(tree: GitTree, folder: str = ".", **chosen: object) -> dict[str, object]:
+    """Changed lines by path."""
+    found = list(FileSource(tree.folder / folder, Chosen(**chosen)))
+    assert {it.item.kind for it in found if isinstance(it, Read)} <= {ItemKind.CHANGE}
+    return {it.item.path if isinstance(it, Read) else it.path: _lines(it) for it in found}
+
+
+def _lines(it: Read | Skipped) -> object:
+    return it.item.changed if isinstance(it, Read) else it.reason
+
+
+def test_nothing_has_changed_since_now(tree):
+    assert changes(tree, since="HEAD") == {}
+
+
+def test_changes_count_whether_they_are_committed_staged_or_neither(tree):
+    before = tree.git("rev-parse", "HEAD")
+    tree.put("a.py", TEN.replace("line 3\n", "three\n"))
+    tree.commit()
+    tree.put("b.py", TEN + "line 11\nline 12\n")
+    tree.git("add", "b.py")
+    tree.put("sub/c.py", "line 0\n" + TEN)
+    tree.put("new.py", "1\n")
+    everything = {"a.py": ((3, 3),), "b.py": ((11, 12),), "new.py": None, "sub/c.py": ((1, 1),)}
+    assert changes(tree, since=before) == changes(tree, since="HEAD~1") == everything
+    assert set(changes(tree, since="HEAD")) == {"b.py", "new.py", "sub/c.py"}
+    assert changes(tree, "sub", since=before) == {"c.py": ((1, 1),)}
+    assert changes(tree, since=before, include=["*.py"], exclude=["sub"], paths=["sub", "a.py"]) == {
+        "a.py": ((3, 3),)
+    }
+
+
+def test_lines_taken_out_are_told_by_the_line_before_them_and_files_taken_out_not_at_all(tree):
+    tree.put("a.py", TEN.replace("line 5\nline 6\n", ""))
+    tree.put("b.py", TEN.replace("line 1\n", ""))
+    (tree.folder / "sub/c.py").unlink()
+    assert changes(tree, since="HEAD") == {"a.py": ((4, 4),), "b.py": ((1, 1),)}
+
+
+def test_a_branch_is_held_against_where_it_left_its_base(tree):
+    tree.git("switch", "--quiet", "--create", "topic")
+    tree.put("a.py", TEN + "mine\n")
+    tree.commit()
+    tree.git("switch", "--quiet", "main")
+    tree.put("b.py", TEN + "theirs\n")
+    tree.commit()
+    tree.git("switch", "--quiet", "topic")
+    assert changes(tree, base="main") == {"a.py": ((11, 11),)}
+    assert set(changes(tree, since="main")) == {"a.py", "b.py"}
+
+
+def test_what_is_ignored_is_no_change_and_what_was_added_all_the_same_is(tree):
+    tree.put(".gitignore", "*.log\n")
+    tree.put("a.log", "1")
+    tree.put("b.log", "1")
+    tree.git("add", "--force", "b.log")
+    assert changes(tree, since="HEAD") == {".gitignore": None, "b.log": None}
+
+
+@pytest.mark.parametrize("name", ["ä ö.py", 'quo"te\\.py', "-rf.py", "a b.py", "@@ -1 +1 @@.py", "+++ b.py"])
+def test_a_change_is_found_whatever_the_file_is_called(tree, name):
+    tree.put(name, TEN)
+    tree.commit()
+    tree.put(name, TEN + "more\n")
+    assert changes(tree, since="HEAD") == {name: ((11, 11),)}
+
+
+def test_lines_that_look_like_a_diff_are_lines(tree):
+    tree.put("a.py", TEN + "x\n")
+    tree.put("b.py", "-- a/z.py\n" + TEN)
+    tree.commit()
+    tree.put("a.py", "++ b/b.py\n@@ -1 +99 @@\ndiff --git a/x b/x\n" + TEN + "y\n")
+    tree.put("b.py", "no newline at the end\n" + TEN.rstrip("\n"))
+    assert changes(tree, since="HEAD") == {"a.py": ((1, 3), (14, 14)), "b.py": ((1, 1), (11, 11))}
+
+
+def test_a_file_that_became_a_link_a_fifo_or_a_sparse_gigabyte_is_told(tree):
+    for name in ("a.py", "b.py"):
+        (tree.folder / name).unlink()
+    (tree.folder / "a.py").symlink_to("/etc/passwd")
+    os.mkfifo(tree.folder / "b.py")
+    with (tree.folder / "sub/c.py").open("wb") as file:
+        file.truncate(1 << 30)
+    assert changes(tree, since="HEAD") == {"a.py": LINK, "b.py": NOT_A_FILE, "sub/c.py": TOO_LARGE}
+
+
+@pytest.mark.parametrize(
+    "revision", ["nothing", "--output=x", "-p", "HEAD:a.py", "main\0", "", "HEAD..main", "x" * 300]
+)
+def test_what_names_no_commit_is_refused(tree, revision):
+    repository = Repository.around(tree.folder)
+    with pytest.raises(InvalidInput, match="since: must name a commit of the repository"):
+        repository.commit(revision, field="since")
+    assert not (tree.folder / "x").exists()
+
+
+def test_branches_without_a_common_commit_are_refused(tree):
+    tree.git("switch", "--quiet", "--orphan", "other")
+    tree.put("z.py", "1")
+    tree.commit()
+    with pytest.raises(InvalidInput, match="base: must share a commit with what is checked out"):
+        changes(tree, base="main")
+
+
+def test_the_revision_is_known_once_there_is_one(tmp_path, tree):
+    assert Repository.around(tree.folder).head() == tree.git("rev-parse", "HEAD")
+    assert Repository.around(GitTree(tmp_path / "new").folder).head() == ""
+    assert Repository.around(tmp_path) is None
+
+
+def test_worktrees_and_repositories_with_other_hashes_are_read(tmp_path, tree):
+    tree.git("worktree", "add", "--quiet", str(tmp_path / "side"))
+    (tmp_path / "side" / "a.py").write_text(TEN + "more\n")
+    assert {it.item.path for it in FileSource(tmp_path / "side", Chosen(since="HEAD"))} == {"a.py"}
+    other = GitTree(tmp_path / "sha256", "--object-format=sha256")
+    other.put("a.py", TEN)
+    other.commit()
+    other.put("a.py", TEN + "more\n")
+    assert changes(other, since="HEAD") == {"a.py": ((11, 11),)}
+
+
+def plant(tree: GitTree, marker: Path) -> None:
+    """Has the repository name a program wherever git takes one."""
+    program = tree.folder / ".git" / "program"
+    program.write_text(f'#!/bin/sh\necho "$0 $@" >> {marker}\ncat\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    hooks = tree.folder / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    for hook in ("post-index-change", "post-checkout", "reference-transaction", "fsmonitor-watchman"):
+        (hooks / hook).symlink_to(program)
+    driven = ("filter.x.clean", "filter.x.smudge", "filter.x.process", "diff.x.command", "diff.x.textconv")
+    settings = {
+        **dict.fromkeys(("core.fsmonitor", "core.pager", "core.editor", "core.sshCommand"), program),
+        **dict.fromkeys(("core.gitProxy", "diff.external", "credential.helper", "gpg.program"), program),
+        **dict.fromkeys(
+            (*driven, "merge.x.driver", "core.alternateRefsCommand", "uploadpack.packObjectsHook"), program
+        ),
+        "pager.diff": program,
+        "pager.ls-files": program,
+        "alias.diff": f"!{program}",
+        "core.hooksPath": hooks,
+        "filter.x.required": "true",
+        "diff.trustExitCode": "true",
+        "remote.origin.url": f"ext::{program}",
+        "protocol.ext.allow": "always",
+        "remote.origin.promisor": "true",
+        "remote.origin.partialclonefilter": "blob:none",
+        "remote.origin.uploadpack": program,
+    }
+    for name, value in settings.items():
+        tree.git("config", name, str(value))
+    (tree.folder / ".git" / "info").mkdir(exist_ok=True)
+    (tree.folder / ".git" / "info" / "attributes").write_text("* filter=x diff=x merge=x\n")
+
+
+def test_no_program_that_a_repository_names_is_run(tree, tmp_path):
+    marker = tmp_path / "ran"
+    tree.put(".gitattributes", "* filter=x diff=x merge=x\n")
+    before = tree.commit()
+    tree.put("a.py", TEN + "more\n")
+    plant(tree, marker)
+    assert changes(tree, since=before) == changes(tree, base="main") == {"a.py": ((11, 11),)}
+    found = {it.item.path for it in FileSource(tree.folder)}
+    assert found == {".gitattributes", "a.py", "b.py", "sub/c.py"}
+    repository = Repository.around(tree.folder)
+    with pytest.raises(InvalidInput):  # it would have to be fetched
+        repository.commit("0123456789012345678901234567890123456789", field="since")
+    assert not marker.exists()
+    # The plain program does run them, so the trap is one.
+    subprocess.run(["git", "diff", before], cwd=tree.folder, check=False, capture_output=True)
+    assert marker.exists()
+
+
+def test_objects_that_are_missing_are_not_fetched(tree, tmp_path):
+    marker = tmp_path / "ran"
+    (blob,) = tree.git("ls-tree", "--object-only", "HEAD", "a.py").split()
+    tree.put("a.py", TEN + "more\n")
+    plant(tree, marker)
+    (tree.folder / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(GitFailed, match="git diff failed"):
+        changes(tree, since="HEAD")
+    assert not marker.exists()
+
+
+def test_a_repository_that_says_its_files_are_elsewhere_is_not_believed(tree, tmp_path):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.py").write_text("the secret")
+    tree.git("config", "core.worktree", str(tmp_path / "outside"))
+    assert [it.item.path for it in FileSource(tree.folder)] == ["a.py", "b.py", "sub/c.py"]
+    assert changes(tree, since="HEAD") == {}
+
+
+def test_a_configuration_of_the_environment_has_no_part(tree, monkeypatch, tmp_path):
+    (tmp_path / "config").write_text("[core]\n\texcludesFile = /proc/self/exe\n[diff]\n\tnoprefix = true\n")
+    for name, value in {
+        "GIT_CONFIG_GLOBAL": tmp_path / "config",
+        "GIT_DIR": tmp_path,
+        "GIT_INDEX_FILE": tmp_path / "index",
+        "GIT_EXTERNAL_DIFF": "false",
+        "GIT_TRACE": tmp_path / "trace",
+    }.items():
+        monkeypatch.setenv(name, str(value))
+    tree_changes = tree.put("a.py", TEN + "more\n")
+    assert tree_changes.exists()
+    assert changes(tree, since="HEAD") == {"a.py": ((11, 11),)}
+    assert not (tmp_path / "trace").exists()
+
+
+def test_without_git_files_are_read_and_it_is_told(tree, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    first, *others = FileSource(tree.folder)
+    assert first == Skipped(
+        path=".gitignore", reason="git is not installed; so what git ignores is reviewed, too"
+    )
+    assert [it.item.path for it in others] == ["a.py", "b.py", "sub/c.py"]
+    with pytest.raises(InvalidInput, match="since"):
+        changes(tree, since="HEAD")
+
+
+def test_git_is_not_waited_for_without_end(tree, monkeypatch):
+    os.mkfifo(tree.folder / ".git" / "fifo")
+    with (tree.folder / ".git" / "config").open("a") as config:
+        config.write("[include]\n\tpath = fifo\n")
+    monkeypatch.setattr(git, "TIMEOUT_S", 0.3)
+    with pytest.raises(GitFailed, match=r"git ls-files failed: it took longer than 0\.3 s"):
+        Repository.around(tree.folder).ignored()
+
+
+def test_a_diff_that_is_none_has_no_lines():
+    assert changed_lines(b"") == changed_lines(b"@@ -1 +1 @@\n+x") == {}
+    assert changed_lines(b"diff --git a/x b/x\nBinary files a/x and b/x differ\n") == {}

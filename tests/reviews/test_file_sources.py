@@ -1,0 +1,184 @@
+"""Files below a root: which are read, and what is said of those that are not."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from git_tree import GitTree
+from symposia.models.errors import InvalidInput
+from symposia.models.review.items import ItemKind, Read, Skipped
+from symposia.reviews.roots import LINK, NOT_A_FILE, UNPRINTABLE
+from symposia.reviews.sources.files import Chosen, FileSource
+from symposia.reviews.sources.source import Caps
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A root that is in no repository."""
+    return tmp_path / "root"
+
+
+def put(folder: Path, **files: str | bytes) -> None:
+    """Writes files `NAME.py`; `__` in a name is a `/`."""
+    for name, text in files.items():
+        file = folder / f"{name.replace('__', '/')}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text.encode() if isinstance(text, str) else text)
+
+
+def given(folder: Path, caps: Caps | None = None, **chosen: object) -> tuple[dict[str, str], dict[str, str]]:
+    """Texts by path, and reasons by path."""
+    found = list(FileSource(folder, Chosen(**chosen), caps or Caps()))
+    texts = {it.item.path: it.text for it in found if isinstance(it, Read)}
+    reasons = {it.path: it.reason for it in found if isinstance(it, Skipped)}
+    assert len(texts) + len(reasons) == len(found), "something was given twice"
+    return texts, reasons
+
+
+def test_an_item_is_its_path_and_the_hash_of_its_text(folder):
+    put(folder, a__b="x = 'ä'\n")
+    (read,) = FileSource(folder)
+    data = "x = 'ä'\n".encode()
+    assert (read.item.key, read.item.path, read.item.kind) == ("a/b.py", "a/b.py", ItemKind.FILE)
+    assert (read.item.sha256, read.item.size) == (hashlib.sha256(data).hexdigest(), len(data))
+    assert read.item.changed is None
+
+
+def test_it_is_read_anew_each_time(folder):
+    put(folder, a="1")
+    source = FileSource(folder)
+    assert [it.text for it in source] == ["1"]
+    put(folder, a="2")
+    assert [it.text for it in source] == ["2"]
+
+
+def test_paths_and_patterns_choose(folder):
+    put(folder, a="1", b="2", x__a="3", x__b="4", y__a="5")
+    assert list(given(folder, paths=["x", "b.py"])[0]) == ["x/a.py", "x/b.py", "b.py"]
+    assert list(given(folder, paths=["x/", "./x/a.py", "."])[0]) == [
+        "x/a.py",
+        "x/b.py",
+        "a.py",
+        "b.py",
+        "y/a.py",
+    ]
+    assert list(given(folder, include=["a.py"])[0]) == ["a.py", "x/a.py", "y/a.py"]
+    assert list(given(folder, include=["*.py"], exclude=["x", "/a.py"])[0]) == ["b.py", "y/a.py"]
+
+
+def test_of_a_path_outside_nothing_is_read(folder):
+    put(folder, a="1")
+    put(folder.parent, secret="the secret")
+    texts, reasons = given(folder, paths=["../secret.py", "..", str(folder.parent / "secret.py"), "gone.py"])
+    assert texts == {}
+    assert list(reasons) == ["../secret.py", "..", str(folder.parent / "secret.py"), "gone.py"]
+
+
+def test_what_is_no_text_is_told_with_the_reason(folder):
+    put(
+        folder,
+        nul=b"a\0b",
+        latin=b"caf\xe9",
+        utf16="x".encode("utf-16"),
+        nothing="",
+        blank=" \n",
+        bom="\ufeffx",
+    )
+    texts, reasons = given(folder)
+    assert texts == {"bom.py": "x"}
+    assert reasons == {
+        "blank.py": "empty",
+        "latin.py": "not UTF-8, from byte 3 on",
+        "nothing.py": "empty",
+        "nul.py": "binary",
+        "utf16.py": "binary",
+    }
+
+
+def test_a_root_full_of_traps_is_read_and_all_of_them_are_told(folder):
+    """Links out, names of dots and of new lines, a FIFO, a sparse gigabyte, text that is none."""
+    put(folder, good="x = 1", bad=b"\xff\xfe\xff")
+    put(folder.parent, secret="the secret")
+    (folder / "out").symlink_to("..")
+    (folder / "out.txt").symlink_to("..")
+    (folder / "out.py").symlink_to("../secret.py")
+    (folder / "..py").write_text("dots = 1")
+    (folder / "two\nlines.py").write_text("x")
+    os.mkfifo(folder / "fifo")
+    with (folder / "sparse.py").open("wb") as file:
+        file.truncate(1 << 30)
+    texts, reasons = given(folder, include=["*.py"])
+    assert texts == {"..py": "dots = 1", "good.py": "x = 1"}
+    assert reasons == {
+        "bad.py": "not UTF-8, from byte 0 on",
+        "fifo": NOT_A_FILE,
+        "out": LINK,
+        "out.py": LINK,
+        "out.txt": LINK,
+        "sparse.py": "larger than 262,144 bytes",
+        r"two\nlines.py": UNPRINTABLE,
+    }
+
+
+def test_what_is_over_a_cap_is_told(folder):
+    put(folder, a="1", b="22", c="333", d="4444")
+    texts, reasons = given(folder, Caps(items=2))
+    assert list(texts) == ["a.py", "b.py"]
+    assert reasons == dict.fromkeys(("c.py", "d.py"), "there are more than 2 items")
+    assert given(folder, Caps(item_bytes=3))[1] == {"d.py": "larger than 3 bytes"}
+    texts, reasons = given(folder, Caps(total_bytes=5))
+    assert list(texts) == ["a.py", "b.py"]
+    assert set(reasons.values()) == {"all items together are larger than 5 bytes"}
+
+
+def test_of_many_that_are_skipped_some_are_told_and_the_others_counted(folder):
+    put(folder, **{f"f{at}": "" for at in range(5)}, g="1")
+    texts, reasons = given(folder, Caps(told=2))
+    assert list(texts) == ["g.py"]
+    assert reasons == {"f0.py": "empty", "f1.py": "empty", ".": "3 more were skipped"}
+
+
+def test_what_git_ignores_is_left_out_unless_it_is_named_or_tracked(folder):
+    tree = GitTree(folder)
+    tree.put(".gitignore", "*.log\n/build/\n!keep.log\n")
+    tree.put(".git/info/exclude", "mine.py\n")
+    for path in ("a.py", "a.log", "keep.log", "build/x.py", "sub/build/y.py", "tracked.log", "mine.py"):
+        tree.put(path, "1")
+    tree.put("sub/.gitignore", "inner.py\n")
+    tree.put("sub/inner.py", "1")
+    tree.commit("tracked.log")
+    kept = [".gitignore", "a.py", "keep.log", "sub/.gitignore", "sub/build/y.py", "tracked.log"]
+    assert list(given(folder)[0]) == kept
+    assert list(given(folder / "sub")[0]) == [".gitignore", "build/y.py"]
+    assert list(given(folder, paths=["build", "a.log"])[0]) == ["build/x.py", "a.log"]
+
+
+def test_another_repository_in_a_repository_is_told_and_left_alone(folder):
+    tree = GitTree(folder)
+    tree.put("a.py", "1")
+    GitTree(folder / "vendor" / "other").put("b.py", "1")
+    assert given(folder) == ({"a.py": "1"}, {"vendor/other": "another repository"})
+
+
+def test_a_repository_that_git_cannot_read_is_told_and_its_files_are_read(folder):
+    put(folder, a="1")
+    (folder / ".git").write_text("gitdir: /nowhere\n")
+    texts, reasons = given(folder)
+    assert texts == {"a.py": "1"}
+    assert reasons[".gitignore"].endswith("; so what git ignores is reviewed, too")
+
+
+@pytest.mark.parametrize("field", ["since", "base"])
+def test_changes_are_asked_of_repositories_only(folder, field):
+    put(folder, a="1")
+    with pytest.raises(InvalidInput, match=f"{field}: must be asked of a folder in a git repository"):
+        list(FileSource(folder, Chosen(**{field: "main"})))
+
+
+def test_a_root_that_is_not_there_is_refused(folder):
+    with pytest.raises(InvalidInput, match="root: must be a folder that can be read"):
+        list(FileSource(folder))

@@ -1,0 +1,207 @@
+"""A root is read, and nothing outside of it, whatever was put into it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from symposia.models.errors import InvalidInput
+from symposia.models.review.items import Skipped
+from symposia.reviews import roots
+from symposia.reviews.roots import LINK, MAX_DEPTH, NOT_A_FILE, OUTSIDE, UNPRINTABLE, Root
+
+LIMIT = 1_000
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A root, with a secret beside it."""
+    (tmp_path / "secret.txt").write_text("the secret")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.py").write_text("the secret")
+    inside = tmp_path / "root"
+    inside.mkdir()
+    return inside
+
+
+def walked(folder: Path, below: str = "", **left_out: str) -> list[str | tuple[str, str]]:
+    """Paths, and (path, reason) of what was skipped."""
+    with Root(folder) as root:
+        found = list(root.walk(below, leave_out=lambda named: left_out.get(named.path)))
+    return [(it.path, it.reason) if isinstance(it, Skipped) else it for it in found]
+
+
+def content(folder: Path, path: str) -> bytes | str:
+    """What is read, or why not."""
+    with Root(folder) as root:
+        found = root.read(path, limit=LIMIT)
+    return found.reason if isinstance(found, Skipped) else found
+
+
+def test_files_are_found_at_any_depth_by_name(folder):
+    for path in ("b.py", "a/y.py", "a/x/1.py", "c.py"):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text("1")
+    assert walked(folder) == ["a/x/1.py", "a/y.py", "b.py", "c.py"]
+    assert walked(folder, "a") == ["a/x/1.py", "a/y.py"]
+    assert content(folder, "a/x/1.py") == b"1"
+
+
+def test_a_link_out_is_told_and_not_followed(folder):
+    (folder / "file").symlink_to("../secret.txt")
+    (folder / "folder").symlink_to("../outside")
+    (folder / "absolute").symlink_to(folder.parent / "outside")
+    (folder / "loop").symlink_to("loop")
+    assert walked(folder) == [(name, LINK) for name in ("absolute", "file", "folder", "loop")]
+    assert content(folder, "file") == content(folder, "loop") == LINK
+    assert "symbolic link" in content(folder, "folder/secret.py")
+    (told,) = walked(folder, "folder")
+    assert told[0] == "folder"
+    assert "symbolic link" in told[1]
+
+
+@pytest.mark.parametrize(
+    "path", ["..", "../secret.txt", "a/../../secret.txt", "/etc/passwd", "a//b", ".", "./a", "", "a/", "a\0b"]
+)
+def test_a_path_that_goes_up_or_starts_elsewhere_is_outside(folder, path):
+    (folder / "a").mkdir()
+    assert content(folder, path) == OUTSIDE
+
+
+@pytest.mark.parametrize("path", ["..", "../outside", "a/../../outside", "/etc", "a\0b"])
+def test_a_walk_does_not_begin_outside(folder, path):
+    (folder / "a").mkdir()
+    ((_, reason),) = walked(folder, path)
+    assert reason == "not a folder, or a symbolic link on the way to it"
+
+
+def test_names_with_dots_in_them_are_names(folder):
+    for name in ("...", "..a", "a..b", ".hidden"):
+        (folder / name).write_text(name)
+    assert [content(folder, path) for path in walked(folder)] == [b"...", b"..a", b".hidden", b"a..b"]
+
+
+def test_a_fifo_a_socket_and_a_device_are_told_and_nobody_waits_for_them(folder):
+    os.mkfifo(folder / "fifo")
+    with socket.socket(socket.AF_UNIX) as listening:
+        here = os.open(folder, os.O_RDONLY)
+        listening.bind(f"/proc/self/fd/{here}/socket")
+        os.close(here)
+        assert walked(folder) == [("fifo", NOT_A_FILE), ("socket", NOT_A_FILE)]
+        assert content(folder, "fifo") == content(folder, "socket") == NOT_A_FILE
+    with Root(Path("/dev")) as root:
+        device = root.read("zero", limit=LIMIT)
+    assert isinstance(device, Skipped)
+    assert device.reason == NOT_A_FILE
+
+
+def test_of_a_large_file_nothing_is_read(folder):
+    with (folder / "sparse").open("wb") as file:
+        file.truncate(1 << 30)
+    (folder / "most").write_bytes(b"x" * LIMIT)
+    (folder / "over").write_bytes(b"x" * (LIMIT + 1))
+    assert content(folder, "most") == b"x" * LIMIT
+    assert content(folder, "over") == content(folder, "sparse") == "larger than 1,000 bytes"
+
+
+def test_a_file_that_does_not_tell_its_size_is_read_up_to_the_limit():
+    """Those of /proc say that they are empty."""
+    status = content(Path("/proc/self"), "limits")
+    assert status == "larger than 1,000 bytes" or b"Max" in status
+
+
+def test_a_name_that_cannot_be_printed_is_told_in_one_line(folder):
+    for name in (b"new\nline.py", b"\xff.py", b"bell\a", b" "):
+        Path(os.fsdecode(bytes(folder) + b"/" + name)).write_text("x")
+    told = [(" ", UNPRINTABLE), (r"bell\x07", UNPRINTABLE), (r"new\nline.py", UNPRINTABLE)]
+    assert walked(folder) == [*told, (r"\udcff.py", UNPRINTABLE)]
+    assert content(folder, "new\nline.py") == UNPRINTABLE
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_what_may_not_be_read_is_told(folder):
+    (folder / "folder").mkdir(mode=0)
+    (folder / "file").touch(mode=0)
+    assert content(folder, "file") == "may not be read"
+    assert walked(folder) == ["file", ("folder", "may not be read")]
+
+
+def test_what_is_not_there_is_told(folder):
+    assert content(folder, "a") == content(folder, "a/b") == "not there"
+
+
+def test_what_is_left_out_is_passed_over_or_told(folder):
+    for name in ("a", "b", "c"):
+        (folder / name).mkdir()
+        (folder / name / "x").write_text("x")
+    assert walked(folder, a="", b="a reason") == [("b", "a reason"), "c/x"]
+
+
+def test_folders_without_end_have_one(folder):
+    inner = folder
+    for _ in range(MAX_DEPTH + 5):
+        inner /= "d"
+        inner.mkdir()
+    ((path, reason),) = walked(folder)
+    assert (path.count("/"), reason) == (MAX_DEPTH, f"more than {MAX_DEPTH} folders deep")
+
+
+def test_a_folder_of_too_many_names_is_read_in_part(folder, monkeypatch):
+    monkeypatch.setattr(roots, "MAX_NAMES", 3)
+    for at in range(5):
+        (folder / str(at)).write_text("x")
+    *some, told = walked(folder)
+    assert len(some) == 3
+    assert told == (".", "more than 3 names: the others are left out")
+
+
+def test_a_folder_that_turns_into_a_link_while_it_is_read_leads_nowhere(folder):
+    """Two names change places all the time: a real folder, and a link to the secret."""
+    (folder / "real").mkdir()
+    (folder / "real" / "secret.py").write_text("harmless")
+    (folder / "link").symlink_to("../outside")
+    is_over = threading.Event()
+
+    def exchange() -> None:
+        while not is_over.is_set():
+            (folder / "real").rename(folder / "spare")
+            (folder / "link").rename(folder / "real")
+            (folder / "real").rename(folder / "link")
+            (folder / "spare").rename(folder / "real")
+
+    thread = threading.Thread(target=exchange)
+    thread.start()
+    try:
+        seen = {content(folder, "real/secret.py") for _ in range(2_000)}
+    finally:
+        is_over.set()
+        thread.join()
+    assert b"the secret" not in seen
+    assert content(folder, "real/secret.py") == b"harmless"
+
+
+def test_no_descriptor_stays_open(folder):
+    (folder / "a" / "b").mkdir(parents=True)
+    (folder / "a" / "b" / "c").write_text("x")
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with Root(folder) as root:
+        assert list(root.walk(leave_out=lambda _: None)) == ["a/b/c"]
+        next(root.walk(leave_out=lambda _: None))  # given up in the middle
+        root.read("a/b/c", limit=LIMIT)
+        root.read("a/x/c", limit=LIMIT)
+        assert root.has("a/b")
+        assert root.is_folder("a/b")
+        assert not root.has("a/x")
+        assert not root.is_folder("a/b/c")
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+@pytest.mark.parametrize("name", ["nowhere", "file"])
+def test_a_root_is_a_folder(folder, name):
+    (folder / "file").write_text("x")
+    with pytest.raises(InvalidInput, match="root: must be a folder that can be read"):
+        Root(folder / name)
