@@ -1,24 +1,32 @@
-"""An archive: one database, and who writes, reads and prunes it."""
+"""An archive: one database, who writes, reads and prunes it, and the book of tasks."""
 
 from __future__ import annotations
 
 import threading
 
+from .conversations.book import TaskBook
 from .engine import Database
 from .pruner import ArchivePruner
 from .reader import ArchiveReader
+from .reviews.pruner import ReviewPruner
+from .reviews.reader import ReviewReader
+from .reviews.writer import ReviewWriter
 from .schema import migrate
 from .writer import ArchiveWriter
 
 
 class Archive:
-    """Sessions in the database at `url`. Making one touches nothing."""
+    """Sessions, tasks and conversations in the database at `url`. Making one touches nothing."""
 
     def __init__(self, url: str) -> None:
         self.database = Database(url)
         self.writer = ArchiveWriter(self.database)
         self.reader = ArchiveReader(self.database)
         self.pruner = ArchivePruner(self.database)
+        self.tasks = TaskBook(self.database)
+        self.review_writer = ReviewWriter(self.database)
+        self.review_reader = ReviewReader(self.database)
+        self.review_pruner = ReviewPruner(self.database)
         self._is_ready = False
         self._lock = threading.Lock()
 

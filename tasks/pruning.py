@@ -21,6 +21,8 @@ class Pruned:
     messages: int = 0
     #: Sessions that are still in Redis and were left.
     live: int = 0
+    #: Runs of batch reviews.
+    reviews: int = 0
 
 
 def prune(
@@ -32,7 +34,7 @@ def prune(
     dry_run: bool = False,
 ) -> Pruned:
     """Deletes sessions that ended, or changed last, before `before_ms` (milliseconds since the epoch), and
-    used the memory of `user`. With `dry_run` nothing is deleted.
+    used the memory of `user`; without a `user` also review runs of that age. With `dry_run` nothing is deleted.
 
     Raises:
         ArchiveUnavailable, RedisUnavailable: what was deleted is deleted; it may be repeated.
@@ -46,5 +48,18 @@ def prune(
         done.messages += sum(it.messages for it in gone)
         done.live += len(found) - len(gone)
         if gone and not dry_run:
+            archive.review_pruner.forget([it.session_id for it in gone])
             archive.pruner.delete([it.row for it in gone])
+    if before_ms is not None and user is None:
+        done.reviews = _prune_reviews(archive, before_ms, dry_run=dry_run)
     return done
+
+
+def _prune_reviews(archive: Archive, before_ms: int, *, dry_run: bool) -> int:
+    count, behind = 0, 0
+    while rows := archive.review_pruner.find(before_ms=before_ms, behind=behind):
+        behind = rows[-1]
+        count += len(rows)
+        if not dry_run:
+            archive.review_pruner.delete(rows)
+    return count

@@ -53,9 +53,9 @@ def prune(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be deleted.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete old sessions from the archive, or all that is archived of one user.
+    """Delete old sessions and reviews from the archive, or all that is archived of one user.
 
-    Sessions that are still in Redis are left. One that never ended counts from its last change.
+    Sessions that are still in Redis are left, and so is the newest review of each root. What never ended counts from its last change.
 
     Example: [bold]symposia prune --older-than 90d --dry-run[/bold]
     """
@@ -77,7 +77,12 @@ def prune(
         before_ms = None if age_ms is None else SessionIndex(redis).now_ms() - age_ms
         pruned = prune(client.archive, redis, before_ms=before_ms, user=user, dry_run=dry_run)
     if as_json:
-        told = {"sessions": pruned.sessions, "messages": pruned.messages, "live": pruned.live}
+        told = {
+            "sessions": pruned.sessions,
+            "messages": pruned.messages,
+            "live": pruned.live,
+            "reviews": pruned.reviews,
+        }
         print_json({**told, "dry_run": dry_run})
     else:
         console().print(_told(pruned, dry_run=dry_run))
@@ -96,5 +101,6 @@ def _age_ms(text: str) -> int:
 
 def _told(pruned: Pruned, *, dry_run: bool) -> str:
     what = f"{pruned.sessions} sessions with {pruned.messages} messages"
+    what += f" and {pruned.reviews} reviews" if pruned.reviews else ""
     left = f" {pruned.live} are still live and were left." if pruned.live else ""
     return (f"Would delete {what}." if dry_run else f"Deleted {what}.") + left

@@ -1,0 +1,47 @@
+"""Deletes review runs from the archive, some at a time, with all that belongs to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import delete, func, select, tuple_
+
+from ...models.review.items import ItemKind
+from ..engine import Database
+from .tables import FINDING, REVIEW_ITEM, REVIEW_RUN
+
+
+class ReviewPruner:
+    """Deletes runs. Raises ArchiveUnavailable from every method."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def find(self, *, before_ms: int, behind: int = 0, limit: int = 100) -> list[int]:
+        """Rows of runs that ended (or began, if they never ended) before a time, from `behind` on.
+
+        The newest run of a root and a panel stays however old it is: the next is held against it.
+        """
+        newest = select(func.max(REVIEW_RUN.c.id)).group_by(REVIEW_RUN.c.root_name, REVIEW_RUN.c.panel)
+        query = (
+            select(REVIEW_RUN.c.id)
+            .where(REVIEW_RUN.c.id > behind, REVIEW_RUN.c.id.not_in(newest))
+            .where(func.coalesce(REVIEW_RUN.c.ended_ms, REVIEW_RUN.c.started_ms) < before_ms)
+        )
+        with self._database.reading() as connection:
+            return list(connection.execute(query.order_by(REVIEW_RUN.c.id).limit(limit)).scalars())
+
+    def delete(self, rows: Sequence[int]) -> None:
+        """Deletes runs with their items and findings."""
+        with self._database.writing() as connection:
+            connection.execute(delete(REVIEW_RUN).where(REVIEW_RUN.c.id.in_(rows)))
+
+    def forget(self, session_ids: Sequence[str]) -> None:
+        """Deletes what was said of archived sessions, wherever they were items of a run."""
+        item = REVIEW_ITEM.c
+        keys = [f"session:{session_id}" for session_id in session_ids]
+        about_them = (item.kind == ItemKind.SESSION.value) & item.item_key.in_(keys)
+        places = select(item.run, item.path).where(about_them)
+        with self._database.writing() as connection:
+            connection.execute(delete(FINDING).where(tuple_(FINDING.c.run, FINDING.c.path).in_(places)))
+            connection.execute(delete(REVIEW_ITEM).where(about_them))

@@ -1,0 +1,176 @@
+"""Reads review runs: what was found before, what need not be looked at again, and what a report shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select, union
+
+from ...models.errors import InvalidInput, ReviewNotFound
+from ...models.review.findings import Finding, FindingStatus
+from ...models.review.items import Item
+from ...models.review.runs import ItemState, ReviewRun, RunState
+from ..engine import Database
+from ..values import MOST, PageOf, Place
+from .rows import cache_key, findings_of, run_of
+from .tables import FINDING, REVIEW_ITEM, REVIEW_RUN
+from .values import Known, ListedRun
+
+#: Items that are looked up at once.
+_SOME = 500
+_REVIEWED = (ItemState.DONE.value, ItemState.UNCHANGED.value)
+
+
+class ReviewReader:
+    """Reads runs. Raises ArchiveUnavailable from every method."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def run(self, run_id: str) -> ReviewRun:
+        """A run with its items and findings. Raises ReviewNotFound."""
+        with self._database.reading() as connection:
+            row = connection.execute(select(REVIEW_RUN).where(REVIEW_RUN.c.run_id == run_id)).one_or_none()
+            if row is None:
+                raise ReviewNotFound(run_id)
+            parts = (
+                connection.execute(select(table).where(table.c.run == row.id).order_by(table.c.position))
+                for table in (REVIEW_ITEM, FINDING)
+            )
+            items, found = ([it._mapping for it in part] for part in parts)  # noqa: SLF001 - its public name
+            return run_of(row._mapping, items, found)  # noqa: SLF001
+
+    def ids(self, prefix: str, *, limit: int = 10) -> list[str]:
+        """Ids of runs that begin with `prefix`."""
+        query = select(REVIEW_RUN.c.run_id).where(REVIEW_RUN.c.run_id.startswith(prefix, autoescape=True))
+        with self._database.reading() as connection:
+            return list(connection.execute(query.limit(limit)).scalars())
+
+    def page(
+        self,
+        *,
+        root_name: str | None = None,
+        panel: str | None = None,
+        after: str | None = None,
+        limit: int = 50,
+    ) -> PageOf[ListedRun]:
+        """Runs, the newest first, from behind a cursor. Raises InvalidInput for a bad cursor or limit."""
+        if not 1 <= limit <= MOST:
+            raise InvalidInput("limit", limit, f"must be from 1 to {MOST}")
+        query = select(REVIEW_RUN).where(*_about(root_name, panel))
+        if after is not None:
+            place = Place.of(after)
+            same = and_(REVIEW_RUN.c.started_ms == place.at_ms, REVIEW_RUN.c.id < place.row)
+            query = query.where(or_(REVIEW_RUN.c.started_ms < place.at_ms, same))
+        query = query.order_by(REVIEW_RUN.c.started_ms.desc(), REVIEW_RUN.c.id.desc()).limit(limit + 1)
+        with self._database.reading() as connection:
+            found = connection.execute(query).all()
+            rows = [it.id for it in found[:limit]]
+            items, findings = (
+                _counted(connection, it, rows) for it in (REVIEW_ITEM.c.state, FINDING.c.status)
+            )
+        listed = tuple(_listed(it, items.get(it.id, {}), findings.get(it.id, {})) for it in found[:limit])
+        is_more = len(found) > limit
+        return PageOf(listed, Place(found[limit - 1].started_ms, rows[-1]).cursor() if is_more else None)
+
+    def known(self, panel_sha: str, items: Iterable[Item]) -> dict[str, Known]:
+        """What this panel said of items that it has reviewed with the same text, by their keys."""
+        keys = {cache_key(panel_sha, item): item.key for item in items}
+        known: dict[str, Known] = {}
+        for some in _batches(keys):
+            with self._database.reading() as connection:
+                for row in connection.execute(_newest_of(some)):
+                    known[keys[row.cache_key]] = Known(findings_of(row.findings), row.summary, row.session_id)
+        return known
+
+    def previous(self, root_name: str, panel: str, *, without: str | None = None) -> tuple[Finding, ...]:
+        """What reviewers said of each path when it was reviewed last; nothing of paths that are gone since.
+
+        Findings are not merged, nor told apart by status. `without` is the id of the run that asks.
+        """
+        with self._database.reading() as connection:
+            found = connection.execute(_last_said(root_name, panel, without))
+            return tuple(finding for (text,) in found for finding in findings_of(text))
+
+    def last_revision(self, root_name: str, panel: str) -> str | None:
+        """The git revision of the newest run that completed; None: there is none."""
+        query = (
+            select(REVIEW_RUN.c.revision)
+            .where(*_about(root_name, panel), REVIEW_RUN.c.revision != "")
+            .where(REVIEW_RUN.c.state == RunState.COMPLETED.value)
+            .order_by(REVIEW_RUN.c.started_ms.desc(), REVIEW_RUN.c.id.desc())
+        )
+        with self._database.reading() as connection:
+            return connection.execute(query.limit(1)).scalar()
+
+
+def _about(root_name: str | None, panel: str | None) -> Iterator[ColumnElement[bool]]:
+    if root_name is not None:
+        yield REVIEW_RUN.c.root_name == root_name
+    if panel is not None:
+        yield REVIEW_RUN.c.panel == panel
+
+
+def _newest_of(keys: Sequence[str]) -> Select[Any]:
+    """The newest reviewed item under each of these cache keys."""
+    table = REVIEW_ITEM
+    newest = (
+        select(table.c.cache_key, func.max(table.c.run).label("run"))
+        .where(table.c.cache_key.in_(keys), table.c.state.in_(_REVIEWED))
+        .group_by(table.c.cache_key)
+        .subquery()
+    )
+    same = and_(table.c.cache_key == newest.c.cache_key, table.c.run == newest.c.run)
+    return select(table.c.cache_key, table.c.findings, table.c.summary, table.c.session_id).join(newest, same)
+
+
+def _last_said(root_name: str, panel: str, without: str | None) -> Select[Any]:
+    """The findings of the newest item of each path, unless a newer run found them gone with their file."""
+    runs = select(REVIEW_RUN.c.id).where(*_about(root_name, panel))
+    if without is not None:
+        runs = runs.where(REVIEW_RUN.c.run_id != without)
+    item, finding = REVIEW_ITEM.c, FINDING.c
+    touched = union(
+        select(item.path, item.run).where(item.run.in_(runs), item.state.in_(_REVIEWED)),
+        select(finding.path, finding.run).where(
+            finding.run.in_(runs), finding.status == FindingStatus.GONE.value
+        ),
+    ).subquery()
+    newest = select(touched.c.path, func.max(touched.c.run).label("run")).group_by(touched.c.path).subquery()
+    same = and_(item.path == newest.c.path, item.run == newest.c.run)
+    return select(item.findings).join(newest, same).where(item.state.in_(_REVIEWED))
+
+
+def _counted(connection: Connection, column: Any, runs: Sequence[int]) -> dict[int, dict[str, int]]:
+    """How often each value stands in a column, by run."""
+    table = column.table
+    query = (
+        select(table.c.run, column, func.count()).where(table.c.run.in_(runs)).group_by(table.c.run, column)
+    )
+    counts: dict[int, dict[str, int]] = {}
+    for run, value, count in connection.execute(query):
+        counts.setdefault(run, {})[value or ""] = count
+    return counts
+
+
+def _listed(row: Any, items: Mapping[str, int], findings: Mapping[str, int]) -> ListedRun:
+    return ListedRun(
+        run_id=row.run_id,
+        root_name=row.root_name,
+        panel=row.panel,
+        state=row.state,
+        started_ms=row.started_ms,
+        ended_ms=row.ended_ms,
+        items=items,
+        findings=findings,
+        cost_micros=row.cost_micros,
+        tokens=row.input_tokens + row.output_tokens,
+    )
+
+
+def _batches(keys: Iterable[str]) -> Iterator[list[str]]:
+    rest = iter(keys)
+    while some := list(islice(rest, _SOME)):
+        yield some

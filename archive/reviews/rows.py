@@ -1,0 +1,154 @@
+"""From a review run to the rows of the archive, and back. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from pydantic import TypeAdapter
+from sqlalchemy import RowMapping
+
+from ...models.review.findings import Finding
+from ...models.review.items import Item, Skipped
+from ...models.review.runs import ItemResult, ReviewRun
+from ...models.turn import Usage
+from ..engine import carried
+from ..rows import COUNTS, Row
+
+_FINDINGS = TypeAdapter(tuple[Finding, ...])
+_SKIPPED = TypeAdapter(tuple[Skipped, ...])
+_PLAIN = ("start_line", "end_line", "severity", "confidence", "snippet_sha")
+
+
+def cache_key(panel_sha: str, item: Item) -> str:
+    """The same for whatever a panel would find the same in: its item, its text, and the lines that count."""
+    identity = (panel_sha, item.key, item.kind.value, item.sha256, item.changed)
+    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()
+
+
+def run_row(run: ReviewRun) -> Row:
+    """A run, as columns of `review_run`."""
+    return {
+        "run_id": run.id,
+        "root_name": carried(run.root_name),
+        "panel": carried(run.panel),
+        "panel_sha": run.panel_sha,
+        "state": run.state.value,
+        "started_ms": _ms(run.started_at),
+        "ended_ms": None if run.ended_at is None else _ms(run.ended_at),
+        "revision": run.revision,
+        "summary": carried(run.summary),
+        "skipped": _SKIPPED.dump_json(run.skipped).decode(),
+        **_counts(run.usage),
+    }
+
+
+def item_rows(run: ReviewRun, row: int) -> list[Row]:
+    """What came of its items."""
+    return [
+        {
+            "run": row,
+            "position": position,
+            "item_key": carried(result.item.key),
+            "path": carried(result.item.path),
+            "kind": result.item.kind.value,
+            "sha256": result.item.sha256,
+            "size": result.item.size,
+            "changed": None if result.item.changed is None else json.dumps(result.item.changed),
+            "cache_key": cache_key(run.panel_sha, result.item),
+            "state": result.state.value,
+            "session_id": result.session_id,
+            "error": carried(result.error),
+            "summary": carried(result.summary),
+            "findings": _FINDINGS.dump_json(result.findings).decode(),
+            **_counts(result.usage),
+        }
+        for position, result in enumerate(run.results)
+    ]
+
+
+def finding_rows(run: ReviewRun, row: int) -> list[Row]:
+    """Its merged findings."""
+    return [_finding_row(finding, row, position) for position, finding in enumerate(run.findings)]
+
+
+def run_of(row: RowMapping, items: Iterable[RowMapping], found: Iterable[RowMapping]) -> ReviewRun:
+    """The run that these rows were made of."""
+    return ReviewRun(
+        id=row["run_id"],
+        root_name=row["root_name"],
+        panel=row["panel"],
+        panel_sha=row["panel_sha"],
+        state=row["state"],
+        started_at=_moment(row["started_ms"]),
+        ended_at=None if row["ended_ms"] is None else _moment(row["ended_ms"]),
+        revision=row["revision"],
+        summary=row["summary"],
+        skipped=_SKIPPED.validate_json(row["skipped"]),
+        usage=_usage(row),
+        results=tuple(map(_result, items)),
+        findings=tuple(map(_finding, found)),
+    )
+
+
+def findings_of(text: str) -> tuple[Finding, ...]:
+    """Findings from the column of an item."""
+    return _FINDINGS.validate_json(text)
+
+
+def _finding_row(finding: Finding, row: int, position: int) -> Row:
+    return {
+        "run": row,
+        "position": position,
+        "fingerprint": finding.fingerprint,
+        "status": finding.status and finding.status.value,
+        **{name: carried(getattr(finding, name)) for name in ("path", "rule", "message", "suggestion")},
+        **{name: getattr(finding, name) for name in _PLAIN},
+        "agents": json.dumps(finding.agents, ensure_ascii=True),
+        "aliases": json.dumps(finding.aliases, ensure_ascii=True),
+    }
+
+
+def _finding(row: RowMapping) -> Finding:
+    texts = {name: row[name] for name in ("path", "rule", "message", "suggestion", "status", *_PLAIN)}
+    return Finding(
+        **texts, agents=tuple(json.loads(row["agents"])), aliases=tuple(json.loads(row["aliases"]))
+    )
+
+
+def _result(row: RowMapping) -> ItemResult:
+    changed = None if row["changed"] is None else tuple(map(tuple, json.loads(row["changed"])))
+    return ItemResult(
+        item=Item(
+            key=row["item_key"],
+            kind=row["kind"],
+            path=row["path"],
+            sha256=row["sha256"],
+            size=row["size"],
+            changed=changed,
+        ),
+        state=row["state"],
+        session_id=row["session_id"],
+        error=row["error"],
+        summary=row["summary"],
+        findings=findings_of(row["findings"]),
+        usage=_usage(row),
+    )
+
+
+def _counts(usage: Usage) -> Row:
+    return {name: getattr(usage, name) for name in COUNTS}
+
+
+def _usage(row: RowMapping) -> Usage:
+    return Usage(**{name: row[name] for name in COUNTS})
+
+
+def _ms(moment: datetime) -> int:
+    return round(moment.timestamp() * 1000)
+
+
+def _moment(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms // 1000, UTC).replace(microsecond=ms % 1000 * 1000)

@@ -1,0 +1,236 @@
+"""Review runs in the archive: written once, read as they were, and what they save the next run."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from redis import Redis
+
+from review_values import a_finding, a_result, a_run, an_item, findings
+from symposia.archive.archive import Archive
+from symposia.models.errors import InvalidInput, ReviewNotFound
+from symposia.models.ids import new_id, utcnow
+from symposia.models.review.findings import Finding
+from symposia.models.review.items import ItemKind, Skipped
+from symposia.models.review.runs import ItemState, ReviewRun, RunState
+from symposia.models.turn import Usage
+from symposia.reviews.comparing import settled
+from symposia.tasks.pruning import prune
+
+ODD = "naïve 日本語 🎭 \n ' \\ ; DROP TABLE finding; --"
+
+
+def written(archive: Archive, run: ReviewRun) -> ReviewRun:
+    archive.review_writer.write(run)
+    return archive.review_reader.run(run.id)
+
+
+def test_a_run_is_read_as_it_was_written(archive: Archive) -> None:
+    one = a_result(
+        a_finding(message=ODD, suggestion=ODD, aliases=("S1",), snippet_sha="ab", confidence=0.25),
+        item=an_item(ODD, text=ODD, kind=ItemKind.CHANGE, changed=((1, 2), (5, 9))),
+        session_id=new_id(),
+        usage=Usage(input_tokens=5, output_tokens=7, cost_micros=9, requests=1),
+        summary=ODD,
+    )
+    other = a_result(path="b.py", state=ItemState.FAILED, error="the agent failed")
+    run = a_run(
+        *(one, other),
+        summary=ODD,
+        skipped=(Skipped(path="a\nb", reason="is a FIFO"),),
+        usage=one.usage,
+        revision="abc",
+        state=RunState.PARTIAL,
+    )
+    run = settled(run, previous=[a_finding(line=99, path=ODD, message="gone")])
+    assert len(run.findings) == 2
+    assert written(archive, run) == run
+
+
+@given(st.lists(findings(), max_size=6))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+def test_findings_are_read_as_they_were_written(archive: Archive, found: list[Finding]) -> None:
+    run = settled(a_run(a_result(*found)))
+    assert written(archive, run) == run
+
+
+def test_a_nul_is_carried_as_a_sign_of_it(archive: Archive) -> None:
+    run = written(
+        archive, settled(a_run(a_result(a_finding(message="a\x00b"), summary="\x00"), summary="\x00"))
+    )
+    assert (run.summary, run.findings[0].message) == ("\ufffd", "a\ufffdb")
+
+
+def test_a_run_that_goes_on_takes_the_place_of_itself(archive: Archive) -> None:
+    first = a_run(a_result(state=ItemState.RUNNING), state=RunState.RUNNING, ended_at=None)
+    assert written(archive, first) == first
+    last = settled(first.model_copy(update={"results": (a_result(a_finding()),), "ended_at": utcnow()}))
+    assert written(archive, last) == last
+    assert len(archive.review_reader.page().items) == 1
+
+
+def test_two_who_write_a_run_at_once_write_it_once(archive: Archive) -> None:
+    run = settled(a_run(a_result(a_finding(), a_finding(line=4))))
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(archive.review_writer.write, [run] * 24))
+    assert archive.review_reader.run(run.id) == run
+
+
+def test_a_run_that_is_not_there_is_not_found(archive: Archive) -> None:
+    with pytest.raises(ReviewNotFound, match="no review 'x'"):
+        archive.review_reader.run("x")
+
+
+# -- what need not be looked at again ----------------------------------------------------------
+
+
+def test_what_a_panel_has_reviewed_is_known_by_its_text(archive: Archive) -> None:
+    result = a_result(a_finding(), summary="fine", session_id=new_id())
+    archive.review_writer.write(a_run(result))
+    known = archive.review_reader.known("p1", [result.item, an_item("b.py")])
+    assert known == {"app.py": (result.findings, "fine", result.session_id)}
+
+
+@pytest.mark.parametrize(
+    ("panel_sha", "changes"),
+    [
+        ("p2", {}),
+        ("p1", {"text": "import sys\n"}),
+        ("p1", {"path": "other.py"}),
+        ("p1", {"changed": ((1, 1),)}),
+    ],
+    ids=["another panel", "another text", "another path", "other lines"],
+)
+def test_what_may_be_judged_otherwise_is_not_known(
+    archive: Archive, panel_sha: str, changes: dict[str, Any]
+) -> None:
+    archive.review_writer.write(a_run(a_result(a_finding())))
+    assert archive.review_reader.known(panel_sha, [an_item(**changes)]) == {}
+
+
+@pytest.mark.parametrize("state", sorted(set(ItemState) - {ItemState.DONE, ItemState.UNCHANGED}))
+def test_what_was_not_reviewed_to_its_end_is_not_known(archive: Archive, state: ItemState) -> None:
+    archive.review_writer.write(a_run(a_result(a_finding(), state=state)))
+    assert archive.review_reader.known("p1", [an_item()]) == {}
+
+
+def test_the_newest_review_of_a_text_is_the_one_that_is_known(archive: Archive) -> None:
+    for message in ("old", "new"):
+        archive.review_writer.write(a_run(a_result(a_finding(message=message), state=ItemState.UNCHANGED)))
+    (finding,) = archive.review_reader.known("p1", [an_item()])["app.py"].findings
+    assert finding.message == "new"
+
+
+def test_many_items_are_looked_up_at_once(archive: Archive) -> None:
+    results = [a_result(path=f"{number}.py") for number in range(1_200)]
+    archive.review_writer.write(a_run(*results))
+    assert len(archive.review_reader.known("p1", [it.item for it in results])) == 1_200
+
+
+# -- what was found before ---------------------------------------------------------------------
+
+
+def previous(archive: Archive, **more: Any) -> list[tuple[str, str]]:
+    return sorted((it.path, it.rule) for it in archive.review_reader.previous("shop", "code", **more))
+
+
+def test_each_path_counts_as_it_was_reviewed_last(archive: Archive) -> None:
+    a_old, b_old = (a_result(a_finding(path=path, rule="OLD"), path=path) for path in ("a.py", "b.py"))
+    archive.review_writer.write(a_run(a_old, b_old))
+    archive.review_writer.write(a_run(a_result(a_finding(path="a.py", rule="NEW"), path="a.py")))
+    archive.review_writer.write(a_run(a_result(path="b.py", state=ItemState.FAILED)))
+    archive.review_writer.write(
+        a_run(a_result(a_finding(path="a.py", rule="ELSE"), path="a.py"), panel="other")
+    )
+    archive.review_writer.write(
+        a_run(a_result(a_finding(path="a.py", rule="ELSE"), path="a.py"), root_name="x")
+    )
+    assert previous(archive) == [("a.py", "NEW"), ("b.py", "OLD")]
+
+
+def test_findings_of_a_deleted_file_are_gone_once(archive: Archive) -> None:
+    archive.review_writer.write(settled(a_run(a_result(a_finding(path="a.py"), path="a.py"))))
+    before = archive.review_reader.previous("shop", "code")
+    deleted = settled(a_run(), previous=before, is_whole=True)
+    assert [it.status for it in deleted.findings] == ["gone"]
+    archive.review_writer.write(deleted)
+    assert previous(archive) == []
+
+
+def test_a_run_that_is_told_again_is_not_held_against_itself(archive: Archive) -> None:
+    run = a_run(a_result(a_finding()))
+    archive.review_writer.write(run)
+    assert previous(archive) == [("app.py", "F401")]
+    assert previous(archive, without=run.id) == []
+
+
+def test_the_last_revision_is_that_of_the_newest_run_that_completed(archive: Archive) -> None:
+    assert archive.review_reader.last_revision("shop", "code") is None
+    began = utcnow()
+    for minutes, revision, state in ((0, "r1", "completed"), (1, "r2", "partial"), (2, "", "completed")):
+        at = began + timedelta(minutes=minutes)
+        archive.review_writer.write(a_run(revision=revision, state=RunState(state), started_at=at))
+    assert archive.review_reader.last_revision("shop", "code") == "r1"
+
+
+# -- lists, and what is forgotten --------------------------------------------------------------
+
+
+def test_runs_are_listed_newest_first_with_their_counts(archive: Archive) -> None:
+    began = utcnow()
+    runs = [
+        settled(a_run(a_result(a_finding()), a_result(path="b.py", state=ItemState.FAILED), started_at=at))
+        for at in (began + timedelta(seconds=number) for number in range(5))
+    ]
+    for run in runs:
+        archive.review_writer.write(run)
+    page = archive.review_reader.page(limit=3)
+    rest = archive.review_reader.page(limit=3, after=page.cursor, root_name="shop", panel="code")
+    assert [it.run_id for it in (*page.items, *rest.items)] == [it.id for it in reversed(runs)]
+    assert rest.cursor is None
+    assert page.items[0].items == {"done": 1, "failed": 1}
+    assert page.items[0].findings == {"new": 1}
+    assert archive.review_reader.page(root_name="x").items == ()
+    with pytest.raises(InvalidInput, match="cursor: must be one"):
+        archive.review_reader.page(after="x")
+    with pytest.raises(InvalidInput, match="limit: must be from 1"):
+        archive.review_reader.page(limit=0)
+
+
+def test_a_run_is_found_by_the_beginning_of_its_id(archive: Archive) -> None:
+    run = a_run()
+    archive.review_writer.write(run)
+    assert archive.review_reader.ids(run.id[:6]) == [run.id]
+    assert archive.review_reader.ids("%") == []
+
+
+def test_pruning_takes_old_runs_with_all_that_is_theirs_but_for_the_newest(
+    client: Redis, archive: Archive
+) -> None:
+    long_ago = utcnow() - timedelta(days=100)
+    old, newest = (a_run(a_result(a_finding()), started_at=long_ago, ended_at=long_ago) for _ in range(2))
+    for run in (old, newest):
+        archive.review_writer.write(settled(run))
+    before_ms = round(utcnow().timestamp() * 1000)
+    assert prune(archive, client, before_ms=before_ms, dry_run=True).reviews == 1
+    assert prune(archive, client, user="42").reviews == 0
+    assert prune(archive, client, before_ms=before_ms).reviews == 1
+    assert [it.run_id for it in archive.review_reader.page().items] == [newest.id]
+    assert archive.review_reader.ids(old.id) == []
+    assert len(archive.review_reader.run(newest.id).findings) == 1
+
+
+def test_with_a_session_goes_what_reviewers_said_of_it(archive: Archive) -> None:
+    keys = [f"session:{new_id()}" for _ in range(2)]
+    results = [a_result(a_finding(path=key), item=an_item(key, kind=ItemKind.SESSION)) for key in keys]
+    run = settled(a_run(*results))
+    archive.review_writer.write(run)
+    archive.review_pruner.forget([keys[0].removeprefix("session:")])
+    left = archive.review_reader.run(run.id)
+    assert [it.item.key for it in left.results] == keys[1:]
+    assert [it.path for it in left.findings] == keys[1:]
