@@ -11,36 +11,30 @@ Everything is checked before anything is written. What is queued runs when a wor
 
 from __future__ import annotations
 
-import hashlib
-import json
-import logging
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Unpack
-
-from kombu.exceptions import OperationalError
 
 from .config.settings import Settings, load_settings
 from .job import CollabJob, Connections
 from .models.collab import Collab
-from .models.errors import InvalidInput, MessageTooLarge, NotRestorable, SessionNotFound
+from .models.errors import NotRestorable, SessionNotFound
 from .models.ids import is_uuid4
-from .models.plan import Totals
-from .models.spec import SessionSpec
-from .models.stop import MaxTurns
 from .models.submission import HowToRun, Submission
 from .models.waiting import Pending
+from .reviews.schedule_tasks import send_word
+from .reviews.schedules import Schedules
 from .state.connect import connect
 from .state.inbox import Inbox, Letter
 from .state.index import LISTED, SessionIndex
-from .state.requests import Opening
+from .state.schedules import ScheduleBook
 from .state.store import SessionStore
 from .state.tenants import Spent, TenantBooks
 from .state.workers import WorkerBook
 from .tasks.graph import TaskGraph
-from .tasks.planners import check_fit, effective_stop
+from .tasks.opening import SessionOpener
 from .tasks.restoring import restore
-from .tasks.view import SessionFacts, read_facts
+from .tasks.view import read_facts
 from .workers.archive import open_archive
 from .workers.connection import redis_url_in_use
 from .workers.making import create_app
@@ -53,9 +47,6 @@ if TYPE_CHECKING:
     from .archive.reader import ArchiveReader
 
 
-log = logging.getLogger(__name__)
-
-
 class Client:
     """One Symposia installation: a Redis, a broker, and the sessions there."""
 
@@ -63,17 +54,28 @@ class Client:
         """`settings`: of this process, when not given. `app`: a Celery app that sends the tasks."""
         self.settings = settings or load_settings()
         self.redis_url = redis_url_in_use(self.settings)
-        redis = connect(self.redis_url)
+        redis, sender = connect(self.redis_url), app or create_app(self.settings)
         self._to = Connections(
             redis=redis,
             redis_url=self.redis_url,
             store=SessionStore(redis),
             index=SessionIndex(redis),
-            graph=TaskGraph(app or create_app(self.settings)),
+            graph=TaskGraph(sender),
             retention_ms=self.settings.retention_s * 1000,
             max_message_bytes=self.settings.max_message_bytes,
         )
+        self._opener = SessionOpener(
+            store=self._to.store,
+            index=self._to.index,
+            graph=self._to.graph,
+            max_turns=self.settings.max_turns,
+            max_message_bytes=self.settings.max_message_bytes,
+            grace_ms=int(self.settings.redispatch_after_s * 1000),
+            archived=self.settings.archive,
+        )
         self.workers = WorkerBook(redis)
+        #: What is done at set times.
+        self.schedules = Schedules(ScheduleBook(redis), partial(send_word, sender))
         #: What is remembered of users, room by room.
         self.memory = dialog_memory(self.settings)
 
@@ -93,48 +95,10 @@ class Client:
 
     def submit_all(self, submission: Submission) -> CollabJob:
         """Submits what a session file says."""
-        prepared = submission.prepared(
-            known_agents=self.known_agents(), max_message_bytes=self.settings.max_message_bytes
-        )
-        collab = prepared.collab
-        check_fit(collab.mode, collab.participants, options=prepared.options, stop=prepared.stop)
-        stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.settings.max_turns)
-        spec = prepared.spec(stop)
-        opening = Opening(
-            collab=collab,
-            spec=_written(spec, limit_bytes=self.settings.max_message_bytes),
-            digest=_digest(prepared, spec),
-            messages=tuple(message.to_json() for message in prepared.messages),
-            deadline_s=stop.remaining(Totals()).seconds,
-            archived=self.settings.archive,
-        )
-        return self._open(opening, spec)
-
-    def _open(self, opening: Opening, spec: SessionSpec) -> CollabJob:
-        session_id = opening.collab.collab_id
-        grace_ms = int(self.settings.redispatch_after_s * 1000)
-        # Into the due index first: dying after this line leaves a look at nothing, dying after the
-        # next one a session that the sweep will start.
-        look_in_ms = grace_ms if opening.deadline_s is None else min(grace_ms, int(opening.deadline_s * 1000))
-        self._to.index.add(session_id, look_in_ms=look_in_ms, archived=opening.archived)
-        answer = self._to.store.open(opening)
-        state = answer.state
-        if state is None or not state.version:
-            # Also when it `exists`: that may be this very submission, whose first answer was lost.
-            self._start(session_id)
-        if answer.word == "exists":
-            return self.get_live_job(session_id)
-        return CollabJob(SessionFacts(opening.collab, spec, state.opened_ms if state else 0), self._to)
-
-    def _start(self, session_id: str) -> None:
-        try:
-            self._to.graph.send_advance(session_id, first=True)
-        except OperationalError as error:
-            log.warning(
-                "session %s waits for the sweep of a worker: the broker does not answer (%s)",
-                session_id,
-                error,
-            )
+        facts = self._opener.open(submission, known_agents=self.known_agents())
+        if facts is None:
+            return self.get_live_job(submission.collab.collab_id)
+        return CollabJob(facts, self._to)
 
     def get_job(self, session_id: str) -> CollabJob:
         """A session submitted before, here or elsewhere; one that is not live any more out of the archive.
@@ -243,31 +207,6 @@ class Client:
         Empty when no worker was heard of lately.
         """
         return self.workers.known_agents()
-
-
-def _written(spec: SessionSpec, *, limit_bytes: int) -> str:
-    where = "agents, options, policies and parameters"
-    try:
-        text = spec.model_dump_json(exclude_defaults=True)
-    except ValueError as error:  # a lone surrogate somewhere
-        raise InvalidInput(where, str(error), "must be text that UTF-8 can carry") from None
-    if (size := len(text.encode())) > limit_bytes:
-        raise MessageTooLarge(size, limit_bytes=limit_bytes, field=where)
-    return text
-
-
-def _digest(prepared: Submission, spec: SessionSpec) -> str:
-    """The same for the same submission, whenever and wherever it was made."""
-    # A collab that does not name its context belongs to a new one each time it is written down.
-    made_anew = {"created_at", "updated_at", "meta", "events", "context_id"}
-    content = {
-        "collab": prepared.collab.model_dump(mode="json", exclude=made_anew),
-        "spec": spec.model_dump(mode="json", exclude={"dialog_id", "stop"}),
-        # Without the submitter's own cap on turns.
-        "stop": None if prepared.stop is None else prepared.stop.to_data(),
-        "messages": [[message.role, message.content] for message in prepared.messages],
-    }
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def default_client() -> Client:

@@ -78,7 +78,8 @@ def watch(
             ended = ended or moment.event.event_type == MAPEventType.SESSION_COMPLETED
             yield moment
             yield from voices.follow(moment)
-        yield from voices.heard(entry.text for entry in entries if entry.stream == "deltas")
+        said = (entry.text for entry in entries if entry.stream == "deltas")
+        yield from voices.heard(read_stored(Delta, it, session_id=session_id, part="deltas") for it in said)
         if deltas and len(entries) < PAGE:
             # Who speaks is known from the events: what they say is read once those are caught up with.
             cursors.setdefault("deltas", "0")
@@ -126,10 +127,9 @@ class _Voices:
             if shown is not None and all(message.token_id != token for message in moment.messages):
                 yield shown.model_copy(update={"offset": 0, "text": ""})
 
-    def heard(self, texts: Iterator[str]) -> Iterator[Delta]:
+    def heard(self, deltas: Iterator[Delta]) -> Iterator[Delta]:
         """Those of the deltas that somebody is still saying."""
-        for text in texts:
-            delta = Delta.model_validate_json(text)
+        for delta in deltas:
             if delta.token_id in self._speaking:
                 self._speaking[delta.token_id] = delta
                 yield delta

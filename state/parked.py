@@ -109,7 +109,9 @@ class ParkedTurns:
             "spent_tokens": min(laid.usage.tokens, MOST_SPENT),
             "spent_cost": min(laid.usage.cost_micros, MOST_SPENT),
         }
-        return read_answer(call_on_session(self._client, "park", session_id, args, scope=grant.scope))
+        return read_answer(
+            session_id, call_on_session(self._client, "park", session_id, args, scope=grant.scope)
+        )
 
     def tend(self, session_id: str, number: int, reply_token: str, done: Tending) -> Answer:
         """Writes down what was done for a parked turn: `tended`, `gone` or `missing`."""
@@ -124,7 +126,7 @@ class ParkedTurns:
             "about": to_json(done.about),
             "happened": "1" if done.happened else "",
         }
-        return read_answer(call_on_session(self._client, "tend", session_id, args))
+        return read_answer(session_id, call_on_session(self._client, "tend", session_id, args))
 
     def reply(self, session_id: str, reply: Reply) -> Answer:
         """Ends a wait: `replied`, `returned` or `held`.
@@ -148,4 +150,6 @@ class ParkedTurns:
             "about": to_json(reply.about),
         }
         messages = speech.messages if speech else ()
-        return read_answer(call_on_session(self._client, "reply", session_id, args, rest=messages))
+        return read_answer(
+            session_id, call_on_session(self._client, "reply", session_id, args, rest=messages)
+        )

@@ -14,18 +14,23 @@ from ..models.dialog import DialogStatus
 from ..models.turn import Usage
 from .requests import Claim
 from .scripts import view_fields
+from .stored import read_number, read_word, told_as_corrupt
 from .turn_records import TurnRecord, read_records
 
 
 class SessionState:
     """A view of a session: O(open turns), whatever the length of its dialog.
 
-    Made for every answer and seldom read whole, so fields are converted when they are asked for.
+    Made for every answer and seldom read whole, so fields are converted when they are asked for. Each
+    property raises CorruptSession for a field that Symposia did not write.
     """
 
-    __slots__ = ("_fields", "_records", "_turns", "now_ms")
+    __slots__ = ("_fields", "_records", "_turns", "now_ms", "session_id")
 
-    def __init__(self, now_ms: int, fields: Mapping[str, str | None], turns: Mapping[str, str]) -> None:
+    def __init__(
+        self, session_id: str, now_ms: int, fields: Mapping[str, str | None], turns: Mapping[str, str]
+    ) -> None:
+        self.session_id = session_id
         #: The server's clock when the view was taken, milliseconds since the epoch.
         self.now_ms = now_ms
         self._fields = fields
@@ -33,21 +38,22 @@ class SessionState:
         self._records: dict[int, TurnRecord] | None = None
 
     def _int(self, name: str) -> int:
-        return int(self._fields[name] or 0)
+        return read_number(self._fields[name] or "0", session_id=self.session_id, field=name)
 
     def _moment(self, name: str) -> int | None:
-        value = self._fields[name]
-        return None if value is None else int(value)
+        return None if self._fields[name] is None else self._int(name)
 
     @property
     def status(self) -> CollabStatus:
         """Status of the collab."""
-        return CollabStatus(self._fields["status"] or "")
+        text, rule = self._fields["status"] or "", "must be a status of a collab"
+        return read_word(CollabStatus, text, session_id=self.session_id, field="status", rule=rule)
 
     @property
     def dialog_status(self) -> DialogStatus:
         """Status of the dialog."""
-        return DialogStatus(self._fields["dialog_status"] or "")
+        text, rule = self._fields["dialog_status"] or "", "must be a status of a dialog"
+        return read_word(DialogStatus, text, session_id=self.session_id, field="dialog_status", rule=rule)
 
     @property
     def version(self) -> int:
@@ -92,13 +98,14 @@ class SessionState:
     @property
     def usage(self) -> Usage:
         """What was spent so far."""
-        return Usage(
-            input_tokens=self._int("input_tokens"),
-            output_tokens=self._int("output_tokens"),
-            cached_tokens=self._int("cached_tokens"),
-            requests=self._int("requests"),
-            cost_micros=self._int("cost_micros"),
-        )
+        with told_as_corrupt(self.session_id, "session"):
+            return Usage(
+                input_tokens=self._int("input_tokens"),
+                output_tokens=self._int("output_tokens"),
+                cached_tokens=self._int("cached_tokens"),
+                requests=self._int("requests"),
+                cost_micros=self._int("cost_micros"),
+            )
 
     @property
     def messages(self) -> int:
@@ -159,7 +166,7 @@ class SessionState:
     def records(self) -> dict[int, TurnRecord]:
         """Turns that are open or not yet consumed by a plan, by number and in that order."""
         if self._records is None:
-            self._records = read_records(self._turns)
+            self._records = read_records(self.session_id, self._turns)
         return self._records
 
     @property
@@ -222,18 +229,20 @@ class Answer:
     lack: Lack | None = None
 
 
-def read_state(now_ms: int, values: Sequence[str | None], flat: Sequence[str]) -> SessionState:
+def read_state(
+    session_id: str, now_ms: int, values: Sequence[str | None], flat: Sequence[str]
+) -> SessionState:
     """A view as `_lib.lua` answers it."""
     fields = dict(zip(view_fields(), values, strict=True))
-    return SessionState(now_ms, fields, dict(zip(flat[::2], flat[1::2], strict=True)))
+    return SessionState(session_id, now_ms, fields, dict(zip(flat[::2], flat[1::2], strict=True)))
 
 
-def read_answer(raw: list[Any], claim: Claim | None = None) -> Answer:
+def read_answer(session_id: str, raw: list[Any], claim: Claim | None = None) -> Answer:
     """What a verb answered; `claim`: the wish, when the verb was `begin`."""
     word = raw[0]
     if len(raw) < 4:
         return Answer(word)
-    state = read_state(raw[1], raw[2], raw[3])
+    state = read_state(session_id, raw[1], raw[2], raw[3])
     extra = raw[4] if len(raw) > 4 else None
     if word == "granted" and claim is not None and extra is not None:
         fence, grants, failures, takeovers, agent, messages = extra

@@ -48,7 +48,7 @@ class Restorer:
             "spec": documents.spec,
             "hashes": json.dumps(hashes),
         }
-        return read_answer(call_on_session(self._client, "restore", session_id, args))
+        return read_answer(session_id, call_on_session(self._client, "restore", session_id, args))
 
     def _refill(self, session_id: str, stream: Stream, flat: list[type_value]) -> bool:
         answer = call_on_session(self._client, "refill", session_id, {"part": stream}, rest=flat)

@@ -18,6 +18,7 @@ from ..models.errors import SessionNotFound
 from .keys import session_key
 from .records import Answer, read_answer
 from .scripts import call_on_session, type_value
+from .stored import read_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +50,19 @@ class Change:
 
 
 def read_documents(client: Redis, session_id: str) -> Documents:
-    """What a session is run with now. Raises SessionNotFound."""
+    """What a session is run with now. Raises SessionNotFound, CorruptSession."""
     names = ["edition", "collab", "spec", "next_collab", "next_spec"]
     values = cast("list[str | None]", client.hmget(session_key(session_id, "session"), names))
     edition, collab, spec, next_collab, next_spec = values
     if collab is None or spec is None:
         raise SessionNotFound(session_id)
-    return Documents(int(edition or 0), collab, spec, next_collab, next_spec)
+    return Documents(
+        read_number(edition or "0", session_id=session_id, field="edition"),
+        collab,
+        spec,
+        next_collab,
+        next_spec,
+    )
 
 
 class Steering:
@@ -80,9 +87,9 @@ class Steering:
             "event": change.event,
             "about": to_json(change.about),
         }
-        return read_answer(call_on_session(self._client, "steer", session_id, args))
+        return read_answer(session_id, call_on_session(self._client, "steer", session_id, args))
 
     def post(self, session_id: str, message: str, *, request: str, about: Mapping[str, JsonValue]) -> Answer:
         """Adds a message, JSON, to the dialog: `posted`, `full`, `refused` or `missing`."""
         args: dict[str, type_value] = {"request": request, "message": message, "about": to_json(about)}
-        return read_answer(call_on_session(self._client, "post", session_id, args))
+        return read_answer(session_id, call_on_session(self._client, "post", session_id, args))

@@ -224,7 +224,7 @@ class SessionStore:
         claim: Claim | None = None,
     ) -> Answer:
         raw = call_on_session(self._client, verb, session_id, args, scope=lock, scopes=locks, rest=rest_args)
-        return read_answer(raw, claim)
+        return read_answer(session_id, raw, claim)
 
 
 def _known(session_id: str, answer: Answer) -> SessionState:

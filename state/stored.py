@@ -2,23 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
 from ..models.errors import CorruptSession, InvalidInput, invalid_input
 
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
+
+_OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 
 
 def read_stored(kind: type[M], text: str, *, session_id: str, part: str) -> M:
-    """A record from its JSON; `part` says where it stood, e.g. `events`.
+    """A record from its JSON; `part` says where it stood, e.g. `events`. Raises CorruptSession."""
+    with told_as_corrupt(session_id, part):
+        return kind.model_validate_json(text)
+
+
+def read_object(text: str, *, session_id: str, part: str) -> dict[str, JsonValue]:
+    """A JSON object whose fields are their owner's business. Raises CorruptSession."""
+    with told_as_corrupt(session_id, part):
+        return _OBJECT.validate_json(text)
+
+
+def read_number(text: str, *, session_id: str, field: str) -> int:
+    """A whole number out of a field of the session. Raises CorruptSession."""
+    return read_word(int, text, session_id=session_id, field=field, rule="must be a whole number")
+
+
+def read_word(kind: Callable[[str], T], text: str, *, session_id: str, field: str, rule: str) -> T:
+    """A field of the session, as whatever `kind` makes of it. Raises CorruptSession, which says the rule."""
+    try:
+        return kind(text)
+    except ValueError:
+        detail = str(InvalidInput(field, text, rule))
+        raise CorruptSession(session_id, part="session", detail=detail) from None
+
+
+@contextmanager
+def told_as_corrupt(session_id: str, part: str) -> Iterator[None]:
+    """Says of a record that breaks a rule where it stood.
 
     Raises:
-        CorruptSession: it is not such a record.
+        CorruptSession: something was read inside that is no such record.
     """
     try:
-        return kind.model_validate_json(text)
+        yield
     except ValidationError as error:
         raise CorruptSession(session_id, part=part, detail=str(invalid_input(error))) from None
     except InvalidInput as error:

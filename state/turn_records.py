@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from ..models.errors import CorruptSession
+from .stored import read_stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,8 @@ class Amounts(NamedTuple):
 
 
 NOTHING = Amounts()
+
+_NUMBER = re.compile(r"[1-9][0-9]{0,14}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,43 +80,83 @@ class TurnRecord:
         return self.status not in ("closed", "dropped")
 
 
-def read_records(turns: Mapping[str, str]) -> dict[int, TurnRecord]:
-    """Records out of the turns hash, by number, in that order."""
-    records = {}
-    for number in sorted(int(name) for name in turns if ":" not in name):
-        name = str(number)
-        data: dict[str, Any] = json.loads(turns[name])
-        records[number] = TurnRecord(
-            number=number,
-            participant=data["participant"],
-            scope=data["scope"],
-            status=data["status"],
-            token=data.get("token"),
-            fence=data.get("fence", 0),
-            grants=data["grants"],
-            failures=data["failures"],
-            dispatches=data["dispatches"],
-            parent=data.get("parent"),
-            began_ms=data.get("began_ms"),
-            plan=turns.get(f"{name}:plan"),
-            result=turns.get(f"{name}:result"),
-            agent=data.get("agent"),
-            reserved=_amounts(data, "reserved"),
-            kept=_amounts(data, "kept"),
-            short=_amounts(data, "short") if _is_short(data) else None,
-            parking=_parking(data) if data["status"] == "parked" else None,
-            wait=turns.get(f"{name}:wait"),
+class _Stored(BaseModel):
+    """A record as it stands in the hash. What else it holds is the business of the scripts."""
+
+    model_config = ConfigDict(frozen=True)
+
+    participant: str
+    scope: str
+    status: Literal["planned", "speaking", "parked", "held", "closed", "dropped"]
+    token: str | None = None
+    fence: int = 0
+    grants: int
+    failures: int
+    dispatches: int
+    parent: str | None = None
+    began_ms: int | None = None
+    agent: str | None = None
+    reserved_tokens: int = 0
+    reserved_cost: int = 0
+    kept_tokens: int = 0
+    kept_cost: int = 0
+    short_tokens: int | None = None
+    short_cost: int | None = None
+    reply: str | None = None
+    parked_ms: int | None = None
+    until_ms: int | None = None
+    wake_ms: int | None = None
+
+    @property
+    def short(self) -> Amounts | None:
+        if self.status != "planned" or (self.short_tokens is None and self.short_cost is None):
+            return None
+        return Amounts(self.short_tokens or 0, self.short_cost or 0)
+
+    @property
+    def parking(self) -> Parking | None:
+        if self.status != "parked" or self.reply is None or self.parked_ms is None or self.wake_ms is None:
+            return None
+        return Parking(self.reply, self.parked_ms, self.until_ms, self.wake_ms)
+
+
+def read_records(session_id: str, turns: Mapping[str, str]) -> dict[int, TurnRecord]:
+    """Records out of the turns hash, by number, in that order. Raises CorruptSession."""
+    return {number: _record(session_id, turns, number) for number in sorted(_numbers(session_id, turns))}
+
+
+def _numbers(session_id: str, turns: Mapping[str, str]) -> Iterator[int]:
+    for name in turns:
+        if ":" not in name:
+            if not _NUMBER.fullmatch(name):
+                raise CorruptSession(session_id, part="turns", detail=f"{name[:80]!r} is no turn's number")
+            yield int(name)
+
+
+def _record(session_id: str, turns: Mapping[str, str], number: int) -> TurnRecord:
+    stored = read_stored(_Stored, turns[str(number)], session_id=session_id, part=f"turn {number}")
+    if stored.status == "parked" and stored.parking is None:
+        raise CorruptSession(
+            session_id, part=f"turn {number}", detail="it is parked, and not said since when"
         )
-    return records
-
-
-def _parking(data: Mapping[str, Any]) -> Parking:
-    return Parking(data["reply"], data["parked_ms"], data.get("until_ms"), data["wake_ms"])
-
-
-def _is_short(data: Mapping[str, Any]) -> bool:
-    return data["status"] == "planned" and ("short_tokens" in data or "short_cost" in data)
-
-
-def _amounts(data: Mapping[str, Any], kind: str) -> Amounts:
-    return Amounts(data.get(f"{kind}_tokens", 0), data.get(f"{kind}_cost", 0))
+    return TurnRecord(
+        number=number,
+        participant=stored.participant,
+        scope=stored.scope,
+        status=stored.status,
+        token=stored.token,
+        fence=stored.fence,
+        grants=stored.grants,
+        failures=stored.failures,
+        dispatches=stored.dispatches,
+        parent=stored.parent,
+        began_ms=stored.began_ms,
+        plan=turns.get(f"{number}:plan"),
+        result=turns.get(f"{number}:result"),
+        agent=stored.agent,
+        reserved=Amounts(stored.reserved_tokens, stored.reserved_cost),
+        kept=Amounts(stored.kept_tokens, stored.kept_cost),
+        short=stored.short,
+        parking=stored.parking,
+        wait=turns.get(f"{number}:wait"),
+    )

@@ -17,8 +17,9 @@ from ..models.stop import StopReason
 from ..models.turn import TurnResult
 from ..state.plans import PlanFrame, PlanWrite, plan_write
 from ..state.records import Answer, SessionState
+from ..state.stored import read_object, told_as_corrupt
 from .decide import decide
-from .graph import TaskGraph, TurnCall
+from .graph import TaskGraph, TurnCall, left_to_the_sweep
 from .limits import affordable
 from .runtime import Runtime
 from .view import SessionFacts, begins_round, session_view
@@ -38,18 +39,20 @@ def plan_next(
     said: TurnResult | None = None,
     exhausted: StopReason | None = None,
 ) -> PlanWrite | None:
-    """The plan for a state, or for the state after `said` is committed; None: wait for open turns. Pure."""
+    """The plan for a state, or for the state after `said` is committed; None: wait for open turns. Pure.
+
+    Raises CorruptSession.
+    """
     promotes = begins_round(facts, state, said=said)
     if promotes and facts.coming is not None:
         facts = facts.coming
     view = session_view(facts, state, said=said)
-    decided = decide(
-        view,
-        facts.spec.stop,
-        _stop_state(facts, state),
-        stop_requested=state.stop_requested,
-        exhausted=exhausted,
-    )
+    stop_state = _stop_state(facts, state)
+    # Both read what they have kept there themselves.
+    with told_as_corrupt(state.session_id, "planner or stop"):
+        decided = decide(
+            view, facts.spec.stop, stop_state, stop_requested=state.stop_requested, exhausted=exhausted
+        )
     if isinstance(decided.plan, Wait):
         return None
     plan: Step | Finish = decided.plan
@@ -70,9 +73,9 @@ def plan_next(
 
 def _stop_state(facts: SessionFacts, state: SessionState) -> dict[str, JsonValue]:
     """What the stop conditions have observed; of whoever takes part no longer, nothing."""
-    observed: dict[str, JsonValue] = json.loads(state.stop)
+    observed = read_object(state.stop, session_id=state.session_id, part="stop")
     if facts.edition and isinstance(silent := observed.get("silent"), list):
-        observed["silent"] = [name for name in silent if name in facts.roster]
+        observed["silent"] = [name for name in silent if isinstance(name, str) and name in facts.roster]
     return observed
 
 
@@ -84,7 +87,20 @@ def dispatch(
     *,
     parent: str | None = None,
 ) -> None:
-    """Sends turns to the queue; without `parent`, as children of the task that planned each."""
+    """`send`; without a broker the sweep does it."""
+    with left_to_the_sweep(facts.session_id):
+        send(graph, facts, state, numbers, parent=parent)
+
+
+def send(
+    graph: TaskGraph,
+    facts: SessionFacts,
+    state: SessionState,
+    numbers: Iterable[int],
+    *,
+    parent: str | None = None,
+) -> None:
+    """Sends turns to the queue; without `parent`, as children of the task that planned each. Raises BrokerAway."""
     by_parent: dict[str, list[TurnCall]] = {}
     for number in numbers:
         record = state.records[number]
@@ -96,8 +112,9 @@ def dispatch(
 
 def redrive(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> None:
     """Sends again all that an active session may be waiting for. What is under way already answers `busy`."""
-    dispatch(graph, facts, state, [turn.number for turn in state.open_turns()])
-    graph.send_advance(facts.session_id)
+    with left_to_the_sweep(facts.session_id):
+        send(graph, facts, state, [turn.number for turn in state.open_turns()])
+        graph.send_advance(facts.session_id)
 
 
 def follow(runtime: Runtime, facts: SessionFacts, answer: Answer, write: PlanWrite, *, parent: str) -> bool:

@@ -17,6 +17,7 @@ from ..state.inbox import Letter
 from ..state.parked import Reply, Rule
 from ..state.records import Grant, SessionState
 from ..state.turn_records import Parking, TurnRecord
+from .turn_parts import planned_turn, turn_wait
 from .view import SessionFacts, turn_context
 from .words import Words
 
@@ -30,16 +31,13 @@ class Asked:
     record: TurnRecord
     parking: Parking
     waiting: Waiting
+    #: The turn as it was planned.
+    planned: PlannedTurn
 
     @property
     def number(self) -> int:
         """The turn's number."""
         return self.record.number
-
-    @property
-    def planned(self) -> PlannedTurn:
-        """The turn as it was planned."""
-        return PlannedTurn.model_validate_json(self.record.plan or "{}")
 
     def letters(self) -> tuple[Letter, ...]:
         """The question in the inboxes of those who may answer."""
@@ -172,11 +170,12 @@ class Asked:
 
 
 def read_asked(facts: SessionFacts, state: SessionState, number: int) -> Asked | None:
-    """The open question of one turn; None: it is not parked."""
+    """The open question of one turn; None: it is not parked. Raises CorruptSession."""
     record = state.records.get(number)
     if record is None or record.parking is None:
         return None
-    return Asked(facts, state, record, record.parking, Waiting.model_validate_json(record.wait or "{}"))
+    planned = planned_turn(state, record, facts.roster)
+    return Asked(facts, state, record, record.parking, turn_wait(state, record), planned)
 
 
 def all_asked(facts: SessionFacts, state: SessionState) -> list[Asked]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from celery import shared_task
 
 from ..models.collab import CollabMode
-from ..models.errors import SessionNotFound
+from ..models.errors import SessionNotFound, StateError
 from .advance import advance
 from .graph import TurnCall
 from .names import ADVANCE, TURN
@@ -17,8 +17,11 @@ from .speak import run_turn
 if TYPE_CHECKING:
     from celery import Task
 
+#: Told in one line: Redis is away, or what it holds of a session cannot be read. The sweep looks again.
+_EXPECTED = (StateError,)
 
-@shared_task(name=TURN, bind=True, ignore_result=True)
+
+@shared_task(name=TURN, bind=True, ignore_result=True, throws=_EXPECTED)
 def turn_task(
     self: Task[..., None], *, session: str, turn: int, participant: str, mode: str, scope: str
 ) -> None:
@@ -30,7 +33,7 @@ def turn_task(
         return  # ended and expired: nothing is owed to this message
 
 
-@shared_task(name=ADVANCE, bind=True, ignore_result=True)
+@shared_task(name=ADVANCE, bind=True, ignore_result=True, throws=_EXPECTED)
 def advance_task(self: Task[..., None], *, session: str) -> None:
     """Plans a session's next step if nobody has."""
     try:

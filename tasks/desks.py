@@ -12,6 +12,7 @@ from ..state.deltas import DeltaPublisher
 from ..state.journal import TurnJournal
 from ..state.notes import SessionNotes
 from ..state.records import Grant
+from ..state.stored import read_stored
 
 
 class Desks:
@@ -51,7 +52,10 @@ class TurnDesk:
     def spent(self, *, answers: int) -> Usage:
         """What attempts have spent since the turn got the last of so many answers, as far as its agent has told."""
         told = self._journal.recall(spent_after(answers)) if self._journal is not None else None
-        return Usage.model_validate_json(told) if told else Usage()
+        if not told:
+            return Usage()
+        part = f"the finished calls of turn {self.grant.number}"
+        return read_stored(Usage, told, session_id=self.session_id, part=part)
 
     def clear(self) -> None:
         """The turn is written: what was kept for another attempt is thrown away."""

@@ -13,7 +13,7 @@ from ..state.plans import PlanWrite
 from ..state.records import Answer
 from .advance import advance, dispatch, follow, hand_round, plan_next
 from .boundaries import Boundary
-from .floor import SETTLE_S, Floor, turn_timeout_s
+from .floor import Floor, patience_until
 from .patience import outlast_outage
 from .runtime import Runtime
 
@@ -42,7 +42,7 @@ def commit_turn(
     runtime.crossing(Boundary.BEFORE_COMMIT, floor.session_id, floor.grant.number)
     answer = outlast_outage(
         partial(runtime.store.commit, floor.session_id, floor.grant, speech, then=write),
-        until=floor.since + turn_timeout_s(runtime, floor.policy) + SETTLE_S,
+        until=patience_until(runtime, floor),
         what=f"turn {floor.grant.number} of {floor.session_id}",
     )
     runtime.crossing(Boundary.AFTER_COMMIT, floor.session_id, floor.grant.number)

@@ -15,6 +15,7 @@ from .admission import Admission
 from .desks import TurnDesk
 from .memory import Recollection
 from .runtime import Runtime
+from .turn_parts import turn_wait
 from .view import SessionFacts
 from .words import Words
 
@@ -59,8 +60,8 @@ class Floor:
     @property
     def waiting(self) -> Waiting | None:
         """What was asked and answered in this turn before; None for nearly every turn."""
-        text = self.state.records[self.grant.number].wait
-        return Waiting.model_validate_json(text) if text else None
+        record = self.state.records[self.grant.number]
+        return turn_wait(self.state, record) if record.wait else None
 
     @property
     def spent_lately(self) -> Usage:
@@ -73,6 +74,11 @@ class Floor:
         """What all attempts have spent, those that ended in a question included."""
         waiting = self.waiting
         return self.spent_lately if waiting is None else waiting.usage + self.spent_lately
+
+
+def patience_until(runtime: Runtime, floor: Floor) -> float:
+    """When to give up writing what was said, by `time.monotonic()`."""
+    return floor.since + turn_timeout_s(runtime, floor.policy) + SETTLE_S
 
 
 def turn_timeout_s(runtime: Runtime, policy: FailurePolicy) -> float:

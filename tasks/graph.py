@@ -9,15 +9,32 @@ wrong place. `root_id` is the session's id, which is also the id of the task tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from celery import Celery, group
+from kombu.exceptions import OperationalError
 
 from ..models.collab import CollabMode
 from ..models.ids import new_id
 from .names import ADVANCE, TURN
+
+log = logging.getLogger(__name__)
+
+#: What every transport's loss of its broker is raised as.
+BrokerAway = OperationalError
+
+
+@contextmanager
+def left_to_the_sweep(session_id: str) -> Iterator[None]:
+    """A broker that is away delays a session and no more: what could not be sent, the sweep sends."""
+    try:
+        yield
+    except BrokerAway as error:
+        log.warning("session %s waits for the sweep: the broker does not answer (%s)", session_id, error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +62,7 @@ class TurnCall:
 
 
 class TaskGraph:
-    """Sends turns and continuations of sessions to the queue."""
+    """Sends turns and continuations of sessions to the queue. Raises BrokerAway when it cannot."""
 
     def __init__(self, app: Celery) -> None:
         self._app = app

@@ -31,6 +31,7 @@ from ..state.memory_log import log_merging, log_retrieved, log_stored
 from ..state.memory_store import AWAY, MemoryStore
 from ..state.memory_values import Look, Owner, Seen
 from ..state.records import SessionState
+from .turn_parts import turn_result
 from .view import SessionFacts
 
 log = logging.getLogger(__name__)
@@ -99,7 +100,7 @@ class TurnMemory:
             return
         for record in state.unconsumed():
             if record.result and '"remember"' in record.result:
-                result = TurnResult.model_validate_json(record.result)
+                result = turn_result(state, record)
                 try:
                     self._remembered(facts, options, owner, result, now_ms=state.now_ms)
                 except AWAY as error:

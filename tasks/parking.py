@@ -19,9 +19,10 @@ from ..models.turn import Question, TurnContext, TurnOutcome
 from ..models.waiting import Delivery, Line, Waiting, WaitPolicy
 from ..state.inbox import Inbox, Letter
 from ..state.parked import FAR_MS, LayAside, ParkedTurns
-from ..state.records import Grant, SessionState
+from ..state.records import Answer, Grant, SessionState
 from .asked import read_asked
 from .delivery import deliver
+from .patience import outlast_outage
 from .replies import plan_on
 from .runtime import Runtime
 from .tending import reminders_ms
@@ -51,9 +52,10 @@ class Parked:
         return outcome.question is not None and outcome.question.to == self.context.me.participant_id
 
 
-def park(runtime: Runtime, turn: Parked, outcome: TurnOutcome) -> str:
+def park(runtime: Runtime, turn: Parked, outcome: TurnOutcome, *, until: float) -> str:
     """Lays a turn aside for the question its agent has ended with, and tells a remote system of it.
 
+    A Redis that is away is waited for `until` then, by `time.monotonic()`: the question is paid for.
     Raises BadOutcome for a question to nobody, StateError.
     """
     agent = runtime.registry.seat(turn.binding)
@@ -64,9 +66,13 @@ def park(runtime: Runtime, turn: Parked, outcome: TurnOutcome) -> str:
         waiting = waiting.model_copy(update={"delivery": _delivery(agent, turn, waiting, reply_token)})
     session_id, number = turn.facts.session_id, turn.grant.number
     letters = [Letter(session_id, number, name) for name in waiting.asked]
-    Inbox(runtime.store.client).add(letters, at_ms=turn.state.now_ms)
     laid = _laid(waiting, reply_token, tended_in_ms=runtime.limits.lease_ms if is_remote else FAR_MS)
-    answer = ParkedTurns(runtime.store.client).park(session_id, turn.grant, laid)
+
+    def write() -> Answer:
+        Inbox(runtime.store.client).add(letters, at_ms=turn.state.now_ms)
+        return ParkedTurns(runtime.store.client).park(session_id, turn.grant, laid)
+
+    answer = outlast_outage(write, until=until, what=f"the question of turn {number} of {session_id}")
     asked = None if answer.state is None else read_asked(turn.facts, answer.state, number)
     if asked is None:
         # The letters stay: another worker may have parked this turn. Who reads them sees what is over.

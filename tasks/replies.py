@@ -6,12 +6,7 @@ after, so whoever dies in between leaves it to the sweep.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Protocol
-
-from kombu.exceptions import OperationalError
 
 from ..models.errors import InvalidInput, MessageTooLarge, ReplyRefused, SessionNotFound
 from ..state.inbox import Inbox
@@ -21,10 +16,8 @@ from ..state.records import Answer, SessionState
 from ..state.store import SessionStore
 from .advance import dispatch
 from .asked import Asked, all_asked
-from .graph import TaskGraph
+from .graph import TaskGraph, left_to_the_sweep
 from .view import SessionFacts
-
-log = logging.getLogger(__name__)
 
 #: Milliseconds until the sweep looks at a session that was replied to.
 LOOK_IN_MS = 5_000
@@ -114,7 +107,7 @@ def end_wait(office: Office, asked: Asked, reply: Reply) -> Answer:
 
 def plan_on(office: Office, session_id: str) -> None:
     """Has some worker plan the session's next step; without a broker the sweep does."""
-    with _sweep_if_away(session_id):
+    with left_to_the_sweep(session_id):
         office.graph.send_advance(session_id)
 
 
@@ -122,16 +115,7 @@ def _send_on(office: Office, asked: Asked, result: Answer) -> None:
     if result.word == "replied":
         plan_on(office, asked.facts.session_id)
     elif result.word == "returned" and result.state is not None:
-        with _sweep_if_away(asked.facts.session_id):
-            dispatch(office.graph, asked.facts, result.state, [asked.number])
-
-
-@contextmanager
-def _sweep_if_away(session_id: str) -> Iterator[None]:
-    try:
-        yield
-    except OperationalError as error:
-        log.warning("session %s waits for the sweep: the broker does not answer (%s)", session_id, error)
+        dispatch(office.graph, asked.facts, result.state, [asked.number])
 
 
 def _check(asked: Asked, text: object, *, limit_bytes: int) -> None:

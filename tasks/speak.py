@@ -24,19 +24,19 @@ from ..models.errors import (
 )
 from ..models.ids import new_id
 from ..models.options import AgentBinding, FailurePolicy
-from ..models.plan import PlannedTurn
 from ..models.turn import OutcomeKind, TurnContext, TurnOutcome, Usage
 from ..state.requests import Claim
 from .admission import Admission, admit
 from .advance import advance, hand_round
 from .boundaries import Boundary
 from .ending import commit_turn, fail_turn, give_up
-from .floor import SETTLE_S, Floor, turn_timeout_s
+from .floor import SETTLE_S, Floor, patience_until, turn_timeout_s
 from .graph import TurnCall
 from .limits import want_of_means, wish_of
 from .parking import Parked, park
 from .protocol import mended
 from .runtime import Runtime
+from .turn_parts import planned_turn
 from .view import turn_context
 from .waking import wake
 
@@ -93,7 +93,7 @@ def _begin(runtime: Runtime, call: TurnCall, claim: Claim, admission: Admission)
         return answer.word
     runtime.crossing(Boundary.AFTER_BEGIN, call.session, call.turn)
     facts = runtime.facts.of(call.session, answer.state)
-    planned = PlannedTurn.model_validate_json(answer.state.records[call.turn].plan or "{}")
+    planned = planned_turn(answer.state, answer.state.records[call.turn], facts.roster)
     desk = runtime.desks.of(call.session, answer.grant, call.participant)
     recalled = runtime.memory.recall(facts, now_ms=answer.state.now_ms)
     policy = facts.spec.policy_of(call.participant)
@@ -112,7 +112,7 @@ def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> str:
     try:
         parked, outcome = _ask(runtime, floor, timeout_s)
         if outcome.question is not None:
-            word = park(runtime, parked, outcome)
+            word = park(runtime, parked, outcome, until=patience_until(runtime, floor))
             if word != "stale":
                 floor.admission.usage = outcome.usage
                 if parked.is_own(

@@ -22,6 +22,7 @@ from ..models.spec import SessionSpec
 from ..models.steering import AnyBinding, AnyParticipant, Cast, read_participant, seat_for
 from ..state.records import Answer, SessionState
 from ..state.steering import Change, Documents, Steering, read_documents
+from ..state.stored import read_stored
 from ..state.workers import WorkerBook
 from .planners import check_fit
 
@@ -115,8 +116,8 @@ class Helm:
         next_round: _Made,
         now: _Made | None,
     ) -> Change:
-        current = _cast(base.collab, base.spec)
-        waiting = _cast(base.next_collab, base.next_spec or "") if base.next_collab else None
+        current = self._cast(base.collab, base.spec)
+        waiting = self._cast(base.next_collab, base.next_spec or "") if base.next_collab else None
         # Somebody who comes with the next round may be told something before.
         now_made = _changed(now, current, waiting) if now else current
         later = next_round(waiting or current) if waiting or now is None else None
@@ -128,6 +129,12 @@ class Helm:
             event=event,
             about={**about, "by": self.by},
             request=self.request,
+        )
+
+    def _cast(self, collab: str, spec: str) -> Cast:
+        return Cast(
+            read_stored(Collab, collab, session_id=self.session_id, part="collab"),
+            read_stored(SessionSpec, spec, session_id=self.session_id, part="spec"),
         )
 
     def _state_of(self, change: Change) -> SessionState | None:
@@ -150,10 +157,6 @@ def _changed(now: _Made, current: Cast, waiting: Cast | None) -> Cast:
         if waiting is None:
             raise
         return current
-
-
-def _cast(collab: str, spec: str) -> Cast:
-    return Cast(Collab.model_validate_json(collab), SessionSpec.model_validate_json(spec))
 
 
 def _json(spec: SessionSpec) -> str:

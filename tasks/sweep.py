@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import logging
 
-from ..models.errors import RedisUnavailable, SessionNotFound
-from .advance import dispatch
+from ..models.errors import RedisUnavailable, SessionNotFound, SymposiaError
+from .advance import send
+from .graph import BrokerAway
 from .runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -22,15 +23,20 @@ ORPHAN_MS = 3_600_000
 
 
 def sweep(runtime: Runtime) -> int:
-    """Looks at every session that is due now. Answers how many turns and steps were re-enqueued."""
+    """Looks at every session that is due now. Answers how many turns and steps were re-enqueued.
+
+    Raises RedisUnavailable, BrokerAway: what was not looked at is claimed again after the grace time.
+    """
     sent = 0
     while True:
         claimed = runtime.index.claim(limit=BATCH, hold_ms=runtime.limits.grace_ms)
         for session_id in claimed:
             try:
                 sent += sweep_session(runtime, session_id)
-            except RedisUnavailable:
+            except (RedisUnavailable, BrokerAway):
                 raise
+            except SymposiaError as error:
+                log.error("session %s could not be swept: %s", session_id, error)
             except Exception:  # one session that cannot be read must not keep the others waiting
                 log.exception("session %s could not be swept", session_id)
         if len(claimed) < BATCH:
@@ -54,7 +60,7 @@ def sweep_session(runtime: Runtime, session_id: str) -> int:
         return 0
     if answer.numbers:
         log.info("session %s: turns %s are dispatched again", session_id, list(answer.numbers))
-        dispatch(runtime.graph, facts, answer.state, answer.numbers)
+        send(runtime.graph, facts, answer.state, answer.numbers)
     if answer.advance:
         log.info("session %s: its next step is asked for again", session_id)
         runtime.graph.send_advance(session_id)

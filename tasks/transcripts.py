@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from ..models.alignment.ledger import Ledger
 from ..models.alignment.transcript import written
 from ..models.collab import Collab
@@ -11,12 +9,15 @@ from ..models.dialog import Dialog
 from ..models.errors import InvalidInput
 from ..models.stop import Converged
 from ..state.records import SessionState
+from ..state.stored import read_object, told_as_corrupt
 from .view import SessionFacts
 
 
 def ledger_of(state: SessionState) -> Ledger:
-    """What was marked in a session so far; empty in a session without a protocol."""
-    return Ledger.model_validate(json.loads(state.stop).get("ledger") or {})
+    """What was marked in a session so far; empty in a session without a protocol. Raises CorruptSession."""
+    kept = read_object(state.stop, session_id=state.session_id, part="stop")
+    with told_as_corrupt(state.session_id, "stop"):
+        return Ledger.model_validate(kept.get("ledger") or {})
 
 
 def transcript_of(facts: SessionFacts, state: SessionState, collab: Collab, dialog: Dialog) -> str:

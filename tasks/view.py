@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,9 +13,10 @@ from ..models.spec import SessionSpec
 from ..models.turn import Budget, TurnContext, TurnResult, Usage
 from ..state.records import Grant, SessionState
 from ..state.steering import Documents
-from ..state.stored import read_stored
+from ..state.stored import read_object, read_stored
 from ..state.turn_records import TurnRecord
 from .protocol import briefed
+from .turn_parts import planned_turn, turn_result
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ def read_facts(session_id: str, documents: Documents, opened_ms: int) -> Session
     return facts(documents.collab, documents.spec, coming)
 
 
-def _open_turn(record: TurnRecord) -> OpenTurn:
-    plan = record.plan
-    item = PlannedTurn.model_validate_json(plan).item if plan and '"item"' in plan else None
+def _open_turn(facts: SessionFacts, state: SessionState, record: TurnRecord) -> OpenTurn:
+    has_item = record.plan and '"item"' in record.plan
+    item = planned_turn(state, record, facts.roster).item if has_item else None
     return OpenTurn(
         number=record.number,
         participant=record.participant,
@@ -107,9 +107,9 @@ def begins_round(facts: SessionFacts, state: SessionState, *, said: TurnResult |
 
 
 def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult | None = None) -> SessionView:
-    """What the planner sees; with `said`, what it would see once that turn were committed."""
-    results = [TurnResult.model_validate_json(r.result) for r in state.unconsumed() if r.result]
-    open_turns = [_open_turn(record) for record in state.open_turns()]
+    """What the planner sees; with `said`, what it would see once that turn were committed. Raises CorruptSession."""
+    results = [turn_result(state, record) for record in state.unconsumed() if record.result]
+    open_turns = [_open_turn(facts, state, record) for record in state.open_turns()]
     closed, usage = state.closed, state.usage
     if said is not None:
         results = sorted([*results, said], key=lambda result: result.number)
@@ -122,7 +122,7 @@ def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult |
         roster=facts.participants,
         orchestrator=facts.spec.orchestrator,
         options=facts.spec.options,
-        state=json.loads(state.planner),
+        state=read_object(state.planner, session_id=state.session_id, part="planner"),
         results=tuple(results),
         open=tuple(open_turns),
         totals=_totals(state, closed=closed, rounds=rounds, usage=usage),
@@ -167,7 +167,9 @@ def turn_context(
         expects=planned.expects,
         instruction=briefed(facts.spec.protocol, planned.instruction),
         scoring=facts.spec.protocol is not None,
-        messages=tuple(Message.model_validate_json(text) for text in texts),
+        messages=tuple(
+            read_stored(Message, text, session_id=facts.session_id, part="dialog") for text in texts
+        ),
         item=planned.item,
         parameters={**facts.spec.parameters, **binding.parameters},
         memory=memory,

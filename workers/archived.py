@@ -61,7 +61,7 @@ class _ArchivedStore(SessionStore):
 
     def state(self, session_id: str) -> SessionState:
         snapshot = self._reader.snapshot(session_id)
-        return state_of(snapshot.fields, snapshot.turns)
+        return state_of(session_id, snapshot.fields, snapshot.turns)
 
     def documents(self, session_id: str) -> Documents:
         documents, fields = (
@@ -92,7 +92,7 @@ class _ArchivedStreams(StreamReader):
         return self._reader.entries(session_id, stream, newest_first=True)
 
 
-def state_of(fields: Mapping[str, str | None], turns: Mapping[str, str]) -> SessionState:
+def state_of(session_id: str, fields: Mapping[str, str | None], turns: Mapping[str, str]) -> SessionState:
     """A session's state out of its archived fields; as of its last change."""
     known = {name: fields.get(name) for name in view_fields()}
-    return SessionState(int(fields.get("updated_ms") or 0), known, turns)
+    return SessionState(session_id, int(fields.get("updated_ms") or 0), known, turns)

@@ -12,6 +12,7 @@ from celery import Celery, bootsteps
 from redis.exceptions import RedisError
 
 from ..state.workers import WorkerBook
+from ..tasks.graph import BrokerAway
 from ..tasks.runtime import runtime_of
 from ..tasks.sweep import sweep
 
@@ -41,7 +42,7 @@ class SweepThread(threading.Thread):
                     book.announce(self._worker, runtime.registry.names())
                     self._announce_at = time.monotonic() + ANNOUNCE_EVERY_S
                 sweep(runtime)
-            except (RedisError, OSError) as error:
+            except (RedisError, OSError, BrokerAway) as error:
                 log.warning("sweep put off: %s", error)
             except Exception:
                 log.exception("sweep failed; it will be tried again")

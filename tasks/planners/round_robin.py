@@ -22,7 +22,7 @@ def plan(view: SessionView) -> Plan:
     if view.open:
         return Wait()
     roster = view.ids()
-    cursor = _Memory.model_validate(view.state).cursor
+    cursor = _Memory.model_validate(view.state).cursor % len(roster)
     following = (cursor + 1) % len(roster)
     return Step(
         turns=(PlannedTurn(participant=roster[cursor]),),

@@ -141,7 +141,9 @@ def _archived(client: Client, wanted: Wanted) -> Iterator[Listed]:
         page = reader.page(wanted, after=cursor, limit=_PAGE)
         for it in page.items:
             if not is_live(redis, it.session_id, it.opened_ms):
-                yield Listed(Collab.model_validate_json(it.documents.collab), state_of(it.fields, {}))
+                yield Listed(
+                    Collab.model_validate_json(it.documents.collab), state_of(it.session_id, it.fields, {})
+                )
         cursor = page.cursor
         if cursor is None:
             return

@@ -1,0 +1,57 @@
+"""A question that is asked while Redis is away is laid aside when it is back, and asked once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chaos.spawning import from_the_staying_thread
+from live import until
+from office import Office
+from symposia.tasks.boundaries import Boundary
+from symposia.workers.embedded import EmbeddedServer
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
+    with EmbeddedServer(tmp_path / "server", bound=True) as server:
+        yield server
+
+
+@pytest.fixture
+def office(tmp_path: Path, server: EmbeddedServer) -> Iterator[Office]:
+    office = Office(tmp_path, server.url, lease_s=60)
+    yield office
+    office.close()
+
+
+def test_a_turn_is_parked_as_soon_as_redis_is_back(
+    office: Office, server: EmbeddedServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    def lose_it(boundary: Boundary, _session_id: str, _number: int) -> None:
+        if boundary is Boundary.SPEAKING:
+            assert server.pid is not None
+            os.kill(server.pid, signal.SIGKILL)
+
+    def bring_it_back() -> None:
+        until(lambda: "waits to be written" in caplog.text, what="the question waits")
+        from_the_staying_thread(server.start)
+
+    job = office.submit("pair", {}, people=["zoe", "yan"])
+    assert office.deliver() == "advanced"
+    office.runtime = replace(office.runtime, crossing=lose_it)
+    helper = threading.Thread(target=bring_it_back)
+    helper.start()
+    assert office.deliver() == "parked"
+    helper.join()
+
+    assert f"the question of turn 1 of {job.id} waits to be written" in caplog.text
+    assert [(it.participant, it.turn_number) for it in job.pending()] == [("zoe", 1)]
+    assert [it.session_id for it in office.client.inbox("zoe")] == [job.id]
+    assert job.state().records[1].grants == 1, "nobody was asked again"

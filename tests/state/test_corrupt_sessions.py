@@ -1,0 +1,99 @@
+"""A session whose keys somebody else wrote into says which part cannot be read, and why, in one line."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from office import Office
+from symposia.models.errors import CorruptSession
+from symposia.state.keys import DUE, session_key
+from symposia.tasks.advance import advance
+from symposia.tasks.sweep import sweep
+
+pytestmark = pytest.mark.leaves_keys
+
+SAY = '[agents.say]\nkind = "scripted"\nreplies = ["a word"]\n'
+
+
+@pytest.fixture
+def office(tmp_path: Path, redis_url: str) -> Iterator[Office]:
+    office = Office(tmp_path, redis_url, SAY)
+    yield office
+    office.close()
+
+
+def read_all_of_it(office: Office, session_id: str) -> None:
+    """As whoever looks at the session, plans on, or speaks."""
+    job = office.client.get_job(session_id)
+    assert job.status()
+    assert job.usage() is not None
+    assert job.state().usage.requests == 0
+    assert job.state().records is not None
+    advance(office.runtime, session_id, parent=session_id)
+    office.work()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("status", "odd", "session .*: status: must be a status of a collab .got 'odd'."),
+        ("version", "many", "session .*: version: must be a whole number .got 'many'."),
+        ("edition", "x", "session .*: edition: must be a whole number .got 'x'."),
+        ("planner", "[", "planner .*: Invalid JSON: "),
+        ("planner", "[]", "planner .*: must be "),
+        ("planner", '{"cursor": "x"}', "planner or stop .*: cursor: must be a valid integer"),
+        ("stop", "no", "stop .*: Invalid JSON: "),
+        ("collab", "{}", "collab .*: "),
+        ("spec", "[]", "spec .*: must be "),
+        ("input_tokens", "-1", "session .*: input_tokens: must be greater than or equal to 0"),
+    ],
+)
+def test_a_field_of_the_session_is_told_with_its_rule(
+    office: Office, name: str, value: str, told: str
+) -> None:
+    job = office.submit("round_robin", {"ann": "say"}, stop={"max_turns": 2})
+    office.runtime.store.client.hset(session_key(job.id, "session"), name, value)
+    with pytest.raises(CorruptSession, match=told) as error:
+        read_all_of_it(office, job.id)
+    assert job.id in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("1", "{", "turn 1 .*: Invalid JSON: "),
+        ("1", "{}", "turn 1 .*: participant: is required"),
+        ("1", '{"status": "gone"}', "turn 1 .*: participant: is required"),
+        ("one", "{}", "turns .*: 'one' is no turn's number"),
+        ("01", "{}", "turns .*: '01' is no turn's number"),
+        ("1:plan", "7", "the plan of turn 1 .*: must be "),
+        ("1:plan", '{"participant": "zoe"}', "the plan of turn 1 .*: participant: must be whose turn it is"),
+    ],
+)
+def test_a_record_of_a_turn_is_told_with_its_rule(office: Office, name: str, value: str, told: str) -> None:
+    job = office.submit("round_robin", {"ann": "say"}, stop={"max_turns": 2})
+    office.deliver()
+    assert list(job.state().records) == [1]
+    office.runtime.store.client.hset(session_key(job.id, "turns"), name, value)
+    with pytest.raises(CorruptSession, match=told):
+        read_all_of_it(office, job.id)
+
+
+def test_the_sweep_tells_of_it_in_one_line_and_looks_after_the_others(
+    office: Office, caplog: pytest.LogCaptureFixture
+) -> None:
+    bad, good = (office.submit("round_robin", {"ann": "say"}, stop={"max_turns": 1}) for _ in range(2))
+    client = office.runtime.store.client
+    client.hset(session_key(bad.id, "session"), "status", "odd")
+    client.hset(session_key(bad.id, "turns"), "1", "{")
+    office.queue.waiting.clear()
+    client.zadd(DUE, {bad.id: 0, good.id: 1})
+    with caplog.at_level(logging.ERROR, "symposia"):
+        sweep(office.runtime)
+    (told,) = caplog.records
+    assert told.getMessage().startswith(f"session {bad.id} could not be swept: ")
+    assert told.exc_info is None
