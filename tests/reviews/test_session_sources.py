@@ -1,0 +1,110 @@
+"""Archived sessions are items: their transcripts, under an identity that stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from redis import Redis
+from sqlalchemy import update
+
+from archiving import archive_now
+from symposia.archive.archive import Archive
+from symposia.archive.tables import MESSAGE
+from symposia.archive.values import Wanted
+from symposia.models.ids import new_id
+from symposia.models.meta import Meta
+from symposia.models.review.items import ItemKind, Read, Skipped
+from symposia.reviews.sources.sessions import REVIEW_TAG, SessionSource
+from symposia.reviews.sources.source import Caps
+from symposia.state.connect import connect
+from table import Table
+
+pytestmark = pytest.mark.leaves_keys
+
+
+@pytest.fixture
+def client(redis_url: str) -> Iterator[Redis]:
+    with connect(redis_url) as client:
+        yield client
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Iterator[Archive]:
+    archive = Archive(f"sqlite:///{tmp_path / 'archive.sqlite3'}")
+    archive.prepare()
+    yield archive
+    archive.close()
+
+
+def archived(client: Redis, archive: Archive, *texts: str, ended: bool = True, tag: str = "a tag") -> str:
+    """A session in which this was said; gives back its id."""
+    table = Table(client, opened=False)
+    table.collab = table.collab.changed(meta=Meta(tags=[tag]))
+    table.open(archived=True)
+    for text in texts:
+        table.speak(table.plan_one(), text)
+    if ended:
+        table.finish()
+    archive_now(archive, table)
+    return table.id
+
+
+def keys(source: SessionSource) -> list[str]:
+    return [it.item.key if isinstance(it, Read) else it.path for it in source]
+
+
+def test_a_session_is_an_item_with_all_that_was_said(client, archive):
+    one = archived(client, archive, "first\nline two", "second")
+    (read,) = SessionSource(archive.reader)
+    assert (read.item.key, read.item.path, read.item.kind) == (f"session:{one}",) * 2 + (ItemKind.SESSION,)
+    assert read.text == (
+        "# A table\n\n- Mode: round_robin\n- Participants: ann, bob, cyd\n- Ended: completed, satisfied\n\n"
+        "see who may speak\n\n## 1. ann, turn 1\n\nfirst\nline two\n\n## 2. ann, turn 2\n\nsecond\n"
+    )
+    assert read.item.size == len(read.text.encode())
+    assert list(SessionSource(archive.reader)) == [read]
+
+
+def test_the_newest_come_first_and_only_those_that_have_ended_and_are_wanted(client, archive):
+    made = [archived(client, archive, str(at)) for at in range(3)]
+    archived(client, archive, "goes on", ended=False)
+    other = archived(client, archive, "x", tag="other")
+    newest_first = [f"session:{it}" for it in [other, *reversed(made)]]
+    assert keys(SessionSource(archive.reader)) == newest_first
+    assert keys(SessionSource(archive.reader, wanted=Wanted(tag="other"))) == newest_first[:1]
+    assert keys(SessionSource(archive.reader, caps=Caps(items=2))) == [*newest_first[:2], "session:*"]
+
+
+def test_sessions_of_reviews_are_reviewed_by_name_only(client, archive):
+    review = archived(client, archive, "a finding", tag=REVIEW_TAG)
+    assert keys(SessionSource(archive.reader)) == []
+    assert keys(SessionSource(archive.reader, ids=[review])) == [f"session:{review}"]
+
+
+def test_named_sessions_are_given_in_their_order_and_missing_ones_told(client, archive):
+    one, two = archived(client, archive, "1"), archived(client, archive, "2", ended=False)
+    gone = new_id()
+    found = list(SessionSource(archive.reader, ids=[two, gone, one, two]))
+    assert [it.path if isinstance(it, Skipped) else it.item.key for it in found] == [
+        f"session:{it}" for it in (two, gone, one)
+    ]
+    assert found[1] == Skipped(path=f"session:{gone}", reason="not in the archive")
+
+
+def test_without_an_archive_there_is_nothing():
+    assert list(SessionSource(None)) == []
+    assert list(SessionSource(None, ids=["x\n"])) == [
+        Skipped(path=r"session:x\n", reason="not in the archive")
+    ]
+
+
+def test_a_session_that_is_too_long_or_cannot_be_read_is_told(client, archive):
+    long = archived(client, archive, "x" * 1_000)
+    found = list(SessionSource(archive.reader, caps=Caps(item_bytes=1_000)))
+    assert found == [Skipped(path=f"session:{long}", reason="larger than 1,000 bytes")]
+    with archive.database.writing() as connection:
+        connection.execute(update(MESSAGE).values(rest='{"role": "nobody"}'))
+    (skipped,) = SessionSource(archive.reader)
+    assert "dialog of session" in skipped.reason
