@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .document import AlignmentDialogue, Block, Metadata, Prose
 from .drafts import PartDraft, TurnDraft
 from .escapes import protect, reveal
@@ -21,8 +23,8 @@ from .markers import Found, MarkersOfLine, find_markers
 from .names import Expert, Names, gather, person
 from .notes import Form, Notes
 from .scan import Line, LineReader
-from .tables import Table, is_separator, read_row, separator
-from .text import split_emoji
+from .tables import Table, is_list_of_ids, is_separator, raw_cells, read_row, separator
+from .text import has_bracket, split_emoji
 from .tidying import metadata_of
 from .words import SECTION_WORDS
 
@@ -97,7 +99,7 @@ class Builder:
             return
         if not self._prose:
             self._prose_line = line.number
-        if head and "[" in text:
+        if head and has_bracket(text):
             markers = find_markers(text)
             if markers.unclosed or markers.near:
                 self._note_markers(line, markers)
@@ -212,12 +214,26 @@ class Builder:
             )
         cells, lines = tuple(cells for _, cells in rows), tuple(line.number for line, _ in rows)
         table = Table(header, cells, first.number, lines)
-        self._rows = []
+        texts, self._rows = [line for line, _ in self._rows], []
         entries = metadata_of(table) if self.blocks is self._preamble else None
-        if entries is None:
-            self.blocks.append(table)
-        else:
+        if entries is not None:
             self._metadata += entries
+            return
+        self.blocks.append(table)
+        if not is_list_of_ids(table):
+            for line in texts:
+                self._markers_of_row(line)
+
+    def _markers_of_row(self, line: Line) -> None:
+        """Takes the markers of a row: each stands below its table as well."""
+        found = (
+            [it for cell in raw_cells(line.text) for it in find_markers(cell).found]
+            if has_bracket(line.text)
+            else []
+        )
+        for it in found:
+            self.notes.add(Form.MARKER, line.number)
+            self.blocks.append(replace(it.marker, agent=self._agent, round=self._number, line=line.number))
 
     def _note_markers(self, line: Line, markers: MarkersOfLine) -> None:
         for at in markers.unclosed:
@@ -233,7 +249,9 @@ class Builder:
             if isinstance(piece, str):
                 said = reveal(piece, self._names)
                 # On a line of its own it may begin like a heading or a fence, and stays a sentence.
-                canonical.append(protect(said, self._names, preamble=self.blocks is self._preamble))
+                body = said.lstrip()
+                kept = protect(body, self._names, preamble=self.blocks is self._preamble)
+                canonical.append(said[: len(said) - len(body)] + kept)
                 self._say(said, line.number, on_own=len(canonical) > 1)
                 continue
             self._end_prose()

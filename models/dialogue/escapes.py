@@ -7,7 +7,7 @@ structure, and one is taken off again when it is read. Nothing is lost, however 
 from __future__ import annotations
 
 from .lines import is_structure, read_metadata
-from .markers import find_markers
+from .markers import hide, shown
 from .names import Names
 from .scan import LineReader, fence_of, opens_comment
 
@@ -16,15 +16,17 @@ _STARTS = "#|`~<*-+\\"
 
 def protect(text: str, names: Names, *, preamble: bool = False) -> str:
     """`text` as prose is written. `preamble`: it stands before the first heading, among the metadata."""
-    if not any(c in text for c in "#|`~<[\\") and not (preamble and "**" in text):
+    if not any(c in text for c in "#|`~<[［【\\") and not (preamble and "**" in text):
         return text
     reader = LineReader(text + "\n")
     lines = list(reader.lines())
     open_from = reader.open_fence or len(lines) + 1
     open_comments = {*reader.open_comments}
+    if reader.open_fence:  # a fence that is never closed hides nothing
+        lines = list(LineReader(text + "\n", bare_from=open_from).lines())
     out = []
     for line in lines:
-        if line.hidden and line.number < open_from:
+        if line.hidden:
             out.append(line.text)
             continue
         loose = line.number >= open_from or line.number in open_comments
@@ -34,10 +36,7 @@ def protect(text: str, names: Names, *, preamble: bool = False) -> str:
 
 def _line(text: str, names: Names, *, preamble: bool, loose: bool) -> str:
     """One line. `loose`: a fence or a comment that it opens would never be closed."""
-    if "[" in text:
-        found = find_markers(text)
-        if found.found or found.unclosed or found.hidden:
-            text = _before_each(text, found.openers)
+    text = hide(text)
     body = text.lstrip()
     bare = body.lstrip("\\")
     slashes = len(body) - len(bare)
@@ -54,10 +53,7 @@ def reveal(text: str, names: Names, *, preamble: bool = False) -> str:
     indent, bare = text[: len(text) - len(body)], body.lstrip("\\")
     if bare != body and _means_something(indent + bare, names, preamble=preamble, delimiters=True):
         text = indent + body[1:]
-    hidden = find_markers(text).hidden if "[" in text else []
-    for at in reversed(hidden):
-        text = text[: at - 1] + text[at:]
-    return text
+    return shown(text)
 
 
 def _means_something(text: str, names: Names, *, preamble: bool, delimiters: bool) -> bool:
@@ -67,11 +63,3 @@ def _means_something(text: str, names: Names, *, preamble: bool, delimiters: boo
     if delimiters and (fence_of(text)[0] or opens_comment(text)):
         return True
     return is_structure(text, names) or (preamble and read_metadata(text) is not None)
-
-
-def _before_each(text: str, columns: tuple[int, ...]) -> str:
-    pieces, last = [], 0
-    for at in columns:
-        pieces.append(text[last:at])
-        last = at
-    return "\\".join([*pieces, text[last:]])

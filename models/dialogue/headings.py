@@ -36,7 +36,7 @@ _MOST_DIGITS = 6
 _INDENT = 3
 #: Between a turn's emoji and what else its heading says.
 _EXTRA = "—"
-_SPECIAL = "#["
+_SPECIAL = "#[［【"
 _AFTER_EMOJI = ("(", "[", *DASHES, "→", "|", ":")
 
 

@@ -20,9 +20,9 @@ from .headings import (
 from .markers import Marker, find_markers
 from .names import Names
 from .tables import is_row, read_row
-from .text import one_line, plain, plainest, unescaped, veil
+from .text import has_bracket, one_line, plain, plainest, unescaped, veil
 
-_KEY_SPECIAL = "*:["
+_KEY_SPECIAL = "*:[［【"
 _NOBODY = Names()
 
 
@@ -87,7 +87,7 @@ def classify(line: str, names: Names = _NOBODY) -> DialogueLine:
         return structure
     if head == "|":
         return TableRow(read_row(line))
-    if "[" in line and (found := find_markers(line).found):
+    if has_bracket(line) and (found := find_markers(line).found):
         return MarkerLine(tuple(it.marker for it in found))
     return read_metadata(line) or Content(line.strip())
 
@@ -123,7 +123,7 @@ def read_metadata(line: str) -> MetadataLine | None:
         return None
     veiled = veil(text)
     end = min((at for mark in ("**:", ":**") if (at := veiled.find(mark, 2)) > 0), default=0)
-    if "[" in text[:end] and any(it.start < end for it in find_markers(text).found):
+    if has_bracket(text[:end]) and any(it.start < end for it in find_markers(text).found):
         return None  # `**[TENSION T01]**: Speed` is a marker
     key = plain(unescaped(text[2:end], _KEY_SPECIAL))
     return MetadataLine(key, one_line(text[end + 3 :])) if key and "**" not in veiled[2:end] else None

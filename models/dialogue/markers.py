@@ -16,21 +16,25 @@ from dataclasses import dataclass, field
 from ..errors import InvalidInput
 from .brackets import closers_of, openers_of
 from .refs import Ref, Refs, read_refs
-from .text import Hidden, one_line, plainest, unescaped
+from .text import Hidden, has_bracket, narrow, one_line, plainest, unescaped
 from .words import (
     DASHES,
+    FORMS,
     ID_LETTERS,
     MARKER_WORDS,
     NEAR_WORDS,
+    NUMBER_LETTERS,
     NUMBERED,
     OWN_LETTERS,
     MarkerType,
 )
 
 #: What a backslash may hide inside a marker.
-_SPECIAL = "[]`<{"
+_SPECIAL = "[]`<{［］【】"
 _PLAIN = frozenset(_SPECIAL + "\\")
 _DECORATION = "*_"
+#: What may part the ids from the label besides a colon and a dash.
+_PARTING = " ;,.|→>"
 #: What may stand before a marker at the beginning of a line: a list's bullet, a quote, stars.
 _BEFORE_A_MARKER = " \t>*_-+#.)0123456789"
 #: So many characters after its word decide whether a bracket is a marker; room for a hundred ids.
@@ -116,6 +120,7 @@ _NOTHING = MarkersOfLine()
 
 def find_markers(line: str) -> MarkersOfLine:
     """Every marker of `line`, in one pass; what is inside another marker belongs to that one's label."""
+    written, line = line, narrow(line)
     if "[" not in line or not (openers := openers_of(line)):
         return _NOTHING
     hidden = Hidden(line)
@@ -135,45 +140,73 @@ def find_markers(line: str) -> MarkersOfLine:
         elif word not in MARKER_WORDS:
             if read_refs(line[after : min(end, after + _HEAD)].lstrip(" *_")).found:
                 result.near.append((at, after, NEAR_WORDS[word].word))
-        elif marker := _marker(line, (at, after, end), MARKER_WORDS[word], at_start=at <= text_from):
+        elif marker := _marker(
+            line, (at, after, end), MARKER_WORDS[word], at_start=at <= text_from, written=written
+        ):
             result.found.append(marker)
             past = marker.end
     return result
+
+
+def hide(text: str) -> str:
+    """`text` with a backslash before every bracket that would be a marker, or is already kept from being one."""
+    if not has_bracket(text):
+        return text
+    found = find_markers(text)
+    if not (found.found or found.unclosed or found.hidden):
+        return text
+    pieces, last = [], 0
+    for at in found.openers:
+        pieces.append(text[last:at])
+        last = at
+    return "\\".join([*pieces, text[last:]])
+
+
+def shown(text: str) -> str:
+    """`text` without the backslashes of `hide`."""
+    hidden = find_markers(text).hidden if "\\" in text and has_bracket(text) else []
+    for at in reversed(hidden):
+        text = text[: at - 1] + text[at:]
+    return text
 
 
 def _unclosed(head: str, *, at_start: bool) -> bool:
     return bool(read_refs(head.lstrip(" *_")).found) or (at_start and head.startswith(":"))
 
 
-def _marker(line: str, span: tuple[int, int, int], kind: MarkerType, *, at_start: bool) -> Found | None:
+def _marker(
+    line: str, span: tuple[int, int, int], kind: MarkerType, *, at_start: bool, written: str
+) -> Found | None:
     """The marker between the brackets of `span` (start, end of its word, end), or None: it only looks like one."""
     start, after, end = span
     following = line[end + 1 : end + 8].lstrip("* ")
-    if line[after].isalnum() or line[end + 1 : end + 2] == "(":
-        return None  # a longer word, or the text of a link
+    if line[after].isalnum():
+        return None  # a longer word
     # Only the head is looked at before the marker is accepted: a nest of look-alikes stays linear.
-    parts = _parts(line[after : min(end, after + _HEAD)], kind)
+    loud = line[after - 1].isupper()
+    parts = _parts(line[after : min(end, after + _HEAD)], kind, loud=loud)
     if parts is None:
         return None
     refs, label_at, raw = parts
     bold = line[start + 1] in _DECORATION
-    text = line[after + label_at : end].strip()
+    text = written[after + label_at : end].strip()
     label = unescaped(text.rstrip(_DECORATION) if bold else text, _SPECIAL)
+    if line[end + 1 : end + 2] == "(" and not (refs and label):
+        return None  # a link to a marker
     if not refs:
-        loud = line[after - 1].isupper()
         if not loud or not (at_start or label or following.startswith(":")):
             return None
         if not label and kind in NUMBERED and following.startswith(":"):
             # `[TENSION]: Speed` is one by its label alone.
             behind = line.find("[", end)
             end = (behind if behind >= 0 else len(line)) - 1
-            label = one_line(line[span[2] + 1 : end + 1]).strip(" :*_")
+            label = one_line(written[span[2] + 1 : end + 1]).strip(" :*_")
         if not label and kind in NUMBERED:
             return None
     return Found(Marker(kind, refs, label, column=start + 1, raw_ids=raw), start, end + 1)
 
 
-def _parts(head: str, kind: MarkerType) -> tuple[tuple[Ref, ...], int, str] | None:
+def _parts(head: str, kind: MarkerType, *, loud: bool) -> tuple[tuple[Ref, ...], int, str] | None:
     """Ids, where the label begins, and the ids as spelled; None: a placeholder, or just words."""
     text = head.lstrip(" \t" + _DECORATION)
     at = len(head) - len(text)
@@ -181,7 +214,8 @@ def _parts(head: str, kind: MarkerType) -> tuple[tuple[Ref, ...], int, str] | No
         refs = _read(text[1:].lstrip(), kind, strict=True)
         return None if refs.placeholder else ((), at + len(text[:1]), "")
     lead = len(text) - len(text.lstrip(DASHES + " "))
-    refs = _read(text[lead:], kind, strict=False)
+    counted = loud or ":" in text
+    refs = _read(text[lead:], kind, strict=False, number=NUMBER_LETTERS[kind] if counted else "")
     if refs.placeholder:
         return None
     if refs.found:
@@ -190,7 +224,7 @@ def _parts(head: str, kind: MarkerType) -> tuple[tuple[Ref, ...], int, str] | No
     if lead:
         return (), at + lead, ""
     words, colon, _ = text.partition(":")
-    return (_inner_refs(words, kind), at, "") if colon and not words.strip().isdecimal() else None
+    return (_inner_refs(words, kind), at, "") if colon and words.strip().upper() not in FORMS else None
 
 
 def _inner_refs(words: str, kind: MarkerType) -> tuple[Ref, ...]:
@@ -203,14 +237,14 @@ def _inner_refs(words: str, kind: MarkerType) -> tuple[Ref, ...]:
     return ()
 
 
-def _read(text: str, kind: MarkerType, *, strict: bool) -> Refs:
-    return read_refs(text, letters=ID_LETTERS + OWN_LETTERS.get(kind, ""), strict=strict)
+def _read(text: str, kind: MarkerType, *, strict: bool, number: str = "") -> Refs:
+    return read_refs(text, letters=ID_LETTERS + OWN_LETTERS.get(kind, ""), strict=strict, number=number)
 
 
 def _separator(rest: str) -> int:
     """The length of what stands between the ids and the label: a colon, or a dash."""
     text = rest.lstrip(" )*_`")
-    label = text[1:] if text.startswith(":") else text.lstrip(DASHES + " ")
+    label = text[1:] if text.startswith(":") else text.lstrip(DASHES + _PARTING)
     return len(rest) - len(label)
 
 
@@ -219,7 +253,7 @@ def _ids_after_the_colon(label: str, kind: MarkerType) -> tuple[tuple[Ref, ...],
 
     Where a marker needs no id, only a label of nothing but ids is one: `T01 — because` may be a sentence's beginning.
     """
-    refs = _read(label, kind, strict=True)
+    refs = _read(narrow(label), kind, strict=True)
     rest = label[refs.end :].lstrip()
     parted = rest[:1] in (":", "–", "—") or rest.startswith(("--", "- "))
     if kind in NUMBERED:

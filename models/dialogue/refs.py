@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .words import DASHES, FILLERS, ID_LETTERS, JOINERS, JOINING_WORDS
+from .words import ARROWS, FILLERS, ID_LETTERS, JOINERS, JOINING_WORDS, RANGES
 
 _MOST_DIGITS = 6
+_MOST_BARE_DIGITS = 3
 _MOST_IN_A_RANGE = 99
-_PLACEHOLDERS = "NX#?_*"
+_PLACEHOLDERS = "NX#?_*…"
 _WHITE = " \t"
 #: Between a name or a round and the id it belongs to: `MUFFIN-T01`, `R1.T01`, `Muffin's T01`.
 _LINKS = "-./: "
+#: Between the letter and the digits of an id: `T-1`, `T#1`, `T 1`.
+_GAPS = "-#._ "
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +44,11 @@ class Refs:
     placeholder: bool = False
 
 
-def read_refs(text: str, *, letters: str = ID_LETTERS, strict: bool = False) -> Refs:
-    """The ids that `text` begins with. `strict` allows no filling words before them."""
+def read_refs(text: str, *, letters: str = ID_LETTERS, strict: bool = False, number: str = "") -> Refs:
+    """The ids that `text` begins with. `strict` allows no filling words before them.
+
+    `number` is the letter of ids that are bare numbers; without one, those are no ids.
+    """
     if (
         len(text) > 2
         and text[0] in "PT"
@@ -51,7 +57,7 @@ def read_refs(text: str, *, letters: str = ID_LETTERS, strict: bool = False) -> 
         and text[1:3].isdecimal()
     ):
         return Refs((Ref(text[:3]),), 3)  # what nearly every marker holds
-    return _Reader(text, letters).read(fillers=not strict)
+    return _Reader(text, letters, number).read(fillers=not strict)
 
 
 def normal_id(letter: str, digits: str, suffix: str = "") -> str:
@@ -63,8 +69,8 @@ def normal_id(letter: str, digits: str, suffix: str = "") -> str:
 class _Reader:
     """Reads ids from the left; `at` is where it stands."""
 
-    def __init__(self, text: str, letters: str) -> None:
-        self.text, self.letters, self.at = text, letters, 0
+    def __init__(self, text: str, letters: str, number: str) -> None:
+        self.text, self.letters, self.number, self.at = text, letters, number, 0
         self.refs: list[Ref] = []
 
     def read(self, *, fillers: bool) -> Refs:
@@ -73,7 +79,7 @@ class _Reader:
             self._skip_joiners(fillers=fillers and not self.refs)
             if self._placeholder():
                 return Refs((), end, placeholder=not self.refs)
-            ref = self._ref()
+            ref = self._ref() or self._bare(joined=self.at > end)
             if ref is None:
                 return Refs(tuple(dict.fromkeys(self.refs)), end)
             self.refs.append(ref)
@@ -95,6 +101,9 @@ class _Reader:
             if here and (here in _WHITE or (here in JOINERS and self.refs) or (here in "(#*`" and fillers)):
                 self.at += 1
                 continue
+            if here and self.refs and (arrow := self._starting(ARROWS)):
+                self.at += len(arrow)
+                continue
             word = self._word(self.at)
             after = self._peek(self.at + len(word))
             joining = word.upper() in JOINING_WORDS and self.refs
@@ -103,14 +112,21 @@ class _Reader:
                 return
             self.at += len(word)
 
+    def _starting(self, marks: tuple[str, ...]) -> str:
+        return next((mark for mark in marks if self.text.startswith(mark, self.at)), "")
+
     def _placeholder(self) -> bool:
-        """`Pnn`, `T##`, `P{n}`, `<id>`: a form to fill in, not an id."""
+        """`Pnn`, `T##`, `T0N`, `P{n}`, `<id>`: a form to fill in, not an id."""
         here = self._peek(self.at)
         if here and here in "{<":
             return True
         if not here or here.upper() not in self.letters:
             return False
         end = self.at + 1
+        while self._peek(end).isdecimal():
+            end += 1
+        if end > self.at + 1:
+            return self._peek(end).upper() in ("N", "X") and not self._peek(end + 1).isalnum()
         if self._peek(end) and self._peek(end) in "{<":
             return True
         while self._peek(end) and self._peek(end).upper() in _PLACEHOLDERS:
@@ -126,8 +142,23 @@ class _Reader:
             self.at = start
         return ref
 
+    def _bare(self, *, joined: bool) -> Ref | None:
+        """A number that is an id by itself: `1`, and the second of `T1, 2`; a word behind it makes it a count."""
+        if not (self.number and joined >= bool(self.refs)):
+            return None
+        digits = self._digits(self.at)
+        rest = self.text[self.at + len(digits) :].lstrip()
+        told = (
+            not rest or rest[0] in ":)" or rest[0] in JOINERS or rest.startswith(("and ", "- ", "– ", "— "))
+        )
+        if not 0 < len(digits) <= _MOST_BARE_DIGITS or not told:
+            return None
+        self.at += len(digits)
+        return Ref(normal_id(self.refs[-1].id[0] if self.refs else self.number, digits))
+
     def _agent(self) -> str | None:
         """A name that begins with a capital, and a link; whether an id follows, `_ref` sees."""
+        self.at += self._peek(self.at) == "@"
         end = self.at
         while (c := self._peek(end)) and (c.isalnum() or c in "_-"):
             end += 1
@@ -179,7 +210,7 @@ class _Reader:
         if not letter or letter.upper() not in self.letters:
             return None
         at = self.at + 1
-        gap = 1 if self._peek(at) in ("-", "#") and self._peek(at) else 0
+        gap = 1 if self._peek(at) and self._peek(at) in _GAPS else 0
         digits = self._digits(at + gap)
         if not digits:
             return None
@@ -216,8 +247,8 @@ class _Reader:
         """Where the last id of a range would begin; None: no range."""
         rest = self.text[at : at + 16]
         text = rest.lstrip(_WHITE)
-        for dash in (*DASHES, "..", "through ", "to "):
-            if text.startswith(dash):
+        for dash in RANGES:
+            if text.startswith(dash) and not text.startswith(ARROWS):
                 return at + len(rest) - len(text[len(dash) :].lstrip(_WHITE + "."))
         return None
 

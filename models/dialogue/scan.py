@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .headings import SECTION, TITLE, read_heading, read_round
+from .indents import Indents
 from .lines import Content, DialogueLine, MetadataLine, classify
 from .names import Names
 
@@ -44,10 +45,14 @@ class ScannedLine:
 
 
 class LineReader:
-    """Reads lines and tells the hidden ones; afterwards `open_fence` is the line of a fence that is never closed."""
+    """Reads lines and tells the hidden ones; afterwards `open_fence` is the line of a fence that is never closed.
 
-    def __init__(self, markdown: str) -> None:
+    From the line `bare_from` on, nothing opens a fence or a comment.
+    """
+
+    def __init__(self, markdown: str, *, bare_from: int | None = None) -> None:
         self.markdown = markdown
+        self._bare_from = bare_from
         #: Number of the line that opened the block of code being read; 0: none.
         self.open_fence = 0
         #: Numbers of lines that open a comment which never ends: they are text.
@@ -55,6 +60,7 @@ class LineReader:
         self._fence = ""
         self._quoted = False
         self._in_comment = False
+        self._indents = Indents()
 
     def lines(self) -> Iterator[Line]:
         """Every line from the first."""
@@ -65,17 +71,19 @@ class LineReader:
         for number, part in enumerate(parts, start=1):
             raw = part + end if number < len(parts) else part
             text = part.rstrip("\r").removeprefix(_BOM if number == 1 else "")
-            # Most lines hold nothing that hides or is hidden.
-            hidden = (self.open_fence or self._in_comment or "`" in text or "~" in text or "<" in text) and (
-                self._hides(text, number, comment_ends=offset < last_comment_end)
-            )
+            bare = self._bare_from is not None and number >= self._bare_from
+            hidden = self._inside(text) or self._indents.hides(text)
+            # Most lines hold nothing that hides.
+            if not (hidden or bare) and ("`" in text or "~" in text or "<" in text):
+                hidden = self._opens(text, number, comment_ends=offset < last_comment_end)
             if raw:
-                yield Line(number, raw, text, bool(hidden))
+                yield Line(number, raw, text, hidden)
             offset += len(part) + 1
         if self._quoted:
             self.open_fence = 0
 
-    def _hides(self, text: str, number: int, *, comment_ends: bool) -> bool:
+    def _inside(self, text: str) -> bool:
+        """True for a line of a block of code or a comment that is open."""
         if self._in_comment:
             self._in_comment = _COMMENT_END not in text
             return True
@@ -84,6 +92,10 @@ class LineReader:
                 return self._in_fence(text)
             # A quote ends with its first line that is none, and takes its code with it.
             self.open_fence, self._quoted = 0, False
+        return False
+
+    def _opens(self, text: str, number: int, *, comment_ends: bool) -> bool:
+        """True for a line that opens one."""
         self._fence, self._quoted = fence_of(text)
         if self._fence:
             self.open_fence = number

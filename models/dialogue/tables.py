@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .text import escaped, one_line, unescaped, veil
+from .markers import hide, shown
+from .text import escaped, one_line, plain, unescaped, veil
 
 _SPECIAL = "|"
 
@@ -43,6 +44,12 @@ def is_row(line: str) -> bool:
 
 def read_row(line: str) -> tuple[str, ...]:
     """The cells of a row."""
+    cells = raw_cells(line)
+    return tuple(map(shown, cells)) if "\\" in line else cells
+
+
+def raw_cells(line: str) -> tuple[str, ...]:
+    """The cells of a row, with the backslashes before brackets that are to be no markers."""
     text = line.strip().removeprefix("|")
     cells, start = [], 0
     for cell in veil(text).split("|"):
@@ -60,9 +67,14 @@ def is_separator(cells: Sequence[str]) -> bool:
 
 def write_row(cells: Sequence[str]) -> str:
     """The row in its canonical spelling."""
-    return "|" + "".join(f" {escaped(cell, _SPECIAL)} |" if cell else " |" for cell in cells)
+    return "|" + "".join(f" {escaped(hide(cell), _SPECIAL)} |" if cell else " |" for cell in cells)
 
 
 def separator(columns: int) -> str:
     """The row of dashes for so many columns."""
     return "|" + "---|" * columns
+
+
+def is_list_of_ids(table: Table) -> bool:
+    """True for an inventory or a tracker: its rows tell of markers, and make none."""
+    return any(plain(cell).casefold() in ("id", "ids") for cell in table.header)

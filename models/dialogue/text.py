@@ -16,11 +16,29 @@ _EMOJI = frozenset(chr(code) for first, last in _BLOCKS for code in range(first,
 #: Emoji, their marks, and the space between them.
 PICTORIAL = _EMOJI | {chr(code) for first, last in _MARKS for code in range(first, last + 1)} | {" "}
 _DECORATION = "*_ \t"
+#: What East Asian keyboards write, and spaces that are none of ASCII's, with the characters that mean the same.
+_NARROW = {
+    code: code - 0xFEE0 for code in (*range(0xFF10, 0xFF1B), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))
+}
+_NARROW |= str.maketrans(
+    "［］【】（），、；－～．＃／＆＋｜＝　\u00a0\u2007\u202f\u2009", "[][](),,;-~.#/&+|=     "
+)
+_WIDE = frozenset(map(chr, _NARROW))
 
 
 def one_line(text: str) -> str:
     """`text` on one line: every run of white space is one space."""
     return " ".join(text.split())
+
+
+def narrow(text: str) -> str:
+    """`text` with its full-width letters, digits and signs as those of ASCII; every character keeps its place."""
+    return text if text.isascii() or _WIDE.isdisjoint(text) else text.translate(_NARROW)
+
+
+def has_bracket(text: str) -> bool:
+    """True when a marker could stand in `text`."""
+    return "[" in text or (not text.isascii() and ("［" in text or "【" in text))
 
 
 def squeezed(text: str) -> str:

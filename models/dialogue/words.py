@@ -59,17 +59,29 @@ NEAR_WORDS = {
     "CONCEDED": MarkerType.CONCESSION,
     "CONCEDE": MarkerType.CONCESSION,
 }
+#: Words that stand where an id will: `[TENSION ID: label]`.
+FORMS = frozenset({"ID", "IDS", "N", "NN", "X", "XX", "...", "…"})
 #: Letters that begin an id in every marker, and those that do in markers of one type only.
 ID_LETTERS = "PT"
 OWN_LETTERS = {MarkerType.REFINEMENT: "R", MarkerType.CONCESSION: "C"}
+#: The letter that a bare number stands for: `[TENSION 1: x]` is T01.
+NUMBER_LETTERS = {
+    MarkerType.PERSPECTIVE: "P",
+    MarkerType.TENSION: "T",
+    MarkerType.RESOLVED: "T",
+} | OWN_LETTERS
 #: Markers that mean nothing without an id.
 NUMBERED = frozenset({MarkerType.PERSPECTIVE, MarkerType.TENSION, MarkerType.RESOLVED})
 #: Words that may stand before an id and say nothing: `[CONCESSION on T02: ...]`.
 FILLERS = frozenset({"ON", "OF", "TO", "FOR", "IN", "RE", "WITH", "TENSION", "TENSIONS", "PERSPECTIVE"})
 #: What joins ids: `T01, T02`, `T3/T6`, `T1 and T2`.
-JOINERS = ",/&+;"
+JOINERS = ",/&+;|"
+#: What leads from one id to another: `P01 → P02`.
+ARROWS = ("→", "⇒", "->", "=>")
 JOINING_WORDS = frozenset({"AND", "OR"})
-DASHES = "-–—"
+DASHES = "-–—‐‑−―"
+#: What stands between the first and the last id of a range.
+RANGES = (*DASHES, "~", "…", "..", "through ", "thru ", "to ")
 
 #: What an expert says when nothing is left to discuss; with a condition it does not count.
 CONVERGE_MOVE = "[MOVE:CONVERGE]"

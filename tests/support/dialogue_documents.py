@@ -27,7 +27,10 @@ PIECES = [
     "Judge", "💙 Judge: x", "Round 3", "## Round 1: x", "### Muffin 🧁", "## 💙 Judge: y", "[TENSION T01: x]", "[RESOLVED T9",
     "[PERSPECTIVE P1]", "\\[TENSION T01: x]", "[CONCESSION: y", "[RESOLVED Tnn: z]", "`[TENSION T01: x]`", "| a | b |", "|---|---|", "—",
     "(", ")", "'s", "T01 — because", ": ", "\ufeff", "\u2028", "\x0c", "word", "é", "0", "## Expert Panel", "| Agent | Role |",
-    "**Muffin**: hi", "**Participants**: Ada",
+    "**Muffin**: hi", "**Participants**: Ada", "    [TENSION T01: x]", "\t## Round 2", "    ```", "- [TENSION T1: x]", "1. a", "［TENSION T01：x］",
+    "| [TENSION T01: x] | \\[RESOLVED T01] |", "[TENSION 1, 2: x]", "【", "］", "：", "[RESOLVED P01→P02]", "**Round 1: X**", "**Round 2**", "Round 3: X",
+    "======", "- **Muffin**: x", "Muffin: y", "### Muffin Response", "> **Scone** 🧁 — z", "## Final Round", "## Opening Round", "## 2) Round II",
+    "Muffin 🧁", "### [Muffin](#m)", "{#a}", "<b>", "### 🧁 Scone [TENSION T01: x]", "__Muffin__", "# Round 1", "# Round 2", "##### Ada", "@", "Round",
 ]  # fmt: skip
 #: Any text, and text made of what means something to the parser.
 texts = st.one_of(

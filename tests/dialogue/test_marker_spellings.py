@@ -1,0 +1,96 @@
+"""Spellings of markers that are further from the canonical one: other ids, other signs, other places."""
+
+from __future__ import annotations
+
+import pytest
+
+from symposia.models.dialogue import MarkerType, lint, parse, parse_markers, render
+
+SPELLINGS = {
+    "[TENSION 1: x]": ("tension", "T01"),
+    "[Perspective 3: x]": ("perspective", "P03"),
+    "[RESOLVED 1, 2 and 3]": ("resolved", "T01 T02 T03"),
+    "[RESOLVED T1, 2 and 3]": ("resolved", "T01 T02 T03"),
+    "[CONCESSION 2: x]": ("concession", "C02"),
+    "[TENSION #1: x]": ("tension", "T01"),
+    "[TENSION T.1: x]": ("tension", "T01"),
+    "[TENSION T 1: x]": ("tension", "T01"),
+    "[TENSION T_01: x]": ("tension", "T01"),
+    "[TENSION T01; x]": ("tension", "T01"),
+    "[TENSION T01. x]": ("tension", "T01"),
+    "[TENSION T01 | x]": ("tension", "T01"),
+    "[TENSION T01, 3 options remain]": ("tension", "T01"),
+    "[RESOLVED @Muffin T01: x]": ("resolved", "T01"),
+    "[RESOLVED T01~T04]": ("resolved", "T01 T02 T03 T04"),
+    "[RESOLVED T01～T04]": ("resolved", "T01 T02 T03 T04"),
+    "[RESOLVED T01…T03]": ("resolved", "T01 T02 T03"),
+    "[RESOLVED T01|T02]": ("resolved", "T01 T02"),
+    "[REFINEMENT P01→P02: x]": ("refinement", "P01 P02"),
+    "[REFINEMENT P01 -> P02: x]": ("refinement", "P01 P02"),
+    "[REFINEMENT P01 => P04: x]": ("refinement", "P01 P04"),
+    "［TENSION T01: x］": ("tension", "T01"),
+    "【TENSION T01：x】": ("tension", "T01"),
+    "［ＴＥＮＳＩＯＮ　Ｔ０１：x］": ("tension", "T01"),
+    "| Muffin | [TENSION T01: x] |": ("tension", "T01"),
+    "- [ ] [TENSION T01: x]": ("tension", "T01"),
+    "> > [TENSION T01: x]": ("tension", "T01"),
+    "[TENSION T01: x](#t01)": ("tension", "T01"),
+    "[[TENSION T01: x]](#t01)": ("tension", "T01"),
+    "- a\n\n    [TENSION T01: x]": ("tension", "T01"),
+    "words\n    [TENSION T01: x]": ("tension", "T01"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SPELLINGS)
+def test_a_marker_is_read_in_this_spelling_and_told_with_the_canonical_one(text):
+    (marker,) = parse_markers(text)
+    assert (marker.type.value, " ".join(marker.ids)) == SPELLINGS[text]
+    assert "marker-form" in {it.code for it in lint(f"# T\n\n## Round 1: X\n\n{text}\n", strict=True)}
+    document = parse(text)
+    assert parse(render(document)) == document
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[TENSION T0N: x]",
+        "[TENSION T0n]",
+        "[TENSION T1X: x]",
+        "[TENSION ID: x]",
+        "[PERSPECTIVE NN: x]",
+        "[TENSION ...: x]",
+        "[Tension 1]",
+        "[TENSION T01](#t01)",
+        "    [TENSION T01: x]",
+        "\t[TENSION T01: x]",
+        "words\n\n    code\n\n    [TENSION T01: x]",
+        r"| \[TENSION T01: x] |",
+        "| `[TENSION T01: x]` |",
+        "\\［TENSION T01: x］",
+    ],
+)
+def test_this_is_no_marker(text):
+    assert parse_markers(text) == ()
+    document = parse(text)
+    assert parse(render(document)) == document
+
+
+def test_the_rows_of_a_tracker_tell_of_markers_and_make_none():
+    tracker = "| ID | Tension |\n|---|---|\n| T01 | [TENSION T01: x] |\n"
+    document = parse(f"# T\n\n## Tensions Tracker\n\n{tracker}")
+    assert document.markers == ()
+    assert parse(render(document)) == document
+
+
+def test_markers_of_a_table_are_of_the_turn_and_the_line_they_stand_in():
+    text = "# T\n\n## Round 2: X\n\n### Muffin 🧁\n\n| a | b |\n|---|---|\n| [TENSION T1: x] | [RESOLVED T2: y] |\n"
+    found = [(it.type, it.ids, it.agent, it.round, it.line) for it in parse(text).markers]
+    assert found == [
+        (MarkerType.TENSION, ("T01",), "Muffin", 2, 9),
+        (MarkerType.RESOLVED, ("T02",), "Muffin", 2, 9),
+    ]
+
+
+def test_an_indented_fence_opens_nothing_and_one_in_a_list_does():
+    assert len(parse_markers("words\n\n    ```\n\n[TENSION T01: x]")) == 1
+    assert parse_markers("- words\n\n    ```\n\n[TENSION T01: x]") == ()
