@@ -44,6 +44,7 @@ def celery_settings(settings: Settings, *, broker_url: str) -> dict[str, Any]:
         **_messages(),
         **_broker(settings, broker_url=broker_url),
         **_worker(settings),
+        **_beat(),
         **_monitoring(),
     }
 
@@ -98,6 +99,15 @@ def _worker(settings: Settings) -> dict[str, Any]:
         "worker_redirect_stdouts": False,
         # The embedding program's log handlers stay in place.
         "worker_hijack_root_logger": False,
+    }
+
+
+def _beat() -> dict[str, Any]:
+    return {
+        # Schedules are kept in Redis by RedBeat, so that they change without a restart.
+        "beat_scheduler": "symposia.workers.beat:SchedulesInRedis",
+        # Seconds after which a beat looks for schedules that were added.
+        "beat_max_loop_interval": 1,
     }
 
 

@@ -6,13 +6,14 @@ over without touching the environment.
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Annotated, Literal
 
 from platformdirs import user_data_path
-from pydantic import AfterValidator, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ..models.errors import invalid_input
 from . import urls
@@ -27,6 +28,21 @@ ALSO_NAMED = {
 }
 
 ExpandedPath = Annotated[Path, AfterValidator(Path.expanduser)]
+
+
+def _from_json(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        raise ValueError('must be JSON, such as {"name": "/a/path"}') from None
+
+
+#: Paths by the names that schedules and reviews have for them; in the environment as JSON.
+NamedPaths = Annotated[
+    dict[str, ExpandedPath], NoDecode, BeforeValidator(_from_json), Field(max_length=1_000)
+]
 
 
 class Settings(BaseSettings):
@@ -86,6 +102,11 @@ class Settings(BaseSettings):
     #: Whether all memories of a user share a cluster slot: `dialog:{user}:room` instead of `dialog:user:room`.
     memory_hash_tag: bool = False
 
+    #: Session files that schedules may name, such as `{"standup": "/srv/standup.yaml"}`.
+    jobs: NamedPaths = Field(default_factory=dict)
+    #: A file of schedules that the beat keeps. None: `schedules.toml` in the working folder, where there is one.
+    schedules_file: ExpandedPath | None = None
+
     #: Turns one worker process runs side by side, each in a thread.
     worker_concurrency: int = Field(default=8, ge=1, le=1_000)
     #: Loopback port of Flower.
@@ -132,4 +153,6 @@ def child_environment(settings: Settings) -> dict[str, str]:
 
 
 def _plain(value: object) -> str:
+    if isinstance(value, dict):
+        return json.dumps(value, default=str)
     return value.get_secret_value() if isinstance(value, SecretStr) else str(value)

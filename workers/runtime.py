@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from typing import TypeVar
 
 from celery import Celery
 from pydantic import SecretStr
@@ -25,6 +26,8 @@ from ..tasks.runtime import FactsCache, Runtime, TurnLimits
 from .archive import archiver
 from .connection import urls_in_use
 from .memory import turn_memory
+
+T = TypeVar("T")
 
 
 def limits_of(settings: Settings) -> TurnLimits:
@@ -81,12 +84,12 @@ def build_runtime(app: Celery, settings: Settings, *, redis_url: str) -> Runtime
     )
 
 
-def per_process(build: Callable[[], Runtime]) -> Callable[[], Runtime]:
+def per_process(build: Callable[[], T]) -> Callable[[], T]:
     """Calls `build` once in each process: a forked pool child must not share its parent's connections."""
     lock = threading.Lock()
-    built: dict[int, Runtime] = {}
+    built: dict[int, T] = {}
 
-    def provide() -> Runtime:
+    def provide() -> T:
         pid = os.getpid()
         runtime = built.get(pid)
         if runtime is None:

@@ -66,6 +66,8 @@ class Progress:
     outcome: Outcome | None = None
     usage: Usage = Usage()  # noqa: RUF009 - frozen
     detail: str = ""
+    #: When it ended, by the clock of the server; 0: when that was seen.
+    ended_ms: int = 0
 
 
 def occurrence_id(schedule: str, origin_ms: int, due_ms: int, *, by_hand: str = "") -> str:

@@ -23,18 +23,21 @@ local function leave_out(outcome, detail)
     id = id, due_ms = due_ms, by_hand = by_hand ~= '', outcome = outcome, ended_ms = NOW, detail = detail,
   }))
   redis.call('LTRIM', history, 0, most_kept - 1)
-  return { outcome }
 end
 
-if overlap == 'missed' then return leave_out('missed', 'nobody could see to it while it was due') end
+if overlap == 'missed' then
+  leave_out('missed', 'nobody could see to it while it was due')
+  return { 'missed' }
+end
 local occurrence = cjson.encode({ id = id, due_ms = due_ms, by_hand = by_hand ~= '', claimed_ms = NOW })
 if not running then
   redis.call('HSET', entry, 'running', occurrence)
   return { 'running' }
 end
-if overlap ~= 'queue' then return leave_out('skipped', 'an earlier one was not done') end
-if redis.call('LLEN', queue) >= tonumber(most_queued) then
-  return leave_out('skipped', 'too many were waiting')
+local is_full = redis.call('LLEN', queue) >= tonumber(most_queued)
+if overlap ~= 'queue' or is_full then
+  leave_out('skipped', overlap == 'queue' and 'too many were waiting' or 'an earlier one was not done')
+  return { 'skipped' }
 end
 redis.call('RPUSH', queue, occurrence)
 return { 'queued' }

@@ -13,4 +13,5 @@ redis.call('HSET', entry, 'definition', definition, 'document', document, 'sourc
 redis.call('HSETNX', entry, 'origin_ms', origin_ms)
 if not redis.call('HGET', entry, 'paused') then redis.call('ZADD', beat, score, entry) end
 redis.call('ZADD', look, 'LT', NOW, name)
-return { old and 'replaced' or 'added' }
+if old then return { 'replaced' } end
+return { 'added' }

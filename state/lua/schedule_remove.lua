@@ -5,4 +5,5 @@
 --- GUARANTEE: nothing begins under it any more; what runs goes on.
 redis.call('ZREM', beat, entry)
 redis.call('ZREM', look, name)
-return { redis.call('DEL', entry, queue, history) > 0 and 'removed' or 'missing' }
+if redis.call('DEL', entry, queue, history) == 0 then return { 'missing' } end
+return { 'removed' }

@@ -102,6 +102,19 @@ def test_a_child_process_reads_the_same_settings(tmp_path: Path) -> None:
     assert answer.stdout.strip() == repr(chosen.model_dump(mode="python"))
 
 
+def test_a_table_of_names_reaches_a_child_process_as_json(monkeypatch) -> None:
+    handed_down = child_environment(load_settings(jobs={"standup": "/srv/standup.yaml"}))
+    monkeypatch.setenv("SYMPOSIA_JOBS", handed_down["SYMPOSIA_JOBS"])
+    assert load_settings().jobs == {"standup": Path("/srv/standup.yaml")}
+
+
+@pytest.mark.parametrize("value", ["standup.yaml", "[1]", '{"standup": 1}', '{"": '])
+def test_a_table_of_names_that_is_none_is_told_by_the_name_of_its_variable(monkeypatch, value) -> None:
+    monkeypatch.setenv("SYMPOSIA_JOBS", value)
+    with pytest.raises(InvalidInput, match=r"^SYMPOSIA_JOBS"):
+        load_settings()
+
+
 def test_every_setting_reaches_a_child_process() -> None:
     everything = load_settings(
         redis_url="redis://a",
@@ -112,6 +125,7 @@ def test_every_setting_reaches_a_child_process() -> None:
         tenant_daily_tokens=1,
         tenant_daily_usd=1,
         tenant_daily_turns=1,
+        schedules_file="schedules.toml",
     )
     handed_down = child_environment(everything).keys() - os.environ.keys()
     named = {f"SYMPOSIA_{name.upper()}" for name in Settings.model_fields}

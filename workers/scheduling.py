@@ -1,0 +1,129 @@
+"""What workers have to do with schedules: who sees to them, and a thread that looks for what got lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from celery import Celery, bootsteps
+from kombu.exceptions import OperationalError
+
+from ..config.settings import Settings
+from ..models.collab import CollabStatus
+from ..models.errors import InvalidInput, LifecycleError, SessionConflict, SessionNotFound
+from ..models.ids import timestamp_from_ms
+from ..models.schedules.occurrences import Occurrence, Outcome, Progress
+from ..models.schedules.schedule import Schedule
+from ..reviews.occurrence import Keeper
+from ..reviews.schedule_tasks import sweep_schedules
+from ..state.connect import connect
+from ..state.records import SessionState
+from ..state.schedules import ScheduleBook
+from .rounds import RoundThread
+from .session_file import SessionFile
+
+if TYPE_CHECKING:
+    from ..client import Client
+
+#: Reasons of a cancelled session that nobody asked for.
+_FAILURES = {"failed", "no_answer"}
+
+
+class ScheduledSession:
+    """A job of the settings: a session file, submitted once for each occurrence, under its id.
+
+    Its agents are given the parameters `schedule` and `due`, next to those of the file.
+    """
+
+    def __init__(self, settings: Settings, app: Celery) -> None:
+        self._settings = settings
+        self._app = app
+
+    @cached_property
+    def _client(self) -> Client:
+        from ..client import Client
+
+        return Client(self._settings, app=self._app)
+
+    def start(self, schedule: Schedule, occurrence: Occurrence) -> None:
+        """Submits the session, unless it was. Raises InvalidInput for what is wrong with the job."""
+        path = self._settings.jobs.get(str(schedule.job))
+        if path is None:
+            known = ", ".join(sorted(self._settings.jobs)) or "none"
+            raise InvalidInput("job", schedule.job, f"must be a job of SYMPOSIA_JOBS: {known}")
+        source = SessionFile.open(str(path))
+        told = {"schedule": schedule.name, "due": timestamp_from_ms(occurrence.due_ms)}
+        with source.blamed():
+            asked = source.submission()
+            collab = asked.collab.changed(collab_id=occurrence.id)
+            try:
+                self._client.submit_all(
+                    replace(asked, collab=collab, parameters={**asked.parameters, **told})
+                )
+            except SessionConflict:
+                return  # it was begun, and the file changed since
+
+    def progress(self, _schedule: Schedule, occurrence: Occurrence) -> Progress | None:
+        """How far the session is."""
+        try:
+            state = self._client.get_job(occurrence.id).state()
+        except SessionNotFound:
+            return None
+        return Progress(_outcome(state), state.usage, state.detail or state.reason or "", state.ended_ms or 0)
+
+    def cancel(self, _schedule: Schedule, occurrence: Occurrence) -> None:
+        """Cancels the session, unless it has ended."""
+        try:
+            self._client.get_job(occurrence.id).cancel("overtaken")
+        except (LifecycleError, SessionNotFound):
+            return
+
+
+def _outcome(state: SessionState) -> Outcome | None:
+    if state.status is CollabStatus.COMPLETED:
+        return Outcome.COMPLETED
+    if state.status is CollabStatus.CANCELLED:
+        return Outcome.FAILED if state.reason in _FAILURES else Outcome.CANCELLED
+    return None
+
+
+def build_keeper(app: Celery, settings: Settings, *, redis_url: str) -> Keeper:
+    """Who sees to schedules in a worker. Connects lazily."""
+    return Keeper(
+        ScheduleBook(connect(redis_url)),
+        {"job": ScheduledSession(settings, app)},
+        grace_ms=int(settings.redispatch_after_s * 1000),
+        lease_ms=int(settings.lease_s * 1000),
+    )
+
+
+class ScheduleStep(bootsteps.StartStopStep):
+    """Looks for schedules that nobody sent word of, as long as the worker runs."""
+
+    requires = ("celery.worker.components:Pool",)
+
+    def __init__(self, _worker: Any, **_options: Any) -> None:
+        self._thread: RoundThread | None = None
+
+    def start(self, worker: Any) -> None:
+        """The pool is there: what is sent can run."""
+
+        def look() -> None:
+            try:
+                sweep_schedules(worker.app)
+            except OperationalError as error:
+                raise OSError(f"the broker does not answer: {error}") from error
+
+        interval_s: float = worker.app.conf.symposia_sweep_interval_s
+        self._thread = RoundThread("schedules", look, interval_s=interval_s)
+        self._thread.start()
+
+    def stop(self, _worker: Any) -> None:
+        """Nothing new is begun."""
+        if self._thread is not None:
+            self._thread.close()
+
+    def terminate(self, worker: Any) -> None:
+        """The same in a cold shutdown."""
+        self.stop(worker)
