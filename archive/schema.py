@@ -8,6 +8,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
+from .conversations import tables as _conversations  # noqa: F401 - their tables join the others in METADATA
 from .engine import Database
 from .tables import METADATA
 

@@ -36,6 +36,10 @@ def _session(**more: Any) -> Any:
     return Field(foreign_key="collab.id", ondelete="CASCADE", sa_type=Big, **more)
 
 
+def _conversation(**more: Any) -> Any:
+    return Field(default=None, foreign_key="conversation.id", ondelete="CASCADE", **more)
+
+
 class CollabRow(Table, table=True):
     """A session: what it is about, how far it is, and how far its archive is."""
 
@@ -113,24 +117,36 @@ class SnapshotRow(Table, table=True):
 
 
 class DialogRow(Table, table=True):
-    """The dialog of a session."""
+    """The dialog of a session, or of a conversation, whose id it then has."""
 
     __tablename__: ClassVar[str] = "dialog"
 
-    session: int = _session(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    id: int | None = Field(default=None, primary_key=True, sa_type=Big)
+    session: int | None = _session(default=None, unique=True)
+    conversation: str | None = _conversation(unique=True)
     dialog_id: str = Field(index=True)
     thread_id: str | None = Field(default=None, index=True)
     status: str = "active"
 
 
 class MessageRow(Table, table=True):
-    """A message of a dialog."""
+    """A message of a session's dialog, or of a conversation's.
+
+    A conversation numbers its messages from 1 on in `seq`, in the order in which they came.
+    """
 
     __tablename__: ClassVar[str] = "message"
-    __table_args__ = (UniqueConstraint("session", "at_ms", "seq"),)
+    __table_args__ = (
+        UniqueConstraint("session", "at_ms", "seq"),
+        UniqueConstraint("conversation", "seq"),
+        UniqueConstraint("conversation", "message_id"),
+    )
 
     id: int | None = Field(default=None, primary_key=True, sa_type=Big)
-    session: int = _session()
+    session: int | None = _session(default=None)
+    conversation: str | None = _conversation()
+    #: In a conversation: what it is replied to by.
+    message_id: str | None = None
     at_ms: int = Field(sa_type=Big)
     seq: int = Field(sa_type=Big)
     role: str

@@ -76,7 +76,10 @@ def _find(connection: Connection, page: Page) -> Row[*tuple[Any, ...]] | None:
 
 
 def _insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
-    return sqlite.insert(table) if connection.dialect.name == "sqlite" else postgresql.insert(table)
+    # Inline: nobody asks for the keys of what was inserted.
+    if connection.dialect.name == "sqlite":
+        return sqlite.insert(table).inline()
+    return postgresql.insert(table).inline()
 
 
 def _add(connection: Connection, statement: Insert, values: Sequence[rows.Row]) -> None:

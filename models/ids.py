@@ -71,8 +71,13 @@ def format_timestamp(moment: datetime) -> str:
 
 def timestamp_from_ms(ms: int) -> str:
     """Milliseconds since the epoch as `YYYY-MM-DDTHH:MM:SS.mmmZ`."""
+    return format_timestamp(moment_from_ms(ms))
+
+
+def moment_from_ms(ms: int) -> datetime:
+    """Milliseconds since the epoch as a moment in UTC."""
     seconds, rest = divmod(ms, 1000)
-    return format_timestamp(datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest * 1000))
+    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest * 1000)
 
 
 def is_timestamp(text: str) -> bool:

@@ -21,9 +21,17 @@ The index keys below are permanent, and the keys of schedules, until they are re
 | `symposia:{tenant:NAME}:books` | hash | what a tenant spent today and has set aside; a TTL of two days |
 | `symposia:{tenant:NAME}:expiries` | sorted set | what is set aside, by the time it is given back; a TTL of two days |
 | `symposia:rate:MODEL` | hash | what was asked of a model in each of the last seconds; a TTL of three minutes |
+| `symposia:{review:ID}:batch` | hash | how far a batch review is, what it may spend and has spent; this and the next: a TTL of `retention_s` |
+| `symposia:{review:ID}:items` | hash | its items: what each is, its state and what came of it |
+| `symposia:{review:ID}:waiting` | sorted set | numbers of the items that have not begun |
+| `symposia:{review:ID}:running` | sorted set | numbers of those under way, by the time somebody should look at them |
+| `symposia:{review:ID}:text:N` | string | the text of an item whose session has not been opened |
+| `symposia:notices:AGENT` | stream | what an agent is told of its tasks and conversations (field `n`); capped, a TTL of a week |
 | `symposia:due` | sorted set | unfinished sessions by the time the sweep should look at them |
 | `symposia:owed` | sorted set | sessions that the archive lacks something of, by the time it should look at them |
 | `symposia:sessions` | sorted set | sessions by the time they were opened |
+| `symposia:reviews` | sorted set | batch reviews by the time they were started |
+| `symposia:reviews:due` | sorted set | unfinished batch reviews by the time the sweep should look at them |
 | `symposia:inbox` | sorted set | open questions to people, `session|turn|name`, by the time they were asked |
 | `symposia:workers` | hash | agent names each worker announces, with the time it did |
 | `symposia:{schedules}:schedule:NAME` | hash | a schedule: see `state/schedules.py` |
@@ -50,6 +58,8 @@ OWED = f"{PREFIX}:owed"
 SESSIONS = f"{PREFIX}:sessions"
 INBOX = f"{PREFIX}:inbox"
 WORKERS = f"{PREFIX}:workers"
+REVIEWS = f"{PREFIX}:reviews"
+REVIEWS_DUE = f"{PREFIX}:reviews:due"
 MEMORY_COUNTS = f"{PREFIX}:memory"
 #: Schedules share one cluster slot: RedBeat touches several keys at once.
 SCHEDULES = f"{PREFIX}:{{schedules}}:"
@@ -58,7 +68,7 @@ SCHEDULES_LOOK = f"{SCHEDULES}look"
 BEATS = f"{SCHEDULES}beats"
 
 #: Keys that never expire by themselves; all others do once their session has ended.
-PERMANENT = frozenset({DUE, OWED, SESSIONS, INBOX, WORKERS})
+PERMANENT = frozenset({DUE, OWED, SESSIONS, INBOX, WORKERS, REVIEWS, REVIEWS_DUE})
 
 #: Names a script header may use for a session's keys.
 SESSION_PARTS = ("session", "dialog", "events", "journal", "turns", "board")
@@ -107,3 +117,13 @@ def schedule_keys(name: str) -> dict[str, str]:
         "beat": SCHEDULES_BEAT,
         "look": SCHEDULES_LOOK,
     }
+
+
+def review_key(batch_id: str, part: str) -> str:
+    """The key of one part of a batch review: `batch`, `items`, `waiting`, `running` or `text:N`."""
+    return f"{PREFIX}:{{review:{batch_id}}}:{part}"
+
+
+def notices_key(agent: str) -> str:
+    """The key of what an agent is told."""
+    return f"{PREFIX}:notices:{agent}"

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from redis import Redis
 
-from postgres import MISSING, NAMED, Postgres, own_database, own_postgres, programs
-from symposia.archive.archive import Archive
+from databases import archive, database_url, postgres, postgres_url
 from symposia.state.connect import connect
 from table import Table
 
 KEPT_MS = 120_000
+
+__all__ = ["archive", "database_url", "postgres", "postgres_url"]
 
 
 @pytest.fixture
@@ -29,39 +28,3 @@ def table(client: Redis) -> Table:
     table = Table(client, opened=False)
     table.open(archived=True)
     return table
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
-    """A PostgreSQL of the tests' own, which they may stop and start."""
-    found = programs()
-    if found is None:
-        pytest.skip(MISSING)
-    with own_postgres(found) as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-def postgres_url(request: pytest.FixtureRequest) -> str:
-    """A PostgreSQL: the named one, or one of the tests' own."""
-    named = os.environ.get(NAMED)
-    url: str = named or request.getfixturevalue("postgres").url
-    return url
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """An empty database of either kind."""
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'archive.sqlite3'}"
-        return
-    with own_database(request.getfixturevalue("postgres_url")) as url:
-        yield url
-
-
-@pytest.fixture
-def archive(database_url: str) -> Iterator[Archive]:
-    archive = Archive(database_url)
-    archive.prepare()
-    yield archive
-    archive.close()

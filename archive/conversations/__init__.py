@@ -1,0 +1,1 @@
+"""Tasks and conversations in SQL, which is the truth for them: what cannot be undone halfway is one transaction."""

@@ -1,0 +1,98 @@
+"""The one way by which messages come into a conversation: what agents send, and what sessions say.
+
+It runs in the transaction of whoever calls, behind the lock of the conversation's row: so messages are
+numbered without gaps in the order in which they came, and the listing, the unread counts and the history
+know of them at the same instant.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, insert, select, update
+
+from ...models.dialog import Message
+from ...models.tasks.conversation import Incoming
+from ...models.tasks.values import PREVIEW
+from ..engine import carried, is_carried
+from ..tables import MESSAGE
+from .tables import CONVERSATION
+
+#: Ids that are looked up at once.
+_SOME = 500
+
+
+def locked(connection: Connection, conversation: str) -> Row[Any] | None:
+    """The conversation's row, for this transaction alone; None: there is none."""
+    query = select(CONVERSATION).where(CONVERSATION.c.id == conversation).with_for_update()
+    return connection.execute(query).one_or_none()
+
+
+def append(connection: Connection, into: Row[Any], said: Sequence[Incoming]) -> int:
+    """Appends messages to the conversation whose `locked` row is given. Those it has already are left out.
+
+    Answers the number of the newest message.
+    """
+    known = set(_known(connection, into.id, [it.message_id for it in said]))
+    new = [it for it in said if it.message_id not in known]
+    if not new:
+        return int(into.messages)
+    numbered = enumerate(new, into.messages + 1)
+    rows = [_row(into.id, number, it) for number, it in numbered]
+    connection.execute(insert(MESSAGE).inline(), rows)
+    newest = select(MESSAGE.c.id).where(
+        MESSAGE.c.conversation == into.id, MESSAGE.c.seq == into.messages + len(new)
+    )
+    last_ms = max(into.last_ms or 0, *(it.at_ms for it in new))
+    connection.execute(
+        update(CONVERSATION)
+        .where(CONVERSATION.c.id == into.id)
+        .values(
+            messages=into.messages + len(new),
+            preview=carried(new[-1].message.content[:PREVIEW]),
+            last_ms=last_ms,
+            last_row=newest.scalar_subquery(),
+            updated_ms=max(into.updated_ms, last_ms),
+        )
+    )
+    return int(into.messages) + len(new)
+
+
+def stored(message: Message) -> dict[str, str]:
+    """A message as two columns: its text as it is searched, and the rest as JSON."""
+    data = message.to_wire()
+    if is_carried(message.content):
+        del data["content"]
+    return {
+        "content": carried(message.content),
+        "rest": json.dumps(data, ensure_ascii=False, separators=(",", ":")),
+    }
+
+
+def restored(content: str, rest: str) -> Message:
+    """The message that was `stored`."""
+    return Message.model_validate({"content": content, **json.loads(rest)})
+
+
+def _known(connection: Connection, conversation: str, ids: Sequence[str]) -> Iterator[str]:
+    for start in range(0, len(ids), _SOME):
+        some: Iterable[str] = ids[start : start + _SOME]
+        query = select(MESSAGE.c.message_id).where(
+            MESSAGE.c.conversation == conversation, MESSAGE.c.message_id.in_(some)
+        )
+        yield from connection.execute(query).scalars()
+
+
+def _row(conversation: str, number: int, it: Incoming) -> dict[str, Any]:
+    return {
+        "conversation": conversation,
+        "message_id": it.message_id,
+        "at_ms": it.at_ms,
+        "seq": number,
+        "role": it.message.role.value,
+        "speaker": it.message.speaker and carried(it.message.speaker),
+        "turn": it.message.turn_number,
+        **stored(it.message),
+    }

@@ -1,0 +1,167 @@
+"""Pages of tasks, conversations and history. A cursor names a place, for conversations also an instant.
+
+Conversations are listed by their last activity, which changes while somebody turns pages. So a cursor
+carries the newest message there was when the listing began: later ones move nothing from a page that is
+still to come to one that was seen, and what was listed is not listed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, and_, case, func, or_, select
+from sqlalchemy.sql.elements import ColumnElement
+
+from ...models.tasks.conversation import Conversation, ConversationMessage, ConversationSummary
+from ...models.tasks.task import Task, TaskStatus
+from ..tables import DIALOG, MESSAGE
+from ..values import PageOf
+from . import mapping
+from .cursors import parts_of, written
+from .tables import CONVERSATION, MEMBER, TASK, TASK_PARTICIPANT
+
+
+class Pages:
+    """What a transaction reads of tasks and conversations. Limits were checked by whoever calls."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    # -- one --------------------------------------------------------------------------------
+
+    def takes_part(self, task_id: str, agent: str) -> bool:
+        """Whether an agent is admitted to a task, or manages it."""
+        return (
+            self._connection.execute(select(TASK.c.id).where(TASK.c.id == task_id, _mine(agent))).first()
+            is not None
+        )
+
+    def task(self, task_id: str) -> Task | None:
+        """A task; None: there is none."""
+        row = self._connection.execute(select(TASK).where(TASK.c.id == task_id)).one_or_none()
+        return None if row is None else mapping.task(row, self._admitted([task_id])[task_id])
+
+    def conversation(self, conversation_id: str) -> Conversation | None:
+        """A conversation; None: there is none."""
+        query = (
+            select(CONVERSATION, DIALOG.c.status)
+            .join(DIALOG, DIALOG.c.conversation == CONVERSATION.c.id)
+            .where(CONVERSATION.c.id == conversation_id)
+        )
+        row = self._connection.execute(query).one_or_none()
+        return None if row is None else mapping.conversation(row, self._members([row.id])[row.id])
+
+    def unread(self, conversation_id: str, agent: str) -> int:
+        """Messages of others behind the position of a reader."""
+        return self._unread(agent, [conversation_id])[conversation_id]
+
+    def waiting(self, *, before_ms: int) -> int:
+        """How many tasks should have been decided before a time."""
+        late = (TASK.c.status == TaskStatus.WAITING, TASK.c.decide_by_ms < before_ms)
+        return self._connection.execute(select(func.count()).select_from(TASK).where(*late)).scalar_one()
+
+    # -- many -------------------------------------------------------------------------------
+
+    def tasks(self, agent: str, *, after: str | None, limit: int) -> PageOf[Task]:
+        """Tasks that an agent takes part in or manages, the newest first."""
+        query = select(TASK).where(_mine(agent))
+        if after is not None:
+            query = query.where(_behind(TASK.c.created_ms, TASK.c.id, *parts_of(after, int, str)))
+        query = query.order_by(TASK.c.created_ms.desc(), TASK.c.id)
+        rows, more = self._some(query, limit)
+        admitted = self._admitted([it.id for it in rows])
+        cursor = written(rows[-1].created_ms, rows[-1].id) if more else None
+        return PageOf(tuple(mapping.task(it, admitted[it.id]) for it in rows), cursor)
+
+    def conversations(
+        self, agent: str, *, task_id: str | None, archived: bool | None, after: str | None, limit: int
+    ) -> PageOf[ConversationSummary]:
+        """Conversations of an agent, by their last activity, then by id."""
+        as_of, *place = [self._newest_message()] if after is None else parts_of(after, int, int, str)
+        active = _active_ms(as_of).label("active_ms")
+        mine = and_(
+            MEMBER.c.conversation == CONVERSATION.c.id, MEMBER.c.agent == agent, MEMBER.c.left_ms.is_(None)
+        )
+        query = select(CONVERSATION, active).join(MEMBER, mine)
+        if task_id is not None:
+            query = query.where(CONVERSATION.c.task == task_id)
+        if archived is not None:
+            is_set = CONVERSATION.c.archived_ms.is_not(None)
+            query = query.where(is_set if archived else ~is_set)
+        found = query.subquery()
+        listed = select(found).order_by(found.c.active_ms.desc(), found.c.id)
+        if place:
+            listed = listed.where(_behind(found.c.active_ms, found.c.id, *place))
+        rows, more = self._some(listed, limit)
+        ids = [it.id for it in rows]
+        members, unread = self._members(ids), self._unread(agent, ids)
+        cursor = written(as_of, rows[-1].active_ms, rows[-1].id) if more else None
+        return PageOf(tuple(mapping.summary(it, members[it.id], unread=unread[it.id]) for it in rows), cursor)
+
+    def history(self, conversation_id: str, *, before: str | None, limit: int) -> PageOf[ConversationMessage]:
+        """The newest messages, or the newest before a cursor, oldest first; the cursor leads to older ones."""
+        query = select(MESSAGE).where(MESSAGE.c.conversation == conversation_id)
+        if before is not None:
+            query = query.where(MESSAGE.c.seq < parts_of(before, int)[0])
+        rows, more = self._some(query.order_by(MESSAGE.c.seq.desc()), limit)
+        cursor = written(rows[-1].seq) if more else None
+        return PageOf(tuple(map(mapping.message, reversed(rows))), cursor)
+
+    # -- within -----------------------------------------------------------------------------
+
+    def _some(self, query: Any, limit: int) -> tuple[Sequence[Row[Any]], bool]:
+        """Up to `limit` rows, and whether more follow."""
+        found = self._connection.execute(query.limit(limit + 1)).all()
+        return found[:limit], len(found) > limit
+
+    def _newest_message(self) -> int:
+        return int(self._connection.execute(select(func.coalesce(func.max(MESSAGE.c.id), 0))).scalar_one())
+
+    def _admitted(self, ids: Sequence[str]) -> dict[str, list[str]]:
+        query = select(TASK_PARTICIPANT.c.task, TASK_PARTICIPANT.c.agent)
+        return _grouped(ids, self._connection.execute(query.where(TASK_PARTICIPANT.c.task.in_(ids))))
+
+    def _members(self, ids: Sequence[str]) -> dict[str, list[str]]:
+        query = select(MEMBER.c.conversation, MEMBER.c.agent)
+        theirs = (MEMBER.c.conversation.in_(ids), MEMBER.c.left_ms.is_(None))
+        return _grouped(ids, self._connection.execute(query.where(*theirs)))
+
+    def _unread(self, agent: str, ids: Sequence[str]) -> dict[str, int]:
+        # Coalesced: what nobody in particular has said is said by others, too.
+        others = func.coalesce(MESSAGE.c.speaker, "") != agent
+        behind = and_(
+            MESSAGE.c.conversation == MEMBER.c.conversation, MESSAGE.c.seq > MEMBER.c.read_seq, others
+        )
+        query = (
+            select(MEMBER.c.conversation, func.count(MESSAGE.c.id))
+            .join(MESSAGE, behind)
+            .where(MEMBER.c.agent == agent, MEMBER.c.conversation.in_(ids))
+            .group_by(MEMBER.c.conversation)
+        )
+        return dict.fromkeys(ids, 0) | {it[0]: it[1] for it in self._connection.execute(query)}
+
+
+def _mine(agent: str) -> ColumnElement[bool]:
+    admitted = select(TASK_PARTICIPANT.c.task).where(TASK_PARTICIPANT.c.agent == agent)
+    return or_(TASK.c.task_manager == agent, TASK.c.id.in_(admitted))
+
+
+def _behind(time: ColumnElement[int], name: ColumnElement[str], at_ms: int, last: str) -> ColumnElement[bool]:
+    """What follows a row in a list by time, the newest first, and then by id."""
+    return or_(time < at_ms, and_(time == at_ms, name > last))
+
+
+def _active_ms(as_of: int) -> ColumnElement[int]:
+    """The last activity, as far as messages up to row `as_of` tell."""
+    seen = (MESSAGE.c.conversation == CONVERSATION.c.id, MESSAGE.c.id <= as_of)
+    then = select(func.max(MESSAGE.c.at_ms)).where(*seen).scalar_subquery()
+    has_moved = CONVERSATION.c.last_row > as_of
+    return func.coalesce(case((has_moved, then), else_=CONVERSATION.c.last_ms), CONVERSATION.c.created_ms)
+
+
+def _grouped(ids: Iterable[str], pairs: Iterable[Any]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {it: [] for it in ids}
+    for key, agent in pairs:
+        found[key].append(agent)
+    return found

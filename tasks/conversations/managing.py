@@ -1,0 +1,220 @@
+"""What only the task-manager may do. Its authority is checked before anything else is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from ...models.errors import InvalidInput
+from ...models.ids import moment_from_ms
+from ...models.tasks.conversation import Conversation
+from ...models.tasks.notice import NoticeKind
+from ...models.tasks.task import ConversationHint, Task, TaskStatus
+from ...models.tasks.values import MAX_ADMITTED, Metadata, read_agent, read_agents
+from .desk import Desk, check_active, check_admitted, managed_conversation, managed_task
+from .making import check_room, conversation_made
+
+
+class Managing(Desk):
+    """The task-manager's methods. Each raises NotTaskManager for everybody else, whatever they ask for."""
+
+    # -- conversations ----------------------------------------------------------------------
+
+    def conversation_create(
+        self,
+        agent: str,
+        task_id: str,
+        participants: Iterable[str] = (),
+        *,
+        name: str | None = None,
+        metadata: Metadata | dict[str, Any] | None = None,
+    ) -> Conversation:
+        """Makes a conversation in an active task (the second minting path).
+
+        Args:
+            agent: who acts, here and below.
+            task_id: the task.
+            participants: its members, at most 256, all admitted to the task.
+            name: 1 to 100 characters.
+            metadata: `{"tags": [{"key": "value"}]}`.
+
+        Raises:
+            NotTaskManager, TaskClosedError, ParticipantNotAdmittedError, ConversationFullError, InvalidInput.
+        """
+        agent, now_ms = read_agent(agent), self._now_ms()
+        with self._book.changing() as changes:
+            task = managed_task(changes, agent, task_id)
+            check_active(task.id, task.status)
+            members = read_agents(participants)
+            wanted = _wanted(name, metadata)
+            made = conversation_made(
+                changes, task, members, name=wanted.name, by=agent, metadata=wanted.metadata, now_ms=now_ms
+            )
+        self._tell_members(NoticeKind.CONVERSATION_CREATED, task, made, at=made.created_at)
+        return made
+
+    def archive(self, agent: str, conversation_id: str) -> Conversation:
+        """Archives a conversation: it takes no messages, and its dialog pauses. Repeated, the first time stays.
+
+        Raises:
+            NotTaskManager.
+        """
+        agent, now_ms = read_agent(agent), self._now_ms()
+        with self._book.changing() as changes:
+            task, before = managed_conversation(changes, agent, conversation_id)
+            if before.archived_at is not None:
+                return before
+            changes.archive(before.id, now_ms=now_ms)
+            after = changes.conversation(before.id)
+        self._tell_members(NoticeKind.CONVERSATION_ARCHIVED, task, after, at=moment_from_ms(now_ms))
+        return after
+
+    def unarchive(self, agent: str, conversation_id: str) -> Conversation:
+        """Takes that back; nothing happens to one that is not archived.
+
+        Raises:
+            NotTaskManager, TaskClosedError: closing a task archives its conversations for good.
+        """
+        agent, now_ms = read_agent(agent), self._now_ms()
+        with self._book.changing() as changes:
+            task, before = managed_conversation(changes, agent, conversation_id)
+            check_active(task.id, task.status)
+            if before.archived_at is None:
+                return before
+            changes.unarchive(before.id, now_ms=now_ms)
+            after = changes.conversation(before.id)
+        self._tell_members(NoticeKind.CONVERSATION_UNARCHIVED, task, after, at=moment_from_ms(now_ms))
+        return after
+
+    def participants_add(self, agent: str, conversation_id: str, participants: Iterable[str]) -> Conversation:
+        """Makes members of agents that the task has admitted; those who are stay as they are.
+
+        Raises:
+            NotTaskManager, TaskClosedError, ParticipantNotAdmittedError, ConversationFullError, InvalidInput.
+        """
+        agent, now_ms = read_agent(agent), self._now_ms()
+        with self._book.changing() as changes:
+            task, before = managed_conversation(changes, agent, conversation_id)
+            check_active(task.id, task.status)
+            wanted = read_agents(participants)
+            check_admitted(task, wanted)
+            new = [it for it in wanted if it not in before.agents]
+            check_room(before.id, len(before.agents) + len(new))
+            changes.add_members(before.id, new, now_ms=now_ms)
+            after = changes.conversation(before.id)
+        for name in new:
+            self._tell_members(
+                NoticeKind.PARTICIPANT_ADDED, task, after, at=moment_from_ms(now_ms), about=name
+            )
+        return after
+
+    def participants_remove(
+        self, agent: str, conversation_id: str, participants: Iterable[str]
+    ) -> Conversation:
+        """Ends memberships; whoever is no member is passed over.
+
+        Raises:
+            NotTaskManager, InvalidInput.
+        """
+        agent, now_ms = read_agent(agent), self._now_ms()
+        with self._book.changing() as changes:
+            task, before = managed_conversation(changes, agent, conversation_id)
+            wanted = read_agents(participants)
+            gone = [it for it in wanted if changes.remove_member(before.id, it, now_ms=now_ms)]
+            after = changes.conversation(before.id)
+        for name in gone:
+            self._tell_members(
+                NoticeKind.PARTICIPANT_REMOVED, task, after, at=moment_from_ms(now_ms), about=name
+            )
+        return after
+
+    # -- tasks ------------------------------------------------------------------------------
+
+    def task_close(self, agent: str, task_id: str) -> Task:
+        """Closes an active task: its conversations are archived with one timestamp, their dialogs completed.
+
+        A closed task stays as it is.
+
+        Raises:
+            NotTaskManager, TaskClosedError: it waits, or has failed.
+        """
+        agent, now_ms = read_agent(agent), self._now_ms()
+        with self._book.changing() as changes:
+            before = managed_task(changes, agent, task_id)
+            if before.status is TaskStatus.CLOSED:
+                return before
+            check_active(before.id, before.status)
+            changes.end_task(before.id, TaskStatus.CLOSED, now_ms=now_ms)
+            after = managed_task(changes, agent, task_id)
+        self._tell_closed(after, by=agent)
+        return after
+
+    def task_add_participant(self, agent: str, task_id: str, participant: str) -> Task:
+        """Admits an agent to an active task; one that is admitted stays so.
+
+        Raises:
+            NotTaskManager, TaskClosedError, InvalidInput: also where the task has 1,000 participants.
+        """
+        agent, now_ms = read_agent(agent), self._now_ms()
+        with self._book.changing() as changes:
+            before = managed_task(changes, agent, task_id)
+            check_active(before.id, before.status)
+            who = read_agent(participant, "participant")
+            if who in before.agents:
+                return before
+            if len(before.agents) >= MAX_ADMITTED:
+                raise InvalidInput("participant", who, f"must not be more than the {MAX_ADMITTED}th")
+            changes.admit(before.id, [who], now_ms=now_ms)
+            after = managed_task(changes, agent, task_id)
+        self._tell_task(NoticeKind.TASK_PARTICIPANT_ADDED, after, who, by=agent, now_ms=now_ms)
+        return after
+
+    def task_remove_participant(self, agent: str, task_id: str, participant: str) -> Task:
+        """Lets an agent take part in a task no longer, nor in any of its conversations; nothing happens to others.
+
+        Raises:
+            NotTaskManager, TaskClosedError, InvalidInput.
+        """
+        agent, now_ms = read_agent(agent), self._now_ms()
+        with self._book.changing() as changes:
+            before = managed_task(changes, agent, task_id)
+            check_active(before.id, before.status)
+            who = read_agent(participant, "participant")
+            if who not in before.agents:
+                return before
+            changes.dismiss(before.id, who, now_ms=now_ms)
+            after = managed_task(changes, agent, task_id)
+        self._tell_task(NoticeKind.TASK_PARTICIPANT_REMOVED, after, who, by=agent, now_ms=now_ms)
+        return after
+
+    # -- within -----------------------------------------------------------------------------
+
+    def _tell_members(
+        self,
+        kind: NoticeKind,
+        task: Task,
+        conversation: Conversation,
+        *,
+        at: datetime,
+        about: str | None = None,
+    ) -> None:
+        agents = (*conversation.agents, task.task_manager, *([about] if about else ()))
+        self._tell(
+            agents, kind, task.id, at=at, conversation_id=conversation.id, agent=about, by=task.task_manager
+        )
+
+    def _tell_task(self, kind: NoticeKind, task: Task, who: str, *, by: str, now_ms: int) -> None:
+        self._tell(
+            (*task.agents, task.task_manager, who), kind, task.id, at=moment_from_ms(now_ms), agent=who, by=by
+        )
+
+    def _tell_closed(self, task: Task, *, by: str) -> None:
+        agents = (*task.agents, task.task_manager, by)
+        self._tell(agents, NoticeKind.TASK_CLOSED, task.id, at=task.ended_at or task.updated_at, by=by)
+
+
+def _wanted(name: object, metadata: object) -> ConversationHint:
+    """Name and metadata as they are kept. Raises InvalidInput."""
+    given: dict[str, Any] = {"name": name, "metadata": metadata}
+    return ConversationHint(**given)

@@ -1,0 +1,227 @@
+"""Asking for a task: it waits, its task-manager decides, and it begins or has failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ...models.errors import InvalidInput, ParticipantNotAdmittedError, TaskClosedError, TaskRejectedError
+from ...models.ids import new_id
+from ...models.tasks.notice import NoticeKind
+from ...models.tasks.task import ConversationHint, RequestedTask, Task, TaskRequest, TaskStatus, Verdict
+from ...models.tasks.values import MAX_ADMITTED, read_agent, read_agents
+from ...state.notices import NoticeBoard
+from .desk import Desk
+from .making import check_room, conversation_made
+from .managers import MANAGERS, TaskManager, TaskManagers, judged
+
+if TYPE_CHECKING:
+    from ...archive.archive import Archive
+    from ...archive.conversations.changes import Changes
+
+Hint = ConversationHint | Mapping[str, Any]
+
+#: Milliseconds a verdict may come late before a sweep takes its task for left by a crash.
+GRACE_MS = 60_000
+#: Tasks that one sweep fails at most.
+_SOME = 100
+LEFT_WAITING = "its request ended without a verdict"
+
+
+class AsksAgents(Protocol):
+    """Gets the verdicts of registered agents."""
+
+    def check(self, name: str) -> None:
+        """Raises InvalidInput where there is no such agent."""
+        ...
+
+    def __call__(self, name: str, request: TaskRequest, *, timeout_s: float) -> Verdict:
+        """What the agent decides."""
+        ...
+
+
+class Requests(Desk):
+    """Asking for tasks.
+
+    Args:
+        agents: gets the verdicts of registered agents; None: there are none.
+        managers: the registered task-managers; by default those of this process.
+        more: as in Desk.
+    """
+
+    def __init__(
+        self,
+        archive: Archive,
+        board: NoticeBoard | None = None,
+        *,
+        agents: Callable[[], AsksAgents] | None = None,
+        managers: TaskManagers = MANAGERS,
+        **more: Any,
+    ) -> None:
+        super().__init__(archive, board, **more)
+        self._agents = agents
+        self._managers = managers
+
+    def request_task(
+        self,
+        app: str,
+        initiator: str,
+        invited: Iterable[str] = (),
+        initial_conversation: Hint | None = None,
+    ) -> RequestedTask:
+        """Asks an app's task-manager for a task, and waits for its verdict.
+
+        Args:
+            app: a name that a task-manager is registered for, or the name of a registered agent.
+            initiator: the agent that asks.
+            invited: agents that take part besides.
+            initial_conversation: `name`, `participants` (by default all) and `metadata` of a conversation that is made
+                in the same transaction that makes the task active. It is created by the initiator.
+
+        Raises:
+            InvalidInput: a value breaks a rule, or nobody decides about tasks of this app; nothing was written.
+            ParticipantNotAdmittedError: the conversation would have others than the initiator and the invited.
+            TaskRejectedError: the task-manager said no, failed, or was too late. The task is kept, as failed.
+            TaskClosedError: everybody left before the verdict came.
+        """
+        manager = self._managers.find(app)
+        request = _read_request(app, initiator, invited, initial_conversation)
+        if not callable(manager.verdict):
+            self._asks_agents().check(manager.verdict)
+        self._open(request, manager)
+        verdict = self._verdict(manager, request)
+        made = self._decide(request, verdict)
+        task = made.task
+        if task.status is TaskStatus.ACTIVE:
+            self._tell_begun(made)
+            return made
+        if task.status is TaskStatus.CLOSED:
+            raise TaskClosedError(task.id, task.status)
+        self._tell_failed(task)
+        raise TaskRejectedError(task.id, task.reason or verdict.reason)
+
+    def fail_left_waiting(self) -> int:
+        """Fails tasks whose request died before the verdict; answers how many. Raises ArchiveUnavailable."""
+        before_ms = self._now_ms() - GRACE_MS
+        with self._book.changing() as changes:
+            failed = [self._failed(changes, it) for it in changes.stale(before_ms=before_ms, limit=_SOME)]
+        tasks = [task for task in failed if task is not None]
+        for task in tasks:
+            self._tell_failed(task)
+        return len(tasks)
+
+    def left_waiting(self) -> int:
+        """How many tasks a sweep would fail now. Raises ArchiveUnavailable."""
+        with self._book.reading() as pages:
+            return pages.waiting(before_ms=self._now_ms() - GRACE_MS)
+
+    # -- within -----------------------------------------------------------------------------
+
+    def _asks_agents(self) -> AsksAgents:
+        if self._agents is None:
+            raise InvalidInput("app", None, "must be one that a task-manager is registered for")
+        return self._agents()
+
+    def _open(self, request: TaskRequest, manager: TaskManager) -> None:
+        now_ms = self._now_ms()
+        decide_by_ms = now_ms + int(manager.timeout_s * 1000)
+        with self._book.changing() as changes:
+            changes.add_task(request, task_manager=manager.agent, now_ms=now_ms, decide_by_ms=decide_by_ms)
+
+    def _verdict(self, manager: TaskManager, request: TaskRequest) -> Verdict:
+        if callable(manager.verdict):
+            return judged(manager.verdict, request, timeout_s=manager.timeout_s)
+        return self._asks_agents()(manager.verdict, request, timeout_s=manager.timeout_s)
+
+    def _decide(self, request: TaskRequest, verdict: Verdict) -> RequestedTask:
+        """The verdict, unless something else has moved the task before: it is moved once."""
+        now_ms = self._now_ms()
+        with self._book.changing() as changes:
+            task = _there(changes.lock_task(request.task_id))
+            conversation = None
+            if task.status is TaskStatus.WAITING and verdict.accepted:
+                changes.activate(task.id, now_ms=now_ms)
+                if (hint := request.initial_conversation) is not None:
+                    # Whoever has left meanwhile stays away.
+                    wanted = task.agents if hint.participants is None else hint.participants
+                    members = [it for it in wanted if it in task.agents]
+                    conversation = conversation_made(
+                        changes,
+                        task,
+                        members,
+                        name=hint.name,
+                        by=request.initiator,
+                        metadata=hint.metadata,
+                        now_ms=now_ms,
+                    )
+            elif task.status is TaskStatus.WAITING:
+                changes.end_task(task.id, TaskStatus.FAILED, now_ms=now_ms, reason=verdict.reason)
+            return RequestedTask(_there(changes.lock_task(task.id)), conversation)
+
+    def _failed(self, changes: Changes, task_id: str) -> Task | None:
+        """Fails a task that still waits."""
+        task = changes.lock_task(task_id)
+        if task is None or task.status is not TaskStatus.WAITING:
+            return None
+        changes.end_task(task_id, TaskStatus.FAILED, now_ms=self._now_ms(), reason=LEFT_WAITING)
+        return changes.lock_task(task_id)
+
+    def _tell_begun(self, made: RequestedTask) -> None:
+        task, by = made.task, made.task.created_by
+        self._tell(
+            (*task.agents, task.task_manager), NoticeKind.TASK_CREATED, task.id, at=task.updated_at, by=by
+        )
+        if (it := made.conversation) is not None:
+            self._tell(
+                (*it.agents, task.task_manager),
+                NoticeKind.CONVERSATION_CREATED,
+                task.id,
+                at=it.created_at,
+                conversation_id=it.id,
+                by=by,
+            )
+
+    def _tell_failed(self, task: Task) -> None:
+        agents = (*task.agents, task.task_manager)
+        self._tell(agents, NoticeKind.TASK_FAILED, task.id, at=task.ended_at or task.updated_at)
+
+
+def _there(task: Task | None) -> Task:
+    assert task is not None  # noqa: S101 - tasks are never deleted while somebody asks for them
+    return task
+
+
+def _read_request(app: str, initiator: str, invited: Iterable[str], hint: Hint | None) -> TaskRequest:
+    initiator = read_agent(initiator, "initiator")
+    guests = [it for it in read_agents(_listed(invited), "invited") if it != initiator]
+    if len(guests) >= MAX_ADMITTED:
+        raise InvalidInput("invited", len(guests), f"must be fewer than {MAX_ADMITTED}")
+    request = TaskRequest(
+        task_id=new_id(),
+        app=app,
+        initiator=initiator,
+        invited=guests,
+        initial_conversation=_read_hint(hint),
+    )
+    wanted = request.initial_conversation and request.initial_conversation.participants
+    if unknown := [it for it in wanted or () if it not in (initiator, *guests)]:
+        raise ParticipantNotAdmittedError(request.task_id, unknown)
+    if (made := request.initial_conversation) is not None:
+        members = 1 + len(guests) if made.participants is None else len(set(made.participants))
+        check_room(made.name or "initial_conversation", members)
+    return request
+
+
+def _read_hint(hint: object) -> ConversationHint | None:
+    if hint is None or isinstance(hint, ConversationHint):
+        return hint
+    if not isinstance(hint, Mapping):
+        raise InvalidInput("initial_conversation", hint, "must be a table of name, participants and metadata")
+    try:
+        return ConversationHint(**{str(name): value for name, value in hint.items()})
+    except InvalidInput as error:
+        raise error.within("initial_conversation") from None
+
+
+def _listed(agents: object) -> object:
+    return list(agents) if isinstance(agents, Iterable) and not isinstance(agents, str | Mapping) else agents
