@@ -117,8 +117,8 @@ def _unclear(lines: Lines) -> Iterator[Remark]:
             if hit[1].lower() not in _MAY_DOUBLE:
                 line = start + text.count("\n", 0, hit.start())
                 yield Remark(line, "doubled-word", "medium", f"“{hit[1]}” stands there twice.")
-    for number, line in enumerate(lines, 1):
-        if hit := _UNFINISHED.search(line):
+    for number, text in enumerate(lines, 1):
+        if hit := _UNFINISHED.search(text):
             yield Remark(number, "unfinished", "low", f"{hit[0]}: something is left to do.")
 
 

@@ -2,7 +2,7 @@
 
 from symposia.models.plan import BoardEntry
 from symposia.models.turn import WorkItem
-from symposia.state.keys import PERMANENT, calls_key, lock_key, session_key
+from symposia.state.keys import PERMANENT, calls_key, lock_key, review_key, session_key
 from table import turn
 
 ID = "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11"
@@ -30,6 +30,11 @@ def test_what_a_turn_has_finished_is_named_by_its_number():
     assert calls_key(ID, 7) == f"symposia:{{{ID}}}:calls:7"
 
 
+def test_a_batch_review_lives_under_its_own_hash_tag():
+    assert review_key(ID, "batch") == f"symposia:{{review:{ID}}}:batch"
+    assert review_key(ID, "text:7") == f"symposia:{{review:{ID}}}:text:7"
+
+
 def test_only_the_indexes_are_permanent():
     assert {
         "symposia:due",
@@ -37,6 +42,8 @@ def test_only_the_indexes_are_permanent():
         "symposia:sessions",
         "symposia:inbox",
         "symposia:workers",
+        "symposia:reviews",
+        "symposia:reviews:due",
     } == PERMANENT
 
 

@@ -1,0 +1,49 @@
+--- review_claim: gives out items of a batch whose turn has come, with what each may spend, and tells which to look at.
+--- KEYS: batch items waiting running
+--- ARGV: look_ms ttl_ms
+--- ANSWERS: claimed(numbers, overdue) stopping(overdue) late exhausted(unit) idle opening closed missing
+--- GUARANTEE: an item is given out once for each attempt; no more than `parallel` are under way. What was spent and
+--- what those under way may still spend never exceed a limit together. `overdue` are items under way that nobody has looked at for
+--- `look_ms`; `idle`: nothing waits and nothing is under way.
+local state = redis.call('HGET', batch, 'state')
+if not state then return { 'missing' } end
+if state == 'opening' then return { 'opening' } end
+if state ~= 'running' and state ~= 'stopping' then return { 'closed' } end
+
+local function of(field) return tonumber(redis.call('HGET', batch, field) or nil) or 0 end
+
+local overdue = redis.call('ZRANGEBYSCORE', running, '-inf', NOW)
+for _, number in ipairs(overdue) do redis.call('ZADD', running, NOW + look_ms, number) end
+local under_way = redis.call('ZCARD', running)
+if under_way + redis.call('ZCARD', waiting) == 0 then return { 'idle' } end
+if state == 'stopping' then return { 'stopping', overdue } end
+if of('deadline_ms') > 0 and of('deadline_ms') <= NOW then return { 'late' } end
+
+--- What one of so many may spend of what is left; nil: there is no limit.
+local function share(unit, seats)
+  local limit = of('limit_' .. unit)
+  if limit == 0 then return nil end
+  return math.floor((limit - of('spent_' .. unit) - of('held_' .. unit)) / seats)
+end
+
+local free = math.max(of('parallel') - under_way, 0)
+local next_ones = redis.call('ZRANGEBYSCORE', waiting, '-inf', 'inf', 'LIMIT', 0, free)
+local claimed, short = {}, nil
+for at, number in ipairs(next_ones) do
+  local seats = #next_ones - at + 1
+  local tokens, cost = share('tokens', seats), share('cost', seats)
+  short = tokens and tokens < 1 and 'tokens' or cost and cost < 1 and 'cost' or nil
+  if short then break end
+  redis.call('ZREM', waiting, number)
+  redis.call('ZADD', running, NOW + look_ms, number)
+  redis.call('HSET', items, number .. ':state', 'running', number .. ':tokens', tokens or 0, number .. ':cost', cost or 0)
+  redis.call('HINCRBY', batch, 'held_tokens', tokens or 0)
+  redis.call('HINCRBY', batch, 'held_cost', cost or 0)
+  claimed[#claimed + 1] = number
+end
+redis.call('PEXPIRE', batch, ttl_ms)
+redis.call('PEXPIRE', items, ttl_ms)
+redis.call('PEXPIRE', waiting, ttl_ms)
+redis.call('PEXPIRE', running, ttl_ms)
+if short and under_way + #claimed == 0 then return { 'exhausted', short } end
+return { 'claimed', claimed, overdue }

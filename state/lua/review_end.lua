@@ -1,0 +1,28 @@
+--- review_end: lets one worker report a batch that has nothing left to do, and ends it when that is done.
+--- KEYS: batch waiting running
+--- ARGV: reporter lease_ms is_done ttl_ms
+--- ANSWERS: yours taken open ended missing
+--- GUARANTEE: one reports at a time; who dies over it is replaced after `lease_ms`. A batch is ended only by whoever
+--- has reported it.
+local state = redis.call('HGET', batch, 'state')
+if not state then return { 'missing' } end
+if state ~= 'running' and state ~= 'stopping' then return { 'ended' } end
+if redis.call('ZCARD', waiting) + redis.call('ZCARD', running) > 0 then return { 'open' } end
+
+local function of(field) return tonumber(redis.call('HGET', batch, field) or nil) or 0 end
+
+local holder = redis.call('HGET', batch, 'reporter')
+redis.call('PEXPIRE', batch, ttl_ms)
+if holder and holder ~= reporter and of('reporter_until') > NOW then return { 'taken' } end
+if is_done ~= '' then
+  if holder ~= reporter then return { 'taken' } end
+  redis.call('HSET', batch, 'state', redis.call('HGET', batch, 'outcome'))
+  return { 'ended' }
+end
+if not redis.call('HGET', batch, 'outcome') then
+  local good = of('done') + of('unchanged')
+  redis.call('HSET', batch, 'outcome', of('failed') == 0 and 'completed' or good > 0 and 'partial' or 'failed')
+end
+if of('ended_ms') == 0 then redis.call('HSET', batch, 'ended_ms', NOW) end
+redis.call('HSET', batch, 'reporter', reporter, 'reporter_until', NOW + lease_ms)
+return { 'yours' }

@@ -1,0 +1,105 @@
+"""Opening a session: checked as a whole, written once, and its first step asked for.
+
+The same id again with the same content is the same session, so whoever died over it may open it once more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from ..models.errors import InvalidInput, MessageTooLarge
+from ..models.plan import Totals
+from ..models.spec import SessionSpec
+from ..models.stop import MaxTurns
+from ..models.submission import Submission
+from ..state.index import SessionIndex
+from ..state.requests import Opening
+from ..state.store import SessionStore
+from .graph import TaskGraph, left_to_the_sweep
+from .planners import check_fit, effective_stop
+from .view import SessionFacts
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOpener:
+    """Opens sessions in one installation."""
+
+    store: SessionStore
+    index: SessionIndex
+    graph: TaskGraph
+    #: Turns that any session may ask for.
+    max_turns: int
+    max_message_bytes: int
+    #: Milliseconds after which the first step is asked for again.
+    grace_ms: int
+    #: Whether sessions are owed to an archive.
+    archived: bool
+
+    def open(
+        self, submission: Submission, *, known_agents: frozenset[str] = frozenset()
+    ) -> SessionFacts | None:
+        """Opens what a session file says. None: it was there already, with the same content.
+
+        Raises:
+            InvalidInput: one line with field, value and rule; nothing was written.
+            SessionConflict: the id is taken by a session with other content.
+            RedisUnavailable: nothing was written, or the same may be opened again.
+        """
+        prepared = submission.prepared(known_agents=known_agents, max_message_bytes=self.max_message_bytes)
+        collab = prepared.collab
+        check_fit(collab.mode, collab.participants, options=prepared.options, stop=prepared.stop)
+        stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.max_turns)
+        spec = prepared.spec(stop)
+        opening = Opening(
+            collab=collab,
+            spec=_written(spec, limit_bytes=self.max_message_bytes),
+            digest=_digest(prepared, spec),
+            messages=tuple(message.to_json() for message in prepared.messages),
+            deadline_s=stop.remaining(Totals()).seconds,
+            archived=self.archived,
+        )
+        return self._open(opening, spec)
+
+    def _open(self, opening: Opening, spec: SessionSpec) -> SessionFacts | None:
+        session_id = opening.collab.collab_id
+        # Into the due index first: dying after this line leaves a look at nothing, dying after the
+        # next one a session that the sweep will start.
+        deadline_s = opening.deadline_s
+        look_in_ms = self.grace_ms if deadline_s is None else min(self.grace_ms, int(deadline_s * 1000))
+        self.index.add(session_id, look_in_ms=look_in_ms, archived=opening.archived)
+        answer = self.store.open(opening)
+        state = answer.state
+        if state is None or not state.version:
+            # Also when it `exists`: that may be this very submission, whose first answer was lost.
+            with left_to_the_sweep(session_id):
+                self.graph.send_advance(session_id, first=True)
+        if answer.word == "exists":
+            return None
+        return SessionFacts(opening.collab, spec, state.opened_ms if state else 0)
+
+
+def _written(spec: SessionSpec, *, limit_bytes: int) -> str:
+    where = "agents, options, policies and parameters"
+    try:
+        text = spec.model_dump_json(exclude_defaults=True)
+    except ValueError as error:  # a lone surrogate somewhere
+        raise InvalidInput(where, str(error), "must be text that UTF-8 can carry") from None
+    if (size := len(text.encode())) > limit_bytes:
+        raise MessageTooLarge(size, limit_bytes=limit_bytes, field=where)
+    return text
+
+
+def _digest(prepared: Submission, spec: SessionSpec) -> str:
+    """The same for the same submission, whenever and wherever it was made."""
+    # A collab that does not name its context belongs to a new one each time it is written down.
+    made_anew = {"created_at", "updated_at", "meta", "events", "context_id"}
+    content = {
+        "collab": prepared.collab.model_dump(mode="json", exclude=made_anew),
+        "spec": spec.model_dump(mode="json", exclude={"dialog_id", "stop"}),
+        # Without the submitter's own cap on turns.
+        "stop": None if prepared.stop is None else prepared.stop.to_data(),
+        "messages": [[message.role, message.content] for message in prepared.messages],
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
