@@ -1,0 +1,102 @@
+"""Beats and workers together: each time that is due is done once, whoever sends word of it, or dies."""
+
+from __future__ import annotations
+
+import pytest
+
+from live import until
+from symposia.models.schedules.occurrences import Outcome
+from symposia.state.beats import BeatBook
+from symposia.state.connect import connect
+
+
+def wait_for(schedules, name, *, count):
+    """Until so many occurrences of a schedule have ended."""
+    most = 60 + 4 * count
+    return until(
+        lambda: len(found := schedules.history(name, count=1_000)) >= count and found,
+        timeout_s=most,
+        what=f"{count} occurrences of {name}",
+    )
+
+
+def check_every_time_once(place, *, count):
+    """Two beats; one of them is killed and comes back."""
+    schedules = place.client.schedules
+    place.start_worker()
+    first, _second = place.start_beat(), place.start_beat()
+    schedules.add("often", every=2, job="say", overlap="queue")
+    wait_for(schedules, "often", count=count // 4)
+    first.kill()
+    wait_for(schedules, "often", count=count // 2)
+    place.start_beat()
+    wait_for(schedules, "often", count=count)
+    schedules.pause("often")
+    until(lambda: schedules.get("often").running is None, what="all have ended")
+
+    records = schedules.history("often", count=1_000)[::-1]
+    due = [it.due_ms for it in records]
+    assert due == list(range(due[0], due[0] + 2_000 * len(due), 2_000)), "each time, once, in order"
+    assert {it.outcome for it in records} == {Outcome.COMPLETED}
+    sessions = place.client.jobs(count=1_000)
+    assert sorted(job.id for job in sessions) == sorted(it.id for it in records)
+    assert len(place.calls()) == 2 * len(records), "nobody spoke twice"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_with_two_beats_one_of_them_killed_and_restarted_each_time_is_done_once(place):
+    check_every_time_once(place, count=8)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_two_minutes_of_a_schedule_every_two_seconds_are_sixty_occurrences(place):
+    check_every_time_once(place, count=60)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_without_any_beat_the_sweep_of_a_worker_sees_to_what_is_due(place):
+    schedules = place.client.schedules
+    place.start_worker()
+    schedules.add("alone", every=2, job="say", overlap="queue")
+    records = wait_for(schedules, "alone", count=2)
+    assert {it.outcome for it in records} == {Outcome.COMPLETED}
+    schedules.remove("alone")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_a_beat_says_that_it_runs_and_that_it_stops(place):
+    book = BeatBook(connect(place.redis_url))
+    beat = place.start_beat()
+    until(book.alive, what="it is heard of")
+    beat.process.terminate()
+    assert beat.process.wait(20) == 0
+    assert book.alive() == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_schedules_of_a_file_are_kept_by_the_beat_and_others_stay(place):
+    schedules = place.client.schedules
+    schedules.add("mine", cron="@daily", job="say")
+    file = place.folder / "theirs.toml"
+    file.write_text('[theirs]\nevery = "1h"\njob = "say"\n\n[old]\ncron = "@daily"\njob = "say"\n')
+    beat = place.start_beat(SYMPOSIA_SCHEDULES_FILE=str(file))
+    until(lambda: len(schedules.entries()) == 3, what="both are there")
+    assert schedules.get("theirs").from_settings
+    beat.close()
+    file.write_text('[theirs]\nevery = "2h"\njob = "say"\n')
+    place.start_beat(SYMPOSIA_SCHEDULES_FILE=str(file))
+    until(lambda: len(schedules.entries()) == 2, what="the old one is gone")
+    assert schedules.get("theirs").schedule.when.every == 7_200
+    assert not schedules.get("mine").from_settings
+
+
+def test_a_file_of_schedules_that_is_wrong_stops_the_beat_with_the_rule(place):
+    file = place.folder / "theirs.toml"
+    file.write_text('[nightly]\ncron = "0 25 * * *"\njob = "say"\n')
+    with pytest.raises(AssertionError, match=r"theirs\.toml\.nightly\.when\.cron: must name the hour"):
+        place.start_beat(SYMPOSIA_SCHEDULES_FILE=str(file))

@@ -1,0 +1,62 @@
+"""Beats as processes of their own: started, killed, stopped."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO
+
+from live import until
+from symposia.workers.processes import dying_with_parent
+
+
+class LiveBeat:
+    """A beat process; `environment` is its whole environment."""
+
+    def __init__(self, name: str, folder: Path, environment: dict[str, str]) -> None:
+        self.log_file = folder / f"{name}.log"
+        self._output: IO[bytes] = self.log_file.open("ab")
+        self.process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "celery",
+                "-A",
+                "symposia.workers",
+                "beat",
+                "--loglevel=INFO",
+                "--pidfile=",
+            ],
+            env=environment,
+            cwd=folder,
+            stdout=self._output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=dying_with_parent(signal.SIGKILL),  # noqa: PLW1509 - safe, see there
+        )
+
+    def log(self) -> str:
+        return self.log_file.read_text(errors="replace")
+
+    def wait_ready(self) -> LiveBeat:
+        def ready() -> bool:
+            assert self.process.poll() is None, self.log()
+            return "beat: Starting..." in self.log()
+
+        until(ready, timeout_s=40, what=f"the beat is there\n{self.log()}")
+        return self
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(10)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(15)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        self._output.close()
