@@ -18,9 +18,11 @@ from ..config.urls import for_celery
 from ..models.errors import ArchiveError, LocalModelError, RedisUnavailable, RegistryError
 from ..models.options import AgentBinding
 from ..models.shown import without_password
+from ..state.beats import BeatBook
 from ..state.connect import check_reachable, connect
 from ..state.keys import DUE
 from ..state.owed import OwedIndex
+from ..state.schedules import ScheduleBook
 from ..state.workers import WorkerBook
 from ..tasks.limits import amount
 from .archive import archive_url, open_archive
@@ -80,6 +82,7 @@ def check_up(settings: Settings) -> Iterator[Finding]:
             yield from _workers(client)
             yield _sessions(client)
             yield _owed(client, settings)
+            yield _schedules(client)
         except (RedisUnavailable, RedisError, OSError) as error:
             yield _no_server(url, error)
     yield _memory(settings)
@@ -211,6 +214,16 @@ def _owed(client: Redis, settings: Settings) -> Finding:
     text = f"{late} of {number} sessions that it looks after wait for it: their keys in Redis stay until it has them"
     advice = "start a worker whose database answers" if settings.archive else "set SYMPOSIA_ARCHIVE=true"
     return Finding("archive", Grade.WARNING, text, advice)
+
+
+def _schedules(client: Redis) -> Finding:
+    """What is done at set times, and who sends word of it."""
+    beats, number = BeatBook(client).alive(), len(ScheduleBook(client).names())
+    if beats or not number:
+        runs = f"{len(beats)} running" if beats else "none is running, and none is needed"
+        return Finding("beat", Grade.GOOD, f"{runs}; {number} schedules")
+    text = f"none is running: {number} schedules depend on the sweep of the workers, and are late"
+    return Finding("beat", Grade.WARNING, text, "symposia beat, or symposia up")
 
 
 def _archive(settings: Settings) -> Finding:

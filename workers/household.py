@@ -13,7 +13,7 @@ from ..models.shown import without_password
 from .crew import Heard, configured_server, with_server, worker
 from .embedded import EmbeddedServer
 from .flower import flower_command, flower_url
-from .services import Model, Program, Server
+from .services import Model, Program, Server, beat_command
 from .sharing import using_server
 from .supervisor import Interrupts, Service, Supervisor
 
@@ -21,6 +21,8 @@ from .supervisor import Interrupts, Service, Supervisor
 _TEND_EVERY_S = 0.2
 #: Seconds Flower may take to end.
 _FLOWER_PATIENCE_S = 5.0
+#: Seconds a beat may take to end.
+_BEAT_PATIENCE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,8 @@ class Household:
 
     workers: int = 1
     flower: bool = True
+    #: Sends word of schedules that are due.
+    beat: bool = True
     #: None: where it is installed.
     local_model: bool | None = None
 
@@ -81,6 +85,16 @@ def _rest(settings: Settings, household: Household, heard: Heard) -> list[Servic
                 environment=environment,
                 heard=lambda line: heard("flower", line),
                 patience_s=_FLOWER_PATIENCE_S,
+            )
+        )
+    if household.beat:
+        services.append(
+            Program(
+                "beat",
+                beat_command(banner=False),
+                environment=child_environment(settings),
+                heard=lambda line: heard("beat", line),
+                patience_s=_BEAT_PATIENCE_S,
             )
         )
     names = [f"worker{number}" for number in range(1, household.workers + 1)]

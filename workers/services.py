@@ -196,6 +196,23 @@ def worker_command(
     return [*command, *(f"{option}={value}" for option, value in chosen.items() if value is not None)]
 
 
+def beat_command(*, banner: bool = True) -> list[str]:
+    """The command that runs a beat."""
+    quiet = [] if banner else ["--quiet"]
+    # Without a file of its process id: several may run in one folder.
+    return [
+        sys.executable,
+        "-m",
+        "celery",
+        *quiet,
+        "-A",
+        "symposia.workers",
+        "beat",
+        "--loglevel=WARNING",
+        "--pidfile=",
+    ]
+
+
 def _exit_of(pid: int) -> str | None:
     """How a child of this process ended; None: it runs. Its status stays there for who started it."""
     try:

@@ -26,7 +26,7 @@ def named(terminal: Terminal, word: str):
 def test_sessions_run_on_it_and_ctrl_c_stops_everything(bare: Terminal, up: Running, pair_file):
     said = bare.call("run", pair_file)
     assert (said.code, said.err) == (0, "")
-    assert len(bare.processes()) == 3
+    assert len(bare.processes()) == 4
     ended = up.interrupt().ended()
     assert ended.code == 0
     assert "up       | server at redis://:***@127.0.0.1:" in ended.out
@@ -47,7 +47,10 @@ def test_nothing_survives_its_sudden_death(bare: Terminal, up: Running):
 
 
 def test_what_dies_is_started_again(bare: Terminal, up: Running, pair_file):
-    for victim, told in (("celery", "the worker1 was ended"), ("valkey-server", "the server was ended")):
+    for victim, told in (
+        ("--hostname=worker1", "the worker1 was ended"),
+        ("valkey-server", "the server was ended"),
+    ):
         (process,) = named(bare, victim)
         process.kill()
         up.until(f"{told} by SIGKILL")
@@ -55,6 +58,22 @@ def test_what_dies_is_started_again(bare: Terminal, up: Running, pair_file):
     session = bare.run("submit", pair_file).out.strip()
     assert bare.run("watch", session).code == 0
     up.interrupt().ended()
+    bare.wait_until_nothing_runs()
+
+
+def test_a_beat_is_part_of_it_and_comes_back(bare: Terminal, up: Running):
+    def beats() -> str:
+        found = [
+            it["text"] for it in bare.call("doctor", "--json").json()["findings"] if it["subject"] == "beat"
+        ]
+        return found[0]
+
+    until(lambda: beats().startswith("1 running"), timeout_s=40, what="the beat is heard of")
+    (process,) = named(bare, "--pidfile=")
+    process.kill()
+    up.until("the beat was ended by SIGKILL")
+    until(lambda: named(bare, "--pidfile="), what="it is started again")
+    assert up.interrupt().ended().code == 0
     bare.wait_until_nothing_runs()
 
 
@@ -67,6 +86,16 @@ def test_a_turn_in_flight_is_waited_for_and_a_second_ctrl_c_ends_it(terminal: Te
     assert up.interrupt().ended().code == 0
     terminal.wait_until_nothing_runs()
     assert terminal.call("show", session, "--json").json()["status"] == "active"
+
+
+def test_a_beat_of_its_own_runs_and_stops_when_it_is_told_to(terminal: Terminal):
+    assert terminal.call("schedule", "add", "tick", "--cron", "@daily", "--job", "standup").code == 0
+    beat = terminal.start("beat")
+    until(lambda: "1 running; 1 schedules" in terminal.call("doctor").out, timeout_s=40, what="it is there")
+    beat.process.terminate()
+    assert beat.ended().code == 0
+    terminal.wait_until_nothing_runs()
+    assert "none is running: 1 schedules depend on the sweep" in terminal.call("doctor").out
 
 
 @pytest.mark.parametrize("pool", ["threads", "prefork", "solo"])

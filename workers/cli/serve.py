@@ -1,4 +1,4 @@
-"""`symposia up` and `symposia worker`."""
+"""`symposia up`, `symposia worker` and `symposia beat`."""
 
 from __future__ import annotations
 
@@ -33,20 +33,22 @@ def add_to(app: typer.Typer) -> None:
     """Adds the commands."""
     app.command()(up)
     app.command()(worker)
+    app.command()(beat)
 
 
 def up(
     workers: Annotated[int, typer.Option(min=1, max=64, help="Worker processes.")] = 1,
     concurrency: Concurrency = None,
     flower: Annotated[bool, typer.Option(help="Serve Flower, the page that shows tasks and workers.")] = True,
+    beat: Annotated[bool, typer.Option(help="Send word of schedules that are due.")] = True,
     local_model: Annotated[
         bool | None, typer.Option(help="Serve the local model; unless told, where it is installed.")
     ] = None,
 ) -> None:
     """Run all that sessions need, until Ctrl-C.
 
-    The embedded server where no Redis is configured, workers, the local model and Flower. What
-    ends is started again. Ctrl-C lets the turns in flight finish; a second one ends them.
+    The embedded server where no Redis is configured, workers, a beat for schedules, the local model and
+    Flower. What ends is started again. Ctrl-C lets the turns in flight finish; a second one ends them.
 
     Example: [bold]symposia up --workers 2 --no-flower[/bold]
     """
@@ -63,7 +65,7 @@ def up(
     chosen = {} if concurrency is None else {"worker_concurrency": concurrency}
     keep_up(
         load_settings(**chosen),
-        Household(workers=workers, flower=flower, local_model=local_model),
+        Household(workers=workers, flower=flower, beat=beat, local_model=local_model),
         heard=heard,
     )
 
@@ -106,4 +108,28 @@ def worker(
         concurrency=concurrency, pool=pool and pool.value, name=name, queues=queues, loglevel=loglevel.value
     )
     # In the place of this process: the signals that ask it to stop reach the worker itself.
+    os.execve(command[0], command, child_environment(settings))  # noqa: S606
+
+
+def beat() -> None:
+    """Run a beat, which sends word of what is due, in the place of this process; `symposia up` has one.
+
+    Several may run, on several machines: each time that is due is still done once.
+
+    Example: [bold]SYMPOSIA_REDIS_URL=redis://db:6379/0 symposia beat[/bold]
+    """
+    import os
+
+    from ...config.settings import child_environment, load_settings
+    from ...state.connect import check_reachable, connect
+    from ..connection import redis_url_in_use
+    from ..schedules_file import schedules_of
+    from ..services import beat_command
+
+    settings = load_settings()
+    schedules_of(settings)
+    url = redis_url_in_use(settings)
+    with connect(url, retries=0) as client:
+        check_reachable(client, url)
+    command = beat_command()
     os.execve(command[0], command, child_environment(settings))  # noqa: S606

@@ -1,0 +1,101 @@
+"""`symposia schedule`: what a person types, what it prints, and how it exits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from terminal import Terminal
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, redis_url: str) -> Iterator[Terminal]:
+    terminal = Terminal(tmp_path, {"data_dir": str(tmp_path / "data"), "redis_url": redis_url})
+    yield terminal
+    terminal.close()
+
+
+def add(terminal: Terminal, *options: str, name: str = "nightly") -> tuple[int, str]:
+    said = terminal.call("schedule", "add", name, *options)
+    return said.code, said.out + said.err
+
+
+def test_a_review_every_night_on_the_clocks_of_its_zone(terminal):
+    code, text = add(
+        terminal, "--cron", "0 3 * * *", "--tz", "Asia/Tokyo", "--review", "app", "--panel", "code"
+    )
+    assert code == 0
+    assert text.startswith("nightly: review app by code, 0 3 * * * (Asia/Tokyo); next ")
+    assert text.strip().endswith("03:00:00 JST")
+    (entry,) = terminal.call("schedule", "list", "--json").json()
+    assert entry["review"]["root"] == "app"
+    assert datetime.fromisoformat(entry["next_due"]).astimezone(UTC).hour == 18
+
+
+def test_a_job_every_quarter_of_an_hour(terminal):
+    code, text = add(terminal, "--every", "15m", "--job", "standup", "--overlap", "queue", "--missed", "once")
+    assert (code, text.split(";")[0]) == (0, "nightly: job standup, every 15m")
+    listed = terminal.call("schedule", "list").out
+    assert "job standup" in listed
+    assert "every 15m" in listed
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        (("--job", "x"), "when: either `cron` or `every` must be given"),
+        (("--job", "x", "--cron", "@daily", "--every", "1m"), "when: either `cron` or `every` must be given"),
+        (("--every", "1m"), "either `review` or `job` must be given"),
+        (("--every", "1m", "--job", "x", "--review", "y"), "either `review` or `job` must be given"),
+        (("--every", "often", "--job", "x"), "when.every: must be a span such as 30s"),
+        (("--every", "0", "--job", "x"), "when.every: must be greater than or equal to 1"),
+        (("--cron", "0 25 * * *", "--job", "x"), "when.cron: must name the hour: 0 to 23"),
+        (("--cron", "@daily", "--tz", "Mars/Phobos", "--job", "x"), "when.zone: must be a time zone"),
+        (("--cron", "@daily", "--tz", "../UTC", "--job", "x"), "when.zone: must be a time zone"),
+        (("--every", "1m", "--job", "/etc/passwd"), "job: must match pattern"),
+        (("--every", "1m", "--review", "../../etc"), "review.root: must match pattern"),
+        (("--every", "1m", "--job", "x", "--grace", "5"), "grace_s: must be greater than or equal to 10"),
+    ],
+)
+def test_what_breaks_a_rule_is_told_in_one_line_and_nothing_is_written(terminal, options, rule):
+    code, text = add(terminal, *options)
+    assert (code, text.count("\n")) == (2, 1)
+    assert rule in text
+    assert terminal.call("schedule", "list", "--json").json() == []
+
+
+def test_a_name_is_taken_once_unless_it_is_replaced(terminal):
+    assert add(terminal, "--every", "1h", "--job", "x")[0] == 0
+    code, text = add(terminal, "--every", "2h", "--job", "x")
+    assert (code, "name: must be new" in text) == (2, True)
+    assert add(terminal, "--every", "2h", "--job", "x", "--replace")[0] == 0
+    (entry,) = terminal.call("schedule", "list", "--json").json()
+    assert entry["when"]["every"] == 7_200
+
+
+def test_it_pauses_goes_on_and_is_gone(terminal):
+    add(terminal, "--every", "1h", "--job", "x")
+    assert terminal.call("schedule", "pause", "nightly").code == 0
+    (entry,) = terminal.call("schedule", "list", "--json").json()
+    assert (entry["paused"], entry["next_due"]) == (True, None)
+    assert "next 2" in terminal.call("schedule", "resume", "nightly").out
+    assert terminal.call("schedule", "history", "nightly").out == "Nothing was due yet.\n"
+    assert terminal.call("schedule", "remove", "nightly").code == 0
+    assert "There are no schedules" in terminal.call("schedule", "list").out
+
+
+@pytest.mark.parametrize("command", ["pause", "resume", "remove", "run-now", "history"])
+def test_a_schedule_that_is_not_there_is_told_so(terminal, command):
+    said = terminal.call("schedule", command, "nightly")
+    assert (said.code, said.err) == (3, "symposia: no schedule is called 'nightly'\n")
+
+
+def test_what_is_run_now_waits_for_a_worker(terminal):
+    add(terminal, "--every", "1h", "--job", "x")
+    first = terminal.call("schedule", "run-now", "nightly").out.strip()
+    terminal.call("schedule", "run-now", "nightly", "--json").json()
+    (entry,) = terminal.call("schedule", "list", "--json").json()
+    assert (entry["running"], entry["queued"]) == (first, 1)
