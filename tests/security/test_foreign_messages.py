@@ -142,3 +142,48 @@ def test_a_message_that_names_code_files_hosts_or_keys_changes_nothing(guarded, 
         grown = set(client.scan_iter("symposia:{*")) - before
     assert len({key.partition("}")[0] for key in grown}) == 1, "but for the session that still ran"
     assert guarded.worker.process.poll() is None
+
+
+def enveloped(**changes: Any) -> str:
+    """A message whose envelope has other parts."""
+    whole = json.loads(json_task("symposia.advance", session=SESSION))
+    return json.dumps({**whole, **changes})
+
+
+PROPERTIES = json.loads(json_task("symposia.advance", session=SESSION))["properties"]
+ENVELOPES = {
+    "nothing": b"",
+    "no JSON": b"hello",
+    "bytes": b"\xff\xfe\x00",
+    "cut off": json_task("symposia.advance", session=SESSION)[:50].encode(),
+    "a number": b"7",
+    "a list": b"[]",
+    "null": b"null",
+    "very deep": b"[" * 100_000,
+    "no properties": stripped(json_task("symposia.advance", session=SESSION), "properties").encode(),
+    "no tag": stripped(json_task("symposia.advance", session=SESSION), "properties", "delivery_tag").encode(),
+    "no delivery": stripped(
+        json_task("symposia.advance", session=SESSION), "properties", "delivery_info"
+    ).encode(),
+    "properties a list": enveloped(properties=[]).encode(),
+    "a tag that is none": enveloped(properties={**PROPERTIES, "delivery_tag": {}}).encode(),
+    "a delivery that is none": enveloped(properties={**PROPERTIES, "delivery_info": 7}).encode(),
+    "an encoding nobody has": enveloped(properties={**PROPERTIES, "body_encoding": "rot13"}).encode(),
+    "a body that is no base64": enveloped(body="*").encode(),
+    "headers a list": enveloped(headers=[]).encode(),
+    "headers a text": enveloped(headers="x").encode(),
+    "a type that is none": enveloped(**{"content-type": {}}).encode(),
+}
+
+
+@pytest.mark.parametrize("garbage", ENVELOPES.values(), ids=ENVELOPES)
+def test_an_envelope_that_is_garbage_neither_ends_nor_wedges_the_worker(guarded, garbage):
+    with connect(guarded.settings.redis_url.get_secret_value()) as client:
+        for _ in range(3):
+            client.lpush(QUEUE, garbage)
+        until(lambda: not client.llen(QUEUE), what="the messages were taken")
+    lost = guarded.worker.log().count("Connection to broker lost")
+    a_session_still_runs(guarded)
+    assert guarded.worker.process.poll() is None, guarded.worker.log()
+    assert "Unrecoverable error" not in guarded.worker.log()
+    assert guarded.worker.log().count("Connection to broker lost") == lost == 0
