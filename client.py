@@ -22,8 +22,11 @@ from .models.errors import NotRestorable, SessionNotFound
 from .models.ids import is_uuid4
 from .models.submission import HowToRun, Submission
 from .models.waiting import Pending
+from .reviews.job import ReviewJob
+from .reviews.ordering import HowToReview, order_of_files
 from .reviews.schedule_tasks import send_word
 from .reviews.schedules import Schedules
+from .reviews.starting import start
 from .state.connect import connect
 from .state.inbox import Inbox, Letter
 from .state.index import LISTED, SessionIndex
@@ -32,19 +35,22 @@ from .state.store import SessionStore
 from .state.tenants import Spent, TenantBooks
 from .state.workers import WorkerBook
 from .tasks.graph import TaskGraph
-from .tasks.opening import SessionOpener
 from .tasks.restoring import restore
 from .tasks.view import read_facts
 from .workers.archive import open_archive
 from .workers.connection import redis_url_in_use
 from .workers.making import create_app
 from .workers.memory import dialog_memory
+from .workers.reviewing import build_office, session_opener
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from celery import Celery
 
     from .archive.archive import Archive
     from .archive.reader import ArchiveReader
+    from .reviews.office import Office
 
 
 class Client:
@@ -54,28 +60,21 @@ class Client:
         """`settings`: of this process, when not given. `app`: a Celery app that sends the tasks."""
         self.settings = settings or load_settings()
         self.redis_url = redis_url_in_use(self.settings)
-        redis, sender = connect(self.redis_url), app or create_app(self.settings)
+        self._sender = app or create_app(self.settings)
+        redis = connect(self.redis_url)
         self._to = Connections(
             redis=redis,
             redis_url=self.redis_url,
             store=SessionStore(redis),
             index=SessionIndex(redis),
-            graph=TaskGraph(sender),
+            graph=TaskGraph(self._sender),
             retention_ms=self.settings.retention_s * 1000,
             max_message_bytes=self.settings.max_message_bytes,
         )
-        self._opener = SessionOpener(
-            store=self._to.store,
-            index=self._to.index,
-            graph=self._to.graph,
-            max_turns=self.settings.max_turns,
-            max_message_bytes=self.settings.max_message_bytes,
-            grace_ms=int(self.settings.redispatch_after_s * 1000),
-            archived=self.settings.archive,
-        )
+        self._opener = session_opener(self.settings, self._to.store, self._to.index, self._to.graph)
         self.workers = WorkerBook(redis)
         #: What is done at set times.
-        self.schedules = Schedules(ScheduleBook(redis), partial(send_word, sender))
+        self.schedules = Schedules(ScheduleBook(redis), partial(send_word, self._sender))
         #: What is remembered of users, room by room.
         self.memory = dialog_memory(self.settings)
 
@@ -99,6 +98,29 @@ class Client:
         if facts is None:
             return self.get_live_job(submission.collab.collab_id)
         return CollabJob(facts, self._to)
+
+    def review(self, *paths: str | Path, **how: Unpack[HowToReview]) -> ReviewJob:
+        """Has a panel review files on this machine, each in a session of its own; no path: the working folder.
+
+        Args:
+            paths: files and folders.
+            how: panel, model, revisions, patterns, ...: see `HowToReview`.
+
+        Raises:
+            InvalidInput: one line with field, value and rule; nothing begins.
+            RedisUnavailable, ArchiveUnavailable: nothing begins.
+        """
+        order = order_of_files(paths, archive=self.archive, known_agents=self.known_agents(), **how)
+        return ReviewJob(start(self.office, order), self.office)
+
+    def get_review(self, batch_id: str) -> ReviewJob:
+        """A review started before, here or elsewhere; its methods raise ReviewNotFound."""
+        return ReviewJob(batch_id, self.office)
+
+    @cached_property
+    def office(self) -> Office:
+        """What brings reviews forward."""
+        return build_office(self._sender, self.settings, redis_url=self.redis_url)
 
     def get_job(self, session_id: str) -> CollabJob:
         """A session submitted before, here or elsewhere; one that is not live any more out of the archive.

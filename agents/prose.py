@@ -118,8 +118,8 @@ def _unclear(lines: Lines) -> Iterator[Remark]:
                 line = start + text.count("\n", 0, hit.start())
                 yield Remark(line, "doubled-word", "medium", f"“{hit[1]}” stands there twice.")
     for number, text in enumerate(lines, 1):
-        if hit := _UNFINISHED.search(text):
-            yield Remark(number, "unfinished", "low", f"{hit[0]}: something is left to do.")
+        if left := _UNFINISHED.search(text):
+            yield Remark(number, "unfinished", "low", f"{left[0]}: something is left to do.")
 
 
 def _inconsistent(lines: Lines) -> Iterator[Remark]:

@@ -128,6 +128,7 @@ def follow(runtime: Runtime, facts: SessionFacts, answer: Answer, write: PlanWri
     if state.is_final:
         runtime.index.settle(facts.session_id)
         log.info("session %s %s: %s", facts.session_id, state.status, state.reason)
+        runtime.ended(facts)
         return True
     numbers = answer.numbers or [t.number for t in state.open_turns() if t.status == "planned"]
     dispatch(runtime.graph, facts, state, numbers, parent=parent)

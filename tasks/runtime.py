@@ -100,6 +100,10 @@ class FactsCache:
             self._known.popitem(last=False)
 
 
+def nobody_waits(_facts: SessionFacts) -> None:
+    """For sessions whose end concerns nobody but who follows them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Runtime:
     """Everything a turn needs."""
@@ -118,6 +122,8 @@ class Runtime:
     archiver: Archiver | None = None
     #: Told how far each turn has come.
     crossing: Crossing = unwatched
+    #: Told of each session that a plan has ended, once at most: a hint.
+    ended: Callable[[SessionFacts], None] = nobody_waits
 
 
 _ATTRIBUTE = "symposia_runtime"

@@ -6,10 +6,12 @@ from celery import Celery
 
 from ..config.celery import celery_settings
 from ..config.settings import Settings
+from ..reviews.office import install_office
 from ..reviews.schedule_tasks import install_keeper
 from ..tasks.runtime import install
 from .archiving import ArchiveStep
 from .connection import broker_url_in_use, redis_url_in_use
+from .reviewing import ReviewStep, build_office
 from .runtime import build_runtime, per_process
 from .scheduling import ScheduleStep, build_keeper
 from .steps import RuntimeStep, SweepStep
@@ -19,13 +21,20 @@ def create_app(settings: Settings) -> Celery:
     """An app of its own for these settings: what `app` is, and what tests make many of."""
     app = Celery("symposia", set_as_current=False)
     app.config_from_object(celery_settings(settings, broker_url=broker_url_in_use(settings)))
-    app.conf.include = ["symposia.tasks.celery_tasks", "symposia.reviews.schedule_tasks"]
+    app.conf.include = [
+        "symposia.tasks.celery_tasks",
+        "symposia.reviews.schedule_tasks",
+        "symposia.reviews.celery_tasks",
+    ]
     app.conf.symposia_sweep_interval_s = settings.sweep_interval_s
     app.conf.symposia_archive_interval_s = settings.archive_interval_s
     app.conf.worker_consumer = "symposia.workers.consumer:ReconnectingConsumer"
-    app.steps["worker"].update({ArchiveStep, RuntimeStep, ScheduleStep, SweepStep})
+    app.steps["worker"].update({ArchiveStep, ReviewStep, RuntimeStep, ScheduleStep, SweepStep})
     install(app, per_process(lambda: build_runtime(app, settings, redis_url=redis_url_in_use(settings))))
     install_keeper(
         app, per_process(lambda: build_keeper(app, settings, redis_url=redis_url_in_use(settings)))
+    )
+    install_office(
+        app, per_process(lambda: build_office(app, settings, redis_url=redis_url_in_use(settings)))
     )
     return app

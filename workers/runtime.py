@@ -16,6 +16,7 @@ from ..agents.runner import AgentRunner
 from ..config.secrets import known_secrets
 from ..config.settings import Settings, variable
 from ..models.limits import DailyLimits
+from ..reviews.queue import ReviewQueue
 from ..state.connect import connect
 from ..state.index import SessionIndex
 from ..state.store import SessionStore
@@ -67,6 +68,7 @@ def build_runtime(app: Celery, settings: Settings, *, redis_url: str) -> Runtime
     client = connect(redis_url)
     store = SessionStore(client)
     limits = limits_of(settings)
+    reviews = ReviewQueue(app)
     return Runtime(
         store=store,
         index=SessionIndex(client),
@@ -81,6 +83,7 @@ def build_runtime(app: Celery, settings: Settings, *, redis_url: str) -> Runtime
         limits=limits,
         memory=turn_memory(settings.model_copy(update={"redis_url": SecretStr(redis_url)})),
         archiver=archiver(settings, client),
+        ended=lambda facts: reviews.session_ended(facts.spec.parameters),
     )
 
 

@@ -1,0 +1,122 @@
+"""The end of a batch: its results become one run, held against the run before, archived and told of, once."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+from ..models.errors import ArchiveUnavailable
+from ..models.ids import new_id
+from ..models.review.findings import Finding
+from ..models.review.runs import ItemResult, ItemState, ReviewRun, RunState
+from ..models.turn import Usage
+from ..state.review_records import BatchHead, BatchView, ItemRecord
+from ..state.reviews import ReviewStore
+from ..state.stored import read_stored
+from .comparing import settled
+from .office import Office
+
+log = logging.getLogger(__name__)
+
+#: Milliseconds that whoever reports a batch may be silent until somebody else does.
+REPORTING_MS = 60_000
+#: Milliseconds for which a batch waits for an archive that is away; then it ends without.
+ARCHIVE_PATIENCE_MS = 120_000
+
+
+def finish(office: Office, batch_id: str) -> bool:
+    """Reports the batch and ends it. False: something is left to do, or somebody else reports it.
+
+    Raises:
+        ArchiveUnavailable: it is to be reported later.
+    """
+    reporter = new_id()
+    if office.store.end(batch_id, reporter, lease_ms=REPORTING_MS) != "yours":
+        return False
+    head, view = office.store.head(batch_id), office.store.view(batch_id)
+    run = run_of(office.store, head, view, outcome=office.store.outcome(batch_id))
+    run = settled(run, previous=_previous(office, head, view), is_whole=head.is_whole)
+    if office.archive is not None:
+        try:
+            office.archive.prepare()
+            office.archive.review_writer.write(run)
+        except ArchiveUnavailable:
+            if not _waited_enough(office, view):
+                raise
+            log.warning("review %s ends without the archive, which is away", batch_id)
+    office.tell(run, head)
+    office.store.end(batch_id, reporter, lease_ms=REPORTING_MS, is_done=True)
+    office.index.settle(batch_id)
+    log.info("review %s %s: %s", batch_id, run.state, run.summary)
+    return True
+
+
+def read_run(office: Office, batch_id: str) -> ReviewRun:
+    """The run as of now; of one that has ended, with what it was held against. Raises ReviewNotFound."""
+    view = office.store.view(batch_id)
+    if view.has_ended and office.archive is not None:
+        reader = office.archive.to_read()
+        if reader is not None and office.archive.review_reader.ids(batch_id, limit=1):
+            return office.archive.review_reader.run(batch_id)
+    head = office.store.head(batch_id)
+    return settled(run_of(office.store, head, view), is_whole=head.is_whole)
+
+
+def run_of(store: ReviewStore, head: BatchHead, view: BatchView, *, outcome: str = "") -> ReviewRun:
+    """The run that a batch has come to, its findings as they were said."""
+    results = tuple(_result(record) for record in store.items(head.batch_id, view.total))
+    state = outcome or (view.state if view.has_ended else RunState.RUNNING.value)
+    return ReviewRun(
+        id=head.batch_id,
+        root_name=head.root_name,
+        panel=head.panel.name,
+        panel_sha=head.panel_sha,
+        started_at=_moment(view.started_ms),
+        ended_at=None if view.ended_ms is None else _moment(view.ended_ms),
+        state=RunState(state),
+        results=results,
+        skipped=head.skipped,
+        usage=_sum(result.usage for result in results),
+        summary=_summary(results, view.reason),
+        revision=head.revision,
+    )
+
+
+def _result(record: ItemRecord) -> ItemResult:
+    if record.result is None:
+        return ItemResult(item=record.item, state=record.state)
+    kept = read_stored(ItemResult, record.result, session_id=record.item.path, part="items")
+    return kept.model_copy(update={"state": record.state})
+
+
+def _moment(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)
+
+
+def _sum(usages: Iterable[Usage]) -> Usage:
+    return sum(usages, start=Usage())
+
+
+def _summary(results: Sequence[ItemResult], reason: str) -> str:
+    counted = Counter(result.state for result in results)
+    told = [f"{counted[state]} {state}" for state in ItemState if counted[state]]
+    words = f"{len(results)} items: {', '.join(told)}." if results else "Nothing to review."
+    return f"{words} It was stopped: {reason}." if reason else words
+
+
+def _previous(office: Office, head: BatchHead, view: BatchView) -> tuple[Finding, ...]:
+    if office.archive is None:
+        return ()
+    try:
+        office.archive.prepare()
+        return office.archive.review_reader.previous(head.root_name, head.panel.name, without=head.batch_id)
+    except ArchiveUnavailable:
+        if not _waited_enough(office, view):
+            raise
+        return ()
+
+
+def _waited_enough(office: Office, view: BatchView) -> bool:
+    return office.store.now_ms() - (view.ended_ms or 0) > ARCHIVE_PATIENCE_MS

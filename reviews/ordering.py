@@ -1,0 +1,107 @@
+"""From what a person asks to an order: which files below which root, which panel, with or without a model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+from ..models.errors import InvalidInput, UnknownAgent
+from .panels import find_panel
+from .sources.files import Chosen, FileSource
+from .sources.repository import Repository
+from .starting import Order
+
+if TYPE_CHECKING:
+    from ..archive.archive import Archive
+
+#: In the place of a revision: that of the newest run that completed.
+LAST = "last"
+
+
+class HowToReview(TypedDict, total=False):
+    """How files are to be reviewed; every key may be left out."""
+
+    #: The panel's name; `code` unless told.
+    panel: str
+    #: The agent that sits in the panel's seats for a model; None: no model is asked anything.
+    model: str | None
+    #: Only what has changed since this git revision; `last`: since the newest run that completed.
+    since: str | None
+    #: Only what has changed since the checked-out branch left this one.
+    base: str | None
+    #: Only files that one of these patterns fits.
+    include: Sequence[str]
+    exclude: Sequence[str]
+    #: Also what has not changed since this panel reviewed it last.
+    everything: bool
+    #: What the root is called in runs and reports; the folder's name unless told.
+    root_name: str
+    #: A file of panels; `panels.toml` in the working folder, where there is one.
+    panels_file: Path | None
+
+
+def order_of_files(
+    paths: Sequence[str | Path],
+    *,
+    archive: Archive | None = None,
+    known_agents: frozenset[str] = frozenset(),
+    **how: Unpack[HowToReview],
+) -> Order:
+    """The order to review files on this machine; no path: the working folder.
+
+    The root is the working folder when all paths are in it, else the folder that they share. `known_agents` are
+    the names that workers announced; empty when no worker was heard of.
+
+    Raises:
+        InvalidInput: a path, a revision or a panel is not there, or nobody knows an agent of the panel.
+        ArchiveUnavailable: `last` was asked for.
+    """
+    panel = find_panel(how.get("panel", "code"), how.get("panels_file")).seated(how.get("model"))
+    for agent in panel.agents:
+        if known_agents and agent not in known_agents:
+            raise UnknownAgent(agent, known=known_agents, field=f"panel {panel.name}")
+    root, chosen_paths = _rooted(paths)
+    root_name = how.get("root_name") or root.name or "root"
+    chosen = Chosen(
+        paths=chosen_paths,
+        include=tuple(how.get("include", ())),
+        exclude=tuple(how.get("exclude", ())),
+        since=_since(how.get("since"), root_name, panel.name, archive),
+        base=how.get("base"),
+    )
+    repository = Repository.around(root)
+    is_whole = not (chosen.paths or chosen.include or chosen.exclude or chosen.since or chosen.base)
+    return Order(
+        root_name=root_name,
+        panel=panel,
+        source=FileSource(root, chosen),
+        everything=how.get("everything", False),
+        is_whole=is_whole,
+        revision="" if repository is None else repository.head(),
+    )
+
+
+def _rooted(paths: Sequence[str | Path]) -> tuple[Path, tuple[str, ...]]:
+    """The root of some paths, and the paths below it."""
+    here = Path.cwd()
+    places = [here / path for path in paths] or [here]
+    for path, place in zip(paths, places, strict=False):
+        if not place.exists():
+            raise InvalidInput("path", str(path), "must be a file or a folder")
+    whole = [Path(os.path.normpath(place)) for place in places]
+    if not all(place.is_relative_to(here) for place in whole):
+        here = Path(os.path.commonpath([place if place.is_dir() else place.parent for place in whole]))
+    below = tuple(place.relative_to(here).as_posix() for place in whole)
+    return here, () if "." in below else below
+
+
+def _since(asked: str | None, root_name: str, panel: str, archive: Archive | None) -> str | None:
+    if asked != LAST:
+        return asked
+    if archive is None:
+        raise InvalidInput("since", asked, "must be a revision: no archive is kept (SYMPOSIA_ARCHIVE)")
+    archive.prepare()
+    # Without a run before, all is new.
+    return archive.review_reader.last_revision(root_name, panel)

@@ -1,0 +1,178 @@
+"""Batches on real workers: one session an item, its findings as data, and one run at the end."""
+
+from __future__ import annotations
+
+import pytest
+
+from live import until
+from review_rooms import Desk, panel, read
+from symposia.models.errors import InvalidInput, ReviewNotFound
+from symposia.models.ids import new_id
+from symposia.models.review.runs import ItemState, RunState
+from symposia.models.turn import Usage
+
+DEADLINE_S = 50
+
+
+def texts(count: int):
+    return [read(f"f{number}.txt", f"text {number}\n") for number in range(1, count + 1)]
+
+
+def states(run):
+    return {it.item.path: it.state.value for it in run.results}
+
+
+def test_each_item_is_reviewed_once_and_what_was_found_is_told_with_its_path(desk: Desk):
+    desk.start_worker()
+    run = desk.review(panel("finds"), texts(6)).result(DEADLINE_S)
+    assert (run.state, run.summary) == (RunState.COMPLETED, "6 items: 6 done.")
+    assert sorted(desk.calls()) == sorted(it.item.path for it in texts(6))
+    assert [it.path for it in run.findings] == [f"f{number}.txt" for number in range(1, 7)]
+    assert {(it.start_line, it.rule, it.agents, it.status) for it in run.findings} == {
+        (1, "T1", ("finds",), "new")
+    }
+    assert {it.summary for it in run.results} == {"one in line 1"}
+
+
+def test_no_more_sessions_run_side_by_side_than_the_panel_says(desk: Desk):
+    desk.start_worker()
+    job = desk.review(panel("gated", parallel=2), texts(5))
+    until(lambda: len(desk.calls()) == 2, timeout_s=DEADLINE_S, what="two are at work")
+    view = job.progress()
+    assert (view.running, view.waiting, view.settled) == (2, 3, 0)
+    (desk.folder / "gate").touch()
+    assert job.result(DEADLINE_S).state is RunState.COMPLETED
+    assert len(desk.calls()) == 5
+
+
+@pytest.mark.leaves_keys
+def test_what_is_known_already_is_not_reviewed_again(desk: Desk):
+    desk.archive = True
+    desk.start_worker()
+    first = desk.review(panel("finds"), texts(3)).result(DEADLINE_S)
+    calls = len(desk.calls())
+    second = desk.review(panel("finds"), texts(4)).result(DEADLINE_S)
+    assert desk.calls()[calls:] == ["f4.txt"]
+    assert list(states(second).values()) == ["unchanged"] * 3 + ["done"]
+    assert [it.status for it in second.findings] == ["still"] * 3 + ["new"]
+    assert [it.fingerprint for it in second.findings[:3]] == [it.fingerprint for it in first.findings]
+    third = desk.review(panel("finds"), texts(3), everything=True).result(DEADLINE_S)
+    assert len(desk.calls()) == calls + 1 + 3
+    assert set(states(third).values()) == {"done"}
+
+
+def test_an_item_that_fails_is_told_with_the_reason_and_what_the_others_found(desk: Desk):
+    desk.start_worker()
+    reads = [read("good.txt", "x"), read("bad.txt", "x")]
+    run = desk.review(panel("finds", "fails", attempts=2), reads).result(DEADLINE_S)
+    assert run.state is RunState.PARTIAL
+    assert states(run) == {"good.txt": "done", "bad.txt": "failed"}
+    (bad,) = (it for it in run.results if it.state is ItemState.FAILED)
+    assert bad.error == "fails: RuntimeError: cannot read this"
+    assert [it.agents for it in bad.findings] == [("finds",)]
+    assert desk.calls().count("bad.txt") == 4, "both reviewers, in both attempts"
+
+
+def test_what_failed_is_retried_by_itself(desk: Desk):
+    desk.start_worker()
+    job = desk.review(panel("fails", attempts=1), [read("good.txt", "x"), read("bad.txt", "x")])
+    assert job.result(DEADLINE_S).state is RunState.PARTIAL
+    (desk.folder / "mended").touch()
+    assert job.retry() == 1
+    run = job.result(DEADLINE_S)
+    assert (run.state, states(run)) == (RunState.COMPLETED, {"good.txt": "done", "bad.txt": "done"})
+    assert desk.calls().count("good.txt") == 1
+    assert job.retry() == 0
+
+
+def test_a_cancelled_batch_keeps_what_was_found_and_lets_nothing_more_begin(desk: Desk):
+    desk.start_worker()
+    job = desk.review(panel("gated", parallel=1), texts(3))
+    until(desk.calls, timeout_s=DEADLINE_S, what="the first is at work")
+    with pytest.raises(InvalidInput, match="must have ended"):
+        job.retry()
+    (desk.folder / "gate").touch()
+    until(lambda: job.progress().done, timeout_s=DEADLINE_S, what="one is done")
+    (desk.folder / "gate").unlink(missing_ok=True)
+    job.cancel("enough")
+    run = job.result(DEADLINE_S)
+    assert run.state in (RunState.CANCELLED, RunState.COMPLETED)
+    assert len(run.findings) == job.progress().done >= 1
+    assert set(states(run).values()) <= {"done", "cancelled"}
+
+
+def test_cancelled_items_can_be_retried_even_where_they_never_began(desk: Desk):
+    job = desk.review(panel("finds", parallel=1), texts(3))
+    job.cancel("no worker yet")
+    desk.start_worker()
+    run = job.result(DEADLINE_S)
+    assert (run.state, set(states(run).values())) == (RunState.CANCELLED, {"cancelled"})
+    assert "no worker yet" in run.summary
+    assert job.retry() == 3
+    run = job.result(DEADLINE_S)
+    assert (run.state, sorted(desk.calls())) == (RunState.COMPLETED, ["f1.txt", "f2.txt", "f3.txt"])
+
+
+def test_a_batch_spends_no_more_than_it_may(desk: Desk):
+    desk.start_worker()
+    asked = panel("spends", parallel=1, batch={"max_tokens": 250})
+    run = desk.review(asked, texts(5)).result(DEADLINE_S)
+    assert run.state is RunState.PARTIAL
+    assert run.usage.tokens <= 300, "at most one turn more than there was"
+    assert "cancelled" in states(run).values()
+    assert "nothing is left of what it may spend in tokens" in run.summary
+
+
+def test_a_batch_whose_time_is_over_ends_with_what_it_has(desk: Desk):
+    desk.start_worker()
+    job = desk.review(panel("gated", parallel=1, batch={"max_s": 1}), texts(2))
+    run = job.result(DEADLINE_S)
+    assert run.state is RunState.PARTIAL
+    assert "its time is over" in run.summary
+    assert set(states(run).values()) == {"cancelled"}
+
+
+def test_an_empty_source_is_a_run_with_nothing_in_it(desk: Desk):
+    run = desk.review(panel("finds"), []).result(DEADLINE_S)
+    assert (run.state, run.results, run.summary) == (RunState.COMPLETED, (), "Nothing to review.")
+
+
+def test_what_the_panel_does_not_look_at_is_skipped_with_the_reason(desk: Desk):
+    run = desk.review(panel("finds", files=["*.py"]), [*texts(1), read("blank.py", " \n")]).result(DEADLINE_S)
+    assert {it.path: it.reason for it in run.skipped} == {
+        "f1.txt": "the panel looks at *.py",
+        "blank.py": "empty",
+    }
+
+
+def test_an_agent_nobody_knows_fails_the_items_with_its_name(desk: Desk):
+    desk.start_worker()
+    run = desk.review(panel("nobody", attempts=1), texts(1)).result(DEADLINE_S)
+    assert run.state is RunState.FAILED
+    assert "nobody" in run.results[0].error
+
+
+def test_the_same_batch_started_twice_is_one(desk: Desk):
+    desk.start_worker()
+    batch_id = new_id()
+    for _ in range(2):
+        job = desk.review(panel("finds"), texts(2), batch_id=batch_id)
+    assert len(job.result(DEADLINE_S).results) == len(desk.calls()) == 2
+
+
+def test_what_a_session_was_opened_with_is_kept_by_the_session_alone(desk: Desk):
+    desk.start_worker()
+    job = desk.review(panel("finds"), texts(2))
+    run = job.result(DEADLINE_S)
+    keys = [key for key in desk.client.office.store._client.scan_iter("symposia:{review:*") if "text" in key]
+    assert keys == []
+    session = desk.client.get_job(run.results[0].session_id)
+    assert "text 1\n" in session.dialog().messages[0].content
+    assert session.usage()["finds"] == Usage()
+
+
+def test_nothing_is_known_of_a_batch_that_never_was(desk: Desk):
+    job = desk.client.get_review(new_id())
+    for ask in (job.progress, job.run, job.cancel, job.retry):
+        with pytest.raises(ReviewNotFound):
+            ask()

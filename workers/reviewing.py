@@ -1,0 +1,85 @@
+"""What workers have to do with batch reviews: the office that brings them forward, and a thread that looks for what got lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery import Celery, bootsteps
+
+from ..config.settings import Settings
+from ..reviews.batch import sweep_batches
+from ..reviews.office import Office, office_of
+from ..reviews.queue import ReviewQueue
+from ..state.connect import connect
+from ..state.index import SessionIndex
+from ..state.review_index import ReviewIndex
+from ..state.reviews import ReviewStore
+from ..state.store import SessionStore
+from ..state.streams import StreamReader
+from ..tasks.graph import BrokerAway, TaskGraph
+from ..tasks.opening import SessionOpener
+from .archive import open_archive
+from .rounds import RoundThread
+
+
+def build_office(app: Celery, settings: Settings, *, redis_url: str) -> Office:
+    """The office of a process. Connects lazily."""
+    client = connect(redis_url)
+    sessions, index = SessionStore(client), SessionIndex(client)
+    return Office(
+        store=ReviewStore(client, retention_s=settings.retention_s),
+        index=ReviewIndex(client),
+        sessions=sessions,
+        session_index=index,
+        streams=StreamReader(client),
+        opener=session_opener(settings, sessions, index, TaskGraph(app)),
+        queue=ReviewQueue(app),
+        retention_ms=settings.retention_s * 1000,
+        archive=open_archive(settings),
+    )
+
+
+def session_opener(
+    settings: Settings, store: SessionStore, index: SessionIndex, graph: TaskGraph
+) -> SessionOpener:
+    """Opens sessions as the settings say."""
+    return SessionOpener(
+        store=store,
+        index=index,
+        graph=graph,
+        max_turns=settings.max_turns,
+        max_message_bytes=settings.max_message_bytes,
+        grace_ms=int(settings.redispatch_after_s * 1000),
+        archived=settings.archive,
+    )
+
+
+class ReviewStep(bootsteps.StartStopStep):
+    """Sends word of batches that nobody looks at, as long as the worker runs."""
+
+    requires = ("celery.worker.components:Pool",)
+
+    def __init__(self, _worker: Any, **_options: Any) -> None:
+        self._thread: RoundThread | None = None
+
+    def start(self, worker: Any) -> None:
+        """The pool is there: what is sent can run."""
+
+        def look() -> None:
+            try:
+                sweep_batches(office_of(worker.app))
+            except BrokerAway as error:
+                raise OSError(f"the broker does not answer: {error}") from error
+
+        interval_s: float = worker.app.conf.symposia_sweep_interval_s
+        self._thread = RoundThread("reviews", look, interval_s=interval_s)
+        self._thread.start()
+
+    def stop(self, _worker: Any) -> None:
+        """Nothing new is begun."""
+        if self._thread is not None:
+            self._thread.close()
+
+    def terminate(self, worker: Any) -> None:
+        """The same in a cold shutdown."""
+        self.stop(worker)
