@@ -1,0 +1,24 @@
+"""The report as lines of JSON, for whatever goes on with it: the run, its items, what was skipped, its findings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from ...models.review.runs import ReviewRun
+
+
+def to_lines(run: ReviewRun) -> str:
+    """The report of a run; each line an object whose `type` is `run`, `item`, `skipped` or `finding`."""
+    return "".join(f"{json.dumps(it, ensure_ascii=False)}\n" for it in _objects(run))
+
+
+def _objects(run: ReviewRun) -> Iterator[dict[str, Any]]:
+    yield {"type": "run", **run.model_dump(mode="json", exclude={"results", "skipped", "findings"})}
+    for result in run.results:
+        yield {"type": "item", **result.model_dump(mode="json", exclude={"findings"})}
+    for skipped in run.skipped:
+        yield {"type": "skipped", **skipped.model_dump(mode="json")}
+    for finding in run.findings:
+        yield {"type": "finding", "fingerprint": finding.fingerprint, **finding.model_dump(mode="json")}

@@ -1,0 +1,116 @@
+"""The report as Markdown, for people and merge requests.
+
+What agents and files say stays text: nothing in it becomes a link, an image, a heading, HTML or a mention.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ...models.review.findings import Finding
+from ...models.review.runs import ReviewRun
+from .outline import Outline, told
+
+_SPAN = re.compile(r"((?<!`)`[^`]+`(?!`))")
+_SPECIAL = re.compile(r"([\\`*_\[\]|~])")
+#: What begins a list, a heading or a quotation at the beginning of a line.
+_BEGINNING = re.compile(r"^(?:[-+=#>]|\d+(?=[.)](?:\s|$)))")
+_TICKS = re.compile(r"`+")
+#: What HTML, mentions and links without brackets are known by.
+_ENTITIES = {"&": "&amp;", "<": "&lt;", "@": "&#64;", "://": ":&#47;/", "www.": "www&#46;"}
+
+
+def to_markdown(run: ReviewRun) -> str:
+    """The report of a run."""
+    return "\n".join(_lines(Outline(run))).rstrip() + "\n"
+
+
+def _lines(outline: Outline) -> Iterator[str]:
+    yield f"# {text(outline.title)}"
+    yield ""
+    yield from (f"- **{name}**: {text(fact)}" for name, fact in outline.facts)
+    yield ""
+    if outline.run.summary:
+        yield from (*_quoted(outline.run.summary), "")
+    yield from _table(outline.counts)
+    yield "## Findings"
+    yield ""
+    if not outline.open_by_path:
+        yield from ("Nothing to act on.", "")
+    for path, found in outline.open_by_path:
+        yield from (f"### {code(path)}", "")
+        for finding in found:
+            yield from _finding(finding)
+        yield ""
+    yield from _section("Gone", [_line(it) for it in outline.gone])
+    yield from _section("Suppressed by the baseline", [_line(it) for it in outline.suppressed])
+    yield from _section("Not reviewed", [f"- {code(path)}: {text(why)}" for path, why in outline.unreviewed])
+    if outline.remarks:
+        yield from ("## What was said", "")
+        for path, said in outline.remarks:
+            yield from (f"### {code(path)}", "", *_quoted(said), "")
+
+
+def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield from (f"## {title}", "", *lines, "")
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    if not rows:
+        return
+    yield f"| {' | '.join(rows[0])} |"
+    yield f"|---{'|--:' * (len(rows[0]) - 1)}|"
+    yield from (f"| {' | '.join(row)} |" for row in rows[1:])
+    yield ""
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    where = finding.place.removeprefix(finding.path).removeprefix(":")
+    line = f"line {where}, " if where else ""
+    yield f"- **{finding.severity.value}**, {line}{code(finding.rule)}: {text(finding.message)} ({text(told(finding))})"
+    if finding.suggestion:
+        fence = "`" * max(3, _longest_ticks(finding.suggestion) + 1)
+        yield ""
+        yield from (f"  {it}".rstrip() for it in (fence, *finding.suggestion.split("\n"), fence))
+        yield ""
+
+
+def _line(finding: Finding) -> str:
+    return f"- {code(finding.place)} {code(finding.rule)}: {text(finding.message)}"
+
+
+def _quoted(said: str) -> Iterator[str]:
+    for line in said.split("\n"):
+        yield f"> {text(line)}".rstrip()
+
+
+def text(said: str) -> str:
+    """Words that Markdown shows as they are, in one line; `code` stays code."""
+    parts = _SPAN.split(" ".join(said.split()))
+    shown = "".join(part if number % 2 else _escaped(part) for number, part in enumerate(parts))
+    return _BEGINNING.sub(_escaped_beginning, shown)
+
+
+def _escaped(part: str) -> str:
+    escaped = _SPECIAL.sub(r"\\\1", part)
+    for sign, entity in _ENTITIES.items():
+        escaped = escaped.replace(sign, entity)
+    return escaped
+
+
+def _escaped_beginning(match: re.Match[str]) -> str:
+    return f"{match[0]}\\" if match[0].isdecimal() else f"\\{match[0]}"
+
+
+def code(said: str) -> str:
+    """A code span of any text, in one line."""
+    line = " ".join(said.split()) or " "
+    ticks = "`" * (_longest_ticks(line) + 1)
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{ticks}{pad}{line}{pad}{ticks}"
+
+
+def _longest_ticks(said: str) -> int:
+    return max((len(it) for it in _TICKS.findall(said)), default=0)

@@ -1,0 +1,104 @@
+"""What of SARIF 2.1.0 a report uses, as a schema that takes nothing else.
+
+Each part says what the standard's own schema says of it, or less. A file with that schema, named by
+SYMPOSIA_TEST_SARIF_SCHEMA, is held against reports as well.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jsonschema import FormatChecker, validators
+
+NAMED = "SYMPOSIA_TEST_SARIF_SCHEMA"
+
+
+def _object(required: str, **properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required.split(),
+        "additionalProperties": False,
+    }
+
+
+def _many(items: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "array", "items": items, **more}
+
+
+_TEXT = {"type": "string"}
+_LEVEL = {"enum": ["none", "note", "warning", "error"]}
+_TIME = {"type": "string", "format": "date-time"}
+_LINE = {"type": "integer", "minimum": 1}
+_BAG = {"type": "object"}
+_MESSAGE = _object("text", text={"type": "string", "minLength": 1})
+_ARTIFACT = _object(
+    "uri",
+    uri={"type": "string", "pattern": r"^[A-Za-z0-9._~/%-]+$", "not": {"pattern": r"^/|%(?![0-9A-F]{2})"}},
+)
+_PLACE = _object(
+    "artifactLocation",
+    artifactLocation=_ARTIFACT,
+    region=_object("startLine", startLine=_LINE, endLine=_LINE),
+)
+_LOCATIONS = _many(_object("physicalLocation", physicalLocation=_PLACE), minItems=1, maxItems=1)
+_RESULT = _object(
+    "ruleId ruleIndex level message locations partialFingerprints",
+    ruleId={"type": "string", "minLength": 1},
+    ruleIndex={"type": "integer", "minimum": 0},
+    level=_LEVEL,
+    message=_MESSAGE,
+    locations=_LOCATIONS,
+    partialFingerprints={"type": "object", "additionalProperties": _TEXT, "minProperties": 1},
+    baselineState={"enum": ["new", "unchanged", "updated", "absent"]},
+    suppressions=_many(
+        _object("kind", kind={"enum": ["inSource", "external"]}, justification=_TEXT), uniqueItems=True
+    ),
+    properties=_BAG,
+)
+_RULE = _object("id shortDescription", id={"type": "string", "minLength": 1}, shortDescription=_MESSAGE)
+_INVOCATION = _object(
+    "executionSuccessful",
+    executionSuccessful={"type": "boolean"},
+    startTimeUtc=_TIME,
+    endTimeUtc=_TIME,
+    toolExecutionNotifications=_many(
+        _object("message", level=_LEVEL, message=_MESSAGE, locations=_LOCATIONS), minItems=1
+    ),
+)
+_RUN = _object(
+    "tool results",
+    tool=_object(
+        "driver", driver=_object("name", name=_TEXT, version=_TEXT, rules=_many(_RULE, uniqueItems=True))
+    ),
+    automationDetails=_object("id", id=_TEXT),
+    columnKind={"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+    invocations=_many(_INVOCATION, minItems=1),
+    results=_many(_RESULT),
+    properties=_BAG,
+)
+SUBSET = _object(
+    "version runs",
+    **{"$schema": {"type": "string", "format": "uri"}},
+    version={"enum": ["2.1.0"]},
+    runs=_many(_RUN),
+)
+
+
+def faults(log: str) -> list[str]:
+    """What is wrong with a SARIF log, by the subset and by the named schema."""
+    data = json.loads(log)
+    schemas = [SUBSET]
+    if named := os.environ.get(NAMED):
+        schemas.append(json.loads(Path(named).read_text()))
+    return [
+        f"{error.json_path}: {error.message}"
+        for schema in schemas
+        for error in validators.validator_for(schema)(schema, format_checker=FormatChecker()).iter_errors(
+            data
+        )
+    ]
