@@ -1,0 +1,196 @@
+"""What is said in a conversation: sent, read page by page, counted for those who have not read it."""
+
+from __future__ import annotations
+
+import pytest
+
+from symposia.models.errors import ConversationArchivedError, InvalidInput, NotAMember, TaskClosedError
+from symposia.models.ids import moment_from_ms, new_id
+from task_room import ANN, BEN, CHAIR, CYD, EVE, NOTHING, TaskRoom
+
+
+def unread(room: TaskRoom, agent: str) -> list[int]:
+    return [it.unread_count for it in room.desk.conversation_list(agent).items]
+
+
+def test_what_is_sent_is_read_by_every_member_with_who_said_it_when_and_to_what(room: TaskRoom) -> None:
+    conversation = room.conversation()
+    first = room.desk.send(ANN, conversation.id, "Shall we paint it blue?")
+    room.clock.now_ms += 1_500
+    second = room.desk.send(BEN, conversation.id, "Yes.", reply_to=first.id.upper())
+    for reader in (ANN, BEN):
+        assert room.desk.history(reader, conversation.id).items == (first, second)
+    assert (second.number, second.sender, second.text, second.reply_to) == (2, BEN, "Yes.", first.id)
+    assert second.timestamp == moment_from_ms(room.clock.now_ms)
+    assert second.to_wire() == {
+        "id": second.id,
+        "number": 2,
+        "role": "agent",
+        "sender": BEN,
+        "text": "Yes.",
+        "timestamp": "2027-01-15T08:00:01.500Z",
+        "replyTo": first.id,
+    }
+    assert room.desk.conversation_get(ANN, conversation.id).last_message_timestamp == second.timestamp
+
+
+@pytest.mark.parametrize(
+    "text", ["x", "x" * 32_768, " ", "\x00", "a NUL \x00 in it", "日本 🎭 \u2028 '; DROP TABLE message"]
+)
+def test_whatever_may_be_said_is_read_as_it_was_said(room: TaskRoom, text: str) -> None:
+    conversation = room.conversation()
+    assert room.desk.send(ANN, conversation.id, text).text == text
+    assert room.said(conversation) == [text]
+
+
+@pytest.mark.parametrize("text", ["", "x" * 32_769, None, 7, b"x"])
+def test_a_text_has_from_1_to_32768_characters(room: TaskRoom, text) -> None:
+    conversation = room.conversation()
+    with pytest.raises(InvalidInput, match=r"^text: must be text of 1 to 32768 characters"):
+        room.desk.send(ANN, conversation.id, text)
+    assert room.said(conversation) == []
+
+
+def test_a_lone_surrogate_is_no_text(room: TaskRoom) -> None:
+    conversation = room.conversation()
+    with pytest.raises(InvalidInput, match="must be text that UTF-8 can carry"):
+        room.desk.send(ANN, conversation.id, "\ud800")
+    assert room.said(conversation) == []
+
+
+def test_sending_checks_member_then_task_then_archive_then_reply_then_text(room: TaskRoom) -> None:
+    conversation = room.conversation()
+    elsewhere = room.conversation()
+    foreign = room.desk.send(ANN, elsewhere.id, "elsewhere").id
+    for target in (foreign, NOTHING, "x"):
+        with pytest.raises(InvalidInput, match=r"^reply_to: must be a message of this conversation"):
+            room.desk.send(ANN, conversation.id, "", reply_to=target)
+    room.desk.archive(CHAIR, conversation.id)
+    with pytest.raises(ConversationArchivedError, match="is archived: it takes no messages"):
+        room.desk.send(ANN, conversation.id, "", reply_to=foreign)
+    room.desk.task_close(CHAIR, conversation.task_id)
+    with pytest.raises(TaskClosedError):
+        room.desk.send(ANN, conversation.id, "", reply_to=foreign)
+    with pytest.raises(NotAMember):
+        room.desk.send(CYD, conversation.id, "", reply_to=foreign)
+    assert room.said(conversation) == []
+
+
+def test_an_archived_conversation_is_still_read_and_takes_messages_again_once_it_is_back(
+    room: TaskRoom,
+) -> None:
+    conversation = room.conversation()
+    room.desk.send(ANN, conversation.id, "one")
+    room.desk.archive(CHAIR, conversation.id)
+    assert room.said(conversation, BEN) == ["one"]
+    assert room.desk.mark_read(BEN, conversation.id) == 0
+    room.desk.unarchive(CHAIR, conversation.id)
+    room.desk.send(BEN, conversation.id, "two")
+    room.desk.task_close(CHAIR, conversation.task_id)
+    assert room.said(conversation) == ["one", "two"]
+
+
+def test_history_is_the_newest_in_order_and_its_cursor_leads_back(room: TaskRoom) -> None:
+    conversation = room.conversation()
+    sent = [room.desk.send(ANN, conversation.id, f"m{number}") for number in range(1, 108)]
+    page = room.desk.history(BEN, conversation.id)
+    assert page.items == tuple(sent[-50:]), "fifty, unless told otherwise"
+    room.desk.send(ANN, conversation.id, "meanwhile")
+    before = room.desk.history(BEN, conversation.id, cursor=page.cursor, limit=100)
+    assert before.items == tuple(sent[:-50])
+    assert before.cursor is None
+    assert len(room.desk.history(BEN, conversation.id, limit=100).items) == 100
+    assert room.said(conversation)[-1] == "meanwhile"
+
+
+def test_unread_are_the_messages_of_others_behind_what_was_read(room: TaskRoom) -> None:
+    conversation = room.conversation(ANN, BEN, CYD)
+    one = room.desk.send(ANN, conversation.id, "one")
+    two = room.desk.send(BEN, conversation.id, "two")
+    room.desk.send(ANN, conversation.id, "three")
+    assert [unread(room, agent) for agent in (ANN, BEN, CYD)] == [[1], [2], [3]]
+    assert room.desk.mark_read(CYD, conversation.id, two.id) == 1
+    assert room.desk.mark_read(CYD, conversation.id, one.id) == 1, "never back"
+    assert room.desk.mark_read(CYD, conversation.id) == 0
+    assert room.desk.mark_read(BEN, conversation.id, one.id) == 1
+    room.desk.send(CYD, conversation.id, "four")
+    assert [unread(room, agent) for agent in (ANN, BEN, CYD)] == [[2], [2], [0]]
+
+
+def test_only_messages_of_the_conversation_are_read_up_to(room: TaskRoom) -> None:
+    conversation, elsewhere = room.conversation(), room.conversation()
+    foreign = room.desk.send(ANN, elsewhere.id, "elsewhere")
+    for message in (foreign.id, NOTHING, ""):
+        with pytest.raises(InvalidInput, match=r"^message_id: must be a message of this conversation"):
+            room.desk.mark_read(BEN, conversation.id, message)
+
+
+def test_a_summary_tells_what_was_said_last(room: TaskRoom) -> None:
+    task = room.task(BEN)
+    tags = {"tags": [{"kind": "door"}]}
+    conversation = room.desk.conversation_create(CHAIR, task.id, [ANN, BEN], name="N", metadata=tags)
+    (empty,) = room.desk.conversation_list(BEN).items
+    assert empty.to_wire() == {
+        "id": conversation.id,
+        "name": "N",
+        "unreadCount": 0,
+        "metadata": tags,
+        "participants": [{"type": "agent", "id": ANN}, {"type": "agent", "id": BEN}],
+    }
+    room.desk.send(ANN, conversation.id, "é" * 81)
+    (summary,) = room.desk.conversation_list(BEN).items
+    assert summary.to_wire() == {
+        **empty.to_wire(),
+        "lastMessagePreview": "é" * 80,
+        "lastMessageTimestamp": "2027-01-15T08:00:00.000Z",
+        "unreadCount": 1,
+    }
+
+
+def test_a_clock_that_goes_back_takes_no_activity_back(room: TaskRoom) -> None:
+    conversation = room.conversation()
+    newest = room.desk.send(ANN, conversation.id, "one").timestamp
+    room.clock.now_ms -= 5_000
+    room.desk.send(ANN, conversation.id, "two")
+    assert room.said(conversation) == ["one", "two"]
+    after = room.desk.conversation_get(ANN, conversation.id)
+    assert after.last_message_timestamp == newest
+    assert after.updated_at == newest
+
+
+def test_conversations_are_listed_for_a_task_or_by_whether_they_are_archived(room: TaskRoom) -> None:
+    task = room.task(BEN)
+    here, shelved = (room.conversation(task=task) for _ in range(2))
+    elsewhere = room.conversation()
+    room.desk.archive(CHAIR, shelved.id)
+
+    def listed(**wanted) -> set[str]:
+        return {it.id for it in room.desk.conversation_list(BEN, **wanted).items}
+
+    assert listed() == {here.id, shelved.id, elsewhere.id}
+    assert listed(task_id=task.id) == {here.id, shelved.id}
+    assert listed(archived=True) == {shelved.id}
+    assert listed(task_id=task.id, archived=False) == {here.id}
+
+
+def test_messages_of_conversations_are_not_found_among_those_of_sessions(room: TaskRoom) -> None:
+    room.desk.send(ANN, room.conversation().id, "a blue door")
+    assert room.archive.reader.search("door").items == ()
+
+
+@pytest.mark.parametrize("agent", ["", " ", "x" * 201, None, 7, "a\x00b", "\ud800"])
+def test_who_acts_has_a_name(room: TaskRoom, agent) -> None:
+    conversation = room.conversation()
+    for act in (
+        lambda: room.desk.send(agent, conversation.id, "x"),
+        lambda: room.desk.archive(agent, conversation.id),
+        lambda: room.desk.task_list(agent),
+    ):
+        with pytest.raises(InvalidInput, match=r"^agent: "):
+            act()
+
+
+def test_an_id_of_a_conversation_may_be_anything(room: TaskRoom) -> None:
+    for strange in (None, 7, "", "'; DROP TABLE task", new_id()):
+        with pytest.raises(NotAMember):
+            room.desk.history(EVE, strange)

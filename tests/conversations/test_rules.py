@@ -1,0 +1,249 @@
+"""The rules of tasks, conversations and members, each with its error."""
+
+from __future__ import annotations
+
+import pytest
+
+from symposia.models.dialog import DialogStatus
+from symposia.models.errors import (
+    ConversationFullError,
+    InvalidInput,
+    NotAMember,
+    ParticipantNotAdmittedError,
+    TaskClosedError,
+)
+from symposia.models.ids import moment_from_ms, new_id
+from symposia.models.tasks.task import TaskStatus
+from task_room import ANN, BEN, CHAIR, CYD, EVE, TaskRoom
+
+
+def test_a_conversation_is_made_of_admitted_participants(room: TaskRoom) -> None:
+    task = room.task(BEN, CYD)
+    made = room.desk.conversation_create(
+        CHAIR, task.id, [CYD, ANN, CYD], name="N", metadata={"tags": [{"a": "b"}]}
+    )
+    assert (made.task_id, made.agents, made.name, made.created_by) == (task.id, (ANN, CYD), "N", CHAIR)
+    assert made.metadata.to_wire() == {"tags": [{"a": "b"}]}
+    assert (made.archived_at, made.last_message_timestamp) == (None, None)
+    with pytest.raises(ParticipantNotAdmittedError) as caught:
+        room.desk.conversation_create(CHAIR, task.id, [ANN, EVE, "mal"])
+    assert (caught.value.task_id, caught.value.agents) == (task.id, (EVE, "mal"))
+
+
+def test_the_dialog_of_a_conversation_has_its_id_and_the_task_as_its_thread(room: TaskRoom) -> None:
+    conversation = room.conversation()
+    with room.archive.database.reading() as connection:
+        rows = connection.exec_driver_sql(
+            "SELECT conversation, dialog_id, thread_id, status FROM dialog"
+        ).all()
+    assert [tuple(it) for it in rows] == [
+        (conversation.id, conversation.id, conversation.task_id, DialogStatus.ACTIVE)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"name": ""}, "name: "),
+        ({"name": "x" * 101}, "name: "),
+        ({"metadata": {"tags": [{"a": 1}]}}, "metadata.tags"),
+        ({"metadata": {"kind": "dm"}}, "metadata.kind: is not a known field"),
+        ({"participants": ANN}, "participants: "),
+    ],
+)
+def test_a_conversation_is_described_by_rules(room: TaskRoom, more, said: str) -> None:
+    task = room.task()
+    with pytest.raises(InvalidInput, match=f"^{said}"):
+        room.desk.conversation_create(CHAIR, task.id, **more)
+
+
+def test_a_name_of_a_hundred_characters_will_do(room: TaskRoom) -> None:
+    assert room.desk.conversation_create(CHAIR, room.task().id, name="x" * 100).name == "x" * 100
+
+
+def test_at_most_256_are_members(room: TaskRoom) -> None:
+    names = [f"a{number:03}" for number in range(257)]
+    task = room.task(*names)
+    with pytest.raises(ConversationFullError):
+        room.desk.conversation_create(CHAIR, task.id, names)
+    full = room.desk.conversation_create(CHAIR, task.id, names[:256])
+    assert room.desk.participants_add(CHAIR, full.id, names[:9]).agents == tuple(names[:256])
+    with pytest.raises(ConversationFullError, match="must have at most 256 members"):
+        room.desk.participants_add(CHAIR, full.id, names[256:])
+    room.desk.participants_remove(CHAIR, full.id, names[:1])
+    assert len(room.desk.participants_add(CHAIR, full.id, names[256:]).agents) == 256
+
+
+def test_archiving_again_keeps_the_first_time_and_the_dialog_pauses(room: TaskRoom) -> None:
+    conversation = room.conversation()
+    first = room.desk.archive(CHAIR, conversation.id)
+    room.clock.now_ms += 5
+    again = room.desk.archive(CHAIR, conversation.id)
+    assert again.archived_at == first.archived_at == moment_from_ms(room.clock.now_ms - 5)
+    assert again.dialog_status is DialogStatus.PAUSED
+    for _ in range(2):
+        back = room.desk.unarchive(CHAIR, conversation.id)
+        assert (back.archived_at, back.dialog_status) == (None, DialogStatus.ACTIVE)
+    room.clock.now_ms += 5
+    assert room.desk.archive(CHAIR, conversation.id).archived_at == moment_from_ms(room.clock.now_ms)
+
+
+def test_adding_is_idempotent_and_removing_a_stranger_does_nothing(room: TaskRoom) -> None:
+    conversation = room.conversation(ANN)
+    for _ in range(2):
+        assert room.desk.participants_add(CHAIR, conversation.id, [BEN, ANN]).agents == (ANN, BEN)
+    for _ in range(2):
+        assert room.desk.participants_remove(CHAIR, conversation.id, [BEN, EVE]).agents == (ANN,)
+    with pytest.raises(ParticipantNotAdmittedError):
+        room.desk.participants_add(CHAIR, conversation.id, [BEN, EVE])
+    assert room.desk.conversation_get(ANN, conversation.id).agents == (ANN,)
+
+
+def test_who_comes_back_has_read_what_it_had_read(room: TaskRoom) -> None:
+    conversation = room.conversation()
+    for text in ("one", "two"):
+        room.desk.send(ANN, conversation.id, text)
+    assert room.desk.mark_read(BEN, conversation.id) == 0
+    room.desk.participants_remove(CHAIR, conversation.id, [BEN])
+    room.desk.send(ANN, conversation.id, "three")
+    room.desk.participants_add(CHAIR, conversation.id, [BEN])
+    (summary,) = room.desk.conversation_list(BEN).items
+    assert summary.unread_count == 1
+
+
+def test_closing_archives_all_conversations_with_one_timestamp_and_completes_their_dialogs(
+    room: TaskRoom,
+) -> None:
+    task = room.task(BEN)
+    early, late = (room.conversation(task=task) for _ in range(2))
+    first = room.desk.archive(CHAIR, early.id)
+    elsewhere = room.conversation()
+    room.clock.now_ms += 7
+    closed = room.desk.task_close(CHAIR, task.id)
+    assert (closed.status, closed.ended_at) == (TaskStatus.CLOSED, moment_from_ms(room.clock.now_ms))
+    early, late = (room.desk.conversation_get(ANN, it.id) for it in (early, late))
+    assert (early.archived_at, late.archived_at) == (first.archived_at, closed.ended_at)
+    assert early.dialog_status is late.dialog_status is DialogStatus.COMPLETED
+    assert room.desk.conversation_get(ANN, elsewhere.id).archived_at is None
+    room.clock.now_ms += 7
+    assert room.desk.task_close(CHAIR, task.id) == closed, "once is enough"
+
+
+def test_a_closed_task_takes_no_changes(room: TaskRoom) -> None:
+    conversation = room.conversation()
+    task_id, desk = conversation.task_id, room.desk
+    desk.task_close(CHAIR, task_id)
+    changes = (
+        lambda: desk.conversation_create(CHAIR, task_id, [ANN]),
+        lambda: desk.unarchive(CHAIR, conversation.id),
+        lambda: desk.participants_add(CHAIR, conversation.id, [CYD]),
+        lambda: desk.task_add_participant(CHAIR, task_id, EVE),
+        lambda: desk.task_remove_participant(CHAIR, task_id, ANN),
+        lambda: desk.send(ANN, conversation.id, "hello"),
+    )
+    for change in changes:
+        with pytest.raises(TaskClosedError, match="is closed: only an active task"):
+            change()
+
+
+def test_a_task_that_waits_or_failed_takes_no_changes_either(room: TaskRoom) -> None:
+    def judge(request) -> bool:
+        with pytest.raises(TaskClosedError, match="is waiting"):
+            room.desk.conversation_create(CHAIR, request.task_id, [ANN])
+        with pytest.raises(TaskClosedError, match="is waiting"):
+            room.desk.task_close(CHAIR, request.task_id)
+        with pytest.raises(TaskClosedError, match="is waiting"):
+            room.desk.task_add_participant(CHAIR, request.task_id, EVE)
+        return True
+
+    room.verdict(judge)
+    assert room.task().status is TaskStatus.ACTIVE
+
+
+def test_whoever_is_admitted_later_may_become_a_member(room: TaskRoom) -> None:
+    conversation = room.conversation()
+    for _ in range(2):
+        assert room.desk.task_add_participant(CHAIR, conversation.task_id, EVE).agents == (ANN, BEN, CYD, EVE)
+    assert EVE in room.desk.participants_add(CHAIR, conversation.id, [EVE]).agents
+
+
+def test_who_is_removed_from_a_task_is_in_none_of_its_conversations(room: TaskRoom) -> None:
+    task = room.task(BEN)
+    here, there = (room.conversation(task=task) for _ in range(2))
+    elsewhere = room.conversation()
+    for _ in range(2):
+        assert room.desk.task_remove_participant(CHAIR, task.id, BEN).agents == (ANN,)
+    assert [it.id for it in room.desk.conversation_list(BEN).items] == [elsewhere.id]
+    for conversation in (here, there):
+        assert room.desk.conversation_get(ANN, conversation.id).agents == (ANN,)
+        with pytest.raises(NotAMember):
+            room.desk.send(BEN, conversation.id, "hello?")
+    with pytest.raises(ParticipantNotAdmittedError):
+        room.desk.participants_add(CHAIR, here.id, [BEN])
+
+
+def test_the_last_to_leave_closes_the_task(room: TaskRoom) -> None:
+    task = room.task(BEN)
+    conversation = room.conversation(task=task)
+    left = room.desk.task_leave(ANN, task.id)
+    assert (left.status, left.agents) == (TaskStatus.ACTIVE, (BEN,))
+    assert room.desk.conversation_get(BEN, conversation.id).agents == (BEN,)
+    with pytest.raises(NotAMember):
+        room.desk.task_leave(ANN, task.id)
+    room.clock.now_ms += 3
+    closed = room.desk.task_leave(BEN, task.id)
+    assert (closed.status, closed.agents) == (TaskStatus.CLOSED, ())
+    assert closed.ended_at == moment_from_ms(room.clock.now_ms)
+    assert room.desk.task_list(ANN).items == ()
+    with pytest.raises(TaskClosedError):
+        room.desk.participants_add(CHAIR, conversation.id, [])
+
+
+def test_tasks_are_listed_newest_first_page_by_page(room: TaskRoom) -> None:
+    made = []
+    for number in range(5):
+        made.append(room.task(BEN))
+        room.clock.now_ms += number % 2  # some at the same time
+    seen, cursor = [], None
+    while True:
+        page = room.desk.task_list(BEN, limit=2, cursor=cursor)
+        seen += page.items
+        if (cursor := page.cursor) is None:
+            break
+    assert seen == sorted(made, key=lambda it: (-it.created_at.timestamp(), it.id))
+    assert [it.id for it in room.desk.task_list(CHAIR).items] == [it.id for it in seen], "the manager's, too"
+    assert room.desk.task_list(CYD).items == ()
+
+
+def test_ids_of_agents_are_names_or_uuids_in_either_case(room: TaskRoom) -> None:
+    agent = new_id()
+    task = room.task(agent.upper())
+    assert task.agents == tuple(sorted((ANN, agent)))
+    conversation = room.conversation(agent, ANN, task=task)
+    assert room.desk.send(agent.upper(), conversation.id.upper(), "hello").sender == agent
+
+
+@pytest.mark.parametrize("limit", [0, 101, "7", True, None])
+def test_a_page_has_from_1_to_100_rows(room: TaskRoom, limit) -> None:
+    conversation = room.conversation()
+    for read in (
+        lambda: room.desk.task_list(ANN, limit=limit),
+        lambda: room.desk.conversation_list(ANN, limit=limit),
+        lambda: room.desk.history(ANN, conversation.id, limit=limit),
+    ):
+        with pytest.raises(InvalidInput, match=r"^limit: must be from 1 to 100"):
+            read()
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "eyJhIjogMX0", "WzFd", "W10", "bnVsbA", "WzEsMiwzXQ", "é"])
+def test_a_cursor_is_one_that_was_handed_out(room: TaskRoom, cursor: str) -> None:
+    conversation = room.conversation()
+    reads = [
+        lambda: room.desk.task_list(ANN, cursor=cursor),
+        lambda: room.desk.conversation_list(ANN, cursor=cursor),
+    ]
+    if cursor != "WzFd":  # a place in a history
+        reads.append(lambda: room.desk.history(ANN, conversation.id, cursor=cursor))
+    for read in reads:
+        with pytest.raises(InvalidInput, match=r"^cursor: must be one that a page ended with"):
+            read()
