@@ -1,0 +1,69 @@
+"""Delivers into a folder: each run gets a folder of its own, whole or not at all."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+from ...models.errors import DeliveryFailed
+from ...models.ids import new_id
+from .entries import FolderEntry
+from .parcel import Parcel, letter, plain_name, summary
+
+_BEGUN = ".begun-"
+#: Seconds after which nobody writes on.
+_ABANDONED_S = 3_600
+
+
+def write(entry: FolderEntry, parcel: Parcel) -> Path:
+    """Writes the reports, a summary, and the run as JSON; a run that is there already stays as it is.
+
+    Raises:
+        DeliveryFailed: the folder cannot be written to.
+    """
+    series, name = _series(parcel), _name(parcel)
+    target = entry.folder / series / name
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.is_dir():
+            _write_whole(target, parcel)
+        _delete_old(target.parent, keep=entry.keep)
+    except OSError as error:
+        raise DeliveryFailed(f"{entry.folder} cannot be written to: {error.strerror}") from None
+    return target
+
+
+def _write_whole(target: Path, parcel: Parcel) -> None:
+    """Written beside its place and then put there, so that nobody reads half of it. Raises OSError."""
+    begun = target.with_name(f"{_BEGUN}{new_id()}")
+    begun.mkdir()
+    try:
+        (begun / "run.json").write_bytes(letter(parcel.run))
+        (begun / "summary.txt").write_text(summary(parcel.run), encoding="utf-8")
+        for report in parcel.reports:
+            (begun / plain_name(report.name)).write_bytes(report.data)
+        try:
+            begun.rename(target)
+        except OSError:
+            if not target.is_dir():  # no other worker was faster, with the same run
+                raise
+    finally:
+        shutil.rmtree(begun, ignore_errors=True)
+
+
+def _delete_old(folder: Path, *, keep: int) -> None:
+    """Runs over the number that is kept, by their names, which begin with the time; and what a dead worker left."""
+    folders = sorted(it for it in folder.iterdir() if it.is_dir())
+    begun = [it for it in folders if it.name.startswith(_BEGUN)]
+    left_behind = [it for it in begun if it.stat().st_mtime < time.time() - _ABANDONED_S]
+    for old in (*[it for it in folders if it not in begun][:-keep], *left_behind):
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _series(parcel: Parcel) -> str:
+    return f"{plain_name(parcel.run.root_name)}-{plain_name(parcel.run.panel)}"
+
+
+def _name(parcel: Parcel) -> str:
+    return f"{parcel.run.started_at:%Y%m%dT%H%M%SZ}-{parcel.run.id[:8]}"

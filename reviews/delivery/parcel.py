@@ -1,0 +1,132 @@
+"""What is delivered of a run: its reports as files, and a summary for machines and for people. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ...models.ids import derived_id, format_timestamp
+from ...models.review.findings import Finding, FindingStatus
+from ...models.review.runs import ItemState, ReviewRun, RunState
+from ...models.review.severity import Severity
+from ...models.shown import one_line
+
+#: Bytes of a summary for machines; of more findings the least severe are left out.
+MAX_LETTER_BYTES = 262_144
+#: Findings that a summary for people tells.
+MAX_TOLD = 20
+_UNUSUAL = re.compile(r"[^A-Za-z0-9._-]+")
+_MOST_SEVERE_FIRST = sorted(Severity, key=lambda it: -it.rank)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One file of a report."""
+
+    #: Such as `review.sarif`.
+    name: str
+    media_type: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """A run that has ended, with its reports."""
+
+    run: ReviewRun
+    reports: Sequence[Report] = ()
+
+    def id_for(self, delivery: str) -> str:
+        """The same whenever this run goes this way: whoever gets it twice can tell."""
+        return derived_id(f"{self.run.id}|{delivery}")
+
+
+def plain_name(name: str) -> str:
+    """A name that is one name in any folder and in any header."""
+    return _UNUSUAL.sub("-", name).strip(".-")[:100] or "x"
+
+
+def has_news(run: ReviewRun) -> bool:
+    """Whether there is a change to tell: a finding that is new or gone, or a run that did not get through."""
+    changed = (FindingStatus.NEW, FindingStatus.GONE)
+    return run.state is not RunState.COMPLETED or any(it.status in changed for it in run.findings)
+
+
+def counted(run: ReviewRun) -> dict[str, int]:
+    """Open findings by severity, the most severe first; those there are none of are left out."""
+    found = Counter(it.severity for it in run.open_findings)
+    return {severity.value: found[severity] for severity in _MOST_SEVERE_FIRST if found[severity]}
+
+
+def headline(run: ReviewRun) -> str:
+    """The run in one line."""
+    counts = counted(run)
+    found = ", ".join(f"{number} {severity}" for severity, number in counts.items()) or "no findings"
+    new = sum(it.status is FindingStatus.NEW for it in run.findings)
+    gone = sum(it.status is FindingStatus.GONE for it in run.findings)
+    changes = f" ({new} new, {gone} gone)" if new or gone else ""
+    state = "" if run.state is RunState.COMPLETED else f", {run.state.value}"
+    return one_line(f"Review of {run.root_name} by {run.panel}{state}: {found}{changes}")
+
+
+def summary(run: ReviewRun) -> str:
+    """The run as plain text, for a person."""
+    lines = [headline(run), ""]
+    if run.summary:
+        lines += [run.summary, ""]
+    ordered = _by_weight(run.open_findings)
+    for it in ordered[:MAX_TOLD]:
+        status = f" ({it.status.value})" if it.status else ""
+        lines.append(f"- {it.place}: {it.severity.value} {it.rule}: {one_line(it.message)}{status}")
+    if len(ordered) > MAX_TOLD:
+        lines.append(f"- and {len(ordered) - MAX_TOLD} more")
+    failed = sum(it.state is ItemState.FAILED for it in run.results)
+    if failed:
+        lines += ["", f"{failed} of {len(run.results)} items could not be reviewed."]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def letter(run: ReviewRun) -> bytes:
+    """The run as JSON, for a machine.
+
+    `findings` are those that are open or gone, the most severe first; `findings_left_out` says how many
+    there was no room for.
+    """
+    told = {
+        "type": "review.ended",
+        "run_id": run.id,
+        "root": run.root_name,
+        "panel": run.panel,
+        "state": run.state.value,
+        "started_at": format_timestamp(run.started_at),
+        "ended_at": _moment(run.ended_at),
+        "revision": run.revision,
+        "headline": headline(run),
+        "summary": run.summary,
+        "items": Counter(it.state.value for it in run.results),
+        "skipped": len(run.skipped),
+        "open": counted(run),
+        "usage": run.usage.model_dump(mode="json"),
+    }
+    told_of = [it for it in _by_weight(run.findings) if it.status is not FindingStatus.SUPPRESSED]
+    room, kept = MAX_LETTER_BYTES - len(json.dumps(told)) - 100, list[dict[str, Any]]()
+    for finding in told_of:
+        data = finding.model_dump(mode="json") | {"fingerprint": finding.fingerprint}
+        room -= len(json.dumps(data)) + 2
+        if room < 0:
+            break
+        kept.append(data)
+    return json.dumps({**told, "findings": kept, "findings_left_out": len(told_of) - len(kept)}).encode()
+
+
+def _moment(at: datetime | None) -> str | None:
+    return None if at is None else format_timestamp(at)
+
+
+def _by_weight(findings: Sequence[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda it: (-it.severity.rank, it.path, it.start_line))
