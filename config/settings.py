@@ -104,6 +104,10 @@ class Settings(BaseSettings):
 
     #: Session files that schedules may name, such as `{"standup": "/srv/standup.yaml"}`.
     jobs: NamedPaths = Field(default_factory=dict)
+    #: Folders that schedules may have reviewed, such as `{"shop": "/srv/shop"}`.
+    review_roots: NamedPaths = Field(default_factory=dict)
+    #: Where reports may be delivered. None: `deliveries.toml` in the working folder, where there is one.
+    deliveries_file: ExpandedPath | None = None
     #: A file of schedules that the beat keeps. None: `schedules.toml` in the working folder, where there is one.
     schedules_file: ExpandedPath | None = None
 
