@@ -1,0 +1,89 @@
+"""RedBeat reads our schedules as its own entries, and never brings back what was removed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from celery import Celery
+
+from symposia.config.settings import load_settings
+from symposia.models.schedules.recurrence import Recurrence
+from symposia.reviews.schedules import Schedules
+from symposia.state.connect import connect
+from symposia.state.keys import SCHEDULES_BEAT, schedule_keys
+from symposia.state.schedules import OCCURRENCE, ScheduleBook
+from symposia.workers.beat import DueTimes, Entry, SchedulesInRedis
+from symposia.workers.making import create_app
+
+KEY = schedule_keys("nightly")["entry"]
+
+
+@pytest.fixture
+def app(redis_url, monkeypatch) -> Celery:
+    monkeypatch.setenv("SYMPOSIA_REDIS_URL", redis_url)
+    return create_app(load_settings())
+
+
+@pytest.fixture
+def beat(app) -> SchedulesInRedis:
+    return SchedulesInRedis(app, lazy=True)
+
+
+@pytest.fixture
+def schedules(redis_url) -> Schedules:
+    return Schedules(ScheduleBook(connect(redis_url)), [].append)
+
+
+def test_an_entry_names_the_task_and_the_schedule_and_when_it_is_due(app, beat, schedules):
+    added = schedules.add("nightly", cron="0 3 * * *", zone="Asia/Tokyo", job="x")
+    entry = Entry.from_key(KEY, app=app)
+    assert (entry.task, entry.kwargs) == (OCCURRENCE, {"schedule": "nightly"})
+    assert entry.due_at == added.next_due
+    assert not entry.is_due().is_due
+    assert entry.score == int(added.next_due.timestamp())
+
+
+def test_what_was_sent_is_noted_with_the_next_time(app, beat, schedules, redis_url):
+    schedules.add("nightly", every=3_600, job="x")
+    with connect(redis_url) as client:
+        client.zadd(SCHEDULES_BEAT, {KEY: 0})
+        following = next(Entry.from_key(KEY, app=app))
+        assert following.total_run_count == 1
+        assert client.zscore(SCHEDULES_BEAT, KEY) == int(schedules.get("nightly").next_due.timestamp())
+    again = Entry.from_key(KEY, app=app)
+    assert (again.total_run_count, again.last_run_at.tzinfo) == (1, UTC)
+    assert not again.is_due().is_due
+
+
+@pytest.mark.parametrize("meanwhile", ["remove", "pause"])
+def test_what_is_removed_or_paused_while_word_of_it_is_sent_does_not_come_back(
+    app, beat, schedules, redis_url, meanwhile
+):
+    schedules.add("nightly", every=1, job="x")
+    entry = Entry.from_key(KEY, app=app)
+    getattr(schedules, meanwhile)("nightly")
+    next(entry)
+    with connect(redis_url) as client:
+        assert client.zscore(SCHEDULES_BEAT, KEY) is None
+        assert client.exists(KEY) == (meanwhile == "pause")
+
+
+def test_a_beat_without_a_redis_waits_for_it(redis_url, monkeypatch):
+    monkeypatch.setenv("SYMPOSIA_REDIS_URL", "redis://127.0.0.1:1/0")
+    app = create_app(load_settings())
+    assert SchedulesInRedis(app).tick() == 1
+
+
+def test_times_are_those_of_the_recurrence():
+    origin = datetime(2026, 1, 1, tzinfo=UTC)
+    times = DueTimes(Recurrence(every=7), origin)
+    assert times.after(None) == origin + timedelta(seconds=7)
+    assert times.after(datetime(1, 1, 2, tzinfo=UTC)) == origin + timedelta(seconds=7)
+    assert times.after(origin + timedelta(seconds=7)) == origin + timedelta(seconds=14)
+    assert times == DueTimes(Recurrence(every="7s"), origin)
+    assert times != DueTimes(Recurrence(every=8), origin)
+    due, seconds = times.is_due(datetime.now(UTC))
+    assert not due
+    assert 0 < seconds <= 7
+    assert times.is_due(origin).is_due

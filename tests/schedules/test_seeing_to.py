@@ -1,0 +1,291 @@
+"""What is due is begun once, what overlaps or was missed is met as the schedule says, and what ends is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import pytest
+from redis import Redis
+
+from live import until
+from symposia.models.errors import InvalidInput, RedisUnavailable, ScheduleNotFound
+from symposia.models.schedules.occurrences import Occurrence, Outcome, Progress
+from symposia.models.schedules.schedule import Schedule
+from symposia.models.turn import Usage
+from symposia.reviews.occurrence import Keeper
+from symposia.reviews.schedules import Schedules
+from symposia.state.connect import connect
+from symposia.state.keys import schedule_keys
+from symposia.state.schedules import MOST_KEPT, MOST_QUEUED, ScheduleBook
+
+
+@dataclass
+class Desk:
+    """Work that is done when the test says so."""
+
+    begun: list[str] = field(default_factory=list)
+    ended: dict[str, Progress] = field(default_factory=dict)
+    #: What happens when something is begun.
+    on_start: Callable[[], None] = lambda: None
+
+    def start(self, _schedule: Schedule, occurrence: Occurrence) -> None:
+        self.on_start()
+        self.begun.append(occurrence.id)
+
+    def progress(self, _schedule: Schedule, occurrence: Occurrence) -> Progress | None:
+        if occurrence.id not in self.begun:
+            return None
+        return self.ended.get(occurrence.id, Progress())
+
+    def cancel(self, _schedule: Schedule, occurrence: Occurrence) -> None:
+        self.ended[occurrence.id] = Progress(Outcome.CANCELLED)
+
+    def end(self, *, usage: Usage = Usage(), detail: str = "") -> None:  # noqa: B008 - frozen
+        """Lets the newest end."""
+        self.ended[self.begun[-1]] = Progress(Outcome.COMPLETED, usage, detail)
+
+
+@dataclass
+class Room:
+    """One schedule, who sees to it, and a way to let time pass."""
+
+    client: Redis
+    desk: Desk = field(default_factory=Desk)
+
+    @property
+    def book(self) -> ScheduleBook:
+        return ScheduleBook(self.client)
+
+    @property
+    def schedules(self) -> Schedules:
+        return Schedules(self.book, [].append)
+
+    def keeper(self, **more: int) -> Keeper:
+        return Keeper(self.book, {"job": self.desk}, **{"grace_ms": 2_000, "lease_ms": 30_000, **more})
+
+    def add(self, *, times: int, grace_s: int = 3_600, **more: object) -> None:
+        """A schedule every ten minutes that was due so many times unseen, the last of them five minutes ago."""
+        self.schedules.add("often", every="10m", job="x", grace_s=grace_s, **more)
+        origin_ms = self.book.now_ms() - (times * 600 + 300) * 1_000
+        seen = {"origin_ms": origin_ms, "last_ms": origin_ms + 1_000}
+        self.client.hset(schedule_keys("often")["entry"], mapping=seen)
+
+    def tend(self) -> None:
+        self.keeper().tend("often")
+
+    def history(self) -> list[tuple[Outcome, int]]:
+        """Outcomes, oldest first, with how many intervals after the origin each was due."""
+        state = self.book.get("often")
+        records = self.book.history("often", count=MOST_KEPT)[::-1]
+        return [(it.outcome, (it.due_ms - state.origin_ms) // 600_000) for it in records]
+
+
+@pytest.fixture
+def room(redis_url) -> Room:
+    return Room(connect(redis_url))
+
+
+def test_what_is_due_runs_and_the_others_wait_for_it_in_order(room):
+    room.add(times=3, overlap="queue")
+    room.tend()
+    assert (len(room.desk.begun), room.book.get("often").queued) == (1, 2)
+    for count in (2, 3):
+        room.desk.end()
+        room.tend()
+        assert len(room.desk.begun) == count
+    room.desk.end()
+    room.tend()
+    assert room.history() == [(Outcome.COMPLETED, 1), (Outcome.COMPLETED, 2), (Outcome.COMPLETED, 3)]
+    assert len(set(room.desk.begun)) == 3
+
+
+def test_word_that_comes_many_times_at_once_begins_nothing_twice(room):
+    room.add(times=2, overlap="queue")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: room.tend(), range(40)))
+    room.tend()
+    assert len(room.desk.begun) == 1
+    assert room.book.get("often").queued == 1
+
+
+def test_claims_of_the_same_times_by_many_are_granted_once_each_and_in_order(room):
+    room.schedules.add("often", every=1, job="x")
+    now_ms = room.book.now_ms()
+
+    def claim(number: int) -> tuple[str, int]:
+        due_ms = now_ms + 1_000 * (number // 4)
+        return room.book.claim("often", f"{number}", due_ms=due_ms, overlap="queue"), due_ms
+
+    with ThreadPoolExecutor(8) as pool:
+        granted = [due for word, due in pool.map(claim, range(80)) if word in ("running", "queued")]
+    assert len(granted) == len(set(granted))
+    assert max(granted) == now_ms + 19_000
+
+
+def test_what_is_due_while_an_earlier_one_runs_is_left_out_and_told(room):
+    room.add(times=2, overlap="skip")
+    room.tend()
+    assert room.history() == [(Outcome.SKIPPED, 2)]
+    assert len(room.desk.begun) == 1
+    assert "an earlier one was not done" in room.book.history("often")[0].detail
+
+
+def test_what_is_due_cancels_the_older_one(room):
+    room.add(times=3, overlap="cancel")
+    room.tend()
+    assert room.history() == [(Outcome.CANCELLED, 1), (Outcome.CANCELLED, 2)]
+    assert len(room.desk.begun) == 3
+    room.desk.end()
+    room.tend()
+    assert room.history()[-1] == (Outcome.COMPLETED, 3)
+
+
+def test_what_ended_before_it_could_be_cancelled_counts_as_it_ended(room):
+    room.add(times=1, overlap="cancel")
+    room.tend()
+    room.desk.end(detail="in time")
+    room.client.hincrby(schedule_keys("often")["entry"], "last_ms", -600_000)
+    room.tend()
+    assert room.history()[0][0] is Outcome.COMPLETED
+
+
+def test_times_that_were_missed_are_one_line_in_the_history(room):
+    room.add(times=12, grace_s=60, missed="skip")
+    room.tend()
+    assert room.history() == [(Outcome.MISSED, 12)]
+    assert room.desk.begun == []
+
+
+def test_the_latest_time_that_was_missed_is_made_up_for_once(room):
+    room.add(times=12, grace_s=60, missed="once")
+    room.tend()
+    room.desk.end()
+    room.tend()
+    assert room.history() == [(Outcome.COMPLETED, 12)]
+
+
+def test_nothing_is_made_up_for_when_something_is_due_anyway(room):
+    room.add(times=3, grace_s=1_000, missed="once", overlap="queue")
+    room.tend()
+    assert [outcome for outcome, _ in room.history()] == [Outcome.MISSED]
+    assert room.book.get("often").queued + len(room.desk.begun) == 2
+
+
+def test_what_cannot_be_begun_has_failed_and_the_next_is_tried(room):
+    def refuse() -> None:
+        raise InvalidInput("job", "x", "must be a job of SYMPOSIA_JOBS")
+
+    room.desk.on_start = refuse
+    room.add(times=2, overlap="queue")
+    room.tend()
+    assert room.history() == [(Outcome.FAILED, 1), (Outcome.FAILED, 2)]
+    assert room.book.history("often")[0].detail == "job: must be a job of SYMPOSIA_JOBS (got 'x')"
+
+
+def test_a_defect_keeps_nobody_waiting(room, caplog):
+    room.desk.on_start = lambda: {}["missing"]
+    room.add(times=1)
+    room.tend()
+    assert room.history() == [(Outcome.FAILED, 1)]
+    assert room.book.history("often")[0].detail == "a defect: KeyError"
+
+
+def test_what_could_not_be_begun_for_a_while_is_begun_later(room):
+    def away() -> None:
+        raise RedisUnavailable("redis://elsewhere")
+
+    room.desk.on_start = away
+    room.add(times=1)
+    with pytest.raises(RedisUnavailable):
+        room.tend()
+    room.desk.on_start = lambda: None
+    room.tend()
+    assert len(room.desk.begun) == 1
+    assert room.history() == []
+
+
+def test_what_nothing_is_known_of_any_more_has_failed(room):
+    room.add(times=1)
+    room.tend()
+    room.desk.begun.clear()
+    room.tend()
+    assert room.history() == [(Outcome.FAILED, 1)]
+
+
+def test_the_history_tells_what_it_took(room):
+    room.add(times=1)
+    room.tend()
+    room.desk.end(usage=Usage(input_tokens=70, output_tokens=30, cost_micros=1_500), detail="two\nlines")
+    room.tend()
+    (record,) = room.schedules.history("often")
+    assert (record.usage.tokens, record.usage.cost_micros, record.detail) == (100, 1_500, "two lines")
+    assert record.duration_s >= 0
+
+
+def test_while_it_pauses_nothing_is_due_but_what_is_asked_for_by_hand_runs(room):
+    room.add(times=1)
+    room.schedules.pause("often")
+    room.tend()
+    assert room.desk.begun == []
+    asked = room.schedules.run_now("often")
+    room.tend()
+    assert room.desk.begun == [asked]
+    room.schedules.resume("often")
+    room.desk.end()
+    room.tend()
+    (record,) = room.book.history("often")
+    assert (record.id, record.by_hand) == (asked, True)
+
+
+def test_it_may_be_removed_while_it_is_seen_to(room):
+    room.add(times=1)
+    room.desk.on_start = lambda: room.schedules.remove("often")
+    room.tend()
+    with pytest.raises(ScheduleNotFound):
+        room.book.get("often")
+    assert not room.client.exists(*list(schedule_keys("often").values())[:3])
+    room.tend()
+
+
+def test_word_that_comes_while_somebody_sees_to_it_is_not_lost(room):
+    room.add(times=1, overlap="queue")
+
+    def word_comes() -> None:
+        room.desk.on_start = lambda: None
+        room.schedules.run_now("often")
+        assert room.book.take("often", "another", lease_ms=1_000) == "other"
+
+    room.desk.on_start = word_comes
+    room.tend()
+    assert room.book.get("often").queued == 1
+    assert room.book.take("often", "another", lease_ms=1_000) == "mine"
+
+
+def test_who_dies_while_seeing_to_it_is_followed_by_another(room):
+    room.add(times=1)
+    assert room.book.take("often", "who died", lease_ms=300) == "mine"
+    room.tend()
+    assert room.desk.begun == []
+    until(lambda: room.tend() or room.desk.begun, what="the lease has run out")
+
+
+def test_what_waits_and_what_is_remembered_is_bounded(room):
+    room.add(times=1, overlap="queue")
+    now_ms = room.book.now_ms()
+    words = [
+        room.book.claim("often", f"{number}", due_ms=now_ms + number, overlap="queue")
+        for number in range(MOST_QUEUED + 2)
+    ]
+    assert words[-2:] == ["queued", "skipped"]
+    for number in range(MOST_KEPT + 10):
+        room.book.claim("often", "m", due_ms=now_ms + 1_000 + number, overlap="missed")
+    assert room.client.llen(schedule_keys("often")["history"]) == MOST_KEPT
+
+
+def test_a_schedule_that_changed_does_not_make_up_for_what_it_would_have_done(room):
+    room.add(times=12, grace_s=60, missed="once")
+    room.schedules.add("often", every="11m", job="x", missed="once", replace=True)
+    room.tend()
+    assert (room.desk.begun, room.history()) == ([], [])
