@@ -125,6 +125,7 @@ def test_every_setting_reaches_a_child_process() -> None:
         tenant_daily_tokens=1,
         tenant_daily_usd=1,
         tenant_daily_turns=1,
+        deliveries_file="deliveries.toml",
         schedules_file="schedules.toml",
     )
     handed_down = child_environment(everything).keys() - os.environ.keys()
