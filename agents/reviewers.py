@@ -98,7 +98,8 @@ def _findings(name: str, code: Mapping[str, str], options: Sequence[str]) -> Ite
         for file, text in code.items():
             (Path(folder) / file).write_text(text, encoding="utf-8", newline="")
         done = subprocess.run(
-            [sys.executable, "-m", name, *options, *tool.arguments],
+            # -P: what is reviewed may be called like a module that the program imports.
+            [sys.executable, "-P", "-m", name, *options, *tool.arguments],
             cwd=folder,
             capture_output=True,
             text=True,

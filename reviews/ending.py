@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 
 from ..models.errors import ArchiveUnavailable
-from ..models.ids import new_id
+from ..models.ids import moment_from_ms, new_id
 from ..models.review.findings import Finding
 from ..models.review.runs import ItemResult, ItemState, ReviewRun, RunState
 from ..models.turn import Usage
@@ -73,8 +72,8 @@ def run_of(store: ReviewStore, head: BatchHead, view: BatchView, *, outcome: str
         root_name=head.root_name,
         panel=head.panel.name,
         panel_sha=head.panel_sha,
-        started_at=_moment(view.started_ms),
-        ended_at=None if view.ended_ms is None else _moment(view.ended_ms),
+        started_at=moment_from_ms(view.started_ms),
+        ended_at=None if view.ended_ms is None else moment_from_ms(view.ended_ms),
         state=RunState(state),
         results=results,
         skipped=head.skipped,
@@ -89,10 +88,6 @@ def _result(record: ItemRecord) -> ItemResult:
         return ItemResult(item=record.item, state=record.state)
     kept = read_stored(ItemResult, record.result, session_id=record.item.path, part="items")
     return kept.model_copy(update={"state": record.state})
-
-
-def _moment(ms: int) -> datetime:
-    return datetime.fromtimestamp(ms / 1000, UTC)
 
 
 def _sum(usages: Iterable[Usage]) -> Usage:

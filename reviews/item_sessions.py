@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from hashlib import sha256
 from pathlib import PurePosixPath
-from uuid import UUID
 
 from ..agents.fences import blocks, fenced
 from ..models.collab import CollabStatus
 from ..models.dialog import Message
 from ..models.events import MapEvent, MAPEventType
+from ..models.ids import derived_id
 from ..models.review.findings import Finding
 from ..models.review.items import Item
 from ..models.review.panels import Seat
@@ -26,6 +25,7 @@ from ..state.records import SessionState
 from ..state.review_records import BatchHead, ItemRecord
 from ..tasks.task_tree import Closed, Outcome
 from .queue import PARAMETER
+from .sources.sessions import REVIEW_TAG
 
 _LANGUAGES = {
     ".py": "python",
@@ -48,8 +48,7 @@ _TITLE_CHARACTERS = 200
 
 def session_of(batch_id: str, number: int, attempt: int) -> str:
     """The id of the session that reviews an item: the same whoever opens it, so that it is opened once."""
-    seed = sha256(f"{batch_id}:{number}:{attempt}".encode()).digest()
-    return str(UUID(bytes=seed[:16], version=4))
+    return derived_id(f"{batch_id}|{number}|{attempt}")
 
 
 def opening_of(item: Item, text: str) -> str:
@@ -78,6 +77,7 @@ def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submissi
         "title": title[:_TITLE_CHARACTERS],
         "purpose": panel.purpose,
         "mode": panel.mode,
+        "meta": {"tags": [REVIEW_TAG]},
         "participants": [_participant(seat) for seat in panel.seats],
     }
     return Submission.build(

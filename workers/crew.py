@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from pydantic import SecretStr
 
@@ -40,7 +41,14 @@ def configured_server(settings: Settings) -> str | None:
     return url
 
 
-def worker(settings: Settings, name: str, *, heard: Heard, patience_s: float | None = None) -> Program:
+def worker(
+    settings: Settings,
+    name: str,
+    *,
+    heard: Heard,
+    patience_s: float | None = None,
+    folder: Path | None = None,
+) -> Program:
     """A Celery worker as a program of its own. `heard` is given its name and every line it prints."""
     return Program(
         name,
@@ -48,6 +56,7 @@ def worker(settings: Settings, name: str, *, heard: Heard, patience_s: float | N
         environment=child_environment(settings),
         heard=lambda line: heard(name, line),
         patience_s=patience_s,
+        folder=folder,
     )
 
 
@@ -86,7 +95,12 @@ class Crew:
 
 @contextmanager
 def crew_for_a_run(
-    settings: Settings, *, local_model: bool, say: Callable[[str], None], heard: Heard
+    settings: Settings,
+    *,
+    local_model: bool,
+    say: Callable[[str], None],
+    heard: Heard,
+    folder: Path | None = None,
 ) -> Iterator[Crew]:
     """All that a session needs and that is not there yet, for as long as the context lasts.
 
@@ -95,6 +109,7 @@ def crew_for_a_run(
         local_model: whether the local model is needed.
         say: is told what is started.
         heard: is given what the worker prints.
+        folder: where the worker runs, and finds code and an agents file; None: the working folder.
 
     Raises:
         StateError, LocalModelError: a part could not be started or does not answer.
@@ -106,7 +121,7 @@ def crew_for_a_run(
 
         def hire() -> Service:
             say("No worker is running: one is started for this run.")
-            return worker(settings, f"run-{time.time_ns() // 1_000_000:x}", heard=heard, patience_s=None)
+            return worker(settings, f"run-{time.time_ns() // 1_000_000:x}", heard=heard, folder=folder)
 
         services: list[Service] = [Model(settings.data_dir)] if local_model else []
         supervisor = Supervisor(services, interrupts=interrupts, say=say, gives_up_after=3)

@@ -86,6 +86,7 @@ class Program:
         environment: its environment.
         heard: is given every line it prints, by a thread of its own.
         patience_s: seconds it may take to end when it is asked to; None: as long as it takes.
+        folder: where it runs; None: where this process does.
     """
 
     def __init__(
@@ -96,8 +97,10 @@ class Program:
         environment: Mapping[str, str],
         heard: Callable[[str], None],
         patience_s: float | None = None,
+        folder: Path | None = None,
     ) -> None:
         self.name = name
+        self._folder = folder
         self._command = command
         self._environment = environment
         self._heard = heard
@@ -111,6 +114,7 @@ class Program:
         self._close()
         self._process = subprocess.Popen(
             self._command,
+            cwd=self._folder,
             env=self._environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -134,6 +134,15 @@ def test_what_cannot_be_parsed_is_a_finding_of_high_severity(found):
     assert {it["severity"] for it in found("ruff", "```python\ndef (:\n```")} == {"high"}
 
 
+@pytest.mark.parametrize("name", ["json", "ast", "bandit", "ruff", "sitecustomize"])
+def test_code_that_is_called_like_a_module_is_looked_at_and_not_run(found, tmp_path, name):
+    trap = tmp_path / "ran"
+    code = f"import pathlib\npathlib.Path({str(trap)!r}).touch()\n"
+    for tool in ("ruff", "bandit"):
+        found(tool, fenced(code, f"python {name}.py"))
+    assert not trap.exists()
+
+
 def test_code_with_fences_in_it_is_read_whole(found):
     text = 'import os\n\nHELP = """\n```\nx\n```\n"""\nimport sys\n'
     assert [it["line"] for it in found("ruff", fenced(text, "python")) if it["rule"] == "F401"] == [1, 8]
