@@ -12,30 +12,37 @@ from .headings import (
     TITLE,
     AgentHeading,
     Heading,
-    read_agent,
     read_heading,
     read_judge,
-    read_round,
 )
 from .lines import read_metadata
 from .marker_lines import pieces_of
 from .markers import Found, MarkersOfLine, find_markers
 from .names import Expert, Names, gather, person
 from .notes import Form, Notes
+from .round_headings import read_bold_round, round_of
 from .scan import Line, LineReader
 from .tables import Table, is_list_of_ids, is_separator, raw_cells, read_row, separator
 from .text import has_bracket, split_emoji
 from .tidying import metadata_of
+from .turn_headings import read_agent
 from .words import SECTION_WORDS
 
 _RULES = ("---", "***", "___")
 
 
 class Builder:
-    """Takes lines and keeps the parts so far. `agent` and `number` are of the turn that text without headings is."""
+    """Takes lines and keeps the parts so far. `agent` and `number` are of the turn that text without headings is.
 
-    def __init__(self, names: Names, *, agent: str | None = None, number: int | None = None) -> None:
+    `bold`: a line that is all bold may begin a round; else `bold_rounds` tells whether one would.
+    """
+
+    def __init__(
+        self, names: Names, *, agent: str | None = None, number: int | None = None, bold: bool = False
+    ) -> None:
         self.notes = Notes()
+        self._bold = bold
+        self.bold_rounds = False
         self.blocks: list[Block] = []
         self._names = names
         #: Names, in lower case, that headings begin with which were not taken for a turn's.
@@ -49,6 +56,7 @@ class Builder:
         self._round: PartDraft | None = None
         self._last_round: PartDraft | None = None
         self._agents: dict[Heading, AgentHeading | None] = {}
+        self._last_number: int | None = None
         self._round_level = SECTION
         #: An expert's heading below this level belongs to whoever is speaking; 0: nobody is.
         self._speaking_level = 0
@@ -63,10 +71,12 @@ class Builder:
         for line in reader.lines():
             head = "" if line.hidden else line.text.lstrip()[:1]
             heading = read_heading(line.text) if head == "#" else None
+            if heading is None and head and head in "*_":
+                heading = self._bold_heading(line.text)
             if heading is None:
                 self._line(line, head)
                 continue
-            if until_round and self._title is not None and read_round(heading):
+            if until_round and self._title is not None and round_of(heading, last=None):
                 break
             self._heading(line, heading)
         self._end_blocks()
@@ -82,11 +92,22 @@ class Builder:
         parts = tuple(part.finished() for part in self._parts)
         return AlignmentDialogue(self._title or "", tuple(self._metadata), tuple(self._preamble), parts)
 
+    @property
+    def has_rounds(self) -> bool:
+        """True when a round has begun."""
+        return self._last_round is not None
+
     def heard(self) -> Names:
         """Those who took a turn, if headings that were passed over may be theirs as well; nobody otherwise."""
         turns = (turn.heading for part in self._parts for turn in part.turns)
         names = gather(Expert(it.name, it.emoji) for it in turns)
         return names if self._passed_over & names.experts.keys() else Names()
+
+    def _bold_heading(self, text: str) -> Heading | None:
+        """The heading that a line in bold stands for."""
+        begun = read_bold_round(text)
+        self.bold_rounds = self.bold_rounds or begun is not None
+        return Heading(SECTION, str(begun).lstrip("# ")) if begun and self._bold else None
 
     def _line(self, line: Line, head: str) -> None:
         text = line.text
@@ -132,12 +153,12 @@ class Builder:
         self._in_header = False
         heading = Heading(max(heading.level, SECTION), heading.text)
         deepest = max(SECTION, self._round_level) if self._last_round else heading.level
-        begun = None if self._is_of_an_expert(heading) else read_round(heading)
+        begun = None if self._is_of_an_expert(heading) else round_of(heading, last=self._last_number)
         if begun and heading.level <= deepest:
             self._begin(PartDraft(begun, line.number), level=0)
             self._round = self._last_round = self._parts[-1]
             self._round_level = heading.level
-            self._number = begun.number
+            self._number = self._last_number = begun.number
             self.notes.compare(Form.ROUND, line.number, text=line.text, canonical=str(begun))
         elif judge := read_judge(heading):
             self._begin(PartDraft(judge, line.number), level=heading.level)

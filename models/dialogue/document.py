@@ -14,12 +14,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ..errors import InvalidInput
-from .headings import SECTION, AgentHeading, Heading, is_canonical, is_persons, read_judge, read_round
+from .headings import SECTION, AgentHeading, Heading, read_judge
 from .lines import MetadataLine
 from .markers import Marker
 from .names import is_judge, person
+from .round_headings import round_of
 from .tables import Table
 from .text import one_line, plain
+from .turn_headings import is_canonical, is_persons
 from .words import EXPERT_EMOJI
 
 _BOM = "\ufeff"
@@ -183,7 +185,7 @@ class Section:
 
     def __post_init__(self) -> None:
         heading = Heading(SECTION, one_line(self.title))
-        if read_round(heading) or read_judge(heading):
+        if round_of(heading, last=None) or read_judge(heading):
             raise InvalidInput(
                 "section.title", self.title, "must not read as a round's or the judge's heading"
             )

@@ -11,12 +11,12 @@ from .markers import hide, shown
 from .names import Names
 from .scan import LineReader, fence_of, opens_comment
 
-_STARTS = "#|`~<*-+\\"
+_STARTS = "#|`~<*_-+\\"
 
 
 def protect(text: str, names: Names, *, preamble: bool = False) -> str:
     """`text` as prose is written. `preamble`: it stands before the first heading, among the metadata."""
-    if not any(c in text for c in "#|`~<[［【\\") and not (preamble and "**" in text):
+    if not any(c in text for c in "#|`~<[［【_*\\"):
         return text
     reader = LineReader(text + "\n")
     lines = list(reader.lines())

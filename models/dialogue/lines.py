@@ -12,15 +12,15 @@ from .headings import (
     TITLE,
     AgentHeading,
     RoundHeading,
-    read_agent,
     read_heading,
     read_judge,
-    read_round,
 )
 from .markers import Marker, find_markers
 from .names import Names
+from .round_headings import read_bold_round, read_round
 from .tables import is_row, read_row
 from .text import has_bracket, one_line, plain, plainest, unescaped, veil
+from .turn_headings import read_agent
 
 _KEY_SPECIAL = "*:[［【"
 _NOBODY = Names()
@@ -107,7 +107,7 @@ def _heading(line: str, names: Names) -> DialogueLine | None:
 
 def is_structure(line: str, names: Names) -> bool:
     """True for a line that would be read as a row, or as a heading that opens a part of the document."""
-    if is_row(line):
+    if is_row(line) or read_bold_round(line):
         return True
     heading = read_heading(line) if line.lstrip()[:1] == "#" else None
     return heading is not None and bool(

@@ -46,10 +46,14 @@ class Notes:
         self.found.append(Note(code, line, column, hint))
 
     def compare(self, code: Form, line: int, *, text: str, canonical: str) -> None:
-        """Notes a line that is not spelled like `canonical`. Spacing is the author's own affair, save after `#`."""
+        """Notes a line that is not spelled like `canonical`. Spacing is the author's own affair, but words stay apart."""
         if text == canonical:
             return
-        hashes = canonical[: len(canonical) - len(canonical.lstrip("#"))]
-        spaced = not hashes or canonical == hashes or text.lstrip().startswith(f"{hashes} ")
+        spaced = canonical[:1] != "#" or _words(text) >= _words(canonical)
         if squeezed(text) != squeezed(canonical) or not spaced:
             self.add(code, line, hint=canonical)
+
+
+def _words(heading: str) -> int:
+    """How many words stand before a heading's colon."""
+    return len(heading.partition(":")[0].split())

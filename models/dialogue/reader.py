@@ -39,13 +39,10 @@ def parse_markers(text: str, agent: str | None = None, round: int | None = None)
 
 def read(markdown: str) -> Reading:
     """The document, with all that `lint` needs to know of its spelling."""
-    names = _names(markdown)
-    builder, reader = Builder(names), LineReader(markdown)
-    builder.read(reader)
-    if not names and (heard := builder.heard()):
-        # Nobody was introduced: who has spoken under an emoji is known without one, too.
-        names, builder, reader = heard, Builder(heard), LineReader(markdown)
-        builder.read(reader)
+    names, builder, reader = _built(markdown)
+    if builder.bold_rounds and not builder.has_rounds:
+        # Nobody wrote a heading for a round: lines in bold stand for them.
+        names, builder, reader = _built(markdown, bold=True)
     if reader.open_fence:
         builder.notes.add(Form.UNCLOSED_FENCE, reader.open_fence)
     for number in reader.open_comments:
@@ -54,9 +51,21 @@ def read(markdown: str) -> Reading:
     return Reading(builder.finished(), tuple(notes), names)
 
 
-def _names(markdown: str) -> Names:
+def _built(markdown: str, *, bold: bool = False) -> tuple[Names, Builder, LineReader]:
+    """All of the text taken, under the names of those who take part."""
+    names = _names(markdown, bold=bold)
+    builder, reader = Builder(names, bold=bold), LineReader(markdown)
+    builder.read(reader)
+    if not names and (heard := builder.heard()):
+        # Nobody was introduced: who has spoken under an emoji is known without one, too.
+        names, builder, reader = heard, Builder(heard, bold=bold), LineReader(markdown)
+        builder.read(reader)
+    return names, builder, reader
+
+
+def _names(markdown: str, *, bold: bool) -> Names:
     """Who takes part, from what stands before the first round."""
-    builder = Builder(Names())
+    builder = Builder(Names(), bold=bold)
     builder.read(LineReader(markdown), until_round=True)
     document = builder.finished()
     return names_of(document.metadata, document.preamble, document.parts)

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .headings import SECTION, TITLE, read_heading, read_round
+from .headings import SECTION, TITLE, read_heading
 from .indents import Indents
 from .lines import Content, DialogueLine, MetadataLine, classify
 from .names import Names
+from .round_headings import round_of
 
 _BOM = "\ufeff"
 _SHORTEST_FENCE = 3
@@ -140,14 +141,15 @@ def opens_comment(text: str) -> bool:
 
 def scan(markdown: str, names: Names | None = None) -> Iterator[ScannedLine]:
     """Every line with its kind, its section and its round."""
-    section, number, in_header = "", None, True
+    section, number, last, in_header = "", None, None, True
     names = names or Names()
     for line in LineReader(markdown).lines():
         kind: DialogueLine = Content(line.text.strip()) if line.hidden else classify(line.text, names)
         heading = None if line.hidden else read_heading(line.text)
         if heading and heading.level in (TITLE, SECTION):
-            begun = read_round(heading) if heading.level == SECTION else None
+            begun = round_of(heading, last=last) if heading.level == SECTION else None
             section, number = heading.text, begun.number if begun else None
+            last = last if number is None else number
             in_header = heading.level == TITLE and in_header
         if not in_header and isinstance(kind, MetadataLine):
             kind = Content(line.text.strip())

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, TypedDict
 
 from ..errors import InvalidInput
 from .document import Block, Blocks, Judge, Metadata, MetadataForm, Part, Prose, Round, Section, Turn, tidy
-from .headings import SECTION, Heading, read_agent
+from .headings import SECTION, Heading
 from .lines import read_metadata
 from .markers import Marker
 from .names import Expert, Names, expert_of_item, experts_in, experts_of, gather, is_panel, person
 from .tables import Table
 from .text import plain
+from .turn_headings import read_agent
 from .words import DIMENSIONS, EXPERT_EMOJI, PANEL_WORDS
 
 if TYPE_CHECKING:

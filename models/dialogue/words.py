@@ -103,10 +103,25 @@ ABOUT_A_ROUND = frozenset(
 SECTION_WORDS = frozenset("panel experts tensions tracker perspectives inventory".split())
 NUMBER_WORDS = {
     word: number
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve".split()
+    for words in (
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen",
+        "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth",
     )
+    for number, word in enumerate(words.split())
 }
+#: Roman numerals. `X` alone is what stands for a number that is yet unknown.
+ROMAN = {
+    word: number
+    for number, word in enumerate("I II III IV V VI VII VIII IX . XI XII XIII XIV XV".split(), start=1)
+    if word != "."
+}
+#: Words before `Round`: those that only say what the rounds are of, those that mean the first one, before any number,
+#: and those that mean the one after the last.
+DIALOGUES = frozenset(
+    "discussion dialogue debate alignment deliberation expert conversation exchange".split()
+)
+FIRST_ROUNDS = frozenset({"opening", "initial", "preliminary"})
+LATER_ROUNDS = frozenset({"final", "closing", "last", "bonus", "extra", "concluding"})
 #: Emoji that decorate headings; none of them is a person.
 ORNAMENTS = frozenset(
     "✅ ❌ ⚠ ⚠️ ✓ ✔ ✔️ ✗ ✘ ❗ ❓ ❔ ➡ ➡️ ⭐ ★ ☆ ✨ ⚡ ⚖ ⚖️ ⚙ ⚙️ 🎯 📊 📈 📉 📝 📌 📋 📚 📖 📦 🔑 🔍 🔎 🔄 🔁 🔧 🔨 🔥 🔒 🔓 🔗 💡 💬 💭 🚀 "

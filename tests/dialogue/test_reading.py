@@ -53,7 +53,7 @@ def read(body: str) -> dict:
         ("## Rounds", None, None),
         ("## Round 1.5", None, None),
         ("## Scoreboard (Round 2)", None, None),
-        ("## Final Round", None, None),
+        ("## Final Round Results", None, None),
     ],
 )
 def test_a_round_is_read_from_this_heading(heading, number, label):

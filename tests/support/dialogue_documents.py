@@ -32,10 +32,18 @@ PIECES = [
     "======", "- **Muffin**: x", "Muffin: y", "### Muffin Response", "> **Scone** 🧁 — z", "## Final Round", "## Opening Round", "## 2) Round II",
     "Muffin 🧁", "### [Muffin](#m)", "{#a}", "<b>", "### 🧁 Scone [TENSION T01: x]", "__Muffin__", "# Round 1", "# Round 2", "##### Ada", "@", "Round",
 ]  # fmt: skip
+
+
+def _piece(at: int) -> str:
+    """One of the pieces; drawn by its place, for what is drawn is spelled out wherever it is used."""
+    return PIECES[at]
+
+
+pieces = st.integers(0, len(PIECES) - 1).map(_piece)
 #: Any text, and text made of what means something to the parser.
 texts = st.one_of(
-    st.lists(st.sampled_from(PIECES), max_size=12).map("".join),
-    st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=6)), max_size=8).map(" ".join),
+    st.lists(pieces, max_size=12).map("".join),
+    st.lists(st.one_of(pieces, st.text(max_size=6)), max_size=8).map(" ".join),
     st.text(max_size=40),
 )
 
@@ -91,4 +99,4 @@ documents = _made(
     st.lists(parts, max_size=4).map(tuple),
 )
 #: Text as documents are made of, in lines.
-markdown = st.lists(st.one_of(st.sampled_from(PIECES), texts), max_size=14).map("\n".join)
+markdown = st.lists(st.one_of(pieces, texts), max_size=14).map("\n".join)

@@ -1,0 +1,215 @@
+"""Headings of rounds, in every spelling that is read: `Round 1: X`, `ROUND II — X`, `2) Second Round`, `Final Round (3)`.
+
+Source: RFC 0028, "Core Type" and "Tolerance Policy".
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from .headings import SECTION, TURN, Heading, RoundHeading, read_judge
+from .markup import without_markup
+from .numerals import read_number
+from .text import PICTORIAL, plain, split_emoji
+from .words import (
+    ABOUT_A_ROUND,
+    DASHES,
+    DIALOGUES,
+    FIRST_ROUNDS,
+    JUDGE,
+    LATER_ROUNDS,
+    NUMBER_WORDS,
+    SECTION_WORDS,
+)
+
+_ROUND = "round"
+#: What parts a label from the round's number, besides a colon.
+_PARTING = DASHES + ".,;|·•→>)] "
+#: What says with a second number that a heading is about several rounds: `Round 1-2`, `Round 1 & 2`.
+_SEVERAL = ("&", "+", ",", "and ", "to ", *DASHES)
+_MOST_ROUNDS = 99
+_LONGEST = 300
+
+
+def round_of(heading: Heading, *, last: int | None) -> RoundHeading | None:
+    """The round that a heading begins, where `last` is the number of the round before it, if any."""
+    found = read_round(heading)
+    if found is None and (label := read_last_round(heading)):
+        return RoundHeading(1 if last is None else last + 1, label)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def read_round(heading: Heading) -> RoundHeading | None:
+    """The round that a heading begins, when the heading has a number, a numeral or a word for it."""
+    if heading.level > TURN + 1:
+        return None
+    text = heading.text
+    if text.startswith("Round ") and (canonical := _canonical(text)):
+        return canonical
+    text = _undressed(text)
+    word, rest = _first_word(text)
+    if word == _ROUND:
+        return _counted(rest, heading.level)
+    if found := _ordinal(text, heading.level):
+        return found
+    if heading.level > SECTION:
+        return None
+    if word == "r" and (found := _counted(rest, heading.level)) and _is_short(rest):
+        return found
+    return None if read_judge(heading) else _named(text) or _round_at_the_end(text)
+
+
+@lru_cache(maxsize=4096)
+def read_last_round(heading: Heading) -> str | None:
+    """The label of a round that has no number but follows those before it: `Final Round: The vote`."""
+    if heading.level > SECTION:
+        return None
+    words = _undressed(heading.text).split(" ", 2)
+    if len(words) < 2 or words[0].casefold() not in LATER_ROUNDS or words[1].casefold().rstrip(":") != _ROUND:
+        return None
+    rest = words[2] if len(words) > 2 else ""
+    label = _label(rest, SECTION)
+    return None if label is None else _titled(f"{words[0]} {words[1].rstrip(':')}", label)
+
+
+def read_bold_round(line: str) -> RoundHeading | None:
+    """The round of a line that is all bold: `**Round 1: X**`. It counts where no heading begins a round."""
+    text = line.strip()
+    if (
+        len(text) > _LONGEST
+        or text[:2] not in ("**", "__")
+        or text[-2:] != text[:2]
+        or text[:2] in text[2:-2]
+    ):
+        return None
+    return read_round(Heading(SECTION, " ".join(text[2:-2].split())))
+
+
+def _canonical(text: str) -> RoundHeading | None:
+    number, _, label = text[len(_ROUND) + 1 :].partition(":")
+    if not (number.isascii() and number.isdecimal()) or len(number) > 6:
+        return None
+    return RoundHeading(int(number), label.strip())
+
+
+def _undressed(text: str) -> str:
+    """Without markup, decoration, and the emoji and the list's number in front."""
+    text = plain(without_markup(text)).lstrip("".join(_FRONT)).lstrip("*_ ")
+    number, _, rest = text.partition(" ")
+    listed = number[-1:] in (".", ")") and number[:-1].replace(".", "").isdecimal()
+    text = rest.lstrip() if listed or number.casefold() in ("the", "§") else text
+    return text.replace("**", "").replace("__", "")
+
+
+#: Emoji that stand in front; a keycap's digit is none of them.
+_FRONT = PICTORIAL - {"#", "*"}
+
+
+def _first_word(text: str) -> tuple[str, str]:
+    end = next((i for i, c in enumerate(text) if not c.isalpha()), len(text))
+    return text[:end].casefold(), text[end:]
+
+
+def _counted(rest: str, level: int) -> RoundHeading | None:
+    """The round of what follows the word `Round`."""
+    found = read_number(rest)
+    if found is None or _is_several(found.rest):
+        return None
+    label = _label(found.rest, level)
+    return (
+        None
+        if label is None
+        else RoundHeading(found.number, _titled(found.spelled, label) if found.suffixed else label)
+    )
+
+
+def _is_several(rest: str) -> bool:
+    text = rest.lstrip()
+    for mark in _SEVERAL:
+        if text.startswith(mark):
+            second = read_number(text[len(mark) :])
+            return (
+                second is not None and second.number <= _MOST_ROUNDS and second.rest[:1] in ("", ":", *DASHES)
+            )
+    return False
+
+
+def _label(rest: str, level: int) -> str | None:
+    """The label after `Round N`; None when the heading is about a round that already began."""
+    rest = rest.strip()
+    bare = rest.lstrip("([")
+    if bare.startswith(("/", "of ")):
+        counted = read_number(bare.removeprefix("of").lstrip("/ "))
+        return _label(counted.rest.lstrip(")]"), level) if counted else rest
+    if rest.startswith(("'s ", "’s ")):
+        return None
+    if not rest or rest[0] == ":":
+        return rest[1:].strip()
+    label = rest.lstrip("".join(PICTORIAL)).lstrip(_PARTING)
+    label = label[1:].strip() if label[:1] == ":" else label
+    if label.startswith("(") and label.endswith(")") and "(" not in label[1:]:
+        label = label[1:-1].strip()
+    words = split_emoji(label)[0].casefold().split()
+    about = bool(words) and (words[0] in ABOUT_A_ROUND or words[0] == JUDGE.casefold())
+    separated = label != rest
+    return None if about or not (separated or level <= SECTION) else label
+
+
+def _is_short(rest: str) -> bool:
+    """`R2` alone, or `R2: X`; `R2 is a robot` is a sentence."""
+    found = read_number(rest)
+    return rest[:1].isdecimal() and found is not None and (not found.rest or found.rest[0] in (":", *DASHES))
+
+
+def _ordinal(text: str, level: int) -> RoundHeading | None:
+    """`First Round: X`, `2nd Round`."""
+    word, _, rest = text.partition(" ")
+    after, label = _first_word(rest)
+    digits = word.rstrip("stndrh").lstrip("0")
+    number = NUMBER_WORDS.get(word.casefold()) if word.casefold().endswith(("st", "nd", "rd", "th")) else None
+    if number is None and digits != word and digits.isdecimal() and len(digits) <= 2:
+        number = int(digits)
+    said = _label(label, level) if number is not None and after == _ROUND else None
+    return None if number is None or said is None else RoundHeading(number, said)
+
+
+def _named(text: str) -> RoundHeading | None:
+    """`Opening Round`, `Final Round (3)`, `Discussion Round 2: X`."""
+    words = text.split(" ", 3)
+    at = next((i for i, word in enumerate(words[:3]) if word.casefold().rstrip(":") == _ROUND), 0)
+    front = [word.casefold() for word in words[:at]]
+    if not front or not {*front} <= DIALOGUES | FIRST_ROUNDS | LATER_ROUNDS:
+        return None
+    name, rest = " ".join(words[: at + 1]).rstrip(":"), " ".join(words[at + 1 :])
+    rest = f": {rest}" if words[at].endswith(":") else rest
+    found = read_number(rest)
+    if found is not None and not _is_several(found.rest):
+        label = _label(found.rest, SECTION)
+        if label is None:
+            return None
+        told = " ".join(words[:at]) if {*front} <= DIALOGUES else name
+        return RoundHeading(found.number, _titled(told, label))
+    label = _label(rest, SECTION)
+    first = front[-1] in FIRST_ROUNDS and label is not None
+    return RoundHeading(0, _titled(name, label or "")) if first else None
+
+
+def _titled(name: str, label: str) -> str:
+    return f"{name}: {label}" if label else name
+
+
+def _round_at_the_end(text: str) -> RoundHeading | None:
+    """`Opening Arguments (Round 0)`, `Opening Arguments — Round 0: X`."""
+    at = text.casefold().rfind("round ")
+    if at <= 0 or len(text.casefold()) != len(text):
+        return None
+    label, counted = text[:at].rstrip(), read_number(text[at + 6 :].rstrip(" )"))
+    bare = label.rstrip("(:[|" + DASHES).strip()
+    about = {*bare.casefold().split()} & (ABOUT_A_ROUND | SECTION_WORDS | {JUDGE.casefold()})
+    if bare == label or not bare or about or counted is None:
+        return None
+    if counted.rest and (counted.rest[0] not in (":", *DASHES) or _is_several(counted.rest)):
+        return None
+    said = _label(counted.rest, SECTION)
+    return None if said is None else RoundHeading(counted.number, _titled(bare, said))
