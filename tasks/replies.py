@@ -57,8 +57,12 @@ def find_asked(
     """The one open question to `name`: of all, of that `turn`, or under that reply `token`.
 
     Raises ReplyRefused for none, and for several: whoever says neither turn nor token must not answer
-    another question than they think of.
+    another question than they think of. Raises InvalidInput for what is no name, or no turn's number.
     """
+    if not isinstance(name, str):
+        raise InvalidInput("name", name, "must be a name")
+    if turn is not None and not isinstance(turn, int):
+        raise InvalidInput("turn", turn, "must be a turn's number")
     found = [it for it in all_asked(facts, state) if turn in (None, it.number) and name in it.waiting.asked]
     if len(found) > 1 and token is not None:
         found = [it for it in found if it.parking.reply_token == token] or found[:1]  # `answer` says: foreign

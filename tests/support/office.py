@@ -58,6 +58,7 @@ class Office:
         self.runtime = dataclasses.replace(runtime, graph=self.queue)
         self.client = Client(self.settings, app=app)
         self.client._to = dataclasses.replace(self.client._to, graph=self.queue)
+        self.client._opener = dataclasses.replace(self.client._opener, graph=self.queue)
 
     def submit(
         self, mode: str, agents: dict[str, Any], *, people: Sequence[str] = (), **how: Any

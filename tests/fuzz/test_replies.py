@@ -1,0 +1,110 @@
+"""Answers of people and callbacks of remote systems: taken, or refused, and nobody is brought down by one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from hammer import JSON, TEXTS, as_json, depths, garbled, hammer, nearly
+from office import Office
+from remote_system import SECRET, RemoteSystem
+from symposia.agents.signing import signed_headers
+from symposia.job import CollabJob
+from symposia.workers.callbacks import Receiver
+
+pytestmark = pytest.mark.leaves_keys
+
+REGISTRY = """
+[webhooks]
+hosts = ["127.0.0.1"]
+networks = ["127.0.0.0/8"]
+callback_url = "https://symposia.example/replies"
+
+[agents.partner]
+kind = "external"
+url = "{url}"
+secret_env = "PARTNER_SECRET"
+"""
+STATUSES = {200, 400, 401, 409, 422}
+
+
+@pytest.fixture
+def system() -> Iterator[RemoteSystem]:
+    it = RemoteSystem()
+    yield it
+    it.close()
+
+
+@pytest.fixture
+def office(
+    tmp_path: Path, redis_url: str, system: RemoteSystem, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Office]:
+    monkeypatch.setenv("PARTNER_SECRET", SECRET)
+    office = Office(tmp_path, redis_url, REGISTRY.replace("{url}", system.url))
+    yield office
+    office.close()
+
+
+@pytest.fixture
+def asked(office: Office) -> CollabJob:
+    """A session that waits for a person."""
+    job = office.submit("pair", {"ann": "noop"}, people=["ben"])
+    office.work()
+    return job
+
+
+@pytest.fixture
+def letter(office: Office, system: RemoteSystem) -> dict[str, Any]:
+    """What a remote system was told of its turn."""
+    office.submit("pair", {"ann": "noop", "bot": "partner"})
+    office.work()
+    (letter,) = system.letters
+    return letter
+
+
+@depths
+def test_answers_of_people(asked: CollabJob, examples: int) -> None:
+    odd = JSON | st.binary(max_size=5) | st.sampled_from(["ben", "ann", print, 1j, (1, 2)])
+    texts = st.tuples(st.just("ben"), TEXTS, st.none(), st.none() | st.integers())
+    others = st.tuples(odd, odd, odd, odd)
+
+    def use(given: tuple[Any, Any, Any, Any]) -> None:
+        name, text, token, turn = given
+        asked.reply(name, text, token=token, turn=turn)
+
+    hammer(others | texts, use, examples=examples)
+
+
+@depths
+def test_callbacks_that_are_signed(office: Office, letter: dict[str, Any], examples: int) -> None:
+    receiver = Receiver(office.client, office.runtime.registry)
+    fields = {name: letter[name] for name in ("session_id", "turn_number", "participant", "reply_token")}
+    bodies = garbled(as_json(nearly({**fields, "text": "hello"}))) | as_json(JSON) | TEXTS
+
+    def use(text: str) -> None:
+        body = text.encode(errors="surrogatepass")
+        verdict = receiver.receive(signed_headers(SECRET, "m", body, now_s=int(time.time())), body)
+        assert verdict.status in STATUSES
+        assert "\n" not in verdict.error
+
+    hammer(bodies, use, examples=examples)
+
+
+@depths
+def test_callbacks_with_any_headers(office: Office, letter: dict[str, Any], examples: int) -> None:
+    receiver = Receiver(office.client, office.runtime.registry)
+    body = f'{{"session_id": "{letter["session_id"]}", "turn_number": 2, "participant": "bot", '
+    body += f'"reply_token": "{letter["reply_token"]}", "text": "hello"}}'
+    signed = signed_headers(SECRET, "m", body.encode(), now_s=int(time.time()))
+    values = st.one_of(TEXTS, garbled(st.sampled_from(sorted(signed.values()))))
+    headers = st.fixed_dictionaries({}, optional=dict.fromkeys(signed, values))
+
+    def use(given: dict[str, str]) -> None:
+        assert receiver.receive(given, body.encode()).status == 401
+
+    hammer(headers, use, examples=examples)
