@@ -21,7 +21,6 @@ from .merging import place_of
 #: How many findings each fingerprint suppresses.
 Baseline = Mapping[str, int]
 
-NO_BASELINE: Baseline = {}
 #: Characters of a file, at most.
 MAX_BASELINE = 64_000_000
 

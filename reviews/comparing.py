@@ -1,4 +1,4 @@
-"""Holds the findings of a run against those of the run before, and against the baseline. Pure.
+"""Holds the findings of a run against those of the run before, and against a baseline. Pure.
 
 Findings are known again by their fingerprints. Several may share one, so they are counted: of three where there
 were two, two are still there and one is new.
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from ..models.review.findings import Finding, FindingStatus
 from ..models.review.items import Item, ItemKind
 from ..models.review.runs import ItemState, ReviewRun
-from .baseline import NO_BASELINE, Baseline
+from .baseline import Baseline
 from .merging import merged, place_of
 
 _LOOKED_AT = (ItemState.DONE, ItemState.UNCHANGED)
@@ -22,7 +22,6 @@ def settled(
     run: ReviewRun,
     *,
     previous: Iterable[Finding] = (),
-    baseline: Baseline = NO_BASELINE,
     is_whole: bool = False,
 ) -> ReviewRun:
     """The run with its findings: merged over all reviewers, each with its status.
@@ -38,36 +37,36 @@ def settled(
         return path in reviewed or (is_whole and path not in unread)
 
     found = merged(finding for it in run.results for finding in it.findings)
-    compared = with_status(found, previous=previous, baseline=baseline, was_looked_at=was_looked_at)
+    compared = with_status(found, previous=merged(previous), was_looked_at=was_looked_at)
     kept = tuple(
         it for it in compared if it.status == FindingStatus.GONE or _concerns(it, reviewed.get(it.path))
     )
     return run.model_copy(update={"findings": kept})
 
 
-def with_status(
-    findings: Sequence[Finding],
-    *,
-    previous: Iterable[Finding],
-    baseline: Baseline = NO_BASELINE,
-    was_looked_at: Callable[[str], bool],
-) -> tuple[Finding, ...]:
-    """The findings with their status, and those that are gone, by path and line.
-
-    What the baseline knows is suppressed, whether it is new or not. What was gone before is forgotten.
-    """
+def with_baseline(run: ReviewRun, baseline: Baseline) -> ReviewRun:
+    """The run, with those of its findings suppressed that the baseline knows, whether they are new or not."""
     left = Counter(baseline)
+    findings = (
+        it.model_copy(update={"status": FindingStatus.SUPPRESSED}) if it.is_open and _take(left, it) else it
+        for it in sorted(run.findings, key=place_of)
+    )
+    return run.model_copy(update={"findings": tuple(findings)})
+
+
+def with_status(
+    findings: Sequence[Finding], *, previous: Iterable[Finding], was_looked_at: Callable[[str], bool]
+) -> tuple[Finding, ...]:
+    """The findings with their status, and those that are gone, by path and line. What was gone before is forgotten."""
     before = [it for it in previous if it.status != FindingStatus.GONE]
     known = Counter(it.fingerprint for it in before)
-    told = [_told(it, left, known) for it in sorted(findings, key=place_of)]
+    told = [_told(it, known) for it in sorted(findings, key=place_of)]
     gone = _gone((it for it in before if was_looked_at(it.path)), known)
     return tuple(sorted([*told, *gone], key=place_of))
 
 
-def _told(finding: Finding, left: Counter[str], known: Counter[str]) -> Finding:
+def _told(finding: Finding, known: Counter[str]) -> Finding:
     status = FindingStatus.STILL if _take(known, finding) else FindingStatus.NEW
-    if _take(left, finding):
-        status = FindingStatus.SUPPRESSED
     return finding.model_copy(update={"status": status})
 
 

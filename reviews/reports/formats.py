@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import StrEnum
+from typing import NamedTuple
 
 from ...models.errors import InvalidInput
 from ...models.review.runs import ReviewRun
@@ -26,34 +27,37 @@ class ReportFormat(StrEnum):
     #: The dialogue documents of the sessions, a file each.
     ALIGNMENT = "alignment"
 
-    @property
-    def file_name(self) -> str:
-        """Where it is written, in the folder of the reports."""
-        return _FILES[self]
+
+class ReportFile(NamedTuple):
+    """A report, as it is written."""
+
+    #: One name, such as `review.sarif`.
+    name: str
+    media_type: str
+    text: str
 
 
-_FILES = {
-    ReportFormat.MARKDOWN: "review.md",
-    ReportFormat.HTML: "review.html",
-    ReportFormat.SARIF: "review.sarif",
-    ReportFormat.JUNIT: "review.junit.xml",
-    ReportFormat.JSONL: "review.jsonl",
-    ReportFormat.ALIGNMENT: "alignment",
-}
-_WRITERS: dict[ReportFormat, Callable[[ReviewRun], str]] = {
-    ReportFormat.MARKDOWN: to_markdown,
-    ReportFormat.HTML: to_html,
-    ReportFormat.SARIF: to_sarif,
-    ReportFormat.JUNIT: to_junit,
-    ReportFormat.JSONL: to_lines,
+class _Kind(NamedTuple):
+    name: str
+    media_type: str
+    write: Callable[[ReviewRun], str]
+
+
+_MARKDOWN = "text/markdown"
+_KINDS = {
+    ReportFormat.MARKDOWN: _Kind("review.md", _MARKDOWN, to_markdown),
+    ReportFormat.HTML: _Kind("review.html", "text/html", to_html),
+    ReportFormat.SARIF: _Kind("review.sarif", "application/sarif+json", to_sarif),
+    ReportFormat.JUNIT: _Kind("review.junit.xml", "application/xml", to_junit),
+    ReportFormat.JSONL: _Kind("review.jsonl", "application/jsonl", to_lines),
 }
 
 
 def render(run: ReviewRun, report: ReportFormat) -> str:
     """One report. Raises InvalidInput for `alignment`, which is several documents."""
-    if report not in _WRITERS:
+    if report not in _KINDS:
         raise InvalidInput("format", report, "must be a format of one document")
-    return _WRITERS[report](run)
+    return _KINDS[report].write(run)
 
 
 def report_files(
@@ -61,17 +65,19 @@ def report_files(
     formats: Iterable[ReportFormat],
     *,
     transcript: Callable[[str], str] | None = None,
-) -> dict[str, str]:
-    """Reports by the names of their files, relative to a folder of their own.
+) -> tuple[ReportFile, ...]:
+    """The reports of a run, each under a name of its own.
 
     `transcript` answers the dialogue document of a session id, as `CollabJob.transcript` does; without one
     there are no such documents.
     """
-    told: dict[str, str] = {}
+    files: list[ReportFile] = []
     for report in dict.fromkeys(formats):
-        if report in _WRITERS:
-            told[report.file_name] = _WRITERS[report](run)
+        if report in _KINDS:
+            name, media_type, write = _KINDS[report]
+            files.append(ReportFile(name, media_type, write(run)))
         elif transcript is not None:
-            documents = alignment_documents(run, transcript)
-            told |= {f"{report.file_name}/{name}": text for name, text in documents}
-    return told
+            files += [
+                ReportFile(name, _MARKDOWN, text) for name, text in alignment_documents(run, transcript)
+            ]
+    return tuple(files)

@@ -17,7 +17,7 @@ from symposia.models.review.runs import ItemState
 from symposia.models.review.severity import Severity
 from symposia.models.review.snippets import with_snippets
 from symposia.reviews.baseline import baseline_of, read_baseline
-from symposia.reviews.comparing import settled, with_status
+from symposia.reviews.comparing import settled, with_baseline, with_status
 
 UNUSED = a_finding()
 KEY = a_finding(line=9, rule="S105", message="A key stands in the code", severity=Severity.HIGH)
@@ -88,7 +88,7 @@ def test_of_a_change_only_findings_in_its_lines_are_kept() -> None:
 
 def test_the_baseline_suppresses_what_it_knows_and_nothing_else() -> None:
     baseline = read_baseline(baseline_of([KEY]))
-    run = settled(a_run(a_result(UNUSED, KEY)), baseline=baseline)
+    run = with_baseline(settled(a_run(a_result(UNUSED, KEY)), previous=[KEY]), baseline)
     assert statuses(run.findings) == [("F401", "new"), ("S105", "suppressed")]
     assert not run.fails(Severity.HIGH)
     assert run.fails(Severity.LOW)
@@ -96,8 +96,13 @@ def test_the_baseline_suppresses_what_it_knows_and_nothing_else() -> None:
 
 def test_the_baseline_suppresses_no_more_than_it_has_counted() -> None:
     baseline = read_baseline(baseline_of([UNUSED, a_finding(line=7)]))
-    run = settled(a_run(a_result(*[a_finding(line=line) for line in (1, 2, 3)])), baseline=baseline)
+    run = with_baseline(settled(a_run(a_result(*[a_finding(line=line) for line in (1, 2, 3)]))), baseline)
     assert [it.status for it in run.findings].count(FindingStatus.SUPPRESSED) == 2
+
+
+def test_what_is_gone_is_not_suppressed() -> None:
+    run = settled(a_run(a_result()), previous=[KEY])
+    assert statuses(with_baseline(run, read_baseline(baseline_of([KEY]))).findings) == [("S105", "gone")]
 
 
 def test_what_is_gone_is_not_put_into_a_baseline() -> None:
@@ -129,8 +134,8 @@ def test_a_run_held_against_itself_has_nothing_new_and_nothing_gone(found: list[
 
 @given(st.lists(findings(), max_size=8))
 def test_a_baseline_of_a_run_suppresses_all_of_it(found: list[Finding]) -> None:
-    baseline = read_baseline(baseline_of(found))
-    told = with_status(found, previous=[], baseline=baseline, was_looked_at=lambda _: True)
+    run = settled(a_run(a_result(*found)))
+    told = with_baseline(run, read_baseline(baseline_of(run.findings))).findings
     assert {it.status for it in told} <= {FindingStatus.SUPPRESSED}
 
 

@@ -23,7 +23,7 @@ from symposia.models.review.runs import ItemState, ReviewRun, RunState
 from symposia.models.review.severity import Severity
 from symposia.models.turn import Usage
 from symposia.reviews.baseline import baseline_of, read_baseline
-from symposia.reviews.comparing import settled
+from symposia.reviews.comparing import settled, with_baseline
 from symposia.reviews.reports.formats import ReportFormat, render, report_files
 from symposia.reviews.reports.markdown import text
 
@@ -75,7 +75,7 @@ def a_reported_run() -> ReviewRun:
         usage=Usage(input_tokens=5, cost_micros=1_234),
         state=RunState.PARTIAL,
     )
-    return settled(run, previous=[UNUSED, GONE], baseline=read_baseline(baseline_of([LONG])))
+    return with_baseline(settled(run, previous=[UNUSED, GONE]), read_baseline(baseline_of([LONG])))
 
 
 @st.composite
@@ -359,11 +359,11 @@ def test_a_page_tells_everything() -> None:
 
 def test_each_format_has_a_file_of_its_own() -> None:
     run = a_reported_run()
-    told = report_files(run, ReportFormat)
-    assert list(told) == ["review.md", "review.html", "review.sarif", "review.junit.xml", "review.jsonl"]
-    assert all(
-        told[it.file_name] == render(run, it) for it in ReportFormat if it is not ReportFormat.ALIGNMENT
-    )
+    told = report_files(run, [*ReportFormat, ReportFormat.SARIF])
+    names = ["review.md", "review.html", "review.sarif", "review.junit.xml", "review.jsonl"]
+    assert [it.name for it in told] == names
+    texts = [render(run, it) for it in ReportFormat if it is not ReportFormat.ALIGNMENT]
+    assert [it.text for it in told] == texts
     with pytest.raises(InvalidInput, match="format: must be a format of one document"):
         render(run, ReportFormat.ALIGNMENT)
 
@@ -382,7 +382,7 @@ def test_the_documents_of_alignment_sessions_are_files_of_their_own() -> None:
     paths = ("a/b c.py", "gone.py", "plain.py", "../../..")
     results = [a_result(path=path, session_id=it) for path, it in zip(paths, ids, strict=True)]
     told = report_files(a_run(*results, a_result()), [ReportFormat.ALIGNMENT], transcript=transcript)
-    assert told == {
-        "alignment/0001-a-b-c.py.dialogue.md": "# one",
-        "alignment/0004-item.dialogue.md": "# four",
+    assert {it.name: it.text for it in told} == {
+        "0001-a-b-c.py.dialogue.md": "# one",
+        "0004-item.dialogue.md": "# four",
     }
