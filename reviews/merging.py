@@ -21,8 +21,6 @@ _WORD = re.compile(r"\w+")
 #: Ruff has bandit's rules under its own letter; bandit's numbers begin at 100, those of bugbear end below or lie above.
 _BANDIT = re.compile(r"[bs]([1-7]\d\d)")
 
-_Group = list[Finding]
-
 
 def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings, each once, by path and line.
@@ -30,7 +28,7 @@ def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     Whichever is most certain gives the words, the rule and the lines (on a tie the more severe, then the first
     by place); the severity is the highest of all, and the rules of the others are kept as aliases.
     """
-    by_path: dict[str, _Group] = defaultdict(list)
+    by_path: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
         by_path[finding.path].append(finding)
     return tuple(it for path in sorted(by_path) for it in _merged_in(by_path[path]))
@@ -46,14 +44,14 @@ def _merged_in(findings: Sequence[Finding]) -> Iterator[Finding]:
     groups: list[_Group] = []
     near: list[_Group] = []
     for finding in sorted(findings, key=_order):
-        near = [group for group in near if max(it.end_line for it in group) >= finding.start_line]
-        likeness, group = max(((_likeness(finding, it), it) for it in near), default=(0.0, []), key=_first)
-        if likeness == 0:
-            group = []
-            groups.append(group)
-            near.append(group)
-        group.append(finding)
-    yield from sorted(map(_one, groups), key=place_of)
+        near = [group for group in near if group.end_line >= finding.start_line]
+        best = max(near, key=lambda group: group.likeness(finding), default=None)
+        if best is None or best.likeness(finding) == 0:
+            best = _Group()
+            groups.append(best)
+            near.append(best)
+        best.add(finding)
+    yield from sorted((group.one() for group in groups), key=place_of)
 
 
 def _order(finding: Finding) -> tuple[object, ...]:
@@ -61,23 +59,48 @@ def _order(finding: Finding) -> tuple[object, ...]:
     return (*place_of(finding), finding.agents, finding.confidence, finding.severity.rank)
 
 
-def _first(pair: tuple[float, _Group]) -> float:
-    return pair[0]
+class _Group:
+    """Findings that are one."""
 
+    def __init__(self) -> None:
+        self.end_line = 0
+        self._findings: list[Finding] = []
+        self._agents: set[str] = set()
+        self._places: set[tuple[str, int, int, str, str]] = set()
 
-def _likeness(finding: Finding, group: _Group) -> float:
-    """How well a finding fits into a group; 0: not at all."""
-    mine = set(finding.agents)
-    if any(mine.intersection(other.agents) for other in group):
-        return 2.0 if any(place_of(finding) == place_of(other) for other in group) else 0.0
-    return max((_likeness_of(finding, other) for other in group if _overlaps(finding, other)), default=0.0)
+    def add(self, finding: Finding) -> None:
+        self.end_line = max(self.end_line, finding.end_line)
+        self._findings.append(finding)
+        self._agents.update(finding.agents)
+        self._places.add(place_of(finding))
+
+    def likeness(self, finding: Finding) -> float:
+        """How well a finding fits in; 0: not at all."""
+        if not self._agents.isdisjoint(finding.agents):
+            return 2.0 if place_of(finding) in self._places else 0.0
+        overlapping = (it for it in self._findings if _overlaps(finding, it))
+        return max((_likeness(finding, it) for it in overlapping), default=0.0)
+
+    def one(self) -> Finding:
+        """What is told of them."""
+        best = min(self._findings, key=lambda it: (-it.confidence, -it.severity.rank, place_of(it)))
+        rules = {rule for it in self._findings for rule in (it.rule, *it.aliases)} - {best.rule}
+        suggestions = (it.suggestion for it in self._findings if it.suggestion)
+        return best.model_copy(
+            update={
+                "agents": tuple(sorted(self._agents)),
+                "aliases": tuple(sorted(rules)),
+                "severity": max((it.severity for it in self._findings), key=lambda it: it.rank),
+                "suggestion": best.suggestion or next(suggestions, ""),
+            }
+        )
 
 
 def _overlaps(one: Finding, other: Finding) -> bool:
     return one.start_line <= other.end_line and other.start_line <= one.end_line
 
 
-def _likeness_of(one: Finding, other: Finding) -> float:
+def _likeness(one: Finding, other: Finding) -> float:
     mine, theirs = _words(one.message), _words(other.message)
     shared = 2 * len(mine & theirs) / max(len(mine) + len(theirs), 1)
     rule = _rule(one)
@@ -96,17 +119,3 @@ def _rule(finding: Finding) -> str:
     rule = finding.rule.casefold()
     match = _BANDIT.fullmatch(rule)
     return f"b{match[1]}" if match else rule
-
-
-def _one(group: _Group) -> Finding:
-    best = min(group, key=lambda it: (-it.confidence, -it.severity.rank, place_of(it)))
-    agents = {agent for it in group for agent in it.agents}
-    rules = {rule for it in group for rule in (it.rule, *it.aliases)} - {best.rule}
-    return best.model_copy(
-        update={
-            "agents": tuple(sorted(agents)),
-            "aliases": tuple(sorted(rules)),
-            "severity": max((it.severity for it in group), key=lambda it: it.rank),
-            "suggestion": best.suggestion or next((it.suggestion for it in group if it.suggestion), ""),
-        }
-    )
