@@ -68,7 +68,7 @@ def order_of_files(
         paths=chosen_paths,
         include=tuple(how.get("include", ())),
         exclude=tuple(how.get("exclude", ())),
-        since=_since(how.get("since"), root_name, panel.name, archive),
+        since=revision_since(how.get("since"), root_name, panel.name, archive),
         base=how.get("base"),
     )
     repository = Repository.around(root)
@@ -97,7 +97,13 @@ def _rooted(paths: Sequence[str | Path]) -> tuple[Path, tuple[str, ...]]:
     return here, () if "." in below else below
 
 
-def _since(asked: str | None, root_name: str, panel: str, archive: Archive | None) -> str | None:
+def revision_since(asked: str | None, root_name: str, panel: str, archive: Archive | None) -> str | None:
+    """The revision that is asked for; of `LAST`, that of the newest run that completed, or None.
+
+    Raises:
+        InvalidInput: no archive is kept, which would know it.
+        ArchiveUnavailable: it does not answer.
+    """
     if asked != LAST:
         return asked
     if archive is None:

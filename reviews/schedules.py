@@ -22,6 +22,7 @@ from ..models.ids import new_id
 from ..models.schedules.occurrences import Record, moment, occurrence_id
 from ..models.schedules.schedule import Overlap, Schedule
 from ..state.schedules import ScheduleBook, ScheduleState
+from .reports.formats import ReportFormat
 
 log = logging.getLogger(__name__)
 
@@ -114,6 +115,9 @@ class Schedules:
 
     def put(self, schedule: Schedule, *, replace: bool = False) -> Entry:
         """The same for a schedule that was made before. Raises InvalidInput."""
+        for name in () if schedule.review is None else schedule.review.formats:
+            if name not in list(ReportFormat):
+                raise InvalidInput("review.formats", name, f"must be one of {', '.join(ReportFormat)}")
         self._book.put(schedule, mode="replace" if replace else "new")
         return self.get(schedule.name)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from celery import Celery, bootsteps
@@ -16,7 +16,9 @@ from ..models.ids import timestamp_from_ms
 from ..models.schedules.occurrences import Occurrence, Outcome, Progress
 from ..models.schedules.schedule import Schedule
 from ..reviews.occurrence import Keeper
+from ..reviews.office import office_of
 from ..reviews.schedule_tasks import sweep_schedules
+from ..reviews.scheduled import ScheduledReview
 from ..state.connect import connect
 from ..state.records import SessionState
 from ..state.schedules import ScheduleBook
@@ -92,7 +94,10 @@ def build_keeper(app: Celery, settings: Settings, *, redis_url: str) -> Keeper:
     """Who sees to schedules in a worker. Connects lazily."""
     return Keeper(
         ScheduleBook(connect(redis_url)),
-        {"job": ScheduledSession(settings, app)},
+        {
+            "job": ScheduledSession(settings, app),
+            "review": ScheduledReview(partial(office_of, app), settings.review_roots),
+        },
         grace_ms=int(settings.redispatch_after_s * 1000),
         lease_ms=int(settings.lease_s * 1000),
     )

@@ -17,6 +17,8 @@ class Outcome(StrEnum):
     """How an occurrence ended."""
 
     COMPLETED = "completed"
+    #: It was done, and found what matters as much as the schedule says.
+    FINDINGS = "findings"
     #: Some of it failed, or a limit was met.
     PARTIAL = "partial"
     FAILED = "failed"

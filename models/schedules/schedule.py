@@ -13,11 +13,13 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from ..review.severity import Severity
-from ..wire import Wire
+from ..wire import NonBlank, Wire
 from .recurrence import Recurrence
 
 #: What schedules, roots, jobs, panels and deliveries are called.
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+
+Patterns = Annotated[tuple[Annotated[NonBlank, Field(max_length=200)], ...], Field(max_length=100)]
 
 #: Seconds after which a time that is due counts as missed.
 GRACE_S = 60
@@ -47,15 +49,22 @@ class Review(Wire):
 
     panel: Name
     root: Name
+    #: The agent in the panel's seats for a model; None: programs alone.
+    model: Name | None = None
+    #: Only files that one of these patterns fits; none: every file.
+    include: Patterns = ()
+    exclude: Patterns = ()
     #: Only what changed since the last run that was completed.
     since_last: bool = False
+    #: Only what changed since the checked-out branch left this one.
+    base: Annotated[NonBlank, Field(max_length=200)] | None = None
     #: Reports in these formats.
     formats: Annotated[tuple[Name, ...], Field(max_length=10)] = ("markdown",)
     #: Where the report goes, by the names of the settings.
     deliver: Annotated[tuple[Name, ...], Field(max_length=10)] = ()
     #: Deliver only when findings are new or gone.
     only_on_change: bool = False
-    #: The outcome is `findings` when one matters as much as this.
+    #: The outcome is `findings` when one that is open matters as much as this.
     fail_on: Severity | None = None
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from beats import LiveBeat
 from live import REGISTRY, SUPPORT, LiveWorker
+from review_rooms import AGENTS
 from symposia.client import Client
 from symposia.config.settings import child_environment, load_settings
 
@@ -26,6 +27,14 @@ participants:
   - {{participant_id: bob, agent: say}}
 stop: {{max_rounds: 1}}
 parameters: {{log: {log}, gate: {gate}, gate_turn: 1}}
+"""
+
+PANEL = """
+[{name}]
+mode = "round_robin"
+purpose = "Review it."
+stop = {{ max_rounds = 1 }}
+seats = [{{ name = "reviewer", agent = "{agent}" }}]
 """
 
 
@@ -48,6 +57,7 @@ class Place:
             "redispatch_after_s": 2,
             "sweep_interval_s": 0.2,
             "worker_concurrency": 4,
+            "review_roots": {"shop": self.folder / "shop"},
             "jobs": {name: self.folder / f"{name}.yaml" for name in ("say", "gated", "missing")},
         }
 
@@ -61,10 +71,22 @@ class Place:
         return self.folder / "gate"
 
     def write_jobs(self) -> None:
-        (self.folder / "agents.toml").write_text(REGISTRY)
+        (self.folder / "agents.toml").write_text(
+            REGISTRY + AGENTS.replace("[agents.gated]", "[agents.waits]")
+        )
         for name in ("say", "gated"):
             text = JOB.format(agent=name, log=self.folder / "calls.jsonl", gate=self.gate)
             (self.folder / f"{name}.yaml").write_text(text)
+
+    def write_shop(self) -> None:
+        """A root with two files, and panels that look at it: one at once, one that waits for the gate."""
+        (self.folder / "shop").mkdir()
+        for name in ("cart", "till"):
+            (self.folder / "shop" / f"{name}.txt").write_text(f"the {name}\n")
+        panels = [
+            PANEL.format(name=name, agent=agent) for name, agent in (("at_once", "finds"), ("slow", "waits"))
+        ]
+        (self.folder / "panels.toml").write_text("\n".join(panels))
 
     def calls(self) -> list[dict[str, Any]]:
         log = self.folder / "calls.jsonl"

@@ -39,7 +39,7 @@ def test_spans_are_read(text, seconds):
 
 @pytest.mark.parametrize("text", ["", "m", "1w", "30m1h", "-5s", "1.5h", "1e3", True, None, "400d", "0s"])
 def test_what_is_no_span_is_refused(text):
-    with pytest.raises(InvalidInput, match="every|either"):
+    with pytest.raises(InvalidInput, match=r"every|either"):
         Recurrence(every=text)
 
 

@@ -30,6 +30,16 @@ class WhenMissed(StrEnum):
     ONCE = "once"
 
 
+class Weight(StrEnum):
+    """How much a finding matters, by the names the models have."""
+
+    INFO = "info"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+
 def add_to(app: typer.Typer) -> None:
     """Adds the commands."""
     group = typer.Typer(no_args_is_help=True, help="Reviews and jobs at set times.")
@@ -51,6 +61,18 @@ def add(  # noqa: PLR0913 - each is an option
         typer.Option("--review", metavar="ROOT", help="Review this root of the workers' settings."),
     ] = None,
     panel: Annotated[str, typer.Option(help="The panel that reviews it.")] = "code",
+    model: Annotated[
+        str | None, typer.Option(help="The agent in the panel's seats for a model; programs alone without.")
+    ] = None,
+    include: Annotated[
+        list[str] | None, typer.Option(help="Only files that this pattern fits; may be repeated.")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="No files that this pattern fits; may be repeated.")
+    ] = None,
+    base: Annotated[
+        str | None, typer.Option(help="Review only what changed since the branch left this one.")
+    ] = None,
     since_last: Annotated[
         bool, typer.Option("--since-last", help="Review only what changed since the last run that completed.")
     ] = False,
@@ -64,6 +86,9 @@ def add(  # noqa: PLR0913 - each is an option
     only_on_change: Annotated[
         bool, typer.Option("--only-on-change", help="Send it only when findings are new or gone.")
     ] = False,
+    fail_on: Annotated[
+        Weight | None, typer.Option(help="The outcome is `findings` when one matters as much as this.")
+    ] = None,
     job: Annotated[
         str | None, typer.Option(help="Run this session file of the workers' settings (SYMPOSIA_JOBS).")
     ] = None,
@@ -93,10 +118,15 @@ def add(  # noqa: PLR0913 - each is an option
         review = {
             "panel": panel,
             "root": root,
+            "model": model,
+            "include": include or [],
+            "exclude": exclude or [],
+            "base": base,
             "since_last": since_last,
             "only_on_change": only_on_change,
             "formats": formats or ["markdown"],
             "deliver": deliver or [],
+            "fail_on": fail_on and fail_on.value,
         }
     what: dict[str, Any] = {"review": review, "job": job, "grace_s": grace_s}
     entry = _schedules().add(

@@ -1,0 +1,110 @@
+"""A review at a set time: a panel and a root by their names, as the settings of the worker know them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from ..models.errors import InvalidInput, ReviewNotFound
+from ..models.review.runs import RunState
+from ..models.schedules.occurrences import Occurrence, Outcome, Progress
+from ..models.schedules.schedule import Review, Schedule
+from ..models.turn import Usage
+from .batch import stop
+from .delivery.parcel import headline
+from .ending import read_run
+from .office import Office
+from .ordering import LAST, revision_since
+from .panels import find_panel
+from .sources.files import Chosen, FileSource
+from .sources.repository import Repository
+from .starting import Order, start
+
+_OUTCOMES = {
+    RunState.COMPLETED: Outcome.COMPLETED,
+    RunState.PARTIAL: Outcome.PARTIAL,
+    RunState.CANCELLED: Outcome.CANCELLED,
+    RunState.FAILED: Outcome.FAILED,
+}
+
+
+class ScheduledReview:
+    """A batch an occurrence, under its id.
+
+    Args:
+        office: where batches are brought forward in this process.
+        roots: folders that may be reviewed, by name.
+    """
+
+    def __init__(self, office: Callable[[], Office], roots: Mapping[str, Path]) -> None:
+        self._office = office
+        self._roots = roots
+
+    def start(self, schedule: Schedule, occurrence: Occurrence) -> None:
+        """Hands the batch over, unless it was.
+
+        Raises:
+            InvalidInput: the root, the panel or a revision is not there.
+            ArchiveUnavailable, RedisUnavailable: nothing of it begins.
+        """
+        review, office = _review(schedule), self._office()
+        start(office, self._order(office, review, occurrence, schedule.name))
+
+    def progress(self, schedule: Schedule, occurrence: Occurrence) -> Progress | None:
+        """How far the batch is. Raises ArchiveUnavailable."""
+        office = self._office()
+        try:
+            view = office.store.view(occurrence.id)
+            if view.state == "opening":
+                return None
+            if not view.has_ended:
+                return Progress(usage=Usage(cost_micros=view.spent_cost_micros))
+            run = read_run(office, occurrence.id)
+        except ReviewNotFound:
+            return None
+        outcome, least = _OUTCOMES.get(run.state, Outcome.FAILED), _review(schedule).fail_on
+        if outcome is Outcome.COMPLETED and least is not None and run.fails(least):
+            outcome = Outcome.FINDINGS
+        return Progress(outcome, run.usage, headline(run), view.ended_ms or 0)
+
+    def cancel(self, _schedule: Schedule, occurrence: Occurrence) -> None:
+        """Ends the batch with what was found so far."""
+        try:
+            stop(self._office(), occurrence.id, RunState.CANCELLED, "a newer one was due")
+        except ReviewNotFound:
+            return
+
+    def _order(self, office: Office, review: Review, occurrence: Occurrence, schedule: str) -> Order:
+        root = self._roots.get(review.root)
+        if root is None:
+            known = ", ".join(sorted(self._roots)) or "there is none"
+            raise InvalidInput("root", review.root, f"must be a root of SYMPOSIA_REVIEW_ROOTS: {known}")
+        since = revision_since(LAST, review.root, review.panel, office.archive) if review.since_last else None
+        chosen = Chosen(include=review.include, exclude=review.exclude, since=since, base=review.base)
+        repository = Repository.around(root)
+        return Order(
+            root_name=review.root,
+            panel=find_panel(review.panel).seated(review.model),
+            source=FileSource(root, chosen),
+            is_whole=not (review.include or review.exclude or since or review.base),
+            revision="" if repository is None else repository.head(),
+            batch_id=occurrence.id,
+            then=_then(review, schedule),
+        )
+
+
+def _review(schedule: Schedule) -> Review:
+    assert schedule.review is not None  # noqa: S101 - a schedule without one names a job
+    return schedule.review
+
+
+def _then(review: Review, schedule: str) -> dict[str, JsonValue]:
+    """What is done with the report: names of what the settings of the workers know."""
+    return {
+        "schedule": schedule,
+        "deliver": list(review.deliver),
+        "formats": list(review.formats),
+        "only_on_change": review.only_on_change,
+    }

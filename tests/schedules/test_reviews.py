@@ -1,0 +1,77 @@
+"""Reviews at set times: a panel looks at a named root, and the history tells what it found."""
+
+from __future__ import annotations
+
+import pytest
+
+from live import until
+from symposia.models.errors import InvalidInput
+from symposia.models.schedules.occurrences import Outcome
+
+DEADLINE_S = 60
+
+
+def records(place, name, *, count):
+    schedules = place.client.schedules
+    return until(
+        lambda: len(found := schedules.history(name)) >= count and found,
+        timeout_s=DEADLINE_S,
+        what=f"{count} occurrences of {name}",
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(150)
+def test_a_review_is_a_batch_under_the_id_of_its_occurrence(place):
+    place.write_shop()
+    place.start_worker()
+    client = place.client
+    looks = {"panel": "at_once", "root": "shop", "fail_on": "high"}
+    client.schedules.add("nightly", cron="@yearly", review=looks)
+    mine = client.schedules.run_now("nightly")
+    (record,) = records(place, "nightly", count=1)
+    assert (record.id, record.outcome, record.by_hand) == (mine, Outcome.FINDINGS, True)
+    assert record.detail.startswith("Review of shop by at_once: 2 high")
+    run = client.get_review(mine).run()
+    assert sorted(it.path for it in run.findings) == ["cart.txt", "till.txt"]
+
+    client.schedules.add("nightly", cron="@yearly", review={**looks, "include": ["cart*"]}, replace=True)
+    run = client.get_review(client.schedules.run_now("nightly"))
+    records(place, "nightly", count=2)
+    assert [it.path for it in run.run().findings] == ["cart.txt"]
+
+    client.schedules.add("lost", cron="@yearly", review={"panel": "at_once", "root": "attic"})
+    client.schedules.add("idle", cron="@yearly", review={"panel": "nobody", "root": "shop"})
+    for name, rule in (
+        ("lost", "root: must be a root of SYMPOSIA_REVIEW_ROOTS: shop (got 'attic')"),
+        ("idle", "panel: must be a panel: "),
+    ):
+        client.schedules.run_now(name)
+        (record,) = records(place, name, count=1)
+        assert (record.outcome, record.detail[: len(rule)]) == (Outcome.FAILED, rule)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(150)
+def test_a_newer_review_cancels_the_older_one(place):
+    place.write_shop()
+    place.start_worker()
+    schedules = place.client.schedules
+    schedules.add("often", every=3, review={"panel": "slow", "root": "shop"}, overlap="cancel")
+    first, second = records(place, "often", count=2)[-2:][::-1]
+    assert {first.outcome, second.outcome} == {Outcome.CANCELLED}
+    assert second.due_ms == first.due_ms + 3_000
+    (place.folder / "gate").touch()
+    until(
+        lambda: any(it.outcome is Outcome.COMPLETED for it in schedules.history("often")),
+        timeout_s=DEADLINE_S,
+        what="one is done in time",
+    )
+    schedules.remove("often")
+
+
+def test_a_format_that_nobody_writes_is_refused(place):
+    with pytest.raises(InvalidInput, match=r"review\.formats: must be one of markdown, html"):
+        place.client.schedules.add(
+            "nightly", cron="@daily", review={"panel": "code", "root": "shop", "formats": ["pdf"]}
+        )
