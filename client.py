@@ -39,6 +39,7 @@ from .tasks.restoring import restore
 from .tasks.view import read_facts
 from .workers.archive import open_archive
 from .workers.connection import redis_url_in_use
+from .workers.conversations import open_conversations
 from .workers.making import create_app
 from .workers.memory import dialog_memory
 from .workers.reviewing import build_office, session_opener
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from .archive.archive import Archive
     from .archive.reader import ArchiveReader
     from .reviews.office import Office
+    from .tasks.conversations.service import Conversations
 
 
 class Client:
@@ -143,6 +145,11 @@ class Client:
     def archive(self) -> Archive | None:
         """Sessions in SQL; None: none is kept. Connects lazily."""
         return open_archive(self.settings)
+
+    @cached_property
+    def conversations(self) -> Conversations:
+        """Tasks, and the conversations inside them. Raises ArchiveError: no archive is kept, and they live there."""
+        return open_conversations(self.settings, self.archive)
 
     def archived(self) -> ArchiveReader | None:
         """Reads the archive; None: there is none (yet). Raises ArchiveUnavailable."""

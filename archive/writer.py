@@ -15,6 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from ..models.archived import Marks, Page, Progress
 from . import rows
+from .conversations.delivery import deliver
 from .engine import Database
 from .tables import COLLAB, COLLAB_EVENT, DIALOG, MAP_EVENT, MESSAGE, PARTICIPANT, SNAPSHOT, TAG, TURN
 
@@ -100,6 +101,7 @@ def _write_documents(connection: Connection, session: int, page: Page, *, status
 
 def _insert_entries(connection: Connection, session: int, page: Page) -> None:
     _add(connection, _insert(connection, MESSAGE), [rows.message_row(session, it) for it in page.dialog])
+    deliver(connection, page)
     for table, entries in ((MAP_EVENT, page.events), (COLLAB_EVENT, page.journal)):
         _add(connection, _insert(connection, table), [rows.event_row(session, it) for it in entries])
     began, ended = rows.turn_rows(session, page.events)

@@ -22,6 +22,10 @@ class SessionSpec(Frozen):
 
     dialog_id: Id = Field(default_factory=new_id)
     thread_id: Id | None = None
+    #: The task it runs in, which is its thread.
+    task: Id | None = None
+    #: The conversation of that task which its messages reach.
+    conversation: Id | None = None
     #: Participant id -> who sits there.
     agents: Mapping[str, AgentBinding]
     stop: StopCondition

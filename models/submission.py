@@ -39,6 +39,8 @@ _OWN = (
         "messages",
         "parameters",
         "thread_id",
+        "task",
+        "conversation",
         "limits",
         "tenant",
         "protocol",
@@ -129,6 +131,10 @@ class HowToRun(MemoryChoices, total=False):
     parameters: Mapping[str, JsonValue] | None
     #: Groups dialogs.
     thread_id: str | None
+    #: The task it runs in: its agents must be admitted there. The task is the thread, then.
+    task: str | None
+    #: The conversation that its messages reach, too: its agents must be members.
+    conversation: str | None
     #: How turns are written beyond plain text: `alignment` keeps a ledger and ends when all have converged.
     protocol: Protocol | str | None
 
@@ -149,6 +155,8 @@ class Submission:
     messages: tuple[Message, ...] = ()
     parameters: Mapping[str, JsonValue] = field(default_factory=dict)
     thread_id: str | None = None
+    task: str | None = None
+    conversation: str | None = None
     #: Whose memory its turns use; None: nobody's.
     memory: MemoryOptions | None = None
     protocol: Protocol | None = None
@@ -181,8 +189,10 @@ class Submission:
             ),
             parameters=dict(_table(how.get("parameters"), "parameters")),
             thread_id=how.get("thread_id"),
+            task=how.get("task"),
+            conversation=how.get("conversation"),
             protocol=_read_protocol(how.get("protocol")),
-            memory=memory_options(how, conversation=how.get("thread_id") or collab.collab_id),
+            memory=memory_options(how, conversation=_said_in(how) or collab.collab_id),
         )
 
     @classmethod
@@ -224,6 +234,8 @@ class Submission:
             SessionSpec,
             {
                 "thread_id": self.thread_id,
+                "task": self.task,
+                "conversation": self.conversation,
                 "agents": self.agents,
                 "stop": stop if self.protocol is None else stop | Converged(self.experts),
                 "options": self.options,
@@ -284,6 +296,11 @@ class Submission:
             raise InvalidInput(
                 "options.aggregator", self.options.aggregator, "must be the id of a participant"
             )
+
+
+def _said_in(how: HowToRun) -> str | None:
+    """The nearest of what a session may be a part of: by default the room of its memory."""
+    return how.get("conversation") or how.get("task") or how.get("thread_id")
 
 
 def _listed(messages: object) -> Iterable[Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..models.errors import InvalidInput, MessageTooLarge
@@ -36,6 +37,8 @@ class SessionOpener:
     grace_ms: int
     #: Whether sessions are owed to an archive.
     archived: bool
+    #: Places a prepared session in its task and conversation.
+    place: Callable[[Submission], Submission]
 
     def open(
         self, submission: Submission, *, known_agents: frozenset[str] = frozenset()
@@ -44,10 +47,12 @@ class SessionOpener:
 
         Raises:
             InvalidInput: one line with field, value and rule; nothing was written.
+            ConversationError: it may not run in its task, or not write into its conversation.
             SessionConflict: the id is taken by a session with other content.
             RedisUnavailable: nothing was written, or the same may be opened again.
         """
         prepared = submission.prepared(known_agents=known_agents, max_message_bytes=self.max_message_bytes)
+        prepared = self.place(prepared)
         collab = prepared.collab
         check_fit(collab.mode, collab.participants, options=prepared.options, stop=prepared.stop)
         stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.max_turns)

@@ -19,6 +19,7 @@ from ..state.streams import StreamReader
 from ..tasks.graph import BrokerAway, TaskGraph
 from ..tasks.opening import SessionOpener
 from .archive import open_archive
+from .conversations import placing
 from .rounds import RoundThread
 
 
@@ -51,6 +52,7 @@ def session_opener(
         max_message_bytes=settings.max_message_bytes,
         grace_ms=int(settings.redispatch_after_s * 1000),
         archived=settings.archive,
+        place=placing(settings),
     )
 
 

@@ -6,8 +6,3 @@ whether the task or conversation exists or not: nothing can be probed.
 
 Source: conversations document; where it is silent, docs/conversations.md says what holds.
 """
-
-from .managers import TaskManagers, register_task_manager
-from .service import Conversations
-
-__all__ = ["Conversations", "TaskManagers", "register_task_manager"]
