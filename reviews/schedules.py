@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from kombu.exceptions import OperationalError
 
-from ..models.errors import InvalidInput
+from ..models.errors import InvalidInput, ScheduleNotFound
 from ..models.ids import new_id
 from ..models.schedules.occurrences import Record, moment, occurrence_id
 from ..models.schedules.schedule import Overlap, Schedule
@@ -131,12 +132,17 @@ class Schedules:
         for schedule in wanted.values():
             self._book.put(schedule, mode="sync", source=FROM_SETTINGS)
         for name in self._book.names():
-            if name not in wanted and self._book.get(name).source == FROM_SETTINGS:
-                self._book.remove(name)
+            with suppress(ScheduleNotFound):  # another beat does the same
+                if name not in wanted and self._book.get(name).source == FROM_SETTINGS:
+                    self._book.remove(name)
 
     def entries(self) -> list[Entry]:
         """All of them, by name."""
-        return [self.get(name) for name in self._book.names()]
+        found = []
+        for name in self._book.names():
+            with suppress(ScheduleNotFound):  # removed in this moment
+                found.append(self.get(name))
+        return found
 
     def get(self, name: str) -> Entry:
         """One of them. Raises ScheduleNotFound."""
