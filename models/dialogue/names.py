@@ -10,12 +10,30 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from .markup import without_markup
 from .tables import Table
 from .text import plain, split_emoji
 from .words import EXPERT_EMOJI, JUDGE, PANEL_WORDS, PEOPLE
 
 #: What ends a name in a heading or a cell.
-_CUTS = (" — ", " – ", " - ", " → ", " -> ", ":", " (", " [", " | ", ",", "'s ", "’s ")
+_CUTS = (
+    "—",
+    " – ",
+    " - ",
+    "- ",
+    " · ",
+    " • ",
+    " / ",
+    " → ",
+    " -> ",
+    ":",
+    " (",
+    " [",
+    " | ",
+    ",",
+    "'s ",
+    "’s ",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +57,24 @@ class Names:
     def add(self, expert: Expert) -> None:
         """Adds an expert; the first row of a name counts, and the judge is none."""
         if expert.name and not is_judge(expert.name):
-            self.experts.setdefault(expert.name.casefold(), expert)
+            self.experts.setdefault(_key(expert.name), expert)
 
     def get(self, name: str) -> Expert | None:
         """The expert of this name in any case."""
-        return self.experts.get(name.casefold())
+        return self.experts.get(_key(name))
+
+    def by_first_name(self, name: str) -> Expert | None:
+        """The only expert whose name begins with this word."""
+        found = [it for key, it in self.experts.items() if key.partition(" ")[0] == _key(name)]
+        return found[0] if len(found) == 1 else None
 
     def has_emoji(self, emoji: str) -> bool:
         """True when an expert of the panel goes by this emoji."""
         return emoji == EXPERT_EMOJI or any(emoji == expert.emoji for expert in self.experts.values())
+
+
+def _key(name: str) -> str:
+    return name.casefold().replace("’", "'")
 
 
 @lru_cache(maxsize=4096)
@@ -56,7 +83,7 @@ def person(text: str) -> tuple[str, str]:
     name, extra = text, ""
     while True:
         before = name
-        name = split_emoji(name)[0]
+        name = split_emoji(without_markup(name))[0].lstrip("@")
         cut = min((at for mark in _CUTS if (at := name.find(mark)) > 0), default=len(name))
         name, rest = name[:cut], name[cut:]
         extra = " ".join(
@@ -78,23 +105,24 @@ def is_judge(name: str) -> bool:
 def experts_of(table: Table) -> list[Expert]:
     """The rows of a table whose first column names people; nobody when it does not."""
     columns = [plain(cell).casefold() for cell in table.header]
-    if columns[0] not in PEOPLE:
+    who = next((i for i, name in enumerate(columns) if name in PEOPLE), None)
+    if who is None:
         return []
     role = next((i for i, name in enumerate(columns) if name in ("role", "domain", "expertise")), None)
     emoji = columns.index("emoji") if "emoji" in columns else None
-    return [_expert(row, role, emoji) for row in table.rows]
+    return [_expert(row[who:], row, role, emoji) for row in table.rows if len(row) > who]
 
 
-def _expert(row: tuple[str, ...], role: int | None, emoji: int | None) -> Expert:
-    own = split_emoji(row[0])[1]
+def _expert(of_name: tuple[str, ...], row: tuple[str, ...], role: int | None, emoji: int | None) -> Expert:
+    own = split_emoji(of_name[0])[1]
     if not own and emoji is not None and emoji < len(row):
         own = split_emoji(row[emoji])[1]
-    return Expert(person(row[0])[0], own, row[role] if role is not None and role < len(row) else "")
+    return Expert(person(of_name[0])[0], own, row[role] if role is not None and role < len(row) else "")
 
 
 def experts_in(text: str) -> list[Expert]:
     """The experts of a `Participants` line: `💙 Judge, 🧁 Muffin | 🧁 Scone (systems)`."""
-    for mark in "|;·":
+    for mark in ("|", ";", "·", " and ", " & ", " + "):
         text = text.replace(mark, ",")
     return [Expert(person(part)[0], split_emoji(part)[1]) for part in text.split(",")]
 

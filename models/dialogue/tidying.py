@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, TypedDict
 
 from ..errors import InvalidInput
 from .document import Block, Blocks, Judge, Metadata, MetadataForm, Part, Prose, Round, Section, Turn, tidy
-from .headings import SECTION, Heading
-from .lines import read_metadata
+from .headings import SECTION, Heading, read_heading
 from .markers import Marker
-from .names import Expert, Names, expert_of_item, experts_in, experts_of, gather, is_panel, person
+from .names import Expert, Names, expert_of_item, experts_in, experts_of, gather, is_panel
+from .speakers import speaker_of
 from .tables import Table
 from .text import plain
 from .turn_headings import read_agent
@@ -121,44 +121,46 @@ def _round(part: Round, names: Names) -> Round:
 
 def _turn(turn: Turn, names: Names) -> Turn:
     known = names.get(turn.agent)
-    if known and known.name != turn.agent:
-        return replace(turn, agent=known.name)
-    if names and known is None and not names.has_emoji(turn.emoji):
+    if known:
+        return turn if known.name == turn.agent else replace(turn, agent=known.name)
+    if names and not names.has_emoji(turn.emoji):
         # A heading with an unknown name and an unknown emoji is no turn.
-        return replace(turn, emoji=EXPERT_EMOJI)
-    return turn
+        turn = replace(turn, emoji=EXPERT_EMOJI)
+    heading = read_heading(str(turn.heading))
+    found = read_agent(heading, names) if names and heading else None
+    return replace(turn, agent=found.name, emoji=found.emoji, extra=found.extra) if found else turn
 
 
 def _labelled(part: Round, names: Names) -> tuple[Blocks, tuple[Turn, ...]]:
     """The turns of a round that quotes experts by name, as in `**Ada (API)**: Clean interfaces`."""
     if not names:
         return part.blocks, ()
-    speakers: list[tuple[Expert | None, str, list[Block]]] = [(None, "", [])]
+    speakers: list[tuple[Expert | None, str, int, list[Block]]] = [(None, "", 0, [])]
     for block in part.blocks:
         for piece in _pieces(block, names) if isinstance(block, Prose) else [block]:
             if isinstance(piece, tuple):
-                speakers.append((piece[0], piece[1], [Prose(piece[2])]))
+                speakers.append((*piece[:3], [Prose(piece[3])]))
             else:
                 agent = speakers[-1][0]
                 of_agent = replace(piece, agent=agent.name) if agent and isinstance(piece, Marker) else piece
-                speakers[-1][2].append(of_agent)
+                speakers[-1][3].append(of_agent)
     turns = [
-        Turn(who.name, who.emoji or EXPERT_EMOJI, extra, tuple(said)) for who, extra, said in speakers if who
+        Turn(who.name, who.emoji or EXPERT_EMOJI, extra, tuple(said), line)
+        for who, extra, line, said in speakers
+        if who
     ]
-    return tidy(speakers[0][2]), tuple(turns)
+    return tidy(speakers[0][3]), tuple(turns)
 
 
-def _pieces(prose: Prose, names: Names) -> list[Block | tuple[Expert, str, str]]:
-    """The prose, cut before every line that begins with an expert's name in bold and a colon."""
-    pieces: list[Block | tuple[Expert, str, str]] = []
+def _pieces(prose: Prose, names: Names) -> list[Block | tuple[Expert, str, int, str]]:
+    """The prose, cut before every line that begins with who speaks."""
+    pieces: list[Block | tuple[Expert, str, int, str]] = []
     said: list[str] = []
-    who: tuple[Expert, str] | None = None
-    for line in prose.text.split("\n"):
-        entry = read_metadata(line) if line.startswith("**") else None
-        name, extra = person(entry.key) if entry else ("", "")
-        if entry and (expert := names.get(name)):
+    who: tuple[Expert, str, int] | None = None
+    for number, line in enumerate(prose.text.split("\n"), start=prose.line):
+        if spoken := speaker_of(line, names):
             pieces.append((*who, "\n".join(said)) if who else Prose("\n".join(said)))
-            who, said = (expert, extra), [entry.value]
+            who, said = (spoken.expert, spoken.extra, number if prose.line else 0), [spoken.said]
         else:
             said.append(line)
     pieces.append((*who, "\n".join(said)) if who else Prose("\n".join(said)))

@@ -8,26 +8,34 @@ from __future__ import annotations
 from functools import lru_cache
 
 from .headings import EXTRA, SECTION, TURN, AgentHeading, Heading, read_heading, read_judge
-from .names import Names, is_judge, person
+from .markup import without_markup
+from .names import Expert, Names, is_judge, person
 from .round_headings import read_round
-from .text import is_emoji, split_emoji
-from .words import DASHES, EXPERT_EMOJI, JUDGE_EMOJI, OFFICES, ORNAMENTS, SPEAKING_WORDS
+from .text import is_emoji, plain, split_emoji
+from .words import DASHES, EXPERT_EMOJI, FROM_WORDS, JUDGE_EMOJI, OFFICES, ORNAMENTS, SPEAKING_WORDS
 
-_AFTER_EMOJI = ("(", "[", *DASHES, "→", "|", ":")
+_AFTER_EMOJI = ("(", "[", "{", "<", *DASHES, "→", "|", ":")
+#: So many words a name may have, at most.
+_MOST_WORDS = 5
 
 
 def read_agent(heading: Heading, names: Names) -> AgentHeading | None:
     """The expert whose turn a heading begins, or None: a heading like any other."""
-    if not SECTION <= heading.level <= TURN + 1:
+    if heading.level < SECTION:
         return None
     text, emoji, extra = _split_agent(heading.text)
-    name, more = person(_without_office(text))
+    text = _without_office(text)
+    name, more = person(text)
     if not name or is_judge(name):
         return None
-    extra = " ".join(filter(None, (more, extra)))
     known = names.get(name)
+    if known is None and (prefix := _known_prefix(text, names, told=is_persons(emoji))):
+        known, more = prefix
+    if known is None and is_persons(emoji):
+        known = names.by_first_name(name)
     if known is None and not _looks_like_a_turn(heading, name, emoji, names):
         return None
+    extra = " ".join(filter(None, (more, extra)))
     emojis = (e for e in (emoji, known.emoji if known else "") if is_persons(e))
     found = AgentHeading(known.name if known else name, next(emojis, EXPERT_EMOJI), extra)
     return found if is_canonical(found) else None
@@ -62,12 +70,37 @@ def _split_agent(text: str) -> tuple[str, str, str]:
 
 
 def _without_office(text: str) -> str:
-    """`Expert 1: Muffin` -> `Muffin`."""
-    office, _, name = text.partition(":")
-    word, _, number = office.casefold().partition(" ")
-    return (
-        name.strip() or text if word in OFFICES and number.strip("# ").isdecimal() >= bool(number) else text
-    )
+    """`Expert 1: Muffin`, `Turn 2 — Muffin`, `Response from Muffin` -> `Muffin`."""
+    words = text.split(" ")
+    if words[0].casefold() in FROM_WORDS or (
+        words[0].casefold() in SPEAKING_WORDS and len(words) > 1 and words[1].casefold() in FROM_WORDS
+    ):
+        return " ".join(words[1 if words[0].casefold() in FROM_WORDS else 2 :]) or text
+    for mark in (":", " — ", " – ", " - "):
+        office, _, name = text.partition(mark)
+        word = office.casefold().rstrip("# 0123456789")
+        if word in OFFICES and name.strip():
+            return name.strip()
+    return text
+
+
+def _known_prefix(text: str, names: Names, *, told: bool) -> tuple[Expert, str] | None:
+    """The expert whose name `text` begins with, and the words after it, if they can stand in a turn's heading.
+
+    `told`: the heading has the emoji of a person, and may say what it likes.
+    """
+    words = plain(without_markup(text)).split(" ")
+    for length in range(min(_MOST_WORDS, len(words) - 1), 0, -1):
+        expert = names.get(" ".join(words[:length]))
+        if expert is None:
+            continue
+        if is_persons(words[length]):
+            return expert, " ".join(words[length + 1 :])
+        more = " ".join(words[length:])
+        first = words[length].casefold().strip(",.:()")
+        spoken = first in SPEAKING_WORDS or (first[:1] == "r" and first[1:].isdecimal())
+        return (expert, more) if told or spoken or more.casefold() == plain(expert.role).casefold() else None
+    return None
 
 
 def _looks_like_a_turn(heading: Heading, name: str, emoji: str, names: Names) -> bool:
@@ -75,7 +108,7 @@ def _looks_like_a_turn(heading: Heading, name: str, emoji: str, names: Names) ->
     if not is_persons(emoji):
         return False
     if emoji == EXPERT_EMOJI:
-        return True
+        return heading.level <= TURN + 1
     if heading.level != TURN:
         return False
     if names:

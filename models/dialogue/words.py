@@ -133,12 +133,17 @@ SCOREBOARD_TITLE = "Alignment Scoreboard"
 PERSPECTIVES_TITLE = "Perspectives Inventory"
 TENSIONS_TITLE = "Tensions Tracker"
 #: Words of a heading under which a table or a list names the experts.
-PANEL_WORDS = frozenset({"panel", "experts", "participants", "agents"})
+PANEL_WORDS = frozenset({"panel", "experts", "participants", "agents", "panelists", "roster", "cast"})
 #: Headings of the first column of a table of people.
-PEOPLE = frozenset({"agent", "expert", "name", "participant", "persona"})
+PEOPLE = frozenset({"agent", "agents", "expert", "name", "participant", "panelist", "speaker", "persona"})
 #: Words that may stand before the name in a turn's heading: `Expert 1: Muffin`; and behind its emoji.
-OFFICES = frozenset({"agent", "expert", "participant", "panelist"})
-SPEAKING_WORDS = frozenset({"round", "response", "responds", "reply", "replies", "position", "perspective"})
+OFFICES = frozenset("agent expert participant panelist speaker turn response reply statement round r".split())
+SPEAKING_WORDS = frozenset(
+    "round response responds reply replies position perspective opening closing final initial statement remarks argument "
+    "arguments rebuttal analysis view views take turn thoughts contribution says speaks answers answer to on".split()
+)
+#: Words that stand before whoever speaks: `Response from Muffin`.
+FROM_WORDS = frozenset({"from", "by"})
 #: The four dimensions that a judge scores, each with its letter.
 DIMENSIONS = ("Wisdom", "Consistency", "Truth", "Relationships")
 #: Headings of the column that holds the sum of the four.

@@ -1,0 +1,36 @@
+"""Headings that are underlined rather than marked: a line of text above a line of `===` or `---`.
+
+Source: CommonMark 0.31, "Setext headings".
+"""
+
+from __future__ import annotations
+
+from .headings import SECTION, TITLE, Heading, read_judge
+from .indents import is_item
+from .lines import read_metadata
+from .names import Names
+from .round_headings import round_of
+from .text import one_line, plain, split_emoji
+from .turn_headings import read_agent
+from .words import PANEL_WORDS, SECTION_WORDS
+
+_SHORTEST, _LONGEST = 3, 200
+
+
+def underlined(above: str, line: str, names: Names) -> Heading | None:
+    """The heading that `line` makes of the line above it, or None.
+
+    Dashes are more often a rule across the page: they count below what a dialogue has a heading for.
+    """
+    mark = line.strip()
+    if not above or len(mark) < _SHORTEST or mark[0] not in "=-" or mark.strip(mark[0]):
+        return None
+    text = one_line(above)
+    if text[0] in "#>|<`~\\" or is_item(text) or len(text) > _LONGEST or read_metadata(text):
+        return None
+    if mark[0] == "=":
+        return Heading(TITLE, text)
+    heading = Heading(SECTION, plain(text))
+    words = {*split_emoji(text)[0].casefold().split()}
+    known = round_of(heading, last=None) or read_judge(heading) or read_agent(heading, names)
+    return heading if known or words & (SECTION_WORDS | PANEL_WORDS | {"scoreboard"}) else None

@@ -1,0 +1,122 @@
+"""Spellings of turns that are further from the canonical one: other words beside the name, and no heading at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from symposia.models.dialogue import lint, parse, render
+
+PANEL = """\
+# A title
+
+## Expert Panel
+
+| # | Agent | Role |
+|---|---|---|
+| 1 | 💙 Judge | Orchestrator |
+| 2 | 🧁 **Muffin** | Systems Architect |
+| 3 | 🧁 Scone | Risk |
+| 4 | 🦊 Ada Lovelace | Analyst |
+| 5 | 👩🏽‍💻 Zoë O'Neil | Developer |
+| 6 | 🐼 李明 | Analyst |
+
+## Round 1: X
+
+"""
+TURNS = {
+    name: lines.strip().split("\n")
+    for name, lines in {
+        "Muffin": """
+### Muffin Round 1
+### Muffin R1
+### Muffin Response
+### Muffin says
+### Muffin Opening Statement
+### Muffin to Scone
+### Muffin Systems Architect
+### Muffin 🧁 Systems Architect
+### 🧁 Muffin Systems Architect
+### Muffin / Systems Architect
+### Muffin—Architect
+### Muffin · Architect
+##### Muffin
+###### Muffin 🧁
+### Muffin (🧁)
+### 🧁 Muffin
+### Muffin 🧁:
+### 1. Muffin
+### **Muffin** 🧁
+### [Muffin](#m)
+### 🧁 [Muffin](#m)
+### <a name="m"></a>Muffin 🧁
+### Muffin 🧁 {#m}
+### Muffin <!-- x -->
+### `Muffin`
+### @Muffin
+### Agent: Muffin
+### From Muffin
+### Response from Muffin
+### Turn 1: Muffin
+### Expert #2 — Muffin
+### Round 1: Muffin
+### Round 1 — Muffin 🧁
+- **Muffin**: x
+1. **Muffin** — x
+**Muffin** — x
+**Muffin 🧁:** x
+**Muffin** (architect): x
+***Muffin***: x
+__Muffin__: x
+**Muffin**
+**🧁 Muffin**
+> **Muffin:**
+> **Muffin:** x
+🧁 **Muffin**: x
+🧁 Muffin: x
+Muffin: x""",
+        "Ada Lovelace": "### Ada 🦊\n### ADA LOVELACE\n### Ada Lovelace 🦊",
+        "Zoë O'Neil": "### Zoë O’Neil\n### Zoë O'Neil 👩🏽‍💻\n**Zoë O’Neil**: x",
+        "李明": "### 李明 🐼\n### 李明\n李明：x",
+    }.items()
+}
+
+
+@pytest.mark.parametrize(("line", "name"), [(line, name) for name, lines in TURNS.items() for line in lines])
+def test_a_turn_is_read_in_this_spelling(line, name):
+    text = f"{PANEL}{line}\n\nWords.\n\n[TENSION T01: x]\n"
+    document = parse(text)
+    assert [it.agents for it in document.rounds] == [(name,)]
+    assert [(it.agent, it.round) for it in document.markers] == [(name, 1)]
+    assert parse(render(document)) == document
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "### On Muffin's point",
+        "### Muffins are good",
+        "### Muffin & Scone",
+        "### Ada",
+        "**Key insight**: Muffin is right",
+        "**Note**",
+        "| Muffin | x |",
+        "Scone and Muffin: both agree",
+        "- Muffin: in a list without stars",
+        "**Muffin** is right: x",
+    ],
+)
+def test_this_begins_no_turn(line):
+    document = parse(f"{PANEL}{line}\n\nWords.\n")
+    assert [it.agents for it in document.rounds] == [()]
+    assert parse(render(document)) == document
+
+
+def test_a_line_with_a_name_begins_a_turn_only_where_no_heading_does():
+    found = parse(f"{PANEL}**Scone**: before\n\n### Muffin 🧁\n\n**Ada Lovelace**: quoted\n")
+    assert [it.agents for it in found.rounds] == [("Muffin",)]
+
+
+def test_participants_may_be_joined_with_words():
+    text = "# T\n\n**Participants**: Muffin 🧁, Scone 🧁 and Ada\n\n## Round 1: X\n\n### Ada\n\nx\n"
+    assert [it.agents for it in parse(text).rounds] == [("Ada",)]
+    assert "agent-unknown" not in {it.code for it in lint(text)}
