@@ -74,6 +74,40 @@ def test_a_suggestion_is_kept_whoever_makes_it() -> None:
     assert [it.suggestion for it in found] == ["Delete it."]
 
 
+@pytest.mark.parametrize(
+    ("ruff", "bandit"),
+    [
+        (
+            ("S105", 'Possible hardcoded password assigned to: "password"'),
+            ("B105", "Possible hardcoded password: 'hunter2'"),
+        ),
+        (
+            ("S324", "Probable use of insecure hash functions in `hashlib`: `md5`"),
+            ("B324", "Use of weak MD5 hash for security. Consider usedforsecurity=False"),
+        ),
+        (
+            ("S307", "Use of possibly insecure function; consider using `ast.literal_eval`"),
+            ("B307", "Use of possibly insecure function - consider using safer ast.literal_eval."),
+        ),
+    ],
+)
+def test_what_ruff_and_bandit_name_each_in_its_way_is_one_finding(
+    ruff: tuple[str, str], bandit: tuple[str, str]
+) -> None:
+    others = [
+        a_finding(rule="F401", message="`sys` imported but unused"),
+        a_finding(rule="B006", agents=("bandit",)),
+    ]
+    found = merged(
+        [
+            *others,
+            a_finding(rule=ruff[0], message=ruff[1]),
+            a_finding(rule=bandit[0], message=bandit[1], agents=("bandit",), confidence=0.6),
+        ]
+    )
+    assert [it.agents for it in found if it.rule == ruff[0]] == [("bandit", "ruff")]
+
+
 @given(st.lists(findings(), max_size=12), st.randoms())
 def test_the_order_in_which_reviewers_speak_does_not_matter(
     found: list[object], chance: random.Random
