@@ -27,6 +27,7 @@ from ..state.workers import WorkerBook
 from ..tasks.limits import amount
 from .archive import archive_url, open_archive
 from .connection import broker_url_in_use, redis_url_in_use
+from .conversations import left_waiting
 from .embedded import resolve_redis_url
 from .memory import dialog_memory, memory_url
 from .runtime import daily_limits, load_registry
@@ -87,6 +88,7 @@ def check_up(settings: Settings) -> Iterator[Finding]:
             yield _no_server(url, error)
     yield _memory(settings)
     yield _archive(settings)
+    yield from _tasks(settings)
     yield from _broker(settings, url)
 
 
@@ -239,6 +241,22 @@ def _archive(settings: Settings) -> Finding:
         return Finding("archive", Grade.WARNING, str(error), "sessions run, and are archived once it answers")
     finally:
         archive.close()
+
+
+def _tasks(settings: Settings) -> Iterator[Finding]:
+    """Tasks whose request died before the verdict of their task-manager."""
+    archive = open_archive(settings)
+    if archive is None or not archive.database.is_there:
+        return
+    try:
+        left = left_waiting(archive)
+    except ArchiveError:  # it was told already, or has no tables yet
+        return
+    finally:
+        archive.close()
+    if left:
+        text = f"{left} wait for a verdict that does not come"
+        yield Finding("tasks", Grade.WARNING, text, "start a worker: it fails them within a minute")
 
 
 def _memory(settings: Settings) -> Finding:

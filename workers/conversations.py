@@ -1,9 +1,12 @@
-"""Builds the desk of tasks and conversations of an installation from its settings."""
+"""Tasks and conversations of an installation: their desk, and the thread of a worker that looks for tasks left waiting."""
 
 from __future__ import annotations
 
+import time
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from celery import bootsteps
 
 from ..agents.runner import AgentRunner
 from ..config.secrets import known_secrets
@@ -12,10 +15,13 @@ from ..models.errors import ArchiveError
 from ..state.connect import connect
 from ..state.notices import NoticeBoard
 from ..tasks.conversations.agents import AgentJudge
+from ..tasks.conversations.requests import GRACE_MS
 from ..tasks.conversations.service import Conversations
 from ..tasks.conversations.together import Placing
+from ..tasks.runtime import runtime_of
 from .archive import open_archive
 from .connection import redis_url_in_use, urls_in_use
+from .rounds import RoundThread
 from .runtime import load_registry
 
 if TYPE_CHECKING:
@@ -23,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Seconds that telling a notice may take: nobody waits for it.
 _PATIENCE_S = 2.0
+#: Seconds between two looks for tasks left waiting.
+_LOOK_EVERY_S = 30.0
 
 
 def open_conversations(settings: Settings, archive: Archive | None) -> Conversations:
@@ -44,3 +52,43 @@ def open_conversations(settings: Settings, archive: Archive | None) -> Conversat
 def placing(settings: Settings) -> Placing:
     """Places sessions in tasks. The archive is opened for the first that asks for it."""
     return Placing(cache(lambda: open_archive(settings)))
+
+
+def left_waiting(archive: Archive) -> int:
+    """How many tasks wait for a verdict that does not come, though a worker should have seen. Raises ArchiveError."""
+    late_ms = GRACE_MS + int(3 * _LOOK_EVERY_S * 1000)
+    with archive.tasks.reading() as pages:
+        return pages.waiting(before_ms=time.time_ns() // 1_000_000 - late_ms)
+
+
+class TaskStep(bootsteps.StartStopStep):
+    """Fails tasks whose request died before its verdict, as long as the worker runs, where an archive is kept."""
+
+    requires = ("celery.worker.components:Pool",)
+
+    def __init__(self, _worker: Any, **_options: Any) -> None:
+        self._thread: RoundThread | None = None
+
+    def start(self, worker: Any) -> None:
+        """Nothing is connected here, and no database is made for it."""
+        runtime = runtime_of(worker.app)
+        if runtime.archiver is None:
+            return
+        archive, board = runtime.archiver.target, NoticeBoard(runtime.store.client)
+        desk = Conversations(archive, board)
+
+        def look() -> None:
+            if archive.database.is_there:
+                desk.fail_left_waiting()
+
+        self._thread = RoundThread("tasks", look, interval_s=_LOOK_EVERY_S)
+        self._thread.start()
+
+    def stop(self, _worker: Any) -> None:
+        """Another worker, or the next start, looks again."""
+        if self._thread is not None:
+            self._thread.close()
+
+    def terminate(self, worker: Any) -> None:
+        """The same in a cold shutdown."""
+        self.stop(worker)

@@ -11,6 +11,7 @@ from ..reviews.schedule_tasks import install_keeper
 from ..tasks.runtime import install
 from .archiving import ArchiveStep
 from .connection import broker_url_in_use, redis_url_in_use
+from .conversations import TaskStep
 from .reviewing import ReviewStep, build_office
 from .runtime import build_runtime, per_process
 from .scheduling import ScheduleStep, build_keeper
@@ -29,7 +30,7 @@ def create_app(settings: Settings) -> Celery:
     app.conf.symposia_sweep_interval_s = settings.sweep_interval_s
     app.conf.symposia_archive_interval_s = settings.archive_interval_s
     app.conf.worker_consumer = "symposia.workers.consumer:ReconnectingConsumer"
-    app.steps["worker"].update({ArchiveStep, ReviewStep, RuntimeStep, ScheduleStep, SweepStep})
+    app.steps["worker"].update({ArchiveStep, ReviewStep, RuntimeStep, ScheduleStep, SweepStep, TaskStep})
     install(app, per_process(lambda: build_runtime(app, settings, redis_url=redis_url_in_use(settings))))
     install_keeper(
         app, per_process(lambda: build_keeper(app, settings, redis_url=redis_url_in_use(settings)))

@@ -10,6 +10,7 @@ from . import (
     archive,
     callbacks,
     casting,
+    conversation,
     demo,
     dialogue,
     doctor,
@@ -23,6 +24,7 @@ from . import (
     schedule,
     serve,
     steer,
+    task,
     tenant,
 )
 
@@ -66,6 +68,7 @@ PANELS = {
     "Change a session while it runs": (steer, casting),
     "Take part, and see what is spent": (inbox, reply, tenant),
     "Do it at set times": (schedule,),
+    "Tasks, and the conversations inside them": (task, conversation),
     "What outlives a session": (memory, archive),
     "Alignment dialogues": (lint, dialogue),
     "Run and check what sessions need": (serve, callbacks, doctor),

@@ -5,7 +5,7 @@
 | 0 | done; the session completed |
 | 1 | the session was cancelled or aborted |
 | 2 | bad input, or not possible in this status |
-| 3 | no such session or schedule |
+| 3 | no such session or schedule, or no task or conversation that one takes part in |
 | 4 | Redis, a worker or another part is missing |
 | 130 | interrupted |
 """
@@ -56,7 +56,13 @@ def exit_code_of(error: Exception) -> ExitCode | None:
     from ...models import errors
 
     match error:
-        case errors.SessionNotFound() | errors.ScheduleNotFound():
+        case (
+            errors.SessionNotFound()
+            | errors.ReviewNotFound()
+            | errors.ScheduleNotFound()
+            | errors.NotAMember()
+            | errors.NotTaskManager()
+        ):
             return ExitCode.NOT_FOUND
         case (
             errors.InvalidInput()
@@ -65,9 +71,10 @@ def exit_code_of(error: Exception) -> ExitCode | None:
             | errors.ReplyRefused()
             | errors.RegistryError()
             | errors.NotRestorable()
+            | errors.ConversationError()
         ):
             return ExitCode.BAD_INPUT
-        case errors.StateError() | errors.LocalModelError() | errors.ArchiveUnavailable():
+        case errors.StateError() | errors.LocalModelError() | errors.ArchiveError():
             return ExitCode.MISSING
         case errors.SymposiaError():
             return ExitCode.CANCELLED

@@ -1,0 +1,236 @@
+"""Tasks and conversations on the command line, with a worker whose sessions write into them."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from live import LiveWorker, until
+from symposia.archive.archive import Archive
+from symposia.models.ids import new_id
+from symposia.models.tasks.task import TaskRequest
+from symposia.state.connect import connect
+from symposia.state.workers import WorkerBook
+from symposia.workers.cli.exits import ExitCode
+from symposia.workers.embedded import EmbeddedServer
+from task_room import NOTHING
+from terminal import Said, Terminal
+
+AGENTS = """
+[agents.chair]
+kind = "scripted"
+replies = ["APPROVED: by all means"]
+
+[agents.miser]
+kind = "scripted"
+replies = ["There is no money."]
+
+[agents.broken]
+kind = "scripted"
+replies = [{ fail = "out of order" }]
+
+[agents.slow]
+kind = "scripted"
+replies = [{ say = "APPROVED", delay_s = 0.01 }]
+"""
+PAIR = """
+title: A line above the door
+purpose: Write one line that stands above the door.
+mode: pair
+participants:
+  - {participant_id: ann, agent: echo}
+  - {participant_id: ben, agent: echo}
+stop: {max_rounds: 1}
+conversation: CONVERSATION
+"""
+LATE_MS = 1_000_000
+
+
+@dataclasses.dataclass
+class Office:
+    terminal: Terminal
+    folder: Path
+
+    def call(self, *arguments: str) -> Said:
+        return self.terminal.call(*arguments)
+
+    def task(self) -> tuple[str, str]:
+        """A task of ann and ben, and its conversation."""
+        made = self.call(
+            *("task", "request", "chair", "--as", "ann", "--invite", "ben"),
+            *("--conversation", "The door", "--json"),
+        ).json()
+        return made["task"]["id"], made["conversation"]["id"]
+
+
+def leave_waiting(data_dir: Path) -> None:
+    """What a request leaves that died before its verdict."""
+    archive = Archive(f"sqlite:///{data_dir / 'archive.sqlite3'}")
+    archive.prepare()
+    request = TaskRequest(task_id=new_id(), app="chair", initiator="zoe")
+    now_ms = time.time_ns() // 1_000_000
+    with archive.tasks.changing() as changes:
+        changes.add_task(request, task_manager="chair", now_ms=now_ms, decide_by_ms=now_ms - LATE_MS)
+    archive.close()
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
+    folder = tmp_path_factory.mktemp("office")
+    (folder / "agents.toml").write_text(AGENTS)
+    with EmbeddedServer(folder / "server", durable=False, bound=True) as server:
+        settings = {
+            "redis_url": server.url,
+            "agents_file": str(folder / "agents.toml"),
+            "data_dir": str(folder / "data"),
+            "archive": "true",
+            "archive_interval_s": "0.2",
+        }
+        terminal = Terminal(folder, settings)
+        leave_waiting(folder / "data")
+        worker = LiveWorker("w1", folder, terminal.environment, app="symposia.workers", concurrency=2)
+        client = connect(server.url)
+        until(lambda: WorkerBook(client).alive(), timeout_s=50, what="a worker is there")
+        yield Office(terminal, folder)
+        worker.close()
+        terminal.close()
+
+
+def test_a_task_from_its_request_to_its_end(office: Office) -> None:
+    task, conversation = office.task()
+    listed = office.call("task", "list", "--as", "ben", "--json").json()
+    assert listed["tasks"][0]["id"] == task
+    sent = office.call("conversation", "send", conversation, "Blue?", "--as", "ann", "--json").json()
+    office.call("conversation", "send", conversation, "Yes.", "--as", "ben", "--reply-to", sent["id"])
+    said = office.call("conversation", "history", conversation, "--as", "ben")
+    assert said.out == "   1 ann: Blue?\n   2 ben: Yes.\n"
+    (summary,) = office.call("conversation", "list", "--as", "ann", "--task", task, "--json").json()[
+        "conversations"
+    ]
+    assert (summary["unreadCount"], summary["lastMessagePreview"]) == (1, "Yes.")
+    assert (
+        "1 unread  The door: Yes." in office.call("conversation", "list", "--as", "ann", "--task", task).out
+    )
+    assert office.call("conversation", "read", conversation, "--as", "ann").out == "0 unread.\n"
+    assert office.call("task", "add", task, "cyd", "--as", "chair").code == 0
+    added = office.call("conversation", "add", conversation, "cyd", "--as", "chair", "--json").json()
+    assert added["participants"] == ["ann", "ben", "cyd"]
+    assert office.call("conversation", "remove", conversation, "cyd", "--as", "chair").code == 0
+    other = office.call("conversation", "create", task, "--as", "chair", "--with", "ann", "--json").json()
+    assert "archived" in office.call("conversation", "archive", other["id"], "--as", "chair").out
+    assert "archived" not in office.call("conversation", "unarchive", other["id"], "--as", "chair").out
+    assert office.call("task", "remove", task, "cyd", "--as", "chair").code == 0
+    assert office.call("task", "leave", task, "--as", "ben").code == 0
+    assert " closed " in office.call("task", "close", task, "--as", "chair").out
+    shown = office.call("conversation", "show", conversation, "--as", "ann", "--json").json()
+    assert (shown["dialogStatus"], shown["participants"], "archivedAt" in shown) == (
+        "completed",
+        ["ann"],
+        True,
+    )
+
+
+def test_whoever_may_not_is_told_so_in_one_line(office: Office) -> None:
+    task, conversation = office.task()
+    for command, code, said in (
+        (
+            ("task", "close", task, "--as", "ann"),
+            ExitCode.NOT_FOUND,
+            f"'ann' is not the task-manager of '{task}'",
+        ),
+        (("conversation", "show", NOTHING, "--as", "ann"), ExitCode.NOT_FOUND, "'ann' is not a member of"),
+        (
+            ("conversation", "send", conversation, "", "--as", "ann"),
+            ExitCode.BAD_INPUT,
+            "text: must be text of 1",
+        ),
+        (("task", "request", "miser", "--as", "ann"), ExitCode.BAD_INPUT, "was rejected: There is no money."),
+        (
+            ("task", "request", "broken", "--as", "ann"),
+            ExitCode.BAD_INPUT,
+            "the task-manager failed: out of order",
+        ),
+        (("task", "request", "nobody", "--as", "ann"), ExitCode.BAD_INPUT, "app: must have a task-manager"),
+    ):
+        ended = office.call(*command)
+        assert (ended.code, said in ended.err, ended.err.count("\n")) == (code, True, 1), (command, ended)
+
+
+def test_an_agent_that_takes_its_time_may_approve(office: Office) -> None:
+    assert office.call("task", "request", "slow", "--as", "ann").code == 0
+
+
+def test_without_an_archive_there_are_no_tasks(office: Office) -> None:
+    bare = Terminal(office.folder, {**office.terminal.settings, "archive": "false"})
+    said = bare.call("task", "list", "--as", "ann")
+    assert said.code == ExitCode.MISSING
+    assert said.err == (
+        "symposia: tasks and conversations live in the archive, and none is kept (SYMPOSIA_ARCHIVE)\n"
+    )
+
+
+def test_agents_are_told_what_happened_and_go_on_where_they_were(office: Office) -> None:
+    task, conversation = office.task()
+    told = office.call("conversation", "notices", "--as", "ben", "--limit", "100", "--json").json()
+    mine = [it for it in told if it["taskId"] == task]
+    assert [(it["kind"], it.get("conversationId")) for it in mine] == [
+        ("task.created", None),
+        ("conversation.created", conversation),
+    ]
+    office.call("conversation", "archive", conversation, "--as", "chair")
+    after = office.call("conversation", "notices", "--as", "ben", "--after", told[-1]["cursor"])
+    assert after.out.endswith(f"conversation.archived  {conversation}\n")
+    assert after.out.count("\n") == 1
+
+
+def test_what_a_session_says_reaches_the_conversation(office: Office) -> None:
+    task, conversation = office.task()
+    (office.folder / "pair.yaml").write_text(PAIR.replace("CONVERSATION", conversation))
+    ended = office.call("run", "pair.yaml", "--json")
+    assert ended.code == 0, ended
+
+    def history() -> list[str]:
+        page = office.call("conversation", "history", conversation, "--as", "ben", "--json").json()
+        return [it["sender"] for it in page["messages"]]
+
+    until(lambda: len(history()) == 2, timeout_s=40, what="the conversation has it")
+    assert history() == ["ann", "ben"]
+    exported = office.call("export", office.call("list", "--json", "--limit", "1").json()[0]["id"]).json()
+    assert exported["dialog"]["thread_id"] == task
+
+
+def test_a_session_may_not_write_where_its_agents_are_no_members(office: Office) -> None:
+    _, conversation = office.task()
+    office.call("conversation", "remove", conversation, "ben", "--as", "chair")
+    (office.folder / "refused.yaml").write_text(PAIR.replace("CONVERSATION", conversation))
+    ended = office.call("submit", "refused.yaml")
+    assert (ended.code, f"'ben' is not a member of '{conversation}'" in ended.err) == (
+        ExitCode.NOT_FOUND,
+        True,
+    )
+
+
+def test_a_worker_fails_what_was_left_waiting_when_it_starts(office: Office) -> None:
+    def status() -> str:
+        (task,) = office.call("task", "list", "--as", "zoe", "--json").json()["tasks"]
+        return task["status"]
+
+    until(lambda: status() == "failed", timeout_s=40, what="it has failed")
+
+
+def test_a_task_left_waiting_is_told_by_doctor(tmp_path: Path) -> None:
+    terminal = Terminal(
+        tmp_path, {"data_dir": str(tmp_path), "archive": "true", "redis_url": "redis://127.0.0.1:1"}
+    )
+
+    def tasks() -> list[dict[str, str]]:
+        return [it for it in terminal.call("doctor", "--json").json()["findings"] if it["subject"] == "tasks"]
+
+    assert tasks() == []
+    leave_waiting(tmp_path)
+    (finding,) = tasks()
+    assert (finding["grade"], finding["text"]) == ("warning", "1 wait for a verdict that does not come")
