@@ -12,7 +12,9 @@ import logging
 from collections.abc import Mapping
 from typing import Protocol
 
-from ..models.errors import ArchiveUnavailable, ScheduleNotFound, StateError, SymposiaError
+from redis.exceptions import RedisError
+
+from ..models.errors import ScheduleNotFound, ScriptError, SymposiaError
 from ..models.ids import new_id
 from ..models.schedules.occurrences import (
     Occurrence,
@@ -23,7 +25,7 @@ from ..models.schedules.occurrences import (
     moment,
     occurrence_id,
 )
-from ..models.schedules.schedule import Missed, Schedule
+from ..models.schedules.schedule import Missed, Overlap, Schedule
 from ..state.schedules import ScheduleBook, ScheduleState
 
 log = logging.getLogger(__name__)
@@ -31,7 +33,7 @@ log = logging.getLogger(__name__)
 #: How soon what runs is looked at again: a tenth of its age, between these.
 _SOONEST_MS, _LATEST_MS = 500, 15_000
 #: What must pass before a beginning is tried again, rather than given up.
-_PASSES = (StateError, ArchiveUnavailable, OSError)
+_PASSES = (ConnectionError, TimeoutError, RedisError, ScriptError)
 
 
 class Work(Protocol):
@@ -120,13 +122,15 @@ class Keeper:
         return progress if progress is not None and progress.outcome is not None else None
 
     def _settle(self, name: str, running: Occurrence, progress: Progress) -> None:
+        ended_ms = progress.ended_ms or self.book.now_ms()
         record = Record(
             id=running.id,
             due_ms=running.due_ms,
             by_hand=running.by_hand,
             outcome=progress.outcome or Outcome.FAILED,
-            started_ms=running.started_ms or running.claimed_ms,
-            ended_ms=progress.ended_ms or self.book.now_ms(),
+            # What is short may end before its beginning is noted.
+            started_ms=min(running.started_ms or running.claimed_ms, ended_ms),
+            ended_ms=ended_ms,
             usage=progress.usage,
             detail=" ".join(progress.detail.split())[:500],
         )
@@ -165,7 +169,7 @@ class Keeper:
 
     @staticmethod
     def _due(state: ScheduleState) -> tuple[int, str] | None:
-        """The first time due that is not done with, and what happens if another runs, or `missed`."""
+        """The first time due that is not done with, and what happens if another runs; or `missed`, `overtaken`."""
         schedule, origin = state.schedule, moment(state.origin_ms)
         now, last = moment(state.now_ms), moment(state.last_ms)
         late = moment(state.now_ms - schedule.grace_s * 1000)
@@ -177,7 +181,11 @@ class Keeper:
                 makes_up = schedule.missed is Missed.ONCE and fresh is None
                 return millis(missed), schedule.overlap if makes_up else "missed"
         due = schedule.when.after(last, origin=origin)
-        return (millis(due), schedule.overlap) if due <= now else None
+        if due > now:
+            return None
+        # Where the newest counts, nothing is begun only to be cancelled at once.
+        is_overtaken = schedule.overlap is Overlap.CANCEL and schedule.when.after(due, origin=origin) <= now
+        return millis(due), "overtaken" if is_overtaken else schedule.overlap
 
     def _next_look(self, state: ScheduleState) -> int:
         """When the sweep is to look again, should nobody send word before."""

@@ -135,7 +135,7 @@ class ScheduleBook:
     def claim(
         self, name: str, occurrence_id: str, *, due_ms: int, overlap: str, by_hand: bool = False
     ) -> str:
-        """Takes a time that is due, or an occurrence by hand; `overlap` is an `Overlap`, or `missed`.
+        """Takes a time that is due, or an occurrence by hand; `overlap` is an `Overlap`, `missed` or `overtaken`.
 
         Answers `running`, `queued`, `skipped`, `missed`, `taken`, `busy`, `paused` or `missing`.
         """

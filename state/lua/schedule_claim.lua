@@ -29,6 +29,10 @@ if overlap == 'missed' then
   leave_out('missed', 'nobody could see to it while it was due')
   return { 'missed' }
 end
+if overlap == 'overtaken' then
+  leave_out('skipped', 'a newer one was due')
+  return { 'skipped' }
+end
 local occurrence = cjson.encode({ id = id, due_ms = due_ms, by_hand = by_hand ~= '', claimed_ms = NOW })
 if not running then
   redis.call('HSET', entry, 'running', occurrence)

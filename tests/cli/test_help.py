@@ -30,7 +30,7 @@ def test_the_commands_are_these():
             "tenant",
         ),
         *("restore", "prune", "lint", "dialogue"),
-        *("up", "worker", "callbacks", "doctor"),
+        *("up", "worker", "beat", "callbacks", "doctor"),
     ] == COMMANDS
 
 

@@ -23,6 +23,13 @@ def add(terminal: Terminal, *options: str, name: str = "nightly") -> tuple[int, 
     return said.code, said.out + said.err
 
 
+@pytest.mark.parametrize("command", ["add", "list", "pause", "resume", "remove", "run-now", "history", None])
+def test_every_command_has_an_example(terminal, command):
+    said = terminal.call("schedule", *filter(None, [command]), "--help")
+    assert said.code == 0
+    assert f"symposia schedule {command}" in said.out or command is None
+
+
 def test_a_review_every_night_on_the_clocks_of_its_zone(terminal):
     code, text = add(
         terminal, "--cron", "0 3 * * *", "--tz", "Asia/Tokyo", "--review", "app", "--panel", "code"

@@ -58,9 +58,11 @@ def test_a_newer_review_cancels_the_older_one(place):
     place.start_worker()
     schedules = place.client.schedules
     schedules.add("often", every=3, review={"panel": "slow", "root": "shop"}, overlap="cancel")
-    first, second = records(place, "often", count=2)[-2:][::-1]
-    assert {first.outcome, second.outcome} == {Outcome.CANCELLED}
-    assert second.due_ms == first.due_ms + 3_000
+    until(
+        lambda: sum(it.outcome is Outcome.CANCELLED for it in schedules.history("often")) >= 2,
+        timeout_s=DEADLINE_S,
+        what="two were cancelled",
+    )
     (place.folder / "gate").touch()
     until(
         lambda: any(it.outcome is Outcome.COMPLETED for it in schedules.history("often")),

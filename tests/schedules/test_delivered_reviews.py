@@ -1,0 +1,62 @@
+"""What a scheduled review finds goes where the schedule says: by names that only the workers' settings explain."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from live import until
+from remote_system import SECRET, RemoteSystem
+from symposia.agents.signing import refusal
+
+DEADLINE_S = 60
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(150)
+def test_a_report_is_delivered_when_a_review_ends_and_again_only_when_something_changed(place, monkeypatch):
+    system = RemoteSystem()
+    place.stack.callback(system.close)
+    monkeypatch.setenv("BOARD_SECRET", SECRET)
+    monkeypatch.setenv("SYMPOSIA_ARCHIVE", "true")  # which knows what was found before
+    (place.folder / "deliveries.toml").write_text(
+        f'[shelf]\nkind = "folder"\nfolder = "{place.folder / "shelf"}"\n'
+        f'[board]\nkind = "webhook"\nurl = "{system.url}"\nsecret_env = "BOARD_SECRET"\n'
+        'networks = ["127.0.0.0/8"]\n'
+    )
+    place.write_shop()
+    place.start_worker()
+    schedules = place.client.schedules
+    wishes = {"deliver": ["board", "shelf"], "formats": ["markdown", "sarif"], "only_on_change": True}
+    schedules.add("nightly", cron="@yearly", review={"panel": "at_once", "root": "shop", **wishes})
+
+    def run_now():
+        mine = schedules.run_now("nightly")
+        until(
+            lambda: any(it.id == mine for it in schedules.history("nightly")),
+            timeout_s=DEADLINE_S,
+            what="the review has ended",
+        )
+        return mine
+
+    def delivered(count):
+        until(lambda: len(system.deliveries) >= count, timeout_s=DEADLINE_S, what=f"{count} letters")
+
+    first = run_now()
+    delivered(1)
+    run_now()  # nothing has changed
+    (place.folder / "shop" / "new.txt").write_text("something new\n")
+    third = run_now()
+    delivered(2)
+    assert [it["run_id"] for it in system.letters] == [first, third]
+    for headers, body in system.deliveries:
+        assert refusal(SECRET, headers, body, now_s=int(headers["webhook-timestamp"])) is None
+    folder = place.folder / "shelf" / "shop-at_once"
+    until(lambda: len(list(folder.glob("2*"))) == 2, timeout_s=DEADLINE_S, what="two folders")
+    for written in folder.glob("2*"):
+        assert {it.name for it in written.iterdir()} == {
+            *("review.md", "review.sarif"),
+            *("run.json", "summary.txt"),
+        }
+        assert json.loads((written / "review.sarif").read_text())["version"] == "2.1.0"
