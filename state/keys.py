@@ -32,6 +32,8 @@ The index keys below are permanent, and the keys of schedules, until they are re
 | `symposia:sessions` | sorted set | sessions by the time they were opened |
 | `symposia:reviews` | sorted set | batch reviews by the time they were started |
 | `symposia:reviews:due` | sorted set | unfinished batch reviews by the time the sweep should look at them |
+| `symposia:errands` | sorted set | reports that are still to be delivered, by the time of the next try; capped |
+| `symposia:errands:failed` | list | the newest deliveries that were given up; capped, a TTL of a week |
 | `symposia:inbox` | sorted set | open questions to people, `session|turn|name`, by the time they were asked |
 | `symposia:workers` | hash | agent names each worker announces, with the time it did |
 | `symposia:{schedules}:schedule:NAME` | hash | a schedule: see `state/schedules.py` |
@@ -60,6 +62,8 @@ INBOX = f"{PREFIX}:inbox"
 WORKERS = f"{PREFIX}:workers"
 REVIEWS = f"{PREFIX}:reviews"
 REVIEWS_DUE = f"{PREFIX}:reviews:due"
+ERRANDS = f"{PREFIX}:errands"
+ERRANDS_FAILED = f"{PREFIX}:errands:failed"
 MEMORY_COUNTS = f"{PREFIX}:memory"
 #: Schedules share one cluster slot: RedBeat touches several keys at once.
 SCHEDULES = f"{PREFIX}:{{schedules}}:"
@@ -68,7 +72,7 @@ SCHEDULES_LOOK = f"{SCHEDULES}look"
 BEATS = f"{SCHEDULES}beats"
 
 #: Keys that never expire by themselves; all others do once their session has ended.
-PERMANENT = frozenset({DUE, OWED, SESSIONS, INBOX, WORKERS, REVIEWS, REVIEWS_DUE})
+PERMANENT = frozenset({DUE, OWED, SESSIONS, INBOX, WORKERS, REVIEWS, REVIEWS_DUE, ERRANDS})
 
 #: Names a script header may use for a session's keys.
 SESSION_PARTS = ("session", "dialog", "events", "journal", "turns", "board")

@@ -6,12 +6,14 @@ from celery import Celery
 
 from ..config.celery import celery_settings
 from ..config.settings import Settings
+from ..reviews.delivery.tasks import install_courier
 from ..reviews.office import install_office
 from ..reviews.schedule_tasks import install_keeper
 from ..tasks.runtime import install
 from .archiving import ArchiveStep
 from .connection import broker_url_in_use, redis_url_in_use
 from .conversations import TaskStep
+from .delivering import DeliveryStep, build_courier
 from .reviewing import ReviewStep, build_office
 from .runtime import build_runtime, per_process
 from .scheduling import ScheduleStep, build_keeper
@@ -26,16 +28,22 @@ def create_app(settings: Settings) -> Celery:
         "symposia.tasks.celery_tasks",
         "symposia.reviews.schedule_tasks",
         "symposia.reviews.celery_tasks",
+        "symposia.reviews.delivery.tasks",
     ]
     app.conf.symposia_sweep_interval_s = settings.sweep_interval_s
     app.conf.symposia_archive_interval_s = settings.archive_interval_s
     app.conf.worker_consumer = "symposia.workers.consumer:ReconnectingConsumer"
-    app.steps["worker"].update({ArchiveStep, ReviewStep, RuntimeStep, ScheduleStep, SweepStep, TaskStep})
+    app.steps["worker"].update(
+        {ArchiveStep, DeliveryStep, ReviewStep, RuntimeStep, ScheduleStep, SweepStep, TaskStep}
+    )
     install(app, per_process(lambda: build_runtime(app, settings, redis_url=redis_url_in_use(settings))))
     install_keeper(
         app, per_process(lambda: build_keeper(app, settings, redis_url=redis_url_in_use(settings)))
     )
     install_office(
         app, per_process(lambda: build_office(app, settings, redis_url=redis_url_in_use(settings)))
+    )
+    install_courier(
+        app, per_process(lambda: build_courier(app, settings, redis_url=redis_url_in_use(settings)))
     )
     return app

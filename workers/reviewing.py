@@ -8,6 +8,7 @@ from celery import Celery, bootsteps
 
 from ..config.settings import Settings
 from ..reviews.batch import sweep_batches
+from ..reviews.delivery.tasks import courier_of
 from ..reviews.office import Office, office_of
 from ..reviews.queue import ReviewQueue
 from ..state.connect import connect
@@ -37,6 +38,7 @@ def build_office(app: Celery, settings: Settings, *, redis_url: str) -> Office:
         queue=ReviewQueue(app),
         retention_ms=settings.retention_s * 1000,
         archive=open_archive(settings),
+        tell=lambda run, head: courier_of(app).note(run, head),
     )
 
 

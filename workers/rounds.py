@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import logging
 import threading
+from abc import abstractmethod
 from collections.abc import Callable
+from typing import Any, ClassVar
 
+from celery import Celery, bootsteps
 from redis.exceptions import RedisError
+
+from ..tasks.graph import BrokerAway
 
 log = logging.getLogger(__name__)
 
@@ -42,3 +47,40 @@ class RoundThread(threading.Thread):
     def close(self) -> None:
         """Ends the thread after what it does now."""
         self._closed.set()
+
+
+class RoundStep(bootsteps.StartStopStep):
+    """Part of a worker: a round thread for as long as it runs. Those that are of one kind say what and how."""
+
+    requires = ("celery.worker.components:Pool",)
+    #: What is done, for the log and the thread's name.
+    what: ClassVar[str]
+
+    def __init__(self, _worker: Any, **_options: Any) -> None:
+        self._thread: RoundThread | None = None
+
+    @abstractmethod
+    def turn(self, app: Celery) -> object:
+        """What is done each time; it may raise."""
+
+    def start(self, worker: Any) -> None:
+        """The pool is there: what is sent can run."""
+
+        def turn() -> None:
+            try:
+                self.turn(worker.app)
+            except BrokerAway as error:
+                raise OSError(f"the broker does not answer: {error}") from error
+
+        interval_s: float = worker.app.conf.symposia_sweep_interval_s
+        self._thread = RoundThread(self.what, turn, interval_s=interval_s)
+        self._thread.start()
+
+    def stop(self, _worker: Any) -> None:
+        """Nothing new is begun."""
+        if self._thread is not None:
+            self._thread.close()
+
+    def terminate(self, worker: Any) -> None:
+        """The same in a cold shutdown."""
+        self.stop(worker)

@@ -42,7 +42,7 @@ def _write_whole(target: Path, parcel: Parcel) -> None:
         (begun / "run.json").write_bytes(letter(parcel.run))
         (begun / "summary.txt").write_text(summary(parcel.run), encoding="utf-8")
         for report in parcel.reports:
-            (begun / plain_name(report.name)).write_bytes(report.data)
+            (begun / plain_name(report.name)).write_text(report.text, encoding="utf-8")
         try:
             begun.rename(target)
         except OSError:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import smtplib
 import ssl
+from collections.abc import Sequence
 from email.message import EmailMessage
 from email.utils import format_datetime
 
 from ...agents.failures import scrubbed
 from ...models.errors import DeliveryFailed
 from ...models.ids import utcnow
+from ..reports.formats import ReportFile
 from .entries import EmailEntry
 from .parcel import Parcel, headline, plain_name, summary
 
@@ -66,21 +68,29 @@ def written(entry: EmailEntry, parcel: Parcel, *, message_id: str) -> EmailMessa
     mail["Message-ID"] = f"<{message_id}@{entry.sender.rpartition('@')[2]}>"
     # So that nobody's holiday answers (RFC 3834).
     mail["Auto-Submitted"] = "auto-generated"
-    left, left_out, kept = MAX_ATTACHED_BYTES, list[str](), []
-    for report in parcel.reports:
-        if len(report.data) <= left:
-            left -= len(report.data)
-            kept.append(report)
-        else:
-            left_out.append(report.name)
+    kept, left_out = _fitting(parcel.reports)
     text = summary(parcel.run)
     if left_out:
         text += f"\nToo large to be attached: {', '.join(left_out)}\n"
     mail.set_content(text)
     for report in kept:
         kind, _, subkind = report.media_type.partition("/")
-        mail.add_attachment(report.data, maintype=kind, subtype=subkind, filename=plain_name(report.name))
+        data, name = report.text.encode(), plain_name(report.name)
+        mail.add_attachment(data, maintype=kind, subtype=subkind, filename=name)
     return mail
+
+
+def _fitting(reports: Sequence[ReportFile]) -> tuple[list[ReportFile], list[str]]:
+    """What there is room for, and the names of the rest."""
+    left, kept, left_out = MAX_ATTACHED_BYTES, list[ReportFile](), list[str]()
+    for report in reports:
+        size = len(report.text.encode())
+        if size <= left:
+            left -= size
+            kept.append(report)
+        else:
+            left_out.append(plain_name(report.name))
+    return kept, left_out
 
 
 def _connected(entry: EmailEntry) -> smtplib.SMTP:

@@ -15,6 +15,7 @@ from ...models.review.findings import Finding, FindingStatus
 from ...models.review.runs import ItemState, ReviewRun, RunState
 from ...models.review.severity import Severity
 from ...models.shown import one_line
+from ..reports.formats import ReportFile
 
 #: Bytes of a summary for machines; of more findings the least severe are left out.
 MAX_LETTER_BYTES = 262_144
@@ -25,21 +26,11 @@ _MOST_SEVERE_FIRST = sorted(Severity, key=lambda it: -it.rank)
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """One file of a report."""
-
-    #: Such as `review.sarif`.
-    name: str
-    media_type: str
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class Parcel:
     """A run that has ended, with its reports."""
 
     run: ReviewRun
-    reports: Sequence[Report] = ()
+    reports: Sequence[ReportFile] = ()
 
     def id_for(self, delivery: str) -> str:
         """The same whenever this run goes this way: whoever gets it twice can tell."""

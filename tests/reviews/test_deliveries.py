@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mail_server import MailServer
@@ -23,7 +23,8 @@ from symposia.models.review.severity import Severity
 from symposia.reviews.delivery import mail, parcel
 from symposia.reviews.delivery.book import Deliveries
 from symposia.reviews.delivery.entries import DeliveriesFile
-from symposia.reviews.delivery.parcel import Parcel, Report, has_news, headline, letter, summary
+from symposia.reviews.delivery.parcel import Parcel, has_news, headline, letter, summary
+from symposia.reviews.reports.formats import ReportFile
 from tls import HOST, certificate
 
 PASSWORD = "hunter2-and-more"
@@ -31,8 +32,8 @@ VARIABLES = {"BOARD_SECRET": SECRET, "SMTP_PASSWORD": PASSWORD}
 FINDING = a_finding(severity=Severity.HIGH, status=FindingStatus.NEW)
 RUN = a_run(a_result(FINDING), findings=(FINDING,), summary="One import too many.")
 REPORTS = (
-    Report("review.md", "text/markdown", b"# Review\n"),
-    Report("review.sarif", "application/sarif+json", b"{}"),
+    ReportFile("review.md", "text/markdown", "# Review\n"),
+    ReportFile("review.sarif", "application/sarif+json", "{}"),
 )
 PARCEL = Parcel(RUN, REPORTS)
 
@@ -146,11 +147,12 @@ def test_a_folder_keeps_the_newest_runs(tmp_path):
     assert kept == [f"20260102T000000Z-{ids[1]}", f"20260103T000000Z-{ids[2]}"]
 
 
+@settings(max_examples=30)
 @given(root=st.text(min_size=1).filter(str.strip), report=st.text(max_size=30))
 def test_no_name_leads_out_of_the_folder(tmp_path_factory, root, report):
     above = tmp_path_factory.mktemp("above")
     book = deliveries(shelf={"kind": "folder", "folder": str(above / "shelf")})
-    book.deliver("shelf", Parcel(a_run(root_name=root), [Report(report, "text/plain", b"x")]))
+    book.deliver("shelf", Parcel(a_run(root_name=root), [ReportFile(report, "text/plain", "x")]))
     assert [it.name for it in above.iterdir()] == ["shelf"]
     assert {len(Path(it).parts) for it in tree(above / "shelf")} == {3}
 
@@ -349,7 +351,7 @@ def test_nothing_in_a_run_adds_headers_or_people(server, made):
         root_name="x\r\nBcc: eve@example.com\r\n\r\nbody", summary="\r\n.\r\nRCPT TO:<eve@example.com>"
     )
     email(server, made).deliver(
-        "team", Parcel(run, [Report('a"\r\nX: y', "text/plain", b"\r\n.\r\nQUIT\r\n")])
+        "team", Parcel(run, [ReportFile('a"\r\nX: y', "text/plain", "\r\n.\r\nQUIT\r\n")])
     )
     (sent,) = server.sent
     assert sent.to == ("ann@example.com", "bob@example.com")

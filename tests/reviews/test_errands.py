@@ -1,0 +1,246 @@
+"""Reports that are owed: noted once, tried until they arrive or are given up, and taken up again when a worker dies."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from remote_system import SECRET, RemoteSystem
+from review_values import a_finding, a_run
+from symposia.models.collab import CollabMode
+from symposia.models.errors import ReviewNotFound
+from symposia.models.ids import new_id
+from symposia.models.review.errands import Errand
+from symposia.models.review.findings import FindingStatus
+from symposia.models.review.panels import Panel, Seat
+from symposia.models.review.runs import ReviewRun, RunState
+from symposia.reviews.delivery import courier
+from symposia.reviews.delivery.book import Deliveries
+from symposia.reviews.delivery.courier import (
+    FIRST_DELAY_MS,
+    HOLD_MS,
+    LONGEST_DELAY_MS,
+    Courier,
+    sweep_errands,
+)
+from symposia.reviews.delivery.entries import DeliveriesFile
+from symposia.state import errands
+from symposia.state.connect import connect
+from symposia.state.errands import ErrandIndex
+from symposia.state.keys import ERRANDS
+from symposia.state.review_records import BatchHead
+
+NEWS = (a_finding(status=FindingStatus.NEW),)
+
+
+class Desk:
+    """A courier, with a webhook and a folder to deliver to."""
+
+    def __init__(self, client: Redis, folder: Path, system: RemoteSystem) -> None:
+        self.client = client
+        self.index = ErrandIndex(client)
+        self.runs: dict[str, ReviewRun] = {}
+        self.system = system
+        entries = {
+            "shelf": {"kind": "folder", "folder": str(folder / "shelf")},
+            "board": {
+                "kind": "webhook",
+                "url": system.url,
+                "secret_env": "BOARD",
+                "networks": ["127.0.0.0/8"],
+                "attempts": 3,
+            },
+        }
+        self.folder = folder
+        self.book = Deliveries(DeliveriesFile.model_validate(entries), getenv={"BOARD": SECRET}.get)
+        self.courier = Courier(lambda: self.book, self.index, read_run=self.read)
+
+    def read(self, run_id: str) -> ReviewRun:
+        if run_id not in self.runs:
+            raise ReviewNotFound(run_id)
+        return self.runs[run_id]
+
+    def note(self, run: ReviewRun | None = None, **wishes: object) -> ReviewRun:
+        """A run that has ended, and what is wished for it."""
+        run = run or a_run(findings=NEWS)
+        self.runs[run.id] = run
+        panel = Panel(name="p", mode=CollabMode.PAIR, purpose="x", seats=(Seat(name="a", agent="noop"),))
+        head = BatchHead(batch_id=run.id, root_name="shop", panel=panel, panel_sha="1", then=wishes)
+        self.courier.note(run, head)
+        return run
+
+    def owed(self) -> list[Errand]:
+        return [Errand.model_validate_json(it) for it in self.client.zrange(ERRANDS, 0, -1)]
+
+    def wait_ms(self) -> float:
+        """Until the next try of the only errand."""
+        ((_, due_ms),) = self.client.zrange(ERRANDS, 0, -1, withscores=True)
+        seconds, micros = self.client.time()
+        return due_ms - seconds * 1000 - micros / 1000
+
+    def sweep(self) -> int:
+        return sweep_errands(self.index, self.courier.run)
+
+    def hurry(self) -> None:
+        """Lets the time pass until the next tries."""
+        for text in self.client.zrange(ERRANDS, 0, -1):
+            self.client.zadd(ERRANDS, {text: 0})
+
+    def written(self) -> list[str]:
+        return sorted(it.name for it in (self.folder / "shelf").glob("*/*/*"))
+
+
+@pytest.fixture
+def desk(redis_url: str, tmp_path: Path) -> Iterator[Desk]:
+    system = RemoteSystem()
+    with connect(redis_url) as client:
+        yield Desk(client, tmp_path, system)
+    system.close()
+
+
+def test_a_report_goes_each_way_it_is_wished_to_and_is_owed_no_more(desk):
+    run = desk.note(deliver=["shelf", "board", "shelf"], formats=["markdown", "sarif"])
+    assert desk.index.waiting() == 2
+    assert desk.sweep() == 2
+    assert desk.written() == ["review.md", "review.sarif", "run.json", "summary.txt"]
+    assert [it["run_id"] for it in desk.system.letters] == [run.id]
+    assert desk.index.waiting() == desk.sweep() == 0
+
+
+def test_noting_it_again_changes_nothing_and_neither_does_a_message_that_comes_again(desk):
+    run = desk.note(deliver=["board"])
+    desk.note(run, deliver=["board"])
+    (errand,) = desk.owed()
+    for _ in range(3):
+        desk.courier.run(errand)
+    assert len(desk.system.deliveries) == 1
+
+
+def test_what_is_not_owed_is_not_delivered_whoever_asks(desk):
+    run = desk.note()
+    desk.courier.run(Errand(run=run.id, to="board", formats=()))
+    assert desk.system.deliveries == []
+
+
+@pytest.mark.parametrize(
+    ("findings", "state", "delivered"),
+    [
+        (NEWS, RunState.COMPLETED, 1),
+        ((a_finding(status=FindingStatus.STILL),), RunState.COMPLETED, 0),
+        ((), RunState.FAILED, 1),
+    ],
+)
+def test_only_news_is_told_where_that_is_wished(desk, findings, state, delivered):
+    desk.note(a_run(findings=findings, state=state), deliver=["board"], only_on_change=True)
+    assert desk.sweep() == delivered
+
+
+def test_what_fails_is_tried_again_later_and_later_under_the_same_id(desk):
+    desk.note(deliver=["board"])
+    desk.system.answers = [(503, {}), (503, {})]
+    for failed in (1, 2):
+        assert desk.sweep() == 1
+        ((errand),) = desk.owed()
+        assert errand.failed == failed
+        delay_ms = FIRST_DELAY_MS * failed
+        assert delay_ms - 9_000 < desk.wait_ms() <= delay_ms
+        assert desk.sweep() == 0
+        desk.hurry()
+    assert desk.sweep() == 1
+    assert desk.index.waiting() == 0
+    assert len({headers["webhook-id"] for headers, _ in desk.system.deliveries}) == 1
+    assert desk.index.failures(count=9) == []
+
+
+def test_who_asks_to_be_left_alone_is_but_not_for_ever(desk):
+    desk.note(deliver=["board"])
+    desk.system.answers = [(503, {"Retry-After": "600"}), (503, {"Retry-After": "9999999"})]
+    desk.sweep()
+    assert 590_000 < desk.wait_ms() <= 600_000
+    desk.hurry()
+    desk.sweep()
+    assert LONGEST_DELAY_MS - 10_000 < desk.wait_ms() <= LONGEST_DELAY_MS
+
+
+def test_after_all_attempts_it_is_given_up_and_told(desk, caplog):
+    run = desk.note(deliver=["board"])
+    desk.system.answers = [(503, {})] * 3
+    for _ in range(3):
+        desk.sweep()
+        desk.hurry()
+    assert desk.index.waiting() == 0
+    (told,) = desk.index.failures(count=9)
+    assert told.endswith(f"board, review {run.id}: 127.0.0.1 answers 503")
+    assert [it.levelno for it in caplog.records if "is not delivered" in it.message] == [logging.ERROR]
+
+
+@pytest.mark.parametrize(
+    ("wishes", "why"),
+    [
+        ({"deliver": ["nowhere"]}, "deliver: must be one of the deliveries: "),
+        ({"deliver": ["board"], "formats": ["pdf"]}, "formats: must be one of markdown, html"),
+    ],
+)
+def test_a_wish_that_nobody_can_fulfil_is_given_up_at_once(desk, wishes, why):
+    desk.note(**wishes)
+    desk.sweep()
+    assert desk.index.waiting() == 0
+    assert why in desk.index.failures(count=1)[0]
+
+
+def test_a_run_that_is_gone_is_given_up_and_so_is_a_refusal_for_good(desk):
+    desk.runs.pop(desk.note(deliver=["board"]).id)
+    desk.system.answers = [(410, {})]
+    desk.note(deliver=["board"])
+    desk.sweep()
+    assert desk.index.waiting() == 0
+    assert len(desk.index.failures(count=9)) == 2
+
+
+def test_wishes_that_are_none_are_told_and_harm_nobody(desk, caplog):
+    desk.note(deliver="board")
+    desk.note(deliver=["../etc"])
+    assert desk.index.waiting() == 0
+    assert caplog.text.count("its report is not delivered") == 2
+
+
+def test_a_run_that_others_do_not_see_ended_yet_is_waited_for(desk):
+    run = desk.note(deliver=["board"])
+    desk.runs[run.id] = run.model_copy(update={"state": RunState.RUNNING})
+    desk.sweep()
+    assert desk.system.deliveries == []
+    assert desk.wait_ms() <= 1_000
+    assert desk.owed()[0].failed == 0
+    desk.runs[run.id] = run
+    desk.hurry()
+    desk.sweep()
+    assert len(desk.system.deliveries) == 1
+
+
+def test_an_errand_is_given_to_one_at_a_time_and_to_another_when_the_first_dies(desk):
+    desk.note(deliver=["board"])
+    assert sweep_errands(desk.index, lambda _: None) == 1  # and its worker dies
+    assert desk.sweep() == 0
+    assert HOLD_MS - 10_000 < desk.wait_ms() <= HOLD_MS + 1
+    desk.hurry()
+    assert desk.sweep() == 1
+    assert len(desk.system.deliveries) == 1
+
+
+def test_many_errands_are_sent_a_few_at_a_time_and_are_capped(desk, monkeypatch):
+    monkeypatch.setattr(courier, "_SWEPT", 2)
+    monkeypatch.setattr(errands, "MOST", 5)
+    desk.index.add([Errand(run=new_id(), to="board", formats=()) for _ in range(9)])
+    assert desk.index.waiting() == 5
+    assert sweep_errands(desk.index, lambda _: None) == 5
+
+
+def test_an_errand_holds_names_only():
+    errand = Errand(run="0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11", to="board", formats=("sarif",))
+    assert errand.model_dump_json() == (
+        '{"run":"0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11","to":"board","formats":["sarif"],"failed":0}'
+    )
