@@ -116,9 +116,14 @@ def own_postgres(bin_folder: Path) -> Iterator[Postgres]:
 def own_database(server_url: str) -> Iterator[str]:
     """The URL of an empty database, dropped afterwards."""
     name = f"symposia_{new_id().replace('-', '')}"
+    _execute(server_url, f"CREATE DATABASE {name}")
+    try:
+        yield f"{server_url.rpartition('/')[0]}/{name}"
+    finally:
+        _execute(server_url, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def _execute(server_url: str, statement: str) -> None:
+    """Over a connection of its own: in between the server may have been stopped and started."""
     with psycopg.connect(server_url, autocommit=True) as server:
-        server.execute(f"CREATE DATABASE {name}")
-        try:
-            yield f"{server_url.rpartition('/')[0]}/{name}"
-        finally:
-            server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        server.execute(statement.encode())

@@ -50,7 +50,9 @@ class Arena:
         courier: bool = False,
         concurrency: int = 4,
         registry: str = "",
+        database_url: str | None = None,
     ) -> None:
+        """`database_url`: of an archive that is not the file in the folder."""
         self.folder = folder
         self.pace = pace or Pace()
         self.server = Valkey(folder / "server").start()
@@ -79,8 +81,11 @@ class Arena:
             "redispatch_after_s": self.pace.grace_s,
             "sweep_interval_s": self.pace.sweep_s,
             "retention_s": 300,
+            "archive": True,
             "archive_interval_s": 0.2,
         }
+        if database_url is not None:
+            self.settings["database_url"] = database_url
         environment = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in self.settings.items()}
         self.crew = Crew(folder, {**environment, "CHAOS_DEFECT": defect}, concurrency=concurrency)
         self.client = Client(load_settings(**self.settings))

@@ -1,0 +1,162 @@
+"""The database goes away, is held by somebody else, or is full: no session minds, and all is written when it is back."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from itertools import count
+from pathlib import Path
+from random import Random
+
+import psutil
+import pytest
+from redis import Redis
+from sqlalchemy import event
+
+from archiving import archive_now, archived, archiver, live
+from chaos.arena import Arena
+from chaos.plays import plays
+from live import until
+from postgres import Postgres, own_database
+from symposia.archive.archive import Archive
+from symposia.models.errors import ArchiveUnavailable
+from symposia.state.index import SessionIndex
+from symposia.state.keys import OWED, session_key
+from symposia.state.owed import OwedIndex
+from table import Table
+
+pytestmark = pytest.mark.leaves_keys
+
+#: Sessions that begin at once, again and again until the outage is over.
+SESSIONS = 12
+#: Bytes by which a worker may grow in an outage, however long it lasts: what it imports late, and what it has in hand.
+GROWTH = 64 * 2**20
+Away = Callable[[], AbstractContextManager[None]]
+
+#: Seconds that the database is away: in `make test`, and in `make long-tests`.
+outages = pytest.mark.parametrize(
+    "away_s",
+    [
+        pytest.param(3, marks=pytest.mark.timeout(240)),  # a machine that is loaded takes its time
+        pytest.param(60, marks=[pytest.mark.soak, pytest.mark.timeout(600)]),
+    ],
+)
+
+
+def weight(arena: Arena) -> int:
+    """Bytes of memory of the worker that weighs most."""
+    return max(psutil.Process(member.pid).memory_info().rss for member in arena.crew.members)
+
+
+def survives(arena: Arena, archive: Archive, away: Away, *, away_s: float) -> None:
+    """Runs sessions for as long as the database is away, and has all of them in the archive afterwards."""
+    redis = arena.server.client
+    owed = OwedIndex(redis)
+    seeds = count()
+    warm = arena.run(plays(Random(next(seeds)), SESSIONS))
+    assert not warm.findings
+    before = weight(arena)
+    ended: list[str] = []
+    with away():
+        until_s = time.monotonic() + away_s
+        while not ended or time.monotonic() < until_s:
+            outcome = arena.run(plays(Random(next(seeds)), SESSIONS), think_ms=20)
+            assert not outcome.findings, outcome.findings[:5]
+            ended += outcome.evidence
+        assert owed.count() >= len(ended)
+        assert all(redis.ttl(session_key(it, "session")) == -1 for it in ended), (
+            "nothing expires that is owed"
+        )
+        assert weight(arena) - before < GROWTH
+    until(
+        lambda: all(redis.hget(session_key(it, "session"), "archive") == "kept" for it in ended),
+        timeout_s=100,
+        what="the archive has all of it",
+    )
+    for session_id in ended:
+        there, was = archived(archive, session_id), live(redis, session_id)
+        assert (there["dialog"], there["events"]) == (was["dialog"], was["events"])
+        assert 0 < redis.ttl(session_key(session_id, "session")) <= arena.settings["retention_s"]
+
+
+@outages
+def test_sessions_go_on_while_postgresql_is_stopped(
+    tmp_path: Path, postgres: Postgres, away_s: float
+) -> None:
+    @contextmanager
+    def stopped() -> Iterator[None]:
+        postgres.stop()
+        try:
+            yield
+        finally:
+            postgres.start()
+
+    with own_database(postgres.url) as url, closing(Archive(url)) as archive:
+        archive.prepare()
+        with Arena(tmp_path, database_url=url) as arena:
+            survives(arena.with_workers(2), archive, stopped, away_s=away_s)
+
+
+@outages
+def test_sessions_go_on_while_somebody_else_holds_the_file(tmp_path: Path, away_s: float) -> None:
+    file = tmp_path / "archive.sqlite3"
+
+    @contextmanager
+    def held() -> Iterator[None]:
+        with closing(sqlite3.connect(file, isolation_level=None, timeout=60)) as sql:
+            sql.execute("BEGIN EXCLUSIVE")
+            yield
+            sql.execute("ROLLBACK")
+
+    with closing(Archive(f"sqlite:///{file}")) as archive:
+        archive.prepare()
+        with Arena(tmp_path) as arena:
+            survives(arena.with_workers(2), archive, held, away_s=away_s)
+
+
+def test_a_disk_that_is_full_leaves_all_of_a_session_owed_and_none_of_it_written(
+    client: Redis, tmp_path: Path
+) -> None:
+    table = Table(client, opened=False)
+    SessionIndex(client).add(table.id, look_in_ms=0, archived=True)
+    table.open(archived=True)
+    with closing(Archive(f"sqlite:///{tmp_path / 'archive.sqlite3'}")) as archive:
+        table.speak(table.plan_one(), "it fits")
+        archive_now(archive_ready(archive), table)
+        before = archived(archive, table.id)
+        table.speak(table.plan_one(), *["x" * 20_000] * 50)
+        table.finish()
+        with full(archive), pytest.raises(ArchiveUnavailable, match="full"):
+            archiver(archive, client).round()
+        assert archived(archive, table.id) == before
+        assert client.ttl(table.key("session")) == -1
+        assert client.zscore(OWED, table.id) is not None
+
+        assert archiver(archive, client).round() == 1
+        assert archived(archive, table.id) == live(client, table.id)
+        assert client.ttl(table.key("session")) > 0
+
+
+def archive_ready(archive: Archive) -> Archive:
+    archive.prepare()
+    return archive
+
+
+@contextmanager
+def full(archive: Archive) -> Iterator[None]:
+    """No page can be added to the file."""
+    engine = archive.database._engine
+
+    def limit(connection: sqlite3.Connection, _record: object) -> None:
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+
+    engine.dispose()
+    event.listen(engine, "connect", limit)
+    try:
+        yield
+    finally:
+        event.remove(engine, "connect", limit)
+        engine.dispose()
