@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 
@@ -63,10 +63,14 @@ class Finding:
     text: str
     #: What to do about it; empty where nothing is to be done.
     advice: str = ""
+    #: What was counted, for programs that watch: `owed` and `late`, of the archive.
+    counts: Mapping[str, int] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, str]:
-        """The same as data."""
-        return asdict(self)
+    def to_json(self) -> dict[str, str | dict[str, int]]:
+        """The same as data; without `counts` where nothing was counted."""
+        counts = {"counts": dict(self.counts)} if self.counts else {}
+        told = {"subject": self.subject, "grade": self.grade, "text": self.text, "advice": self.advice}
+        return told | counts
 
 
 def check_up(settings: Settings) -> Iterator[Finding]:
@@ -211,11 +215,12 @@ def _owed(client: Redis, settings: Settings) -> Finding:
     seconds, _ = client.time()
     owed = OwedIndex(client)
     number, late = owed.count(), owed.count(before_ms=int(seconds) * 1000 - OWED_MS)
+    counts = {"owed": number, "late": late}
     if not number or (settings.archive and not late):
-        return Finding("archive", Grade.GOOD, f"looks after {number} sessions")
+        return Finding("archive", Grade.GOOD, f"looks after {number} sessions", counts=counts)
     text = f"{late} of {number} sessions that it looks after wait for it: their keys in Redis stay until it has them"
     advice = "start a worker whose database answers" if settings.archive else "set SYMPOSIA_ARCHIVE=true"
-    return Finding("archive", Grade.WARNING, text, advice)
+    return Finding("archive", Grade.WARNING, text, advice, counts)
 
 
 def _schedules(client: Redis) -> Finding:

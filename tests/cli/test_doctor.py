@@ -6,6 +6,8 @@ import pytest
 
 from live import until
 from symposia.state.connect import connect
+from symposia.state.index import SessionIndex
+from symposia.state.keys import OWED
 from symposia.state.workers import WorkerBook
 from symposia.workers.embedded import EmbeddedServer
 from terminal import Terminal
@@ -115,6 +117,22 @@ def test_another_broker_is_asked_as_well(terminal: Terminal):
     assert finding["text"].startswith("redis://:***@127.0.0.1:1/0: ")
     terminal.settings["broker_url"] = terminal.settings["redis_url"].replace("/0", "/1")
     assert [it["grade"] for it in findings(terminal, "broker")] == ["ok"]
+
+
+@pytest.mark.leaves_keys
+def test_how_much_the_archive_is_owed_is_told_and_counted(terminal: Terminal):
+    terminal.settings["archive"] = "true"
+    told = findings(terminal, "archive")[0]
+    assert (told["grade"], told["counts"]) == ("ok", {"owed": 0, "late": 0})
+    with connect(terminal.settings["redis_url"]) as client:
+        index = SessionIndex(client)
+        for name in ("late", "soon"):
+            index.add(name, look_in_ms=60_000, archived=True)
+        client.zadd(OWED, {"late": 0})
+    told = findings(terminal, "archive")[0]
+    assert (told["grade"], told["counts"]) == ("warning", {"owed": 2, "late": 1})
+    assert told["text"].startswith("1 of 2 sessions that it looks after wait for it")
+    assert told["advice"] == "start a worker whose database answers"
 
 
 @pytest.mark.leaves_keys
