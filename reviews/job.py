@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from ..models.errors import InvalidInput, ReviewNotFound
+from redis.exceptions import RedisError
+
+from ..models.errors import InvalidInput, ReviewNotFound, StateError
 from ..models.review.runs import ReviewRun, RunState
 from ..state.review_records import BatchView
 from .batch import go_on, stop
@@ -37,9 +39,9 @@ class ReviewJob:
         """What came of it so far: results, findings, what was spent."""
         try:
             return read_run(self._office, self.id)
-        except ReviewNotFound:
+        except (ReviewNotFound, StateError, RedisError):
             archive = self._office.archive
-            if archive is None or archive.to_read() is None:
+            if archive is None or archive.to_read() is None or not archive.review_reader.ids(self.id):
                 raise
             return archive.review_reader.run(self.id)
 

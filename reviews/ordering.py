@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from ..models.errors import InvalidInput, UnknownAgent
 from .panels import find_panel
 from .sources.files import Chosen, FileSource
+from .sources.git import Git
 from .sources.repository import Repository
 from .starting import Order
 
@@ -51,7 +52,7 @@ def order_of_files(
 ) -> Order:
     """The order to review files on this machine; no path: the working folder.
 
-    The root is the working folder when all paths are in it, else the folder that they share. `known_agents` are
+    The root is the working folder when all paths are in it and in its repository, else the folder that they share. `known_agents` are
     the names that workers announced; empty when no worker was heard of.
 
     Raises:
@@ -91,10 +92,16 @@ def _rooted(paths: Sequence[str | Path]) -> tuple[Path, tuple[str, ...]]:
         if not place.exists():
             raise InvalidInput("path", str(path), "must be a file or a folder")
     whole = [Path(os.path.normpath(place)) for place in places]
-    if not all(place.is_relative_to(here) for place in whole):
-        here = Path(os.path.commonpath([place if place.is_dir() else place.parent for place in whole]))
+    shared = Path(os.path.commonpath([place if place.is_dir() else place.parent for place in whole]))
+    if not shared.is_relative_to(here) or _work_tree(shared) != _work_tree(here):
+        here = shared
     below = tuple(place.relative_to(here).as_posix() for place in whole)
     return here, () if "." in below else below
+
+
+def _work_tree(folder: Path) -> Path | None:
+    git = Git.around(folder)
+    return None if git is None else git.work_tree
 
 
 def revision_since(asked: str | None, root_name: str, panel: str, archive: Archive | None) -> str | None:

@@ -1,0 +1,175 @@
+"""`symposia review` on real processes: it starts what is missing, reports, and exits as CI wants it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from live import LiveWorker, until
+from symposia.state.connect import connect
+from symposia.state.workers import WorkerBook
+from symposia.workers.cli.app import app
+from symposia.workers.embedded import EmbeddedServer
+from terminal import Terminal
+
+WASTEFUL = "import os\n\nprint('hello')\n"
+RISKY = "import subprocess\nimport sys\n\nsubprocess.call(sys.argv[1], shell=True)\n"
+CLEAN = "print('hello')\n"
+DEADLINE_S = 58
+
+
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
+    """A terminal with a Redis, an archive and a worker that the tests of this module share."""
+    folder = tmp_path_factory.mktemp("worked")
+    with EmbeddedServer(folder / "server", durable=False, bound=True) as server:
+        settings = {"data_dir": str(folder / "data"), "redis_url": server.url, "archive": "true"}
+        settings |= {"sweep_interval_s": "0.2", "redispatch_after_s": "2"}
+        (folder / "data").mkdir()
+        terminal = Terminal(folder, settings)
+        worker = LiveWorker("w1", folder, terminal.environment, app="symposia.workers", concurrency=8)
+        until(lambda: WorkerBook(connect(server.url)).alive(), timeout_s=40, what="a worker is there")
+        yield terminal
+        worker.close()
+        terminal.close()
+
+
+@pytest.fixture
+def project(worked: Terminal, request: pytest.FixtureRequest) -> Path:
+    """A folder of the test's own with a clean file in it."""
+    folder = worked.folder / request.node.name.partition("[")[0]
+    folder.mkdir(exist_ok=True)
+    (folder / "clean.py").write_text(CLEAN)
+    return folder
+
+
+def found(said) -> set[tuple[str, int, str]]:
+    return {(Path(it["path"]).name, it["start_line"], it["rule"]) for it in said.json()["findings"]}
+
+
+def test_planted_defects_are_found_with_their_lines_and_a_clean_tree_gives_none(worked: Terminal, project):
+    said = worked.call("review", str(project))
+    assert (said.code, said.err) == (0, "")
+    assert "no findings" in said.out
+    (project / "risky.py").write_text(RISKY)
+    said = worked.call("review", str(project), "--json")
+    assert said.code == 1
+    assert found(said) >= {("risky.py", 4, "B602"), ("risky.py", 1, "B404")}
+    clean, risky = said.json()["results"]
+    assert (clean["state"], risky["state"]) == ("unchanged", "done")
+    assert "First of all line 4" in risky["summary"]
+
+
+def test_reports_are_written_in_all_formats_and_shown_again(worked: Terminal, project):
+    (project / "wasteful.py").write_text(WASTEFUL)
+    out = worked.folder / "out"
+    said = worked.call("review", str(project), "--format", "all", "-o", str(out), "--fail-on", "high")
+    assert said.code == 0, said
+    assert "wasteful.py:1 medium F401" in said.out
+    names = {"review.html", "review.jsonl", "review.junit.xml", "review.md", "review.sarif"}
+    assert {path.name for path in out.iterdir()} == names
+    assert json.loads((out / "review.sarif").read_text())["runs"][0]["results"]
+    listed = worked.call("review", "list", "--json").json()
+    mine = listed[0]
+    assert mine["items"] == {"done": 2}
+    assert (mine["panel"], mine["state"]) == ("code", "completed")
+    shown = worked.call("review", "show", mine["id"][:8], "--format", "markdown")
+    assert shown.out == (out / "review.md").read_text()
+
+
+def test_what_a_baseline_knows_fails_nothing(worked: Terminal, project):
+    (project / "risky.py").write_text(RISKY)
+    known = str(project / "known.json")
+    assert worked.call("review", str(project), "--write-baseline", known).code == 1
+    second = worked.call("review", str(project), "--baseline", known)
+    assert (second.code, "no findings" in second.out, "suppressed" in second.out) == (0, True, True), second
+
+
+def test_how_much_a_finding_must_matter_is_ones_own_choice(worked: Terminal, project):
+    (project / "wasteful.py").write_text(WASTEFUL)
+    codes = {
+        it: worked.call("review", str(project), "--fail-on", it).code for it in ("high", "medium", "never")
+    }
+    assert codes == {"high": 0, "medium": 1, "never": 0}
+
+
+def test_only_what_git_says_has_changed_is_reviewed(worked: Terminal, project):
+    def git(*arguments: str) -> None:
+        command = ["git", "-C", str(project), "-c", "user.name=x", "-c", "user.email=x@localhost", *arguments]
+        subprocess.run(command, check=True, capture_output=True)
+
+    (project / "old.py").write_text(RISKY)
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "old")
+    (project / "new.py").write_text(WASTEFUL)
+    said = worked.call("review", str(project), "--since", "HEAD", "--json")
+    assert {place[0] for place in found(said)} == {"new.py"}
+
+
+def test_the_other_panels_need_no_model_either(worked: Terminal, project):
+    (project / "notes.md").write_text("# Notes\n\nIt is is [here](#nowhere).\n")
+    (project / "risky.py").write_text(RISKY)
+    said = worked.call("review", str(project), "--panel", "document", "--json")
+    assert found(said) == {("notes.md", 3, "doubled-word"), ("notes.md", 3, "dead-link")}
+    said = worked.call("review", str(project), "--panel", "pair", "--include", "*.py", "--json")
+    assert ("risky.py", 4, "B602") in found(said)
+
+
+@pytest.mark.slow
+def test_where_nothing_runs_everything_is_started_and_gone_afterwards(bare: Terminal):
+    (bare.folder / "risky.py").write_text(RISKY)
+    said = bare.run("review", timeout_s=DEADLINE_S)
+    assert said.code == 1, said
+    assert said.err == "No worker is running: one is started for this run.\n"
+    assert "risky.py:4 high B602" in said.out
+    bare.wait_until_nothing_runs()
+
+
+@pytest.mark.slow
+def test_nothing_of_the_reviewed_folder_becomes_code_of_the_worker(bare: Terminal):
+    trap = bare.folder / "ran"
+    agents = f'[agents.ruff]\nkind = "command"\nargv = ["touch", "{trap}"]\n'
+    (bare.folder / "agents.toml").write_text(agents)
+    for name in ("celery", "json", "bandit", "models"):
+        (bare.folder / f"{name}.py").write_text(f"import pathlib\npathlib.Path({str(trap)!r}).touch()\n")
+    said = bare.run("review", "--fail-on", "never", timeout_s=DEADLINE_S)
+    assert said.code == 0, said
+    assert not trap.exists()
+    bare.wait_until_nothing_runs()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere"], "path: must be a file or a folder (got 'nowhere')"),
+        (["--panel", "cod"], "panel: must be a panel: code"),
+        (["--since", "v1"], "since: must be asked of a folder in a git repository"),
+        (["--baseline", "nowhere"], "baseline: cannot be read"),
+        (["--format", "html", "--format", "sarif"], "output: must name a folder for more than one report"),
+        (["--model", "nobody"], "panel code: must be a registered agent"),
+    ],
+)
+def test_bad_input_costs_one_line(worked: Terminal, arguments, said):
+    ended = worked.call("review", *arguments)
+    assert ended.code == 2, ended
+    assert said in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_an_unknown_review_is_told_so(terminal: Terminal):
+    ended = terminal.call("review", "show", "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11")
+    assert ended.code == 3
+    assert "no review" in ended.err
+
+
+@pytest.mark.parametrize("command", ["files", "list", "show", "cancel", "retry"])
+def test_every_command_has_an_example(command):
+    said = CliRunner().invoke(app, ["review", command, "--help"])
+    assert said.exit_code == 0
+    assert f"symposia review {command}" in " ".join(said.output.split("Example: ")[1].split())

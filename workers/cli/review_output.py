@@ -1,0 +1,112 @@
+"""What comes of a review: reports in files or on standard output, and its findings for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Self
+
+import typer
+from rich.text import Text
+
+from ...models.errors import InvalidInput
+from ...models.review.findings import Finding, FindingStatus
+from ...models.review.runs import ItemState, ReviewRun, RunState
+from ...models.review.severity import Severity
+from ...reviews.reports.formats import ReportFormat, render, report_files
+from .screen import console, print_json, printable
+
+_COLOURS = {
+    Severity.CRITICAL: "bold red",
+    Severity.HIGH: "red",
+    Severity.MEDIUM: "yellow",
+    Severity.LOW: "cyan",
+    Severity.INFO: "dim",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """Which reports are wanted, and where."""
+
+    formats: tuple[ReportFormat, ...] = ()
+    #: None: the one report is printed.
+    folder: Path | None = None
+
+    @classmethod
+    def of(cls, named: Iterable[StrEnum], folder: Path | None) -> Self:
+        """Reads what the command line says; `all` is every format. Raises InvalidInput."""
+        names = [it.value for it in named]
+        if folder is not None and folder.exists() and not folder.is_dir():
+            raise InvalidInput("output", str(folder), "must be a folder")
+        formats = tuple(ReportFormat) if "all" in names else tuple(map(ReportFormat, dict.fromkeys(names)))
+        if folder is None and (len(formats) > 1 or ReportFormat.ALIGNMENT in formats):
+            raise InvalidInput("output", None, "must name a folder for more than one report (--output DIR)")
+        return cls(formats or (tuple(ReportFormat) if folder else ()), folder)
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether standard output is for a report."""
+        return bool(self.formats) and self.folder is None
+
+
+def write_reports(
+    run: ReviewRun, reports: Reports, *, as_json: bool, transcript: Callable[[str], str] | None = None
+) -> None:
+    """Writes what is wanted."""
+    if as_json:
+        print_json(run.model_dump(mode="json"))
+    elif reports.is_printed:
+        text = render(run, reports.formats[0])
+        typer.echo(text, nl=not text.endswith("\n"))
+    if reports.folder is None:
+        return
+    reports.folder.mkdir(parents=True, exist_ok=True)
+    for file in report_files(run, reports.formats, transcript=transcript):
+        (reports.folder / file.name).write_text(file.text, encoding="utf-8")
+
+
+def ending(run: ReviewRun, reports: Reports, *, as_json: bool) -> None:
+    """Tells a person what was found; beside data on standard output, in one line on standard error."""
+    if as_json or reports.is_printed:
+        console(stderr=True).print(printable(headline(run)))
+        return
+    screen = console()
+    for finding in run.open_findings:
+        screen.print(_line(finding))
+    for result in run.results:
+        if result.state is ItemState.FAILED:
+            screen.print(Text(printable(f"{result.item.path}: not reviewed: {result.error}"), style="red"))
+    screen.print(headline(run))
+    if reports.folder is not None:
+        screen.print(f"Reports are in {reports.folder}.")
+
+
+def headline(run: ReviewRun) -> str:
+    """The run in one line, with the id that `symposia review show` takes."""
+    found = run.open_findings
+    counts = [(severity, sum(it.severity is severity for it in found)) for severity in reversed(Severity)]
+    told = ", ".join(f"{count} {severity}" for severity, count in counts if count) or "no findings"
+    changes = [
+        f"{count} {status}"
+        for status in (FindingStatus.NEW, FindingStatus.GONE, FindingStatus.SUPPRESSED)
+        if (count := sum(it.status is status for it in run.findings))
+    ]
+    changed = f" ({', '.join(changes)})" if changes else ""
+    state = "" if run.state is RunState.COMPLETED else f" {run.state}:"
+    skipped = f" {len(run.skipped)} skipped." if run.skipped else ""
+    return f"Review {run.id[:8]} of {run.root_name}:{state} {told}{changed}. {run.summary}{skipped}"
+
+
+def _line(finding: Finding) -> Text:
+    who = ", ".join(finding.agents)
+    new = " new" if finding.status is FindingStatus.NEW else ""
+    return Text.assemble(
+        (printable(finding.place), "bold"),
+        " ",
+        (f"{finding.severity}", _COLOURS[finding.severity]),
+        f" {printable(finding.rule)} {printable(' '.join(finding.message.split()))} ",
+        (printable(f"[{who}]{new}"), "dim"),
+    )

@@ -1,0 +1,156 @@
+"""A review of files on this machine, from the start of what it needs to its run: what `symposia review PATH...` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from ..agents.llm_seats import LOCAL_MODEL
+from ..agents.registry import Registry
+from ..config.settings import Settings, load_settings, variable
+from ..models.errors import InvalidInput, SessionNotFound, UnknownAgent
+from ..models.review.panels import BatchLimits, Panel
+from ..models.review.runs import ReviewRun, RunState
+from ..reviews.job import ReviewJob
+from ..reviews.ordering import HowToReview, order_of_files
+from ..reviews.starting import Order, start
+from ..state.review_records import BatchView
+from .archive import open_archive
+from .crew import Crew, crew_for_a_run
+
+#: Answers the dialogue document of a session by its id.
+Transcript = Callable[[str], str]
+
+#: Seconds that items under way may take to be put away when somebody interrupts.
+_PATIENCE_S = 20.0
+
+
+class Watcher(Protocol):
+    """Somebody who watches a review."""
+
+    def say(self, line: str) -> None:
+        """What is started, and what goes wrong."""
+        ...
+
+    def heard(self, name: str, line: str) -> None:
+        """What a program of the crew prints."""
+        ...
+
+    def reading(self, count: int) -> None:
+        """How many items were read so far."""
+        ...
+
+    def reviewing(self, view: BatchView) -> None:
+        """How far the batch is."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewing:
+    """What is asked."""
+
+    paths: tuple[str, ...]
+    how: HowToReview
+    #: Over those of the panel.
+    limits: BatchLimits = BatchLimits()  # noqa: RUF009 - frozen
+    #: Sessions side by side; None: as the panel says.
+    parallel: int | None = None
+
+
+def review_files(asked: Reviewing, watcher: Watcher) -> tuple[ReviewRun, Transcript | None]:
+    """The run, and the transcripts of its sessions, where they have any.
+
+    Interrupted, it cancels the batch and answers with what was found so far.
+
+    Raises:
+        InvalidInput: something asked for is not there; nothing was started.
+        StateError, LocalModelError, ArchiveUnavailable: a part cannot be started or does not answer.
+    """
+    settings = _absolute(load_settings())
+    order = _order(asked, settings)
+    registry = _registry(settings)
+    folder = settings.data_dir
+    folder.mkdir(parents=True, exist_ok=True)
+    with crew_for_a_run(
+        settings,
+        local_model=_needs_local_model(order.panel, registry),
+        say=watcher.say,
+        heard=watcher.heard,
+        # Not where the reviewed files are: what they hold must not become code of the worker.
+        folder=folder,
+    ) as crew:
+        _check_agents(order.panel, crew.client.known_agents() or frozenset(registry.names()))
+        job = ReviewJob(start(crew.client.office, order, on_read=watcher.reading), crew.client.office)
+        run = _awaited(job, crew, watcher)
+        return run, _transcripts(run, crew) if order.panel.protocol is not None else None
+
+
+def _transcripts(run: ReviewRun, crew: Crew) -> Transcript:
+    """Read now: the server may be gone when they are written."""
+    found: dict[str, str] = {}
+    for session_id in filter(None, (result.session_id for result in run.results)):
+        with suppress(SessionNotFound, InvalidInput):
+            found[session_id] = crew.client.get_job(session_id).transcript()
+
+    def transcript(session_id: str) -> str:
+        if session_id not in found:
+            raise SessionNotFound(session_id)
+        return found[session_id]
+
+    return transcript
+
+
+def _awaited(job: ReviewJob, crew: Crew, watcher: Watcher) -> ReviewRun:
+    def watch(view: BatchView) -> None:
+        crew.tend()
+        watcher.reviewing(view)
+
+    try:
+        return job.result(on_progress=watch)
+    except KeyboardInterrupt:
+        watcher.say("Interrupted: what was found so far is reported. Again: leave at once.")
+        job.cancel("interrupted")
+        try:
+            return job.result(_PATIENCE_S, on_progress=watch)
+        except TimeoutError:
+            return job.run().model_copy(update={"state": RunState.CANCELLED})
+
+
+def _order(asked: Reviewing, settings: Settings) -> Order:
+    order = order_of_files(asked.paths, archive=open_archive(settings), **asked.how)
+    limits = {name: value for name, value in asked.limits if value is not None}
+    changes = {"batch": order.panel.batch.model_copy(update=limits)}
+    panel = order.panel.model_copy(
+        update=changes if asked.parallel is None else {**changes, "parallel": asked.parallel}
+    )
+    return replace(order, panel=panel)
+
+
+def _absolute(settings: Settings) -> Settings:
+    """The worker runs in another folder than this process."""
+    agents_file = settings.agents_file
+    changes: dict[str, Path] = {"data_dir": settings.data_dir.absolute()}
+    if agents_file is not None:
+        changes["agents_file"] = agents_file.absolute()
+    return settings.model_copy(update=changes)
+
+
+def _registry(settings: Settings) -> Registry:
+    """Agents that a worker of this process would know: none of the working folder's."""
+    if settings.agents_file is None:
+        return Registry()
+    return Registry.load(settings.agents_file, getenv=variable)
+
+
+def _needs_local_model(panel: Panel, registry: Registry) -> bool:
+    named = set(panel.agents)
+    return any(it.name in named and it.kind == "llm" and it.what == LOCAL_MODEL for it in registry.describe())
+
+
+def _check_agents(panel: Panel, known: frozenset[str]) -> None:
+    for agent in panel.agents:
+        if agent not in known:
+            raise UnknownAgent(agent, known=known, field=f"panel {panel.name}")
