@@ -1,0 +1,96 @@
+"""What a page costs is what it shows, not what the archive holds: counted in steps of SQLite's machine, not in time."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+import symposia
+from symposia.archive.archive import Archive
+from symposia.archive.values import Wanted
+
+#: Instructions of SQLite's machine between two counts.
+EVERY = 100
+#: Messages of one session, as the benchmark writes them.
+EACH = 100
+FEW, MANY = 20, 80
+
+PAGES: dict[str, Callable[[Archive], Any]] = {
+    "first": lambda archive: archive.reader.page(limit=10),
+    "behind a cursor": lambda archive: archive.reader.page(
+        limit=10, after=archive.reader.page(limit=5).cursor
+    ),
+    "of a status": lambda archive: archive.reader.page(Wanted(status="active"), limit=10),
+    "of a mode": lambda archive: archive.reader.page(Wanted(mode="round_robin"), limit=10),
+    "of a tag": lambda archive: archive.reader.page(Wanted(tag="t3"), limit=1),
+    "of a participant": lambda archive: archive.reader.page(Wanted(participant="p7"), limit=1),
+    "since a time": lambda archive: archive.reader.page(Wanted(since_ms=1_700_000_000_000), limit=10),
+    "with a rare word": lambda archive: archive.reader.search("needle7"),
+    "with no such word": lambda archive: archive.reader.search("nowhere"),
+}
+
+
+def filled(file: Path, sessions: int) -> Archive:
+    made = runpy.run_path(str(Path(symposia.__file__).parent / "benchmarks" / "archive.py"))
+    archive = Archive(f"sqlite:///{file}")
+    archive.prepare()
+    for number in range(sessions):
+        archive.writer.write(made["session"](number), None)  # type: ignore[arg-type]  # its one page is whole
+    return archive
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Archive, Archive]]:
+    """One archive, and one that holds four times as much."""
+    folder = tmp_path_factory.mktemp("archives")
+    with closing(filled(folder / "few.db", FEW)) as few, closing(filled(folder / "many.db", MANY)) as many:
+        yield few, many
+
+
+@contextmanager
+def counted(archive: Archive) -> Iterator[list[int]]:
+    """Counts what the machine does on connections made inside."""
+    done = [0]
+
+    def count() -> None:
+        done[0] += EVERY
+
+    def watch(connection: Any, _record: object) -> None:
+        connection.set_progress_handler(count, EVERY)
+
+    engine = archive.database._engine
+    engine.dispose()
+    event.listen(engine, "connect", watch)
+    try:
+        yield done
+    finally:
+        event.remove(engine, "connect", watch)
+        engine.dispose()
+
+
+def steps(archive: Archive, ask: Callable[[Archive], Any]) -> int:
+    with counted(archive) as done:
+        ask(archive)
+    return done[0]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_costs_the_same_in_an_archive_four_times_as_large(
+    archives: tuple[Archive, Archive], name: str
+) -> None:
+    few, many = (steps(archive, PAGES[name]) for archive in archives)
+    assert many <= 2 * few + 10 * EVERY
+
+
+def test_a_search_costs_a_few_steps_for_each_message_that_has_the_word(
+    archives: tuple[Archive, Archive],
+) -> None:
+    _, many = archives
+    for words in ("door", "door lamp"):
+        assert steps(many, lambda archive, words=words: archive.reader.search(words)) < 20 * MANY * EACH
