@@ -155,8 +155,9 @@ class CollabJob:
         return tuple(self._read(BoardEntry, entries[item_id], "board") for item_id in sorted(entries))
 
     def usage(self) -> dict[str, Usage]:
-        """What each participant spent so far, by id."""
-        return usage_by_participant(self.events())
+        """What each participant spent so far, by id; in attempts that came to nothing, too."""
+        journal = (self._read(Event, text, "journal") for text in self._texts("journal", False))
+        return usage_by_participant(self.events(), journal)
 
     def graph(self, format: str = "mermaid") -> str:  # noqa: A002 - the word everyone uses for it
         """The session's tasks as a picture: `mermaid`, `dot` or `text`. Raises InvalidInput for others."""

@@ -12,13 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-
-def spent_after(answers: int) -> str:
-    """Name of what attempts have spent, a `Usage` as JSON, since the turn got the last of so many answers.
-
-    What was spent before a question is kept by the turn that waits: a journal does not last as long.
-    """
-    return f"spent:{answers}"
+#: How the name of an account begins: what one attempt alone has spent so far, a `Usage` as JSON.
+ACCOUNT = "spent:"
 
 
 class Journal(Protocol):
@@ -106,3 +101,5 @@ class Desk:
     #: None: nobody listens.
     listener: Listener | None = None
     notes: Notes = field(default_factory=MemoryNotes)
+    #: Under this name an agent keeps what this attempt has spent, each time in all.
+    account: str = ACCOUNT

@@ -18,7 +18,7 @@ from pydantic_ai.messages import AgentStreamEvent, PartDeltaEvent, PartStartEven
 from ..models.dialog import Message
 from ..models.errors import AgentError
 from ..models.turn import TurnContext, TurnOutcome, Usage
-from .desk import Desk, Listener, spent_after
+from .desk import Desk, Listener
 from .forms import DecisionForm, ReviewForm
 from .llm_calls import Calls, fingerprint
 from .llm_context import Conversation, conversation
@@ -76,7 +76,7 @@ class LLMAgent:
 
     async def _calls(self, turn: TurnContext, desk: Desk, sources: Sequence[Source]) -> Calls:
         manner, pool = self._manner, pool_of_running_loop()
-        spent = desk.journal.recall(spent_after(len(turn.answers)))
+        spent = desk.journal.recall(desk.account)
         asked = turn.model_dump_json(exclude=_PASSING)
         return Calls(
             chain=[Served(await pool.model(source.model), source.price) for source in sources],

@@ -31,7 +31,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from ..models.choices import understood
 from ..models.turn import Usage
-from .desk import Desk, spent_after
+from .desk import Desk
 from .forms import DecisionForm
 from .llm_retries import pause_s
 from .llm_usage import Served, usage_of
@@ -61,7 +61,7 @@ class Calls(AbstractCapability[ToolDesk]):
     asked: str
     tries: int
     ends_at: float
-    #: What the turn has spent, in all its attempts since it was last answered.
+    #: What this attempt has spent.
     spent: Usage = field(default_factory=Usage)
     _at: int = 0
     _tried: int = 0
@@ -93,8 +93,7 @@ class Calls(AbstractCapability[ToolDesk]):
         response = replace(response, failed_attempts=None)
         self.spent += usage_of(response, self.chain[self._at].price)
         answer = _RESPONSE.dump_json(response).decode()
-        spent = spent_after(len(ctx.deps.turn.answers))
-        await self.desk.journal.keep({name: answer, spent: self.spent.model_dump_json()})
+        await self.desk.journal.keep({name: answer, self.desk.account: self.spent.model_dump_json()})
         return response
 
     async def forget_answers(self) -> None:

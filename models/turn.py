@@ -79,6 +79,11 @@ class Usage(Frozen):
             cost_micros=self.cost_micros + other.cost_micros,
         )
 
+    def beyond(self, other: Usage) -> Usage:
+        """What of each is more than the other's."""
+        rest = {name: max(amount - getattr(other, name), 0) for name, amount in self}
+        return Usage(**rest)
+
 
 def _within_a_turn(usage: Usage) -> Usage:
     if max(vars(usage).values()) > MOST_SPENT:

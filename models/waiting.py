@@ -13,7 +13,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from .turn import Draft, Expects, Frozen, GivenAnswer, Question, Usage
+from .turn import Draft, Expects, Frozen, GivenAnswer, Question
 
 #: Seconds: a week.
 A_WEEK_S = 604_800
@@ -96,8 +96,6 @@ class Waiting(Frozen):
     delivery: Delivery | None = None
     answers: tuple[GivenAnswer, ...] = ()
     lines: tuple[Line, ...] = ()
-    #: Spent by the attempts that ended in a question.
-    usage: Usage = Usage()
 
 
 class Pending(Frozen):

@@ -53,6 +53,10 @@ class TurnJournal:
         """The answer kept for a call; None: it has not finished yet."""
         return self._calls.get(call)
 
+    def begin_with(self, prefix: str) -> dict[str, str]:
+        """What is kept under names that begin so, by the rest of the name."""
+        return {name.removeprefix(prefix): it for name, it in self._calls.items() if name.startswith(prefix)}
+
     async def keep(self, answers: Mapping[str, str]) -> None:
         """Keeps answers. Without Redis they are lost with this process, and the turn goes on."""
         kept = {call: answer for call, answer in answers.items() if self._has_room(call, answer)}
@@ -67,6 +71,11 @@ class TurnJournal:
             del self._calls[name]
         if names:
             await asyncio.to_thread(self._drop, names)
+
+    def last(self, keep_ms: int) -> None:
+        """What is kept waits at least so long for its turn to go on: for as long as its question is open."""
+        if self._written:
+            self._try(lambda: self._client.pexpire(self._key, max(keep_ms, KEPT_MS)))
 
     def close(self) -> None:
         """The turn is written: nothing of this is needed any more."""

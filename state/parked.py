@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from pydantic_core import to_json
 from redis import Redis
 
-from ..models.turn import MOST_SPENT, Usage
+from .accounts import Accounts, written
 from .records import Answer, Grant, read_answer
 from .requests import Speech
 from .scripts import call_on_session, type_value
@@ -46,8 +46,8 @@ class LayAside:
     #: None: until the session ends.
     until_in_ms: int | None
     wake_in_ms: int
-    #: What the turn has spent so far.
-    usage: Usage = field(default_factory=Usage)
+    #: What this attempt has spent, and others that it has found.
+    spent: Accounts = field(default_factory=dict)
     #: What the event says of it.
     about: About = field(default_factory=dict)
 
@@ -106,8 +106,7 @@ class ParkedTurns:
             "wake_in_ms": laid.wake_in_ms,
             "wait": laid.wait,
             "about": to_json(laid.about),
-            "spent_tokens": min(laid.usage.tokens, MOST_SPENT),
-            "spent_cost": min(laid.usage.cost_micros, MOST_SPENT),
+            "spent": written(laid.spent),
         }
         return read_answer(
             session_id, call_on_session(self._client, "park", session_id, args, scope=grant.scope)
@@ -134,7 +133,6 @@ class ParkedTurns:
         Or why not: `late`, `early`, `foreign`, `double`, `inactive`, `unknown` or `missing`.
         """
         speech = reply.speech
-        usage = speech.usage if speech else Usage()
         args: dict[str, type_value] = {
             "number": reply.number,
             "reply": reply.reply_token,
@@ -143,7 +141,6 @@ class ParkedTurns:
             "kind": speech.kind.value if speech else "",
             "result": speech.result if speech else "",
             "error": speech.error if speech else reply.error,
-            "spent": to_json({name: min(amount, MOST_SPENT) for name, amount in usage}),
             "wait": reply.wait,
             "agent": reply.agent,
             "outcome": reply.outcome,

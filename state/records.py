@@ -6,12 +6,13 @@ Nothing here is interpreted: `planner` and `stop` stay the JSON text that their 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ..models.collab import CollabStatus
 from ..models.dialog import DialogStatus
 from ..models.turn import Usage
+from .accounts import read_amounts
 from .requests import Claim
 from .scripts import view_fields
 from .stored import read_number, read_word, told_as_corrupt
@@ -227,6 +228,8 @@ class Answer:
     advance: bool = False
     #: What a turn wanted that can never be given to it.
     lack: Lack | None = None
+    #: What was booked now of what attempts have spent; None: nothing was to be, or by a call before.
+    booked: Usage | None = None
 
 
 def read_state(
@@ -243,7 +246,11 @@ def read_answer(session_id: str, raw: list[Any], claim: Claim | None = None) -> 
     if len(raw) < 4:
         return Answer(word)
     state = read_state(session_id, raw[1], raw[2], raw[3])
-    extra = raw[4] if len(raw) > 4 else None
+    answer = _read_extra(word, state, raw[4] if len(raw) > 4 else None, claim)
+    return replace(answer, booked=read_amounts(raw[5])) if len(raw) > 5 else answer
+
+
+def _read_extra(word: str, state: SessionState, extra: Any, claim: Claim | None) -> Answer:
     if word == "granted" and claim is not None and extra is not None:
         fence, grants, failures, takeovers, agent, messages = extra
         newest_first: list[str] = messages

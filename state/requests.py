@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from ..models.collab import Collab
 from ..models.limits import Wish
 from ..models.turn import OutcomeKind, Usage
+from .accounts import Accounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,10 @@ class Speech:
     kind: OutcomeKind
     #: The `TurnResult`, as JSON.
     result: str
+    #: What this attempt has spent ...
     usage: Usage = field(default_factory=Usage)
+    #: ... and others that it has found, by their tokens.
+    others: Accounts = field(default_factory=dict)
     #: Messages the agent left out for want of room.
     left_out: int = 0
     error: str = ""

@@ -14,7 +14,8 @@ from redis import Redis
 from ..models.collab import CollabStatus
 from ..models.errors import IllegalTransition, SessionConflict, SessionNotFound
 from ..models.ids import new_id
-from ..models.turn import MOST_SPENT, Usage
+from ..models.turn import MOST_SPENT
+from .accounts import Accounts, written
 from .keys import session_key
 from .plans import PlanWrite
 from .records import Answer, Grant, SessionState, read_answer
@@ -22,8 +23,6 @@ from .requests import Claim, Opening, Speech
 from .roles import roles_document
 from .scripts import call_on_session, type_value
 from .steering import Documents, read_documents
-
-NOTHING = Usage()
 
 
 class SessionStore:
@@ -94,19 +93,13 @@ class SessionStore:
 
         Answers `committed`, `held`, `done`, `stale`, `inactive` or `unknown`.
         """
-        usage = speech.usage
         args: dict[str, type_value] = {
             "number": grant.number,
             "token": grant.token,
             "kind": speech.kind.value,
             "result": speech.result,
             "error": speech.error,
-            # A counter that overflowed would stop the script half way.
-            "input_tokens": min(usage.input_tokens, MOST_SPENT),
-            "output_tokens": min(usage.output_tokens, MOST_SPENT),
-            "cached_tokens": min(usage.cached_tokens, MOST_SPENT),
-            "requests": min(usage.requests, MOST_SPENT),
-            "cost_micros": min(usage.cost_micros, MOST_SPENT),
+            "spent": written({**speech.others, grant.token: speech.usage}),
             "left_out": min(speech.left_out, MOST_SPENT),
             "expected": then.expected if then else "",
             "plan": then.document if then else "",
@@ -124,11 +117,11 @@ class SessionStore:
         delay_ms: int,
         error: str,
         agent: str = "",
-        spent: Usage = NOTHING,
+        spent: Accounts | None = None,
     ) -> Answer:
         """Gives the turn back for another try, or to another agent: `retried`, `stale` or `done`.
 
-        `spent`: by the attempts so far; it is booked when the turn closes.
+        `spent`: by this attempt and others that it has found.
         """
         args: dict[str, type_value] = {
             "number": grant.number,
@@ -136,10 +129,18 @@ class SessionStore:
             "delay_ms": delay_ms,
             "agent": agent,
             "error": error,
-            "spent_tokens": min(spent.tokens, MOST_SPENT),
-            "spent_cost": min(spent.cost_micros, MOST_SPENT),
+            "spent": written(spent or {}),
         }
         return self._run("fail", session_id, args, lock=grant.scope)
+
+    def spend(self, session_id: str, grant: Grant, spent: Accounts) -> Answer:
+        """Books what was spent under a grant that is lost: `booked`, or `missing`."""
+        args: dict[str, type_value] = {
+            "number": grant.number,
+            "token": grant.token,
+            "spent": written(spent),
+        }
+        return self._run("spend", session_id, args)
 
     def defer(self, session_id: str, number: int, *, delay_ms: int) -> Answer:
         """Puts off a turn that has not begun: `deferred`, or `done`."""

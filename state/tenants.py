@@ -7,6 +7,7 @@ begins, settled after it has closed. What a worker that dies had reserved expire
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import cast
 
 from redis import Redis
@@ -30,6 +31,31 @@ class Spent:
     turns: int = 0
 
 
+class Fate(StrEnum):
+    """What becomes of what a turn has set aside."""
+
+    #: It is given back.
+    RELEASE = "release"
+    #: What is left of it is kept for the turn's next attempt.
+    KEEP = "keep"
+    #: Another attempt has it by now, or it expires.
+    LEAVE = "leave"
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What one attempt of a turn has spent."""
+
+    #: Tells the same settlement sent again from another one.
+    request: str
+    usage: Usage
+    #: Turns that were written.
+    turns: int = 0
+    fate: Fate = Fate.RELEASE
+    #: How long the next attempt has its reservation kept.
+    keep_ms: int = 0
+
+
 class TenantBooks:
     """The books of all tenants."""
 
@@ -39,7 +65,10 @@ class TenantBooks:
     def reserve(
         self, tenant: str, reservation: str, most: Most, *, limits: DailyLimits, expires_in_ms: int
     ) -> str | Lack:
-        """Sets aside what a turn may spend: `reserved`, `short`, or what there is nothing left of today."""
+        """Sets aside what a turn may spend: `reserved`, `short`, or what there is nothing left of today.
+
+        Of what an attempt of it before has left there, what lacks is added: `found`.
+        """
         args: dict[str, type_value] = {
             "id": reservation,
             "expires_in_ms": expires_in_ms,
@@ -52,13 +81,16 @@ class TenantBooks:
         word, *lack = call(self._client, "tenant_reserve", tenant_keys(tenant), args)
         return Lack(*lack) if word == "exhausted" else str(word)
 
-    def settle(self, tenant: str, reservation: str, usage: Usage, *, turns: int) -> None:
-        """Gives back what was set aside and books what was spent; once, however often it is called."""
+    def settle(self, tenant: str, reservation: str, settlement: Settlement) -> None:
+        """Books what was spent, once, however often it is called, and does with the rest as the settlement says."""
         args: dict[str, type_value] = {
             "id": reservation,
-            "tokens": min(usage.tokens, MOST_SPENT),
-            "cost": min(usage.cost_micros, MOST_SPENT),
-            "turns": turns,
+            "request": settlement.request,
+            "tokens": min(settlement.usage.tokens, MOST_SPENT),
+            "cost": min(settlement.usage.cost_micros, MOST_SPENT),
+            "turns": settlement.turns,
+            "fate": settlement.fate.value,
+            "keep_ms": settlement.keep_ms,
         }
         call(self._client, "tenant_settle", tenant_keys(tenant), args)
 

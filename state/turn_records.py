@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 from ..models.errors import CorruptSession
+from .accounts import Accounts, read_amounts
 from .stored import read_stored
 
 
@@ -64,9 +65,10 @@ class TurnRecord:
     result: str | None = None
     #: Agent that took the seat over from the participant's own.
     agent: str | None = None
-    #: What it holds of the session's limits, and what of that earlier attempts have spent.
+    #: What it holds of the session's limits.
     reserved: Amounts = NOTHING
-    kept: Amounts = NOTHING
+    #: What its attempts are known to have spent, by their tokens; it is booked.
+    spent: Accounts = field(default_factory=dict)
     #: What it waits to be given; None: it does not wait.
     short: Amounts | None = None
     #: Set while the turn is parked.
@@ -98,8 +100,8 @@ class _Stored(BaseModel):
     agent: str | None = None
     reserved_tokens: int = 0
     reserved_cost: int = 0
-    kept_tokens: int = 0
-    kept_cost: int = 0
+    #: Accounts: token -> amounts.
+    spent: dict[str, tuple[int, int, int, int, int]] = {}
     short_tokens: int | None = None
     short_cost: int | None = None
     reply: str | None = None
@@ -155,7 +157,7 @@ def _record(session_id: str, turns: Mapping[str, str], number: int) -> TurnRecor
         result=turns.get(f"{number}:result"),
         agent=stored.agent,
         reserved=Amounts(stored.reserved_tokens, stored.reserved_cost),
-        kept=Amounts(stored.kept_tokens, stored.kept_cost),
+        spent={token: read_amounts(row) for token, row in stored.spent.items()},
         short=stored.short,
         parking=stored.parking,
         wait=turns.get(f"{number}:wait"),

@@ -19,14 +19,16 @@ from ..models.options import AgentBinding
 from ..models.stop import StopReason
 from ..models.turn import Usage
 from ..state.rates import Permit, RateBook
-from ..state.records import Lack
+from ..state.records import Answer, Lack
 from ..state.requests import Claim
-from ..state.tenants import TenantBooks
+from ..state.tenants import Fate, Settlement, TenantBooks
 from .advance import advance
 from .graph import TurnCall
 from .limits import amount, most_of_all
 from .runtime import Runtime
 from .view import SessionFacts
+
+NOTHING = Usage()
 
 #: Seconds a turn waits in a worker for its model's turn.
 MOST_WAIT_S = 1.0
@@ -41,28 +43,69 @@ class Admission:
     """What was set aside outside its session for one delivery of a turn; booked at the end of the `with` block."""
 
     client: Redis
-    reservation: str
+    call: TurnCall
+    #: Tells this delivery from the others of its turn.
+    token: str
     tenant: str | None = None
+    #: The reservation was there before: of an attempt that failed, or of another delivery.
+    found: bool = False
     permit: Permit | None = None
     #: The turn may be spoken. If not, it is parked or over: what is due for it needs no means.
     may_speak: bool = True
     #: The turn has begun: its model may have been asked.
     begun: bool = False
-    #: What it has spent and nobody has booked yet, once it is written or parked; None: it is neither.
-    usage: Usage | None = None
     #: It is written.
     is_written: bool = False
+    #: What this attempt has spent; None: nobody knows.
+    own: Usage | None = None
+    #: What the session has booked at its end: its own, and what was found of others.
+    booked: Usage = NOTHING
+    #: What becomes of the reservation. Left alone, it expires.
+    fate: Fate = Fate.LEAVE
+    #: For how long it is kept for the next attempt.
+    keep_ms: int = 0
+
+    def unused(self, word: str) -> None:
+        """The turn was not granted, and `begin` said why."""
+        if not self.found and word != "busy":  # whoever is busy with it may have found this very reservation
+            self.fate = Fate.RELEASE
+
+    def take(self, answer: Answer, own: Usage, *, done: bool, keep_ms: int | None = None) -> None:
+        """The attempt has ended: its tenant pays what the session has booked, and no more.
+
+        Args:
+            answer: of the script that ended it.
+            own: what it has spent: booked by the same call before, when the script tells nothing and was `done`.
+            done: the turn was still its own.
+            keep_ms: given back, for another attempt within that time.
+        """
+        if (done and keep_ms is None) or own != NOTHING:
+            self.own = own
+        if answer.booked is not None or done:
+            self.booked = own if answer.booked is None else answer.booked
+        record = answer.state.records.get(self.call.turn) if answer.state else None
+        if done and keep_ms is not None:
+            self.fate, self.keep_ms = Fate.KEEP, keep_ms + BEYOND_MS
+        elif done or record is None or not record.is_open:
+            self.fate = Fate.RELEASE
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.tenant is not None:
-            spent, turns = self.usage or Usage(), int(self.is_written)
-            TenantBooks(self.client).settle(self.tenant, self.reservation, spent, turns=turns)
+        if self.tenant is not None and (self.fate is not Fate.LEAVE or self.booked != NOTHING):
+            settlement = Settlement(
+                self.token, self.booked, turns=int(self.is_written), fate=self.fate, keep_ms=self.keep_ms
+            )
+            TenantBooks(self.client).settle(self.tenant, reservation_of(self.call), settlement)
         # An attempt that failed may have asked its model all the same: the estimate stands.
-        if self.permit is not None and (self.usage is not None or not self.begun):
-            RateBook(self.client).settle(self.permit, self.usage or Usage())
+        if self.permit is not None and (self.own is not None or not self.begun):
+            RateBook(self.client).settle(self.permit, self.own or NOTHING)
+
+
+def reservation_of(call: TurnCall) -> str:
+    """The name of what a turn has reserved: the same in all its attempts, so that it is kept between them."""
+    return f"{call.session}:{call.turn}"
 
 
 def admit(
@@ -70,11 +113,12 @@ def admit(
 ) -> Admission | str:
     """Sets aside what a turn may need; the word for it when it may not begin now."""
     tenant, rate = facts.spec.tenant, runtime.registry.rate(seats[0])
-    admission = Admission(runtime.store.client, claim.token)
+    admission = Admission(runtime.store.client, call, claim.token)
     if tenant is not None:
         most = most_of_all(facts.spec.limits, [runtime.registry.most(seat) for seat in seats])
-        word = _reserve(runtime, tenant, most, claim)
-        if word != "reserved" and not _is_unspoken(runtime, call):
+        word = _reserve(runtime, tenant, most, call, claim)
+        is_reserved = word in ("reserved", "found")
+        if not is_reserved and not _is_unspoken(runtime, call):
             admission.may_speak = False
             return admission
         if isinstance(word, Lack):
@@ -82,7 +126,7 @@ def admit(
             return "exhausted"
         if word == "short":
             return _put_off(runtime, call, LOOK_AGAIN_MS)
-        admission.tenant = tenant
+        admission.tenant, admission.found = tenant, word == "found"
     if rate is not None:
         permit = _permit(RateBook(runtime.store.client), rate)
         if isinstance(permit, int):
@@ -90,6 +134,7 @@ def admit(
                 admission.may_speak = False
                 return admission
             with admission:
+                admission.unused("later")
                 return _put_off(runtime, call, permit)
         admission.permit = permit
     return admission
@@ -101,10 +146,14 @@ def _is_unspoken(runtime: Runtime, call: TurnCall) -> bool:
     return record is not None and record.status in ("planned", "speaking")
 
 
-def _reserve(runtime: Runtime, tenant: str, most: Most, claim: Claim) -> str | Lack:
-    expires_in_ms = claim.timeout_ms + BEYOND_MS
-    books = TenantBooks(runtime.store.client)
-    return books.reserve(tenant, claim.token, most, limits=runtime.limits.tenant, expires_in_ms=expires_in_ms)
+def _reserve(runtime: Runtime, tenant: str, most: Most, call: TurnCall, claim: Claim) -> str | Lack:
+    return TenantBooks(runtime.store.client).reserve(
+        tenant,
+        reservation_of(call),
+        most,
+        limits=runtime.limits.tenant,
+        expires_in_ms=claim.timeout_ms + BEYOND_MS,
+    )
 
 
 def _permit(rates: RateBook, rate: Rate) -> Permit | int:

@@ -13,6 +13,7 @@ from ..models.ids import new_id
 from ..models.plan import PlannedTurn
 from ..models.turn import Draft, GivenAnswer, OutcomeKind, TurnContext, TurnOutcome
 from ..models.waiting import Line, Pending, Waiting
+from ..state.accounts import total
 from ..state.inbox import Letter
 from ..state.parked import Reply, Rule
 from ..state.records import Grant, SessionState
@@ -84,8 +85,8 @@ class Asked:
         error: str | None = None,
     ) -> Reply:
         """The end of the turn."""
-        grant = self._grant()
-        words = Words(self.facts, self.planned, grant.number, grant.token, grant.fence, self.waiting)
+        grant, spent = self._grant(), total(self.record.spent.values())
+        words = Words(self.facts, self.planned, grant.number, grant.token, grant.fence, self.waiting, spent)
         result = words.result(kind, outcome, error=error)
         speech = words.speech(result, outcome or TurnOutcome(), now=_moment(self.state.now_ms))
         return Reply(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from redis import Redis
 
-from ..agents.desk import Desk, spent_after
+from ..agents.desk import ACCOUNT, Desk
 from ..models.turn import Usage
 from ..state.deltas import DeltaPublisher
 from ..state.journal import TurnJournal
@@ -47,15 +47,27 @@ class TurnDesk:
             self._journal,
             self.desks.publisher.writer(self.session_id, self.grant, self.participant),
             SessionNotes(self.desks.client, self.session_id, self.participant),
+            account=ACCOUNT + self.grant.token,
         )
 
-    def spent(self, *, answers: int) -> Usage:
-        """What attempts have spent since the turn got the last of so many answers, as far as its agent has told."""
-        told = self._journal.recall(spent_after(answers)) if self._journal is not None else None
-        if not told:
-            return Usage()
+    def accounts(self) -> dict[str, Usage]:
+        """What attempts have spent, by their tokens, as far as their agents have told: this one, and those that died.
+
+        Raises RedisUnavailable, CorruptSession.
+        """
+        if self._journal is None and self.grant.grants > 1:
+            self.lay()
+        told = self._journal.begin_with(ACCOUNT) if self._journal is not None else {}
         part = f"the finished calls of turn {self.grant.number}"
-        return read_stored(Usage, told, session_id=self.session_id, part=part)
+        return {
+            token: read_stored(Usage, text, session_id=self.session_id, part=part)
+            for token, text in told.items()
+        }
+
+    def keep_for(self, wait_ms: int) -> None:
+        """The turn waits: what was kept is there when it goes on."""
+        if self._journal is not None:
+            self._journal.last(wait_ms)
 
     def clear(self) -> None:
         """The turn is written: what was kept for another attempt is thrown away."""

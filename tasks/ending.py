@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from functools import partial
 
 from ..models.collab import CollabMode
-from ..models.errors import AgentError
+from ..models.errors import AgentError, StateError
 from ..models.options import AfterRetries
 from ..models.turn import OutcomeKind, TurnOutcome, TurnResult
 from ..state.plans import PlanWrite
@@ -37,7 +38,9 @@ def commit_turn(
     result = words.result(kind, outcome, error=error)
     if floor.recalled is not None:
         result = runtime.memory.kept(floor.recalled, result, outcome)
-    speech = words.speech(result, outcome, now=floor.now())
+    others = {**floor.accounts()}
+    others.pop(floor.grant.token, None)
+    speech = replace(words.speech(result, outcome, now=floor.now()), others=others)
     write = _plan_ahead(runtime, floor, result)
     runtime.crossing(Boundary.BEFORE_COMMIT, floor.session_id, floor.grant.number)
     answer = outlast_outage(
@@ -46,10 +49,11 @@ def commit_turn(
         what=f"turn {floor.grant.number} of {floor.session_id}",
     )
     runtime.crossing(Boundary.AFTER_COMMIT, floor.session_id, floor.grant.number)
-    if answer.word in ("committed", "held", "done"):
+    is_written = answer.word in ("committed", "held", "done")
+    if is_written:
         floor.desk.clear()
-        # What was spent before a question was booked when the turn was parked.
-        floor.admission.usage, floor.admission.is_written = outcome.usage, True
+    floor.admission.is_written = is_written
+    floor.admission.take(answer, outcome.usage, done=is_written)
     _go_on(runtime, floor, answer, write)
     return answer.word
 
@@ -102,9 +106,7 @@ def fail_turn(runtime: Runtime, floor: Floor, error: AgentError) -> str:
     )
     if error.retryable and failures < policy.attempts:
         delay_ms = int(max(policy.delay_s(failures), min(error.retry_after_s or 0, MOST_PATIENCE_S)) * 1000)
-        answer = runtime.store.fail(
-            floor.session_id, floor.grant, delay_ms=delay_ms, error=line, spent=floor.spent
-        )
+        answer = _give_back(runtime, floor, line, delay_ms=delay_ms)
         if answer.due_ms is not None:
             runtime.index.sooner(floor.session_id, answer.due_ms)
         if answer.state is not None:
@@ -117,16 +119,30 @@ def give_up(runtime: Runtime, floor: Floor, line: str) -> str:
     """Meets the last failure of a turn as its policy says: by a substitute, a skip, or the end of the session."""
     policy = floor.policy
     if policy.then is AfterRetries.SUBSTITUTE and policy.substitute and floor.grant.substitute is None:
-        answer = runtime.store.fail(
-            floor.session_id,
-            floor.grant,
-            delay_ms=0,
-            error=line,
-            agent=policy.substitute,
-            spent=floor.spent,
-        )
+        answer = _give_back(runtime, floor, line, delay_ms=0, agent=policy.substitute)
         if answer.word == "retried":
             dispatch(runtime.graph, floor.facts, floor.state, [floor.grant.number])
         return answer.word
     kind = OutcomeKind.SKIPPED if policy.then is AfterRetries.SKIP else OutcomeKind.FAILED
-    return commit_turn(runtime, floor, kind, TurnOutcome(usage=floor.spent_lately), error=line)
+    return commit_turn(runtime, floor, kind, TurnOutcome(usage=floor.own), error=line)
+
+
+def _give_back(runtime: Runtime, floor: Floor, line: str, *, delay_ms: int, agent: str = "") -> Answer:
+    answer = runtime.store.fail(
+        floor.session_id, floor.grant, delay_ms=delay_ms, error=line, agent=agent, spent=floor.accounts()
+    )
+    floor.admission.take(answer, floor.own, done=answer.word == "retried", keep_ms=delay_ms)
+    return answer
+
+
+def lose(runtime: Runtime, floor: Floor) -> None:
+    """The turn is somebody else's by now, or nobody's: what was spent in vain is booked all the same."""
+    accounts = floor.accounts()
+    if not accounts and floor.admission.tenant is None:
+        return
+    try:
+        answer = runtime.store.spend(floor.session_id, floor.grant, accounts)
+    except StateError as error:
+        log.warning("what turn %s of %s spent is not booked: %s", floor.grant.number, floor.session_id, error)
+        return
+    floor.admission.take(answer, floor.own, done=False)

@@ -10,6 +10,7 @@ from ..models.options import FailurePolicy
 from ..models.plan import PlannedTurn
 from ..models.turn import Usage
 from ..models.waiting import Waiting
+from ..state.accounts import total
 from ..state.records import Grant, SessionState
 from .admission import Admission
 from .desks import TurnDesk
@@ -54,8 +55,17 @@ class Floor:
     @property
     def words(self) -> Words:
         """What turns an outcome into what is written."""
-        grant = self.grant
-        return Words(self.facts, self.planned, grant.number, grant.token, grant.fence, self.waiting)
+        grant, record = self.grant, self.state.records[self.grant.number]
+        before = {**self.accounts(), **record.spent, grant.token: Usage()}
+        return Words(
+            self.facts,
+            self.planned,
+            grant.number,
+            grant.token,
+            grant.fence,
+            self.waiting,
+            total(before.values()),
+        )
 
     @property
     def waiting(self) -> Waiting | None:
@@ -63,17 +73,14 @@ class Floor:
         record = self.state.records[self.grant.number]
         return turn_wait(self.state, record) if record.wait else None
 
-    @property
-    def spent_lately(self) -> Usage:
-        """What attempts have spent that did not end in a question; `waiting` has the rest."""
-        waiting = self.waiting
-        return self.desk.spent(answers=len(waiting.answers) if waiting else 0)
+    def accounts(self) -> dict[str, Usage]:
+        """What attempts have spent, as their agents have told: this one, and those it has found. Raises RedisUnavailable."""
+        return self.desk.accounts()
 
     @property
-    def spent(self) -> Usage:
-        """What all attempts have spent, those that ended in a question included."""
-        waiting = self.waiting
-        return self.spent_lately if waiting is None else waiting.usage + self.spent_lately
+    def own(self) -> Usage:
+        """What this attempt has spent, as its agent has told."""
+        return self.accounts().get(self.grant.token, Usage())
 
 
 def patience_until(runtime: Runtime, floor: Floor) -> float:

@@ -5,7 +5,7 @@ A parked turn costs nothing but its record, and an entry in the inbox of those w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from ..agents.external import ExternalAgent
@@ -22,6 +22,7 @@ from ..state.parked import FAR_MS, LayAside, ParkedTurns
 from ..state.records import Answer, Grant, SessionState
 from .asked import read_asked
 from .delivery import deliver
+from .floor import Floor
 from .patience import outlast_outage
 from .replies import plan_on
 from .runtime import Runtime
@@ -30,6 +31,8 @@ from .view import SessionFacts
 
 #: Questions an agent may ask in one turn: one that asks whatever it hears must end, too.
 MOST_QUESTIONS = 20
+#: Milliseconds beyond its deadline for which a turn that waits keeps its finished calls.
+BEYOND_WAIT_MS = 86_400_000
 #: Characters of a question that its event repeats.
 _TOLD = 500
 
@@ -38,14 +41,25 @@ _TOLD = 500
 class Parked:
     """A turn that is about to wait."""
 
-    facts: SessionFacts
-    state: SessionState
-    grant: Grant
+    floor: Floor
     context: TurnContext
     #: Who sits there.
     binding: AgentBinding
-    #: What was asked and answered in this turn before.
-    before: Waiting | None
+
+    @property
+    def facts(self) -> SessionFacts:
+        """What the session is run with."""
+        return self.floor.facts
+
+    @property
+    def state(self) -> SessionState:
+        """The session when the turn began."""
+        return self.floor.state
+
+    @property
+    def grant(self) -> Grant:
+        """Under which it was spoken."""
+        return self.floor.grant
 
     def is_own(self, outcome: TurnOutcome) -> bool:
         """Whether whoever sits there is asked for the turn's own words."""
@@ -67,12 +81,16 @@ def park(runtime: Runtime, turn: Parked, outcome: TurnOutcome, *, until: float) 
     session_id, number = turn.facts.session_id, turn.grant.number
     letters = [Letter(session_id, number, name) for name in waiting.asked]
     laid = _laid(waiting, reply_token, tended_in_ms=runtime.limits.lease_ms if is_remote else FAR_MS)
+    laid = replace(laid, spent={**turn.floor.accounts(), turn.grant.token: outcome.usage})
 
     def write() -> Answer:
         Inbox(runtime.store.client).add(letters, at_ms=turn.state.now_ms)
+        # Whoever is asked next, when nobody answers, has as long again.
+        turn.floor.desk.keep_for(BEYOND_WAIT_MS + 2 * (laid.until_in_ms or FAR_MS))
         return ParkedTurns(runtime.store.client).park(session_id, turn.grant, laid)
 
     answer = outlast_outage(write, until=until, what=f"the question of turn {number} of {session_id}")
+    turn.floor.admission.take(answer, outcome.usage, done=answer.word == "parked")
     asked = None if answer.state is None else read_asked(turn.facts, answer.state, number)
     if asked is None:
         # The letters stay: another worker may have parked this turn. Who reads them sees what is over.
@@ -102,7 +120,7 @@ def _waiting(runtime: Runtime, turn: Parked, agent: Speaker, outcome: TurnOutcom
     assert question is not None  # noqa: S101 - who parks has asked
     me = turn.context.me.participant_id
     is_own = isinstance(agent, Absent) and question.to == me
-    before = turn.before or Waiting(question=question)
+    before = turn.floor.waiting or Waiting(question=question)
     if len(before.answers) >= MOST_QUESTIONS:
         raise BadOutcome(f"question: must be one of {MOST_QUESTIONS} in a turn, and not one more")
     return Waiting(
@@ -113,7 +131,6 @@ def _waiting(runtime: Runtime, turn: Parked, agent: Speaker, outcome: TurnOutcom
         passed_on=before.passed_on,
         answers=before.answers,
         lines=(*before.lines, *(Line(speaker=me, draft=draft) for draft in outcome.messages)),
-        usage=before.usage + outcome.usage,
     )
 
 

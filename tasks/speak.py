@@ -29,7 +29,7 @@ from ..state.requests import Claim
 from .admission import Admission, admit
 from .advance import advance, hand_round
 from .boundaries import Boundary
-from .ending import commit_turn, fail_turn, give_up
+from .ending import commit_turn, fail_turn, give_up, lose
 from .floor import SETTLE_S, Floor, patience_until, turn_timeout_s
 from .graph import TurnCall
 from .limits import want_of_means, wish_of
@@ -87,8 +87,10 @@ def _begin(runtime: Runtime, call: TurnCall, claim: Claim, admission: Admission)
         exhausted = want_of_means(answer.lack, call.participant)
         advance(runtime, call.session, parent=task_id, state=answer.state, exhausted=exhausted)
     if answer.word == "woken" and answer.state is not None:
+        admission.unused(answer.word)
         return wake(runtime, runtime.facts.of(call.session, answer.state), answer.state, call.turn)
     if answer.word != "granted" or answer.grant is None or answer.state is None:
+        admission.unused(answer.word)
         log.debug("turn %s of %s: %s", call.turn, call.session, answer.word)
         return answer.word
     runtime.crossing(Boundary.AFTER_BEGIN, call.session, call.turn)
@@ -113,12 +115,8 @@ def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> str:
         parked, outcome = _ask(runtime, floor, timeout_s)
         if outcome.question is not None:
             word = park(runtime, parked, outcome, until=patience_until(runtime, floor))
-            if word != "stale":
-                floor.admission.usage = outcome.usage
-                if parked.is_own(
-                    outcome
-                ):  # whoever comes after is another: the turn itself knows what was spent
-                    floor.desk.clear()
+            if word != "stale" and parked.is_own(outcome):  # whoever comes after is another
+                floor.desk.clear()
             if floor.facts.has_budget:  # what it will not spend while it waits, others may
                 hand_round(runtime.graph, floor.facts, runtime.store.state(floor.session_id))
             return word
@@ -128,6 +126,7 @@ def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> str:
             floor.grant.number,
             floor.session_id,
         )
+        lose(runtime, floor)
         return "lost"
     except AgentError as error:
         return fail_turn(runtime, floor, error)
@@ -166,11 +165,11 @@ def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> tuple[Parked, Turn
     if waiting is not None:
         context = context.model_copy(update={"answers": waiting.answers})
 
-    uses_desk, takes_over = hasattr(agent, "speak_at"), floor.grant.substitute is not None
+    uses_desk = hasattr(agent, "speak_at")
 
     def ask(context: TurnContext) -> TurnOutcome:
         left_s = timeout_s - (time.monotonic() - floor.since)
-        desk = floor.desk.lay() if uses_desk or takes_over else None
+        desk = floor.desk.lay() if uses_desk else None
         speaking = runtime.runner.start(agent, context, timeout_s=left_s, desk=desk)
         with runtime.leases.hold(floor.session_id, floor.grant, speaking.cancel):
             runtime.crossing(Boundary.SPEAKING, floor.session_id, floor.grant.number)
@@ -179,9 +178,6 @@ def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> tuple[Parked, Turn
     outcome = ask(context)
     if floor.facts.spec.protocol is not None:
         outcome = mended(context, outcome, ask)
-    if uses_desk or takes_over:
-        spent = floor.spent_lately
-        # An agent with a desk tells there what all attempts have spent, the one whose seat it took included.
-        usage = spent if uses_desk and spent != Usage() else outcome.usage + spent
-        outcome = outcome.model_copy(update={"usage": usage})
-    return Parked(floor.facts, floor.state, floor.grant, context, binding, waiting), outcome
+    if uses_desk and floor.own != Usage():  # as it has told there, also of answers that were mended
+        outcome = outcome.model_copy(update={"usage": floor.own})
+    return Parked(floor, context, binding), outcome

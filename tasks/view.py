@@ -11,6 +11,7 @@ from ..models.memory.recall import MemoryView
 from ..models.plan import OpenTurn, PlannedTurn, SessionView, Totals
 from ..models.spec import SessionSpec
 from ..models.turn import Budget, TurnContext, TurnResult, Usage
+from ..state.accounts import total
 from ..state.records import Grant, SessionState
 from ..state.steering import Documents
 from ..state.stored import read_object, read_stored
@@ -114,7 +115,9 @@ def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult |
     if said is not None:
         results = sorted([*results, said], key=lambda result: result.number)
         open_turns = [turn for turn in open_turns if turn.number != said.number]
-        closed, usage = closed + 1, usage + said.usage
+        # What it has spent in former attempts is booked already.
+        before = total(state.records[said.number].spent.values())
+        closed, usage = closed + 1, usage + said.usage.beyond(before)
     rounds = state.rounds + (state.ends_round and not open_turns)
     return SessionView(
         mode=facts.collab.mode,
@@ -135,9 +138,9 @@ def _remaining(facts: SessionFacts, state: SessionState, grant: Grant, totals: T
     left, record = facts.spec.stop.remaining(totals), state.records[grant.number]
     own: dict[str, int] = {}
     if left.tokens is not None:
-        own["tokens"] = record.reserved.tokens - record.kept.tokens
+        own["tokens"] = record.reserved.tokens
     if left.cost_micros is not None:
-        own["cost_micros"] = record.reserved.cost - record.kept.cost
+        own["cost_micros"] = record.reserved.cost
     return left.model_copy(update=own) if own else left
 
 

@@ -7,12 +7,12 @@ remote system answered long after.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from ..models.dialog import Message, said
 from ..models.plan import PlannedTurn
-from ..models.turn import Draft, OutcomeKind, TurnOutcome, TurnResult
+from ..models.turn import Draft, OutcomeKind, TurnOutcome, TurnResult, Usage
 from ..models.waiting import Waiting
 from ..state.requests import Speech
 from .protocol import signs_of
@@ -30,6 +30,8 @@ class Words:
     fence: int
     #: What was asked and answered in this turn before; None for nearly every turn.
     waiting: Waiting | None = None
+    #: What other attempts of this turn have spent.
+    spent: Usage = field(default_factory=Usage)
 
     def result(
         self, kind: OutcomeKind, outcome: TurnOutcome | None = None, *, error: str | None = None
@@ -37,7 +39,6 @@ class Words:
         """What planners and stop conditions will know of this turn."""
         outcome = outcome or TurnOutcome()
         texts = [draft.content for draft in outcome.messages]
-        usage = outcome.usage if self.waiting is None else self.waiting.usage + outcome.usage
         return TurnResult(
             number=self.number,
             participant=self.planned.participant,
@@ -46,7 +47,7 @@ class Words:
             hand_off=outcome.hand_off,
             items=outcome.items,
             item=self.planned.item,
-            usage=usage,
+            usage=self.spent + outcome.usage,
             left_out=outcome.left_out,
             marks=self.facts.spec.stop.marks(texts, self.planned.participant),
             signs=signs_of(self.facts.spec.protocol, outcome),
@@ -58,7 +59,7 @@ class Words:
         return Speech(
             kind=result.kind,
             result=result.model_dump_json(exclude_defaults=True),
-            usage=result.usage,
+            usage=outcome.usage,
             left_out=result.left_out,
             error=result.error or "",
             messages=tuple(message.to_json() for message in self._messages(outcome, now)),

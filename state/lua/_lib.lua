@@ -17,6 +17,10 @@
 --- A turn number below `next` without a record has been closed and consumed: that is
 --- all the memory that exactly-once needs, so the hash stays small in any session.
 
+--- Every attempt of a turn has an account, by its token: what it alone has spent so far. A turn's record holds them
+--- (`spent`), and how much of their sum its events have told (`told`). Of the newest 64 turns that were written after more
+--- than one attempt they are kept in the slots `spent:0` to `spent:63` of the session hash, for who comes too late.
+
 local FINAL = { completed = true, cancelled = true }
 
 --- A script is one instant: milliseconds since the epoch, by the server's clock.
@@ -81,8 +85,51 @@ local function turn_payload(number, turn)
   }
 end
 
+--- Usage as accounts hold it, in this order.
+local AMOUNTS = { 'input_tokens', 'output_tokens', 'cached_tokens', 'requests', 'cost_micros' }
+
+--- Amounts by their names.
+local function named(amounts)
+  local usage = {}
+  for i, name in ipairs(AMOUNTS) do usage[name] = amounts[i] end
+  return usage
+end
+
+--- Books accounts, each once, whoever tells them and however often: of one that is known, what is more. Answers what was new.
+local function book(session, turn, accounts)
+  local new = { 0, 0, 0, 0, 0 }
+  for token, amounts in pairs(cjson.decode(accounts)) do
+    turn.spent = turn.spent or {}
+    local known = turn.spent[token] or { 0, 0, 0, 0, 0 }
+    for i, name in ipairs(AMOUNTS) do
+      local more = amounts[i] - known[i]
+      if more > 0 then
+        redis.call('HINCRBY', session, name, more)
+        known[i], new[i] = amounts[i], new[i] + more
+      end
+    end
+    turn.spent[token] = known
+  end
+  return new
+end
+
+--- What a turn has spent and none of its events has told, by name; nil: nothing. It counts as told from now on.
+local function untold(turn)
+  local sum, rest, is_some = { 0, 0, 0, 0, 0 }, {}, false
+  for _, amounts in pairs(turn.spent or {}) do
+    for i = 1, #AMOUNTS do sum[i] = sum[i] + amounts[i] end
+  end
+  for i = 1, #AMOUNTS do
+    rest[i] = sum[i] - (turn.told and turn.told[i] or 0)
+    is_some = is_some or rest[i] > 0
+  end
+  if is_some then turn.told = sum end
+  return is_some and named(rest) or nil
+end
+
 --- Closes a grant: every MAPTurnDispatched is answered by exactly one MAPTurnCompleted with its token.
 local function close_grant(events, number, turn, result)
+  result.usage = untold(turn) or result.usage
   local payload = turn_payload(number, turn)
   payload.result = result
   emit(events, 'MAPTurnCompleted', payload, turn.role_id)
@@ -114,8 +161,8 @@ local function lock_owner(lock)
 end
 
 --- What a planner may know, taken in the same instant as the change that precedes it.
-local function view(session, turns, answer, extra)
-  return { answer, NOW, redis.call('HMGET', session, unpack(VIEW)), redis.call('HGETALL', turns), extra }
+local function view(session, turns, answer, extra, booked)
+  return { answer, NOW, redis.call('HMGET', session, unpack(VIEW)), redis.call('HGETALL', turns), extra or false, booked }
 end
 
 --- The tokens of the newest 64 written turns, so that a commit whose answer was lost is told from a late writer's.
@@ -163,16 +210,37 @@ local function hold(session, turn, unit, amount)
   turn[name] = amount > 0 and amount or nil
 end
 
---- Gives back what a turn holds, but what an attempt that ended in a question has spent already.
+--- Gives back all that a turn holds: what it has spent is in the session's counters.
 local function give_back(session, turn)
-  hold(session, turn, 'tokens', turn.kept_tokens or 0)
-  hold(session, turn, 'cost', turn.kept_cost or 0)
+  hold(session, turn, 'tokens', 0)
+  hold(session, turn, 'cost', 0)
 end
 
---- From now on what the turn spent is in the session's counters, or nowhere: it holds nothing.
-local function let_go(session, turn)
-  turn.kept_tokens, turn.kept_cost = nil, nil
-  give_back(session, turn)
+--- Books what an attempt has spent whose turn goes on, or went, without it: nil when that was too long ago to tell.
+--- When no event of the turn will tell it any more, the journal does.
+local function book_late(k, number, token, accounts)
+  local turn, slot = fetch(k.turns, number), 'spent:' .. number % 64
+  local is_over = not turn or turn.status == 'closed'
+  if is_over then
+    local late = cjson.decode(redis.call('HGET', k.session, slot) or '{}')
+    if late.number ~= number then return nil end
+    turn = late
+  end
+  local new = book(k.session, turn, accounts)
+  if is_over or turn.status == 'dropped' then
+    local usage = untold(turn)
+    if usage then
+      note(k.journal, 'turn.spent', {
+        turn_number = tonumber(number), participant_id = turn.participant, token_id = token, usage = usage,
+      })
+    end
+  end
+  if is_over then
+    redis.call('HSET', k.session, slot, cjson.encode(turn))
+  else
+    save(k.turns, number, turn)
+  end
+  return new
 end
 
 --- Appends what was posted from outside while somebody spoke.
@@ -193,12 +261,9 @@ local function settle(k, number, turn, outcome)
   end
   redis.call('HINCRBY', k.session, 'closed', 1)
   if #outcome.messages > 0 then redis.call('HINCRBY', k.session, 'messages', #outcome.messages) end
-  local usage = {}
-  for _, name in ipairs({ 'input_tokens', 'output_tokens', 'cached_tokens', 'requests', 'cost_micros' }) do
-    usage[name] = tonumber(outcome[name] or 0)
-    if usage[name] > 0 then redis.call('HINCRBY', k.session, name, outcome[name]) end
-  end
-  close_grant(k.events, number, turn, { outcome = outcome.kind, messages = #outcome.messages, usage = usage, left_out = outcome.left_out, error = outcome.error })
+  close_grant(k.events, number, turn, {
+    outcome = outcome.kind, messages = #outcome.messages, usage = named({ 0, 0, 0, 0, 0 }), left_out = outcome.left_out, error = outcome.error,
+  })
   if turn.broadcast then
     emit(k.events, 'MAPBroadcastReceived', {
       receiver_role_id = turn.role_id,
@@ -206,7 +271,12 @@ local function settle(k, number, turn, outcome)
     }, turn.role_id)
   end
   turn.status, turn.settled_ms = 'closed', NOW
-  let_go(k.session, turn)
+  give_back(k.session, turn)
+  if turn.grants > 1 then
+    redis.call('HSET', k.session, 'spent:' .. number % 64, cjson.encode({
+      number = number, participant = turn.participant, spent = turn.spent, told = turn.told,
+    }))
+  end
   redis.call('HSET', k.turns, number, cjson.encode(turn), number .. ':result', outcome.result)
   redis.call('HDEL', k.turns, number .. ':plan', number .. ':held', number .. ':wait')
   -- Whoever asks again whether it was written: the holder by its token, or who answered by its request.
@@ -231,7 +301,7 @@ local function drop(k, number, turn, outcome, held)
   end
   if turn.status == 'held' then lament(k.journal, number, turn, turn.token) end
   turn.status, turn.settled_ms = 'dropped', NOW
-  let_go(k.session, turn)
+  give_back(k.session, turn)
   -- At most about 64 are remembered: a commit that comes later still is refused like any stale one.
   local old = fetch(k.turns, number - 64)
   if old and old.status == 'dropped' then redis.call('HDEL', k.turns, number - 64) end

@@ -21,20 +21,18 @@ local function unspoken()
   return math.max(count, 1)
 end
 
---- Whether another turn holds some of a unit that it has not spent yet.
+--- Whether another turn holds some of a unit.
 local function may_come_back(unit)
   local may = false
   each_turn(turns, function(other_number, other)
-    local unspent = (other['reserved_' .. unit] or 0) - (other['kept_' .. unit] or 0)
-    if other_number ~= number and unspent > 0 then may = true end
+    if other_number ~= number and (other['reserved_' .. unit] or 0) > 0 then may = true end
   end)
   return may
 end
 
 --- What the turn is given of one unit, nil when too little is left; how much is left; how much it wants.
 local function share_of(turn, unit, want)
-  local own, kept = turn['reserved_' .. unit] or 0, turn['kept_' .. unit] or 0
-  local taken = (redis.call('HGET', session, 'reserved_' .. unit) or 0) - own + kept
+  local taken = (redis.call('HGET', session, 'reserved_' .. unit) or 0) - (turn['reserved_' .. unit] or 0)
   for _, name in ipairs(SPENT[unit]) do taken = taken + redis.call('HGET', session, name) end
   local left = math.max(want.limit - taken, 0)
   local most = want.most or math.max(-math.floor(-left / unspoken()), want.least)
@@ -48,7 +46,7 @@ local function shares_of(turn)
   local shares = { given = {}, lacks = nil, for_good = nil }
   for unit, want in pairs(cjson.decode(wish)) do
     local given, left, most = share_of(turn, unit, want)
-    shares.given[unit] = (given or 0) + (turn['kept_' .. unit] or 0)
+    shares.given[unit] = given or 0
     if not given then
       shares.lacks = shares.lacks or {}
       shares.lacks[unit] = most

@@ -1,7 +1,8 @@
 --- commit: writes what a turn said, all or nothing, and the next step with it when there is one.
 --- KEYS: session dialog events journal turns board lock locks*
---- ARGV: number token kind result error input_tokens output_tokens cached_tokens requests cost_micros left_out expected plan messages*
---- ANSWERS: committed(view, numbers) held done(view) stale(view) inactive(view) unknown missing
+--- ARGV: number token kind result error spent left_out expected plan messages*
+--- ANSWERS: committed(view, numbers) held(view) done(view) stale(view) inactive(view) unknown missing
+--- BOOKS: `spent`, the accounts of this attempt and of others it has found, also where it refuses; the view tells what was new.
 --- GUARANTEE: a turn is written at most once, only under the token that the lock and the turn both
 --- hold now ("equal", not "at least": a server that lost its last writes may count lower than before).
 --- While the session is suspended nothing is appended: the commit is held and settled by resume.
@@ -10,40 +11,44 @@
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
 local turn = fetch(turns, number)
+local k = { session = session, dialog = dialog, events = events, journal = journal, turns = turns, board = board }
 if not turn and tonumber(number) >= tonumber(redis.call('HGET', session, 'next')) then return { 'unknown' } end
 if not turn or turn.status == 'closed' then
   if written_by(session, number) == token then return view(session, turns, 'done') end
   refuse(session, events, journal, { turn_number = tonumber(number), refused_token_id = token })
-  return view(session, turns, 'stale')
+  local late = book_late(k, number, token, spent)
+  return view(session, turns, 'stale', nil, late)
 end
 if turn.status == 'dropped' then
   lament(journal, number, turn, token)
-  return view(session, turns, 'inactive')
+  local late = book_late(k, number, token, spent)
+  return view(session, turns, 'inactive', nil, late)
 end
-if turn.status == 'held' and turn.token == token then return { 'held' } end
+if turn.status == 'held' and turn.token == token then return view(session, turns, 'held') end
 if turn.token ~= token or lock_owner(lock) ~= token then
   local conflict = turn_payload(number, turn)
   conflict.refused_token_id = token
   refuse(session, events, journal, conflict, turn.role_id)
-  return view(session, turns, 'stale')
+  local late = book_late(k, number, token, spent)
+  return view(session, turns, 'stale', nil, late)
 end
 
-local k = { session = session, dialog = dialog, events = events, journal = journal, turns = turns, board = board }
 local outcome = {
   kind = kind, result = result, error = error ~= '' and error or nil, messages = messages,
-  input_tokens = input_tokens, output_tokens = output_tokens, cached_tokens = cached_tokens, requests = requests,
-  cost_micros = cost_micros, left_out = tonumber(left_out) > 0 and tonumber(left_out) or nil,
+  left_out = tonumber(left_out) > 0 and tonumber(left_out) or nil,
 }
 local next_step = plan ~= '' and cjson.decode(plan) -- whatever can fail comes before the first write
+local booked = book(session, turn, spent)
 redis.call('DEL', lock)
 if status == 'suspended' then
   turn.status = 'held'
+  give_back(session, turn)
   redis.call('HSET', turns, number, cjson.encode(turn), number .. ':held', cjson.encode(outcome))
-  return { 'held' }
+  return view(session, turns, 'held', nil, booked)
 end
 settle(k, number, turn, outcome)
 local numbers = {}
 if next_step and redis.call('HGET', session, 'version') == expected then
   numbers = apply(k, locks, next_step)
 end
-return view(session, turns, 'committed', numbers)
+return view(session, turns, 'committed', numbers, booked)

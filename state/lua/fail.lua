@@ -1,22 +1,29 @@
 --- fail: gives a turn back after its agent failed, to be tried again later, or by another agent.
---- KEYS: session events turns lock
---- ARGV: number token delay_ms agent error spent_tokens spent_cost
---- ANSWERS: retried(view, due_ms) stale done missing
+--- KEYS: session events journal turns lock
+--- ARGV: number token delay_ms agent error spent
+--- ANSWERS: retried(view, due_ms) stale(view) done(view) missing
+--- BOOKS: `spent`, the accounts of this attempt and of others it has found, also where it refuses; the view tells what was new.
 --- GUARANTEE: only the holder gives its turn back, and once; nobody takes it before the delay has passed.
---- Of what it holds of the session's limits it keeps what its attempts have spent.
+--- It holds nothing of the session's limits any more: what its attempts have spent is booked.
 if redis.call('EXISTS', session) == 0 then return { 'missing' } end
 local turn = fetch(turns, number)
-if not turn or not is_open(turn) then return { 'done' } end
+local k = { session = session, journal = journal, turns = turns }
+if not turn or not is_open(turn) then
+  local late = book_late(k, number, token, spent)
+  return view(session, turns, 'done', nil, late)
+end
 if turn.token == token and turn.status == 'planned' then return view(session, turns, 'retried', turn.not_before) end
-if turn.token ~= token or lock_owner(lock) ~= token then return { 'stale' } end
+if turn.token ~= token or lock_owner(lock) ~= token then
+  local late = book_late(k, number, token, spent)
+  return view(session, turns, 'stale', nil, late)
+end
+local booked = book(session, turn, spent)
 close_grant(events, number, turn, { outcome = 'failed', messages = 0, error = error, retried = true })
 redis.call('DEL', lock)
-if turn.reserved_tokens then turn.kept_tokens = math.max(turn.kept_tokens or 0, spent_tokens) end
-if turn.reserved_cost then turn.kept_cost = math.max(turn.kept_cost or 0, spent_cost) end
 give_back(session, turn)
 turn.status, turn.failures = 'planned', turn.failures + 1
 turn.not_before = NOW + delay_ms
 turn.dispatched_ms, turn.dispatches = turn.not_before, 0
 if agent ~= '' then turn.agent, turn.failures = agent, 0 end
 save(turns, number, turn)
-return view(session, turns, 'retried', turn.not_before)
+return view(session, turns, 'retried', turn.not_before, booked)

@@ -1,22 +1,29 @@
 --- park: lays a turn aside until somebody answers: its lock is free, and no worker waits.
 --- KEYS: session journal turns lock
---- ARGV: number token reply until_in_ms wake_in_ms wait about spent_tokens spent_cost
---- ANSWERS: parked(view) stale done missing
+--- ARGV: number token reply until_in_ms wake_in_ms wait about spent
+--- ANSWERS: parked(view) stale(view) done(view) missing
+--- BOOKS: `spent`, the accounts of this attempt and of others it has found, also where it refuses; the view tells what was new.
 --- GUARANTEE: only the holder parks its turn, and the grant stays open: the answer is written under
---- its token. From this instant only who knows the reply token `reply` can close the turn. Of what it holds
---- of the session's limits it keeps what it has spent.
+--- its token. From this instant only who knows the reply token `reply` can close the turn. It holds
+--- nothing of the session's limits any more: what it has spent is booked.
 if redis.call('EXISTS', session) == 0 then return { 'missing' } end
 local turn = fetch(turns, number)
-if not turn or not is_open(turn) then return { 'done' } end
+local k = { session = session, journal = journal, turns = turns }
+if not turn or not is_open(turn) then
+  local late = book_late(k, number, token, spent)
+  return view(session, turns, 'done', nil, late)
+end
 if turn.status == 'parked' and turn.reply == reply then return view(session, turns, 'parked') end
-if turn.status ~= 'speaking' or turn.token ~= token or lock_owner(lock) ~= token then return { 'stale' } end
+if turn.status ~= 'speaking' or turn.token ~= token or lock_owner(lock) ~= token then
+  local late = book_late(k, number, token, spent)
+  return view(session, turns, 'stale', nil, late)
+end
+local booked = book(session, turn, spent)
 redis.call('DEL', lock)
 turn.status, turn.reply, turn.parked_ms, turn.request = 'parked', reply, NOW, nil
 turn.until_ms = until_in_ms ~= '' and NOW + until_in_ms or nil
 turn.wake_ms = NOW + wake_in_ms
 turn.dispatches, turn.swept_ms = 0, nil
-if turn.reserved_tokens then turn.kept_tokens = tonumber(spent_tokens) end
-if turn.reserved_cost then turn.kept_cost = tonumber(spent_cost) end
 give_back(session, turn)
 save(turns, number, turn)
 redis.call('HSET', turns, number .. ':wait', wait)
@@ -24,4 +31,4 @@ local told = cjson.decode(about)
 told.turn_number, told.participant_id = tonumber(number), turn.participant
 told.until_time = turn.until_ms and iso(turn.until_ms) or nil
 note(journal, 'turn.parked', told)
-return view(session, turns, 'parked')
+return view(session, turns, 'parked', nil, booked)

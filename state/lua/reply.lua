@@ -1,6 +1,6 @@
 --- reply: ends the wait of a parked turn: what was answered is written, or the turn goes on with it.
 --- KEYS: session dialog events journal turns
---- ARGV: number reply request rule kind result error spent wait agent outcome about messages*
+--- ARGV: number reply request rule kind result error wait agent outcome about messages*
 --- ANSWERS: replied(view) returned(view) held(view) late early foreign double inactive(view) unknown missing
 --- GUARANTEE: one reply at most ends a wait, only under the reply token the turn is parked under now.
 --- `rule`: `person` comes before the deadline, `deadline` after it, `failure` whenever. With a `kind`
@@ -41,8 +41,7 @@ if kind == '' then
   redis.call('HSET', turns, number .. ':wait', wait)
   return view(session, turns, 'returned')
 end
-local said = cjson.decode(spent)
-said.kind, said.result, said.error, said.messages = kind, result, error ~= '' and error or nil, messages
+local said = { kind = kind, result = result, error = error ~= '' and error or nil, messages = messages }
 if status == 'suspended' then
   turn.status = 'held'
   redis.call('HSET', turns, number, cjson.encode(turn), number .. ':held', cjson.encode(said))

@@ -1,19 +1,33 @@
---- tenant_settle: gives back what a turn had set aside, and books what it has spent.
+--- tenant_settle: books what an attempt of a turn has spent, and gives back what was set aside for it, or keeps the rest.
 --- KEYS: books expiries
---- ARGV: id tokens cost turns
---- ANSWERS: settled gone
---- GUARANTEE: once for every reservation: the same again, or after its expiry, changes nothing.
+--- ARGV: id request tokens cost turns fate keep_ms
+--- ANSWERS: settled again
+--- GUARANTEE: what was spent is booked once for every `request` that comes again within a minute, whatever became of the
+--- reservation. `release` gives all of it back; `keep` lessens it by what was spent, for the next attempt, for `keep_ms`;
+--- `leave` touches it not: another attempt has it by now.
+if redis.call('ZSCORE', expiries, 'settled:' .. request) then return { 'again' } end
+redis.call('ZADD', expiries, NOW + 60000, 'settled:' .. request)
+local today = math.floor(NOW / 86400000)
+if tonumber(redis.call('HGET', books, 'day') or nil) ~= today then
+  redis.call('HSET', books, 'day', today, 'tokens', 0, 'cost', 0, 'turns', 0)
+end
+local spent = { tokens = tonumber(tokens), cost = tonumber(cost), turns = tonumber(turns) }
+for unit, amount in pairs(spent) do redis.call('HINCRBY', books, unit, amount) end
 local held = redis.call('HGET', books, 'held:' .. id)
-redis.call('ZREM', expiries, id)
-if not held then return { 'gone' } end
-local spent = { tokens = tokens, cost = cost, turns = turns }
-local is_today = tonumber(redis.call('HGET', books, 'day')) == math.floor(NOW / 86400000)
-if not is_today then
-  redis.call('HSET', books, 'day', math.floor(NOW / 86400000), 'tokens', 0, 'cost', 0, 'turns', 0)
+if held and fate ~= 'leave' then
+  local rest = {}
+  for unit, amount in pairs(cjson.decode(held)) do
+    rest[unit] = fate == 'keep' and math.max(amount - spent[unit], 0) or 0
+    redis.call('HINCRBY', books, 'reserved_' .. unit, rest[unit] - amount)
+  end
+  if fate == 'keep' then
+    redis.call('HSET', books, 'held:' .. id, cjson.encode(rest))
+    redis.call('ZADD', expiries, NOW + keep_ms, id)
+  else
+    redis.call('HDEL', books, 'held:' .. id)
+    redis.call('ZREM', expiries, id)
+  end
 end
-for unit, amount in pairs(cjson.decode(held)) do
-  redis.call('HINCRBY', books, 'reserved_' .. unit, 0 - amount)
-  redis.call('HINCRBY', books, unit, spent[unit])
-end
-redis.call('HDEL', books, 'held:' .. id)
+redis.call('PEXPIRE', books, 172800000)
+redis.call('PEXPIRE', expiries, 172800000)
 return { 'settled' }

@@ -45,10 +45,9 @@ class Books(RuleBasedStateMachine):
         super().__init__()
         self.table = Table(self.client)
         self.parked = ParkedTurns(self.client)
-        #: Grants that are alive, with what they had spent before this attempt.
+        #: Grants that are alive.
         self.live: dict[int, Grant] = {}
         self.asked: dict[int, str] = {}
-        self.spent_before: dict[int, int] = {}
         self.table.plan(*(turn("ann", scope) for scope in SCOPES))
 
     def _fields(self) -> tuple[int, int, int, int]:
@@ -83,20 +82,17 @@ class Books(RuleBasedStateMachine):
             assert answer.grant is not None
             self.live[number] = answer.grant
             return
-        may_come_back = any(
-            t.reserved.tokens > t.kept.tokens or t.reserved.cost > t.kept.cost for t in others
-        )
+        may_come_back = any(t.reserved.tokens or t.reserved.cost for t in others)
         assert answer.word in ("short", "exhausted")
         assert answer.word == "exhausted" or may_come_back, "nobody waits for what cannot come back"
 
     def _own(self, number: int) -> int:
         """Tokens the grant may still spend; the cost is ten times that at most."""
         record = self.table.state().records[number]
-        tokens, cost = record.reserved.tokens - record.kept.tokens, record.reserved.cost - record.kept.cost
-        return min(tokens, cost // 10)
+        return min(record.reserved.tokens, record.reserved.cost // 10)
 
     def _spent(self, number: int, data: st.DataObject) -> Usage:
-        tokens = data.draw(st.integers(0, self._own(number))) + self.spent_before.get(number, 0)
+        tokens = data.draw(st.integers(0, self._own(number)))
         return Usage(output_tokens=tokens, cost_micros=10 * tokens)
 
     @precondition(lambda self: self.live)
@@ -111,11 +107,9 @@ class Books(RuleBasedStateMachine):
     def fail(self, data: st.DataObject) -> None:
         number = data.draw(st.sampled_from(sorted(self.live)))
         usage = self._spent(number, data)
-        answer = self.table.store.fail(
-            self.table.id, self.live.pop(number), delay_ms=0, error="", spent=usage
-        )
+        grant = self.live.pop(number)
+        answer = self.table.store.fail(self.table.id, grant, delay_ms=0, error="", spent={grant.token: usage})
         assert answer.word == "retried"
-        self.spent_before[number] = usage.output_tokens
 
     # -- people ------------------------------------------------------------------------------
 
@@ -124,9 +118,9 @@ class Books(RuleBasedStateMachine):
     def ask(self, data: st.DataObject) -> None:
         number = data.draw(st.sampled_from(sorted(self.live)))
         usage = self._spent(number, data)
-        laid = LayAside(reply_token=f"r{number}", wait="{}", until_in_ms=None, wake_in_ms=60_000, usage=usage)
-        assert self.parked.park(self.table.id, self.live.pop(number), laid).word == "parked"
-        self.spent_before[number] = usage.output_tokens
+        grant = self.live.pop(number)
+        laid = LayAside(f"r{number}", "{}", until_in_ms=None, wake_in_ms=60_000, spent={grant.token: usage})
+        assert self.parked.park(self.table.id, grant, laid).word == "parked"
         self.asked[number] = laid.reply_token
 
     @precondition(lambda self: self.asked)
@@ -136,10 +130,7 @@ class Books(RuleBasedStateMachine):
         token = self.asked.pop(number)
         speech = None
         if closes:
-            spent = self.spent_before.get(number, 0)
-            grant = Grant(number, "", "t", 1, 1, 0, 0, None, ())
-            usage = Usage(output_tokens=spent, cost_micros=10 * spent)
-            speech = self.table.speech(grant, usage=usage)
+            speech = self.table.speech(Grant(number, "", "t", 1, 1, 0, 0, None, ()))
         reply = Reply(number, token, f"q{number}", Rule.PERSON, speech=speech, wait="{}", outcome="asked")
         assert self.parked.reply(self.table.id, reply).word in ("replied", "returned", "held")
 

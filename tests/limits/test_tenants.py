@@ -15,7 +15,7 @@ from symposia.models.turn import Usage
 from symposia.state.connect import connect
 from symposia.state.keys import tenant_keys
 from symposia.state.records import Lack
-from symposia.state.tenants import UNKNOWN_TOKENS, Spent, TenantBooks
+from symposia.state.tenants import UNKNOWN_TOKENS, Settlement, Spent, TenantBooks
 
 LATE_MS = 600_000
 LIMITS = DailyLimits(tokens=100)
@@ -37,10 +37,15 @@ def reserve(books, name, most=THIRTY, *, limits=LIMITS, expires_in_ms=LATE_MS):
     return books.reserve("acme", name, most, limits=limits, expires_in_ms=expires_in_ms)
 
 
+def settle(books, name, tokens, *, request=None, turns=1, **how):
+    settlement = Settlement(request or f"by {name}", Usage(output_tokens=tokens), turns=turns, **how)
+    books.settle("acme", name, settlement)
+
+
 def test_what_is_set_aside_and_spent_never_exceeds_the_limit(books):
     assert [reserve(books, f"r{i}") for i in range(4)] == ["reserved", "reserved", "reserved", "short"]
     for i in range(3):
-        books.settle("acme", f"r{i}", Usage(output_tokens=29), turns=1)
+        settle(books, f"r{i}", 29)
     assert reserve(books, "r4") == Lack("tokens", 13, 30)
     assert books.today("acme") == Spent(tokens=87, turns=3)
 
@@ -51,14 +56,14 @@ def test_tenants_do_not_pay_for_each_other(books):
 
 
 def test_the_same_reservation_made_again_is_one(books):
-    assert [reserve(books, "r1") for _ in range(5)] == ["reserved"] * 5
+    assert [reserve(books, "r1") for _ in range(5)] == ["reserved", *["found"] * 4]
     assert reserve(books, "r2") == "reserved"
 
 
 def test_settled_again_it_changes_nothing(books):
     reserve(books, "r1")
     for _ in range(3):
-        books.settle("acme", "r1", Usage(output_tokens=30), turns=1)
+        settle(books, "r1", 30)
     assert books.today("acme") == Spent(tokens=30, turns=1)
 
 
@@ -75,7 +80,7 @@ def test_of_a_turn_nobody_knows_the_cost_of_a_usual_one_is_set_aside(books, clie
 def test_a_new_day_begins_with_nothing_spent_and_with_what_is_under_way(books, client):
     reserve(books, "r1")
     reserve(books, "r2")
-    books.settle("acme", "r1", Usage(output_tokens=60), turns=1)
+    settle(books, "r1", 60)
     key = tenant_keys("acme")[0]
     client.hset(key, "day", int(client.hget(key, "day")) - 1)
     assert books.today("acme") == Spent()
@@ -95,7 +100,7 @@ def test_many_at_once_never_overspend(books):
     def take(number):
         word = reserve(books, f"r{number}", Most(tokens=10, cost_micros=0))
         if word == "reserved":
-            books.settle("acme", f"r{number}", Usage(output_tokens=10), turns=1)
+            settle(books, f"r{number}", 10)
         return word
 
     with ThreadPoolExecutor(16) as pool:

@@ -60,12 +60,12 @@ def test_of_a_turn_that_fails_after_the_answer_too(ask, model):
     assert (result.reason, result.usage.requests, result.usage.tokens) == ("failed", 1, TOKENS)
 
 
-def test_an_attempt_that_fails_keeps_what_was_spent_before_the_question_set_aside(ask, model):
+def test_what_was_spent_before_a_question_and_in_an_attempt_that_failed_is_booked_at_once(ask, model):
     model.answers(completion("ASK ben: May I?"), refusal(500, "not now"), completion("Done."))
     how = {"stop": {"max_turns": 1, "max_tokens": 1_000}, "policy": {"attempts": 2, "backoff_s": 0}}
     office, job = ask(**how)
     (turn,) = job.state().open_turns()
-    assert turn.reserved.tokens == TOKENS
+    assert (turn.reserved.tokens, job.state().usage.tokens) == (0, TOKENS)
     office.sweep_until(job, lambda: job.state().is_final)
     assert job.result(timeout=5).usage.tokens == 2 * TOKENS
 

@@ -40,7 +40,7 @@ def test_what_is_said_while_a_session_is_paused_is_held_and_written_on_resume(ta
     usage = Usage(output_tokens=3)
     assert table.commit(grant, "hello", usage=usage).word == "held"
     state = table.state()
-    assert (state.closed, state.messages, state.usage.tokens, table.texts()) == (0, 0, 0, [])
+    assert (state.closed, state.messages, state.usage, table.texts()) == (0, 0, usage, [])
     assert state.records[grant.number].status == "held"
     assert table.owner() is None
 

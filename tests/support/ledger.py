@@ -111,8 +111,21 @@ class Ledger:
         assert count["closed"] == len(self.closings)
         assert count["messages"] == len(self.messages)
         assert all(0 < number < count["next"] for number in self.turns)
+        late = [event["data"]["usage"] for event in self.journal if event["event_type"] == "turn.spent"]
+        told = [p["result"].get("usage", {}) for p in self.payloads("MAPTurnCompleted")]
+        # What attempts of an open turn have spent, and the next of its events will tell.
+        untold = [
+            dict(zip(COUNTED, row, strict=True))
+            for t in self.turns.values()
+            for row in t.get("spent", {}).values()
+        ]
+        retold = [dict(zip(COUNTED, t["told"], strict=True)) for t in self.turns.values() if "told" in t]
         for name in COUNTED:
-            assert count[name] == sum(p["result"]["usage"][name] for p in self.closings)
+            open_sum = sum(it[name] for it in untold) - sum(it[name] for it in retold)
+            assert count[name] == sum(usage.get(name, 0) for usage in (*told, *late)) + open_sum, (
+                "what is booked is told"
+            )
+            assert open_sum == 0 or not self.is_final
         assert int(self.session["map_events"]) == len(self.events)
         assert int(self.session["notes"]) == len(self.journal)
         event_ids = [event["event_id"] for event in (*self.events, *self.journal)]
@@ -150,4 +163,4 @@ class Ledger:
 
 def is_written(result: dict[str, Any]) -> bool:
     """The completion of a turn that was written, not of a grant that was lost or given back."""
-    return result["outcome"] in WRITTEN and "usage" in result
+    return result["outcome"] in WRITTEN and not result.get("retried")

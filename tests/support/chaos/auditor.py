@@ -216,10 +216,14 @@ class _Audit:
                 yield "budget", f"{name} says {session[name]}, and there are {truth}"
         nonces = [nonce for nonce in self._nonces() if nonce in self.calls]
         for name in COUNTED:
-            billed = sum(closing.usage.get(name, 0) for closing in self.evidence.closings)
-            spent = sum(self.calls[nonce].usage[name] for nonce in nonces) if self.script.noted else billed
-            if not int(session[name]) == billed == spent:
-                yield "budget", f"{name}: counted {session[name]}, billed {billed}, spent {spent}"
+            bills = [closing.usage for closing in self.evidence.closings] + self.evidence.late_bills
+            billed = sum(bill.get(name, 0) for bill in bills)
+            # What was spent on words that were refused is booked, too, where whoever spoke them lived to tell.
+            least = sum(self.calls[nonce].usage[name] for nonce in nonces) if self.script.noted else billed
+            own = [call for call in self.calls.values() if call.session == self.evidence.id]
+            most = sum(call.usage[name] for call in own) if self.script.noted else billed
+            if int(session[name]) != billed or not least <= billed <= most:
+                yield "budget", f"{name}: counted {session[name]}, billed {billed}, spent {least} to {most}"
 
     def end(self, *, is_cut: bool) -> Said:
         """It ended for the right reason, that is the last word, and its keys will go."""

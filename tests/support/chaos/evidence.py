@@ -167,6 +167,12 @@ class Evidence:
         return len(self.refusals) + sum(e.says["event_type"] == "turn.refused" for e in self.journal)
 
     @property
+    def late_bills(self) -> list[dict[str, int]]:
+        """What was spent in vain, told when its turn was over."""
+        notes = (entry.says for entry in self.journal)
+        return [says["data"]["usage"] for says in notes if says["event_type"] == "turn.spent"]
+
+    @property
     def longest_silence_ms(self) -> int:
         """The longest time in which nothing happened between its first and its last event."""
         times = [entry.at_ms for entry in self.events]
