@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +62,12 @@ class Place:
             "jobs": {name: self.folder / f"{name}.yaml" for name in ("say", "gated", "missing")},
         }
 
-    @property
+    @cached_property
     def client(self) -> Client:
-        return Client(load_settings(**self.settings))
+        client = Client(load_settings(**self.settings))
+        self.stack.callback(client._to.redis.close)
+        self.stack.callback(lambda: client.office.sessions.client.close())
+        return client
 
     @property
     def gate(self) -> Path:

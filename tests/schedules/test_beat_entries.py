@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -26,13 +27,16 @@ def app(redis_url, monkeypatch) -> Celery:
 
 
 @pytest.fixture
-def beat(app) -> SchedulesInRedis:
-    return SchedulesInRedis(app, lazy=True)
+def beat(app) -> Iterator[SchedulesInRedis]:
+    beat = SchedulesInRedis(app, lazy=True)
+    yield beat
+    app.redbeat_redis.close()
 
 
 @pytest.fixture
-def schedules(redis_url) -> Schedules:
-    return Schedules(ScheduleBook(connect(redis_url)), [].append)
+def schedules(redis_url) -> Iterator[Schedules]:
+    with connect(redis_url) as client:
+        yield Schedules(ScheduleBook(client), [].append)
 
 
 def test_an_entry_names_the_task_and_the_schedule_and_when_it_is_due(app, beat, schedules):

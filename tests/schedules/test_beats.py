@@ -69,12 +69,12 @@ def test_without_any_beat_the_sweep_of_a_worker_sees_to_what_is_due(place):
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_a_beat_says_that_it_runs_and_that_it_stops(place):
-    book = BeatBook(connect(place.redis_url))
-    beat = place.start_beat()
-    until(book.alive, what="it is heard of")
-    beat.process.terminate()
-    assert beat.process.wait(20) == 0
-    assert book.alive() == []
+    with connect(place.redis_url) as client:
+        book, beat = BeatBook(client), place.start_beat()
+        until(book.alive, what="it is heard of")
+        beat.process.terminate()
+        assert beat.process.wait(20) == 0
+        assert book.alive() == []
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -87,8 +87,9 @@ class Room:
 
 
 @pytest.fixture
-def room(redis_url) -> Room:
-    return Room(connect(redis_url))
+def room(redis_url) -> Iterator[Room]:
+    with connect(redis_url) as client:
+        yield Room(client)
 
 
 def test_what_is_due_runs_and_the_others_wait_for_it_in_order(room):
