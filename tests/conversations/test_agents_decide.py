@@ -1,0 +1,96 @@
+"""Registered agents as task-managers: they approve, or the task is rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from symposia.agents.registry import Registry
+from symposia.agents.runner import AgentRunner
+from symposia.archive.archive import Archive
+from symposia.models.errors import InvalidInput, TaskRejectedError
+from symposia.models.tasks.task import TaskStatus
+from symposia.tasks.conversations.agents import AgentJudge
+from symposia.tasks.conversations.managers import TaskManagers
+from symposia.tasks.conversations.service import Conversations
+from task_room import ANN, BEN
+
+AGENTS = """
+[agents.kind]
+kind = "scripted"
+replies = ["APPROVED: {purpose}"]
+
+[agents.strict]
+kind = "scripted"
+replies = [{ decision = { satisfied = false, reason = "no room" } }]
+
+[agents.wordy]
+kind = "scripted"
+replies = ["I would rather not."]
+
+[agents.silent]
+kind = "scripted"
+replies = [{ pass = true }]
+
+[agents.broken]
+kind = "scripted"
+replies = [{ fail = "out of order" }]
+
+[agents.late]
+kind = "scripted"
+replies = [{ say = "APPROVED", delay_s = 40 }]
+
+[agents.missing]
+kind = "python"
+callable = "no_such_module:decide"
+"""
+
+
+@pytest.fixture
+def desk(archive: Archive, tmp_path: Path) -> Iterator[Conversations]:
+    (tmp_path / "agents.toml").write_text(AGENTS)
+    runner = AgentRunner()
+    judge = AgentJudge(Registry.load(tmp_path / "agents.toml"), runner)
+    managers = TaskManagers()
+    managers.register("in a hurry", "late", timeout_s=0.05)
+    managers.register("doors", "kind", agent="porter")
+    yield Conversations(archive, agents=lambda: judge, managers=managers)
+    runner.close()
+
+
+def test_the_agent_of_an_apps_own_name_manages_its_tasks(desk: Conversations) -> None:
+    made = desk.request_task("kind", ANN, [BEN], {})
+    assert (made.task.status, made.task.task_manager) == (TaskStatus.ACTIVE, "kind")
+    assert desk.task_close("kind", made.task.id).status is TaskStatus.CLOSED
+
+
+def test_an_agent_may_decide_under_an_id_that_was_chosen_for_it(desk: Conversations) -> None:
+    made = desk.request_task("doors", ANN)
+    assert (made.task.app, made.task.task_manager) == ("doors", "porter")
+
+
+@pytest.mark.parametrize(
+    ("app", "reason"),
+    [
+        ("strict", "no room"),
+        ("wordy", "I would rather not."),
+        ("silent", "the task-manager did not approve"),
+        ("broken", "the task-manager failed: out of order"),
+        ("in a hurry", "the task-manager failed: no answer within 0.05 s"),
+        ("human", "the task-manager did not approve"),
+        ("missing", "the task-manager failed"),
+    ],
+)
+def test_an_agent_that_does_not_approve_rejects(desk: Conversations, app: str, reason: str) -> None:
+    with pytest.raises(TaskRejectedError) as caught:
+        desk.request_task(app, ANN)
+    assert caught.value.reason.startswith(reason)
+    assert desk.task_list(ANN).items[0].status is TaskStatus.FAILED
+
+
+def test_an_app_without_a_task_manager_is_refused_before_anything_is_written(desk: Conversations) -> None:
+    with pytest.raises(InvalidInput, match="app: must have a task-manager: must be a registered agent"):
+        desk.request_task("kin", ANN)
+    assert desk.task_list(ANN).items == ()
