@@ -29,7 +29,7 @@ from ..dialogue import (
     parse,
     render,
 )
-from ..dialogue.builder import Builder
+from ..dialogue.blocks import BlockReader
 from ..dialogue.names import Names, person
 from ..dialogue.scan import LineReader
 from ..dialogue.words import (
@@ -214,6 +214,6 @@ class _Writer:
 
 def _blocks(text: str) -> list[Block]:
     """What was said, with its markers and tables apart."""
-    builder = Builder(Names())
+    builder = BlockReader(Names())
     builder.read_prose(LineReader(text))
     return builder.blocks

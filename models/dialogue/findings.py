@@ -50,6 +50,7 @@ RULES: dict[Code, tuple[Severity, str]] = {
         _E,
         "the marker's bracket is not closed on its line, so the marker does not count",
     ),
+    Form.UNDERLINED: (_W, "a heading is underlined, and not written with `#`"),
     Form.SEPARATOR: (_W, "no row of dashes follows the table's header"),
     Form.UNCLOSED_FENCE: (_E, "the block of code is never closed, so the rest of the document is code"),
     Form.UNCLOSED_COMMENT: (_W, "the comment is never closed, so it is text"),

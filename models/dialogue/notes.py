@@ -20,6 +20,7 @@ class Form(StrEnum):
     MARKER = "marker-form"
     NEAR_MARKER = "marker-word"
     UNCLOSED_MARKER = "marker-unclosed"
+    UNDERLINED = "heading-underlined"
     SEPARATOR = "table-separator"
     UNCLOSED_FENCE = "fence-unclosed"
     UNCLOSED_COMMENT = "comment-unclosed"

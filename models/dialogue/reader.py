@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .blocks import BlockReader
 from .builder import Builder
 from .document import AlignmentDialogue
 from .markers import Marker
@@ -32,9 +33,9 @@ def parse(markdown: str) -> AlignmentDialogue:
 
 def parse_markers(text: str, agent: str | None = None, round: int | None = None) -> tuple[Marker, ...]:  # noqa: A002
     """The markers of what one expert said, in order, each with this agent and round."""
-    builder = Builder(Names(), agent=agent, number=round)
-    builder.read_prose(LineReader(text))
-    return tuple(block for block in builder.blocks if isinstance(block, Marker))
+    reader = BlockReader(Names(), agent=agent, number=round)
+    reader.read_prose(LineReader(text))
+    return tuple(block for block in reader.blocks if isinstance(block, Marker))
 
 
 def read(markdown: str) -> Reading:
