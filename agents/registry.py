@@ -164,6 +164,10 @@ class Registry:
         """What the provider of a seat's model takes a minute; None: there is no limit."""
         return self._rates(_key(binding))
 
+    def waits(self, binding: AgentBinding) -> bool:
+        """Whether who sits there answers later, so that another agent may have taken the seat by now."""
+        return isinstance(self._entries.get(binding.agent), WaitPolicy)
+
     def check(self) -> list[Problem]:
         """What would fail later: code that cannot be imported, variables that are not set; each said once.
 

@@ -112,7 +112,7 @@ def admit(
     runtime: Runtime, facts: SessionFacts, call: TurnCall, seats: Sequence[AgentBinding], claim: Claim
 ) -> Admission | str:
     """Sets aside what a turn may need; the word for it when it may not begin now."""
-    tenant, rate = facts.spec.tenant, runtime.registry.rate(seats[0])
+    tenant, rate = facts.spec.tenant, runtime.registry.rate(_sitting(runtime, call, seats))
     admission = Admission(runtime.store.client, call, claim.token)
     if tenant is not None:
         most = most_of_all(facts.spec.limits, [runtime.registry.most(seat) for seat in seats])
@@ -138,6 +138,14 @@ def admit(
                 return _put_off(runtime, call, permit)
         admission.permit = permit
     return admission
+
+
+def _sitting(runtime: Runtime, call: TurnCall, seats: Sequence[AgentBinding]) -> AgentBinding:
+    """Who has the seat by now. Looked at only where another may have taken it."""
+    if len(seats) == 1 and not runtime.registry.waits(seats[0]):
+        return seats[0]
+    record = runtime.store.state(call.session).records.get(call.turn)
+    return seats[0].taken_by(record.agent if record else None)
 
 
 def _is_unspoken(runtime: Runtime, call: TurnCall) -> bool:

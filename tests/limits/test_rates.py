@@ -174,3 +174,18 @@ def test_a_message_that_comes_twice_takes_no_second_permit(busy, client):
     office.queue.waiting.extendleft([call] * 3)
     office.work()
     assert len(stub.asked) == 2
+
+
+@pytest.mark.parametrize("how", ["substitute", "reassign"])
+def test_whoever_takes_a_seat_over_is_counted_like_any_other(busy, client, how):
+    office, stub = busy
+    fails = {"agent": "noop", "parameters": {"replies": [{"fail": "no"}]}}
+    absent = {"agent": "human", "wait": {"deadline_s": 0.05, "then": "reassign", "to": "writer"}}
+    policy = {"attempts": 1, "then": "substitute", "substitute": "writer"} if how == "substitute" else {}
+    seat = fails if how == "substitute" else absent
+    job = office.submit("round_robin", {"ann": seat}, stop=MaxRounds(1), policy=policy)
+    office.work()
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert len(stub.asked) == 1
+    asked = [value.split()[0] for name, value in client.hgetall(rate_key("house")).items() if name != "hint"]
+    assert sum(map(int, asked)) == 1

@@ -15,7 +15,7 @@ from symposia.models.turn import Usage
 from symposia.state.connect import connect
 from symposia.state.keys import tenant_keys
 from symposia.state.records import Lack
-from symposia.state.tenants import UNKNOWN_TOKENS, Settlement, Spent, TenantBooks
+from symposia.state.tenants import UNKNOWN_TOKENS, Fate, Settlement, Spent, TenantBooks
 
 LATE_MS = 600_000
 LIMITS = DailyLimits(tokens=100)
@@ -65,6 +65,24 @@ def test_settled_again_it_changes_nothing(books):
     for _ in range(3):
         settle(books, "r1", 30)
     assert books.today("acme") == Spent(tokens=30, turns=1)
+
+
+def test_what_is_left_of_a_reservation_is_kept_for_the_next_attempt_which_fills_it_up(books, client):
+    assert reserve(books, "r1") == reserve(books, "r2") == "reserved"
+    settle(books, "r1", 20, turns=0, fate=Fate.KEEP, keep_ms=LATE_MS)
+    assert client.hget(tenant_keys("acme")[0], "reserved_tokens") == "40"
+    assert reserve(books, "r3", Most(tokens=41, cost_micros=0)) == "short", "nobody else is given it"
+    assert reserve(books, "r1") == "found"
+    assert client.hget(tenant_keys("acme")[0], "reserved_tokens") == "60"
+    settle(books, "r1", 30, request="second attempt")
+    assert books.today("acme") == Spent(tokens=50, turns=1)
+
+
+def test_who_lost_a_turn_pays_and_leaves_the_reservation_to_who_has_it_now(books, client):
+    reserve(books, "r1")
+    settle(books, "r1", 5, turns=0, fate=Fate.LEAVE)
+    assert books.today("acme") == Spent(tokens=5)
+    assert client.hget(tenant_keys("acme")[0], "reserved_tokens") == "30"
 
 
 def test_what_a_dead_worker_had_set_aside_is_given_back(books):

@@ -117,3 +117,17 @@ def test_of_an_answer_that_is_mended_in_a_second_attempt_each_request_is_counted
     office.sweep_until(job, lambda: job.state().is_final)
     assert [it.content for it in job.messages()] == ["[TENSION T01: Loose]"]
     assert job.result(timeout=5).usage.tokens == TOKENS * len(model.asked) == TOKENS * 5
+
+
+def test_what_a_turn_has_spent_is_counted_although_its_session_is_cancelled_before_it_is_tried_again(
+    make_office, model
+):
+    office = make_office(REGISTRY.format(url=model.url))
+    model.answers(completion(""))
+    policy = {"attempts": 2, "backoff_s": 600}
+    job = office.submit("round_robin", {"ann": "model"}, stop={"max_turns": 1}, policy=policy, tenant="acme")
+    office.work()
+    paid = TOKENS * len(model.asked)
+    assert office.client.tenant("acme").tokens == paid > 0
+    job.cancel()
+    assert job.result(timeout=5).usage.tokens == job.usage()["ann"].tokens == paid
