@@ -11,11 +11,30 @@ import pytest
 from symposia.agents.registry import Registry
 from symposia.config.settings import load_settings
 from symposia.models.collab import CollabMode
+from symposia.reviews.delivery.book import Deliveries
 from symposia.workers.session_file import SessionFile
 from terminal import Terminal
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FILES = sorted(EXAMPLES.glob("*.yaml"))
+#: What is wrong in `examples/review`, by file, line and rule.
+PLANTED = {
+    *(("inventory.py", line, "F401") for line in (3, 4)),
+    ("inventory.py", 5, "B404"),
+    ("inventory.py", 11, "B307"),
+    ("inventory.py", 12, "E722"),
+    ("inventory.py", 17, "F841"),
+    ("inventory.py", 22, "F541"),
+    ("inventory.py", 26, "B602"),
+    ("inventory.py", 30, "F821"),
+    ("payments.py", 4, "B403"),
+    ("payments.py", 8, "B105"),
+    ("payments.py", 12, "B324"),
+    ("payments.py", 17, "B608"),
+    ("payments.py", 22, "B301"),
+    ("payments.py", 26, "B101"),
+    ("payments.py", 27, "B311"),
+}
 WITHOUT_A_MODEL = {
     "orchestrated": ("satisfied", 6),
     "pair": ("approved", 4),
@@ -71,6 +90,22 @@ def test_the_example_with_a_person_runs(busy: Terminal):
     )
     assert "Books, and more." in said.stdout
     assert said.stdout.splitlines()[-1].endswith("completed: approved after 4 turns")
+
+
+def test_what_was_planted_is_found_on_its_lines_and_nothing_else(busy: Terminal):
+    said = busy.call("review", str(EXAMPLES / "review"), "--json")
+    run = said.json()
+    assert said.code == 1
+    assert {(it["path"], it["start_line"], it["rule"]) for it in run["findings"]} == PLANTED
+    assert {it["item"]["path"]: it["state"] for it in run["results"]} == dict.fromkeys(
+        ("inventory.py", "payments.py", "prices.py"), "done"
+    )
+
+
+def test_the_deliveries_file_is_sound():
+    deliveries = Deliveries.load(EXAMPLES / "deliveries.toml", getenv={"BOARD_SECRET": "s"}.get)
+    assert deliveries.names() == ["board", "shelf", "team"]
+    assert list(deliveries.problems()) == ["[team]: environment variable SMTP_PASSWORD is not set"]
 
 
 def test_the_agents_file_is_sound(monkeypatch):
