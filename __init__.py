@@ -43,10 +43,13 @@ if TYPE_CHECKING:
         TextSeen,
         TokenBudget,
     )
+    from .models.tasks.conversation import Conversation, ConversationMessage, ConversationSummary
+    from .models.tasks.task import Task, TaskStatus, Verdict
     from .models.turn import Decision, NewItem, Question, TurnContext, TurnOutcome, Usage
     from .models.waiting import Pending, WaitPolicy
     from .state.memory import DialogMemory
     from .state.memory_values import MemoryRules
+    from .tasks.conversations.managers import register_task_manager
 
 _HOMES = {
     "client": ("Client", "get_job", "submit"),
@@ -72,10 +75,13 @@ _HOMES = {
         "TextSeen",
         "TokenBudget",
     ),
+    "models.tasks.conversation": ("Conversation", "ConversationMessage", "ConversationSummary"),
+    "models.tasks.task": ("Task", "TaskStatus", "Verdict"),
     "models.turn": ("Decision", "NewItem", "Question", "TurnContext", "TurnOutcome", "Usage"),
     "models.waiting": ("Pending", "WaitPolicy"),
     "state.memory": ("DialogMemory",),
     "state.memory_values": ("MemoryRules",),
+    "tasks.conversations.managers": ("register_task_manager",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -86,6 +92,9 @@ __all__ = [
     "CollabJob",
     "CollabMode",
     "CollabStatus",
+    "Conversation",
+    "ConversationMessage",
+    "ConversationSummary",
     "CostBudget",
     "Deadline",
     "Decision",
@@ -117,15 +126,19 @@ __all__ = [
     "Service",
     "StopCondition",
     "SymposiaError",
+    "Task",
+    "TaskStatus",
     "TextSeen",
     "TokenBudget",
     "TurnContext",
     "TurnOutcome",
     "Usage",
+    "Verdict",
     "WaitPolicy",
     "get_job",
     "recommend_mode",
     "register_service",
+    "register_task_manager",
     "submit",
 ]
 
