@@ -1,0 +1,72 @@
+"""A worker is killed in the middle of a batch: no item is lost, none is reported twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from live import until
+from review_rooms import Desk, panel, read
+from symposia.models.review.runs import ReviewRun, RunState
+from symposia.reviews.item_sessions import session_of
+from symposia.reviews.panels import find_panel
+
+CODE = "import os\n\n\ndef number_{0}():\n    return {0}\n"
+
+
+def check(desk: Desk, run: ReviewRun, count: int) -> None:
+    """Each item has one result, of its first session; the run was reported once."""
+    assert (run.state, len(run.results)) == (RunState.COMPLETED, count)
+    assert {it.state.value for it in run.results} == {"done"}
+    paths = Counter(it.item.path for it in run.results)
+    assert (len(paths), set(paths.values())) == (count, {1})
+    sessions = [it.session_id for it in run.results]
+    assert sessions == [session_of(run.id, number, 1) for number in range(1, count + 1)]
+
+    def reported() -> int:
+        return sum(worker.log().count(f"review {run.id} completed") for worker in desk.workers)
+
+    until(reported, what="a worker says that it is reported")
+    assert reported() == 1
+
+
+@pytest.mark.slow
+def test_of_two_workers_one_is_killed_in_the_middle(desk: Desk):
+    desk.lease_s = 2.0
+    first, _ = desk.start_worker(), desk.start_worker()
+    count = 60
+    job = desk.review(panel("finds"), [read(f"f{number}.txt", f"text {number}") for number in range(count)])
+    until(lambda: job.progress().done >= 10, timeout_s=40, what="ten are done")
+    first.kill()
+    check(desk, job.result(50), count)
+    assert set(desk.calls()) == {f"f{number}.txt" for number in range(count)}
+
+
+@pytest.mark.slow
+def test_the_only_worker_is_killed_and_another_one_goes_on(desk: Desk):
+    desk.lease_s = 2.0
+    desk.start_worker()
+    job = desk.review(panel("gated", parallel=2), [read(f"f{number}.txt", "text") for number in range(4)])
+    until(lambda: len(desk.calls()) == 2, timeout_s=40, what="two are at work")
+    desk.workers[0].kill()
+    (desk.folder / "gate").touch()
+    desk.start_worker()
+    check(desk, job.result(50), 4)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1_800)
+def test_500_files_with_program_agents_and_a_worker_killed_in_the_middle(desk: Desk):
+    desk.start_worker(concurrency=4)
+    desk.start_worker(concurrency=4)
+    count = 500
+    reads = [read(f"f{number}.py", CODE.format(number)) for number in range(count)]
+    job = desk.review(find_panel("code").seated(None), reads)
+    until(lambda: job.progress().done >= 100, timeout_s=900, what="a hundred are done")
+    desk.workers[0].kill()
+    run = job.result(1_500)
+    check(desk, run, count)
+    assert Counter((it.path, it.start_line) for it in run.findings if it.rule == "F401") == Counter(
+        (it.item.path, 1) for it in reads
+    )

@@ -1,0 +1,218 @@
+"""The scripts of batch reviews: each item is given out once, counted once, and reported by one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from hashlib import sha256
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from redis import Redis
+
+from lossy import lossy_wire
+from symposia.models.errors import ReviewNotFound
+from symposia.models.ids import new_id
+from symposia.models.review.items import Item, ItemKind
+from symposia.models.review.panels import Panel
+from symposia.models.review.runs import ItemState
+from symposia.state.connect import connect
+from symposia.state.keys import review_key
+from symposia.state.review_records import BatchHead
+from symposia.state.reviews import ReviewStore
+
+SEATS = [{"name": "ann", "agent": "echo"}]
+DONE, FAILED = ItemState.DONE, ItemState.FAILED
+
+
+def head(**panel) -> BatchHead:
+    fields = {"name": "p", "mode": "round_robin", "purpose": "x", "seats": SEATS, "attempts": 1}
+    return BatchHead(
+        batch_id=new_id(), root_name="r", panel=Panel.model_validate({**fields, **panel}), panel_sha="s"
+    )
+
+
+def item(number: int) -> Item:
+    digest = sha256(str(number).encode()).hexdigest()
+    return Item(key=f"f{number}", kind=ItemKind.FILE, path=f"f{number}", sha256=digest, size=1)
+
+
+@pytest.fixture
+def store(client: Redis) -> ReviewStore:
+    return ReviewStore(client, retention_s=60)
+
+
+def started(store: ReviewStore, count: int, **panel) -> str:
+    made = head(**panel)
+    store.open(made)
+    for number in range(1, count + 1):
+        store.add(made.batch_id, number, item(number), f"text {number}")
+    store.start(made, total=count, unchanged=0)
+    return made.batch_id
+
+
+def settle(store: ReviewStore, batch: str, number: int, outcome=DONE, *, spent=(0, 0)) -> str:
+    return store.settle(store.item(batch, number), batch, outcome, "{}", spent=spent)
+
+
+def test_items_are_given_out_once_and_no_more_than_may_run_side_by_side(store):
+    batch = started(store, 5, parallel=2)
+    assert store.claim(batch) == ("claimed", [1, 2], [], "")
+    assert store.claim(batch) == ("claimed", [], [], "")
+    assert settle(store, batch, 1) == "settled"
+    assert store.claim(batch)[1] == [3]
+
+
+def test_a_result_counts_once(store):
+    batch = started(store, 1)
+    store.claim(batch)
+    record = store.item(batch, 1)
+    assert store.settle(record, batch, DONE, "{}", spent=(7, 0)) == "settled"
+    assert store.settle(record, batch, FAILED, "{}", spent=(7, 0)) == "stale"
+    view = store.view(batch)
+    assert (view.done, view.failed, view.spent_tokens) == (1, 0, 7)
+
+
+def test_a_result_of_an_attempt_that_is_over_is_refused(store):
+    batch = started(store, 1, attempts=2)
+    store.claim(batch)
+    late = store.item(batch, 1)
+    assert settle(store, batch, 1, FAILED) == "again"
+    store.claim(batch)
+    assert store.settle(late, batch, DONE, "{}", spent=(0, 0)) == "stale"
+    assert store.item(batch, 1).attempt == 2
+    assert settle(store, batch, 1, FAILED) == "settled"
+    assert store.view(batch).failed == 1
+
+
+def test_nothing_begins_before_all_is_handed_over(store):
+    made = head()
+    store.open(made)
+    store.add(made.batch_id, 1, item(1), "text")
+    assert store.claim(made.batch_id)[0] == "opening"
+
+
+def test_one_reports_and_who_dies_over_it_is_replaced(store):
+    batch = started(store, 1)
+    store.claim(batch)
+    assert store.end(batch, "a", lease_ms=60_000) == "open"
+    settle(store, batch, 1)
+    assert store.claim(batch)[0] == "idle"
+    assert store.end(batch, "a", lease_ms=60_000) == "yours"
+    assert store.end(batch, "b", lease_ms=60_000) == "taken"
+    assert store.end(batch, "b", lease_ms=60_000, is_done=True) == "taken"
+    assert store.end(batch, "a", lease_ms=0) == "yours"
+    assert store.end(batch, "b", lease_ms=60_000) == "yours"
+    assert store.end(batch, "a", lease_ms=60_000, is_done=True) == "taken"
+    assert store.end(batch, "b", lease_ms=60_000, is_done=True) == "ended"
+    assert (store.view(batch).state, store.claim(batch)[0]) == ("completed", "closed")
+
+
+def test_stopping_cancels_what_waits_and_names_what_is_under_way(store):
+    batch = started(store, 3, parallel=1)
+    store.claim(batch)
+    assert store.stop(batch, outcome="cancelled", reason="enough") == [1]
+    assert store.stop(batch, outcome="partial", reason="later") == [1]
+    assert store.claim(batch)[0] == "stopping"
+    assert settle(store, batch, 1, FAILED) == "settled"
+    assert store.end(batch, "a", lease_ms=60_000) == "yours"
+    store.end(batch, "a", lease_ms=60_000, is_done=True)
+    view = store.view(batch)
+    assert (view.state, view.reason, view.cancelled, view.failed) == ("cancelled", "enough", 2, 1)
+    assert store.stop(batch, outcome="cancelled", reason="x") is None
+
+
+def test_retrying_repeats_what_failed_and_nothing_else(store):
+    batch = started(store, 3)
+    store.claim(batch)
+    assert store.retry(batch) is None
+    for number, outcome in enumerate((DONE, FAILED, ItemState.CANCELLED), 1):
+        settle(store, batch, number, outcome)
+    store.end(batch, "a", lease_ms=60_000)
+    store.end(batch, "a", lease_ms=60_000, is_done=True)
+    assert store.view(batch).state == "partial"
+    assert store.retry(batch) == 2
+    view = store.view(batch)
+    assert (view.state, view.waiting, view.done, view.failed, view.cancelled) == ("running", 2, 1, 0, 0)
+    assert store.claim(batch)[1] == [2, 3]
+    assert [store.item(batch, number).attempt for number in (1, 2, 3)] == [1, 2, 2]
+
+
+def test_what_is_over_time_is_told(store):
+    batch = started(store, 2, batch={"max_s": 0.001})
+    word = store.claim(batch)[0]
+    while word == "claimed":
+        word = store.claim(batch)[0]
+    assert word == "late"
+
+
+def test_every_call_may_be_sent_twice(store, redis_url):
+    with lossy_wire(redis_url) as wire, connect(wire.url) as losing:
+        unlucky = ReviewStore(losing, retention_s=60)
+        batch = started(store, 2, parallel=1)
+        unlucky.claim(batch)
+        assert store.view(batch).running == 1
+        settle(unlucky, batch, 1, spent=(5, 0))
+        unlucky.claim(batch)
+        unlucky.stop(batch, outcome="cancelled", reason="x")
+        settle(unlucky, batch, 2)
+        view = store.view(batch)
+        assert (view.done, view.spent_tokens, view.running) == (2, 5, 0)
+        assert unlucky.end(batch, "a", lease_ms=60_000) == "yours"
+        assert unlucky.end(batch, "a", lease_ms=60_000, is_done=True) == "ended"
+        assert wire.lost > 0
+
+
+def test_everything_expires(store, client):
+    batch = started(store, 2)
+    store.claim(batch)
+    keys = list(client.scan_iter("symposia:{review:*"))
+    assert len(keys) >= 5
+    assert all(0 < client.ttl(key) <= 60 for key in keys)
+    store.drop_text(batch, 1)
+    assert not client.exists(review_key(batch, "text:1"))
+
+
+def test_there_is_nothing_to_know_of_a_batch_that_never_was(store):
+    for ask in (store.view, store.head, store.retry):
+        with pytest.raises(ReviewNotFound):
+            ask(new_id())
+    assert store.claim(new_id())[0] == "missing"
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    limit=st.integers(1, 400),
+    parallel=st.integers(1, 5),
+    count=st.integers(1, 8),
+    spending=st.lists(st.integers(0, 100), min_size=20, max_size=20),
+    order=st.randoms(use_true_random=False),
+)
+def test_no_order_of_events_loses_an_item_or_gives_out_more_than_there_is(
+    store, limit, parallel, count, spending, order
+):
+    batch = started(store, count, parallel=parallel, attempts=2, batch={"max_tokens": limit})
+    settled: Counter[int] = Counter()
+    under_way: list[int] = []
+    spent = 0
+    for step in range(60):
+        word, claimed, _, _ = store.claim(batch)
+        if word != "claimed":
+            break
+        under_way += claimed
+        records = [store.item(batch, number) for number in under_way]
+        held = sum(record.tokens for record in records)
+        assert len(under_way) <= parallel
+        assert spent + held <= limit
+        number = under_way.pop(order.randrange(len(under_way)))
+        cost = min(spending[step % 20], store.item(batch, number).tokens)
+        spent += cost
+        outcome = order.choice((DONE, FAILED))
+        if settle(store, batch, number, outcome, spent=(cost, 0)) == "settled":
+            settled[number] += 1
+    assert word in ("idle", "exhausted")
+    assert set(settled.values()) <= {1}
+    view = store.view(batch)
+    assert view.spent_tokens == spent <= limit
+    assert view.settled + view.waiting == count
+    assert view.running == 0
