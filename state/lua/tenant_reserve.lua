@@ -45,4 +45,5 @@ end
 redis.call('HSET', books, 'held:' .. id, cjson.encode(own))
 redis.call('ZADD', expiries, NOW + expires_in_ms, id)
 redis.call('PEXPIRE', expiries, 172800000)
-return { found and 'found' or 'reserved' }
+if found then return { 'found' } end
+return { 'reserved' }
