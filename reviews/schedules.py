@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from kombu.exceptions import OperationalError
-
 from ..models.errors import InvalidInput, ScheduleNotFound
 from ..models.ids import new_id
 from ..models.schedules.occurrences import Record, moment, occurrence_id
 from ..models.schedules.schedule import Overlap, Schedule
 from ..state.schedules import ScheduleBook, ScheduleState
+from ..tasks.graph import BrokerAway
 from .reports.formats import ReportFormat
 
 log = logging.getLogger(__name__)
@@ -183,7 +182,7 @@ class Schedules:
         self._book.claim(name, mine, due_ms=state.now_ms, overlap=Overlap.QUEUE, by_hand=True)
         try:
             self._send_word(name)
-        except OperationalError as error:
+        except BrokerAway as error:
             log.warning("schedule %s waits for the sweep of a worker: %s", name, error)
         return mine
 

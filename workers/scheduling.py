@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from celery import Celery, bootsteps
-from kombu.exceptions import OperationalError
+from celery import Celery
 
 from ..config.settings import Settings
 from ..models.collab import CollabStatus
@@ -22,7 +21,7 @@ from ..reviews.scheduled import ScheduledReview
 from ..state.connect import connect
 from ..state.records import SessionState
 from ..state.schedules import ScheduleBook
-from .rounds import RoundThread
+from .rounds import RoundStep
 from .session_file import SessionFile
 
 if TYPE_CHECKING:
@@ -103,32 +102,11 @@ def build_keeper(app: Celery, settings: Settings, *, redis_url: str) -> Keeper:
     )
 
 
-class ScheduleStep(bootsteps.StartStopStep):
-    """Looks for schedules that nobody sent word of, as long as the worker runs."""
+class ScheduleStep(RoundStep):
+    """Sends word of schedules that no beat sent word of, as long as the worker runs."""
 
-    requires = ("celery.worker.components:Pool",)
+    what = "schedules"
 
-    def __init__(self, _worker: Any, **_options: Any) -> None:
-        self._thread: RoundThread | None = None
-
-    def start(self, worker: Any) -> None:
-        """The pool is there: what is sent can run."""
-
-        def look() -> None:
-            try:
-                sweep_schedules(worker.app)
-            except OperationalError as error:
-                raise OSError(f"the broker does not answer: {error}") from error
-
-        interval_s: float = worker.app.conf.symposia_sweep_interval_s
-        self._thread = RoundThread("schedules", look, interval_s=interval_s)
-        self._thread.start()
-
-    def stop(self, _worker: Any) -> None:
-        """Nothing new is begun."""
-        if self._thread is not None:
-            self._thread.close()
-
-    def terminate(self, worker: Any) -> None:
-        """The same in a cold shutdown."""
-        self.stop(worker)
+    def turn(self, app: Celery) -> None:
+        """Looks for them. Raises BrokerAway, RedisUnavailable."""
+        sweep_schedules(app)

@@ -66,7 +66,7 @@ class Place:
     def client(self) -> Client:
         client = Client(load_settings(**self.settings))
         self.stack.callback(client._to.redis.close)
-        self.stack.callback(lambda: client.office.sessions.client.close())
+        self.stack.callback(client.office.sessions.client.close)
         return client
 
     @property
