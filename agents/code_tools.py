@@ -89,6 +89,10 @@ def _bandit(report: Any) -> Iterator[Finding]:
 
 
 TOOLS = {
-    "ruff": Tool(("check", "--isolated", "--no-cache", "--quiet", "--output-format=json", "."), _ruff),
+    # RUF100 would call a `noqa` unused whose rule the project has enabled, which is not known here.
+    "ruff": Tool(
+        ("check", "--isolated", "--no-cache", "--quiet", "--ignore=RUF100", "--output-format=json", "."),
+        _ruff,
+    ),
     "bandit": Tool(("--recursive", "--quiet", "--format=json", "."), _bandit),
 }

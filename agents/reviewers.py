@@ -94,7 +94,8 @@ def _findings(name: str, code: Mapping[str, str], options: Sequence[str]) -> Ite
     if find_spec(name) is None:
         raise RuntimeError(f"{name} is not installed: pip install 'symposia[review]'")
     tool = TOOLS[name]
-    with TemporaryDirectory(prefix="code-", dir=Path.cwd()) as folder:
+    # The folder's name is that of a package: what is found depends on nothing but the code.
+    with TemporaryDirectory(prefix="code_", dir=Path.cwd()) as folder:
         for file, text in code.items():
             (Path(folder) / file).write_text(text, encoding="utf-8", newline="")
         done = subprocess.run(

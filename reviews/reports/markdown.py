@@ -70,11 +70,13 @@ def _finding(finding: Finding) -> Iterator[str]:
     where = finding.place.removeprefix(finding.path).removeprefix(":")
     line = f"line {where}, " if where else ""
     yield f"- **{finding.severity.value}**, {line}{code(finding.rule)}: {text(finding.message)} ({text(told(finding))})"
-    if finding.suggestion:
+    if "\n" in finding.suggestion:
         fence = "`" * max(3, _longest_ticks(finding.suggestion) + 1)
         yield ""
         yield from (f"  {it}".rstrip() for it in (fence, *finding.suggestion.split("\n"), fence))
         yield ""
+    elif finding.suggestion:
+        yield f"  - {text(finding.suggestion)}"
 
 
 def _line(finding: Finding) -> str:

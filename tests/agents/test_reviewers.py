@@ -146,3 +146,8 @@ def test_code_that_is_called_like_a_module_is_looked_at_and_not_run(found, tmp_p
 def test_code_with_fences_in_it_is_read_whole(found):
     text = 'import os\n\nHELP = """\n```\nx\n```\n"""\nimport sys\n'
     assert [it["line"] for it in found("ruff", fenced(text, "python")) if it["rule"] == "F401"] == [1, 8]
+
+
+def test_what_is_found_depends_on_nothing_but_the_code(found):
+    code = '"""A package."""\n\nfrom os import path as _path  # noqa: PLC2701\n\nHERE = _path.curdir\n'
+    assert found("ruff", fenced(code, "python __init__.py")) == []
