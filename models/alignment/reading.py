@@ -9,6 +9,7 @@ from ..dialogue.notes import Form
 from ..dialogue.words import CONVERGE_MOVE, DIMENSIONS
 from .signs import LONGEST_LABEL, MOST_SCORED, MOST_SIGNS, Scores, Sign, Signs
 
+_MOVE = CONVERGE_MOVE.casefold()
 _DECORATION = " \t*_-"
 #: What a condition begins with.
 _CONDITIONS = (
@@ -54,14 +55,23 @@ def read_signs(texts: Sequence[str], *, scores: Mapping[str, Scores] | None = No
 
 
 def _converges(text: str) -> bool:
-    """True when the move stands alone on a line; `[MOVE:CONVERGE] if ...` has a condition, in the next line as well."""
+    """True when the move ends a line, alone or behind whole sentences, and neither those nor the next line have a condition."""
     if CONVERGE_MOVE not in text.upper():
         return False
     lines = ["" if line.fenced else line.raw.casefold().strip().strip(_DECORATION) for line in scan(text)]
     return any(
-        line.rstrip(".") == CONVERGE_MOVE.casefold() and not below.startswith(_CONDITIONS)
+        _moves(line.rstrip(".")) and not below.startswith(_CONDITIONS)
         for line, below in zip(lines, [*lines[1:], ""], strict=True)
     )
+
+
+def _moves(line: str) -> bool:
+    """True for `[MOVE:CONVERGE]`, and for `All is said. [MOVE:CONVERGE]`."""
+    if not line.endswith(_MOVE):
+        return False
+    before = line.removesuffix(_MOVE).rstrip(" \t*_")
+    sentence = before[max(before.rfind(mark, 0, -1) for mark in ".!?") + 1 :].lstrip(_DECORATION)
+    return not before or (before[-1] in ".!" and not sentence.startswith(_CONDITIONS))
 
 
 def _scores(text: str) -> dict[str, Scores]:

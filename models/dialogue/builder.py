@@ -39,6 +39,8 @@ class Builder(BlockReader):
         super().__init__(names)
         self._bold = bold
         self.bold_rounds = False
+        #: Lines of the headings that begin a turn.
+        self.turn_lines: set[int] = set()
         self._title: str | None = None
         self._parts: list[PartDraft] = []
         #: The round that turns are added to; None outside of rounds.
@@ -161,6 +163,7 @@ class Builder(BlockReader):
         elif into := self._turns_into(heading):
             self._end_blocks()
             into.turns.append(TurnDraft(kind, line.number))
+            self.turn_lines.add(line.number)
             self.blocks, self._agent, self._speaking_level = into.turns[-1].blocks, kind.name, heading.level
 
     def _begun_by(self, line: Line, text: str) -> str | None:

@@ -14,6 +14,7 @@ from .markers import Marker
 from .names import Names
 from .notes import Form, Note
 from .scan import LineReader
+from .speakers import speaker_of
 from .tidying import names_of
 
 
@@ -48,8 +49,22 @@ def read(markdown: str) -> Reading:
         builder.notes.add(Form.UNCLOSED_FENCE, reader.open_fence)
     for number in reader.open_comments:
         builder.notes.add(Form.UNCLOSED_COMMENT, number)
+    document = builder.finished()
+    _note_speakers(document, builder, markdown)
     notes = sorted(builder.notes.found, key=lambda note: (note.line, note.column))
-    return Reading(builder.finished(), tuple(notes), names)
+    return Reading(document, tuple(notes), names)
+
+
+def _note_speakers(document: AlignmentDialogue, builder: Builder, markdown: str) -> None:
+    """Notes the turns that no heading begins."""
+    turns = [turn for part in document.rounds for turn in part.turns if turn.line not in builder.turn_lines]
+    lines = markdown.replace("\r\n", "\n").replace("\r", "\n").split("\n") if turns else []
+    names = names_of(document.metadata, document.preamble, document.parts)
+    for turn in turns:
+        spoken = speaker_of(lines[turn.line - 1], names) if 0 < turn.line <= len(lines) else None
+        same = spoken is not None and spoken.expert.name == turn.agent
+        hint = "\n\n".join(filter(None, (str(turn.heading), spoken.said))) if spoken and same else None
+        builder.notes.add(Form.AGENT, turn.line, hint=hint)
 
 
 def _built(markdown: str, *, bold: bool = False) -> tuple[Names, Builder, LineReader]:

@@ -60,6 +60,12 @@ def test_findings_are_told_as_sarif(run, loose):
     assert [it["ruleId"] for it in log["runs"][0]["results"]] == ["round-form", "agent-form", "marker-form"]
 
 
+def test_one_kind_of_data_is_printed_at_a_time(run, loose):
+    error = run("lint", loose, "--json", "--sarif").exception
+    assert exit_code_of(error) is ExitCode.BAD_INPUT
+    assert str(error).startswith("--sarif: must not be given with --json")
+
+
 def test_fixing_mends_the_file(run, loose):
     assert run("lint", loose, "--fix", "--strict").exit_code == 0
     assert loose.read_text() == "# T\n\n## Round 1: X\n\n### Muffin 🧁\n\n[TENSION T01: y]\n"

@@ -71,6 +71,11 @@ def test_a_tension_is_deferred_by_its_label():
     [
         (MOVE, True),
         (f"**{MOVE}**", True),
+        (f"Done. {MOVE}", True),
+        (f"All is said. I have nothing to add! **{MOVE}**", True),
+        (f"Once T01 is settled. {MOVE}", False),
+        (f"I would not yet say {MOVE}", False),
+        (f"Done. `{MOVE}`", False),
         (f"{MOVE} if the cost is known", False),
         (f"{MOVE}\nif the cost is known", False),
         (f"{MOVE}\nProvided that it is cheap.", False),

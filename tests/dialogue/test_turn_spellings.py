@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.dialogue import lint, parse, render
+from symposia.models.dialogue import fix, lint, parse, render
 
 PANEL = """\
 # A title
@@ -120,3 +120,12 @@ def test_participants_may_be_joined_with_words():
     text = "# T\n\n**Participants**: Muffin 🧁, Scone 🧁 and Ada\n\n## Round 1: X\n\n### Ada\n\nx\n"
     assert [it.agents for it in parse(text).rounds] == [("Ada",)]
     assert "agent-unknown" not in {it.code for it in lint(text)}
+
+
+def test_a_turn_without_a_heading_is_told_with_the_heading_to_write():
+    text = f"{PANEL}**Muffin** (UX): one [TENSION T01: x]\n\n- **Scone**: two\n"
+    at = PANEL.count("\n") + 1
+    told = [(it.line, it.fix_hint) for it in lint(text) if it.code == "agent-form"]
+    assert told == [(at, "### Muffin 🧁 — (UX)\n\none [TENSION T01: x]"), (at + 2, "### Scone 🧁\n\ntwo")]
+    assert parse(fix(text)) == parse(text)
+    assert "agent-form" not in {it.code for it in lint(fix(text))}

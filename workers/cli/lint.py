@@ -36,7 +36,10 @@ def lint(
     """
     from ...models.dialogue import Severity
     from ...models.dialogue import lint as findings_of
+    from ...models.errors import InvalidInput
 
+    if as_json and sarif:
+        raise InvalidInput("--sarif", True, "must not be given with --json: each prints data of its own")
     texts = {name: read_document(name) for name in dict.fromkeys(files)}
     if fix:
         texts = {name: _mended(name, text) for name, text in texts.items()}
