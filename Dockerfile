@@ -3,6 +3,9 @@ FROM python:3.13-slim
 
 ENV PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1 SYMPOSIA_DATA_DIR=/var/lib/symposia
 
+# Which files of a reviewed root are ignored, and what has changed in it.
+RUN apt-get update && apt-get install --yes --no-install-recommends git && rm -rf /var/lib/apt/lists/*
+
 WORKDIR /src
 COPY . .
 RUN pip install --quiet --constraint constraints.txt . \

@@ -15,11 +15,12 @@ from ..agents.local_model import find_running, find_weights, require_engine
 from ..agents.registry import Registry
 from ..config.settings import Settings
 from ..config.urls import for_celery
-from ..models.errors import ArchiveError, LocalModelError, RedisUnavailable, RegistryError
+from ..models.errors import ArchiveError, InvalidInput, LocalModelError, RedisUnavailable, RegistryError
 from ..models.options import AgentBinding
 from ..models.shown import without_password
 from ..state.beats import BeatBook
 from ..state.connect import check_reachable, connect
+from ..state.errands import ErrandIndex
 from ..state.keys import DUE
 from ..state.owed import OwedIndex
 from ..state.schedules import ScheduleBook
@@ -28,6 +29,7 @@ from ..tasks.limits import amount
 from .archive import archive_url, open_archive
 from .connection import broker_url_in_use, redis_url_in_use
 from .conversations import left_waiting
+from .delivering import load_deliveries
 from .embedded import resolve_redis_url
 from .memory import dialog_memory, memory_url
 from .runtime import daily_limits, load_registry
@@ -88,6 +90,7 @@ def check_up(settings: Settings) -> Iterator[Finding]:
             yield _sessions(client)
             yield _owed(client, settings)
             yield _schedules(client)
+            yield from _deliveries(client, settings)
         except (RedisUnavailable, RedisError, OSError) as error:
             yield _no_server(url, error)
     yield _memory(settings)
@@ -208,6 +211,23 @@ def _sessions(client: Redis) -> Finding:
         return Finding("sessions", Grade.GOOD, f"{unfinished} have not ended")
     text = f"{overdue} of {unfinished} that have not ended are overdue: no worker looks after them"
     return Finding("sessions", Grade.WARNING, text, "start a worker: symposia worker, or symposia up")
+
+
+def _deliveries(client: Redis, settings: Settings) -> Iterator[Finding]:
+    """Reports of reviews: where they may go, what would stop them, and what never arrived."""
+    index = ErrandIndex(client)
+    try:
+        deliveries = load_deliveries(settings)
+    except InvalidInput as error:
+        yield Finding("deliveries", Grade.WARNING, str(error), "mend it: no report is delivered until then")
+        return
+    if names := deliveries.names():
+        text = f"{', '.join(names)}; {index.waiting()} reports are still to be delivered"
+        yield Finding("deliveries", Grade.GOOD, text)
+    for problem in deliveries.problems():
+        yield Finding("deliveries", Grade.WARNING, problem, "its reports are given up until this is mended")
+    for line in index.failures(count=3):
+        yield Finding("deliveries", Grade.WARNING, f"given up: {line}", "symposia review show has the report")
 
 
 def _owed(client: Redis, settings: Settings) -> Finding:

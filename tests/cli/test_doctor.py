@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from live import until
+from symposia.models.ids import new_id
+from symposia.models.review.errands import Errand
 from symposia.state.connect import connect
+from symposia.state.errands import ErrandIndex
 from symposia.state.index import SessionIndex
 from symposia.state.keys import OWED
 from symposia.state.workers import WorkerBook
@@ -117,6 +120,26 @@ def test_another_broker_is_asked_as_well(terminal: Terminal):
     assert finding["text"].startswith("redis://:***@127.0.0.1:1/0: ")
     terminal.settings["broker_url"] = terminal.settings["redis_url"].replace("/0", "/1")
     assert [it["grade"] for it in findings(terminal, "broker")] == ["ok"]
+
+
+def test_where_reports_may_go_is_told_and_what_never_arrived(terminal: Terminal):
+    assert findings(terminal, "deliveries") == []
+    file = terminal.folder / "deliveries.toml"
+    shelf = f'[shelf]\nkind = "folder"\nfolder = "{terminal.folder}"\n'
+    file.write_text(f'{shelf}[board]\nkind = "webhook"\nurl = "https://x.example"\nsecret_env = "NOWHERE"\n')
+    terminal.settings["deliveries_file"] = str(file)
+    with connect(terminal.settings["redis_url"]) as client:
+        errand = Errand(run=new_id(), to="board", formats=())
+        ErrandIndex(client).give_up(errand, "x.example answers 410")
+    told = [(it["grade"], it["text"]) for it in findings(terminal, "deliveries")]
+    assert told[:2] == [
+        ("ok", "board, shelf; 0 reports are still to be delivered"),
+        ("warning", "[board]: environment variable NOWHERE is not set"),
+    ]
+    assert told[2][1].endswith(f"board, review {errand.run}: x.example answers 410")
+    file.write_text("[shelf]\n")
+    ((grade, text),) = [(it["grade"], it["text"]) for it in findings(terminal, "deliveries")]
+    assert (grade, "deliveries.toml.shelf" in text) == ("warning", True)
 
 
 @pytest.mark.leaves_keys
