@@ -24,8 +24,9 @@ def review(runner, turn, message):
     """What a reviewer says to a dialog, as the navigator of a pair."""
 
     def said(name, *texts, **more):
-        if find_spec(name) is None:
-            pytest.skip(f"{name} is not installed")
+        for tool in ("ruff", "bandit") if name == "inspector" else (name,):
+            if find_spec(tool) is None:
+                pytest.skip(f"{tool} is not installed")
         messages = [message("bob", text) for text in texts]
         context = turn(**{"mode": CollabMode.PAIR, "expects": Expects.REVIEW, "messages": messages, **more})
         outcome = runner.run(Registry().seat(AgentBinding(agent=name)), context, timeout_s=50)
@@ -121,13 +122,8 @@ def test_in_a_batch_review_no_findings_are_said_too(found):
 
 
 def test_the_inspector_looks_with_both(found):
-    assert {
-        it["rule"][0] for it in found("inspector", "```python\nimport os, pickle\nx = eval('1')\n```")
-    } == {
-        "B",
-        "E",
-        "F",
-    }
+    rules = {it["rule"] for it in found("inspector", "```python\nimport os, pickle\nx = eval('1')\n```")}
+    assert rules >= {"F401", "B403", "B307"}
 
 
 def test_what_cannot_be_parsed_is_a_finding_of_high_severity(found):
