@@ -1,0 +1,54 @@
+"""Jobs at set times: a session file of the settings, one session an occurrence."""
+
+from __future__ import annotations
+
+import pytest
+
+from live import until
+from symposia.models.schedules.occurrences import Outcome
+
+DEADLINE_S = 60
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(150)
+def test_a_job_is_a_session_under_the_id_of_its_occurrence_and_survives_its_worker(place):
+    schedules = place.client.schedules
+    worker = place.start_worker()
+    schedules.add("held", cron="@yearly", job="gated")
+    first, second = schedules.run_now("held"), schedules.run_now("held")
+    until(place.calls, timeout_s=DEADLINE_S, what="somebody speaks")
+    entry = schedules.get("held")
+    assert (entry.running, entry.queued) == (first, 1)
+    told = place.client.get_job(first).spec.parameters
+    assert (told["schedule"], str(told["due"])[-1]) == ("held", "Z")
+
+    worker.kill()
+    place.start_worker()
+    place.gate.touch()
+    records = until(
+        lambda: len(found := schedules.history("held")) == 2 and found,
+        timeout_s=DEADLINE_S,
+        what="both have ended",
+    )
+    assert [it.id for it in records] == [second, first]
+    assert {it.outcome for it in records} == {Outcome.COMPLETED}
+    for record in records:
+        said = [it.speaker for it in place.client.get_job(record.id).messages() if it.speaker]
+        assert said == ["ann", "bob"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(150)
+def test_a_job_that_cannot_begin_is_told_in_one_line(place):
+    schedules = place.client.schedules
+    place.start_worker()
+    for job, rule in (
+        ("missing", "missing.yaml: cannot be read"),
+        ("other", "must be a job of SYMPOSIA_JOBS"),
+    ):
+        schedules.add(job, cron="@yearly", job=job)
+        schedules.run_now(job)
+        (record,) = until(lambda job=job: schedules.history(job), timeout_s=DEADLINE_S, what=f"{job} is told")
+        assert record.outcome is Outcome.FAILED
+        assert rule in record.detail
