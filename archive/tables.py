@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sqlalchemy import BigInteger, Index, Integer, MetaData, PrimaryKeyConstraint, UniqueConstraint
+from sqlalchemy import BigInteger, Index, Integer, MetaData, PrimaryKeyConstraint, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
 #: Constraints have names, so that a later revision can change them on every database.
@@ -140,6 +140,13 @@ class MessageRow(Table, table=True):
         UniqueConstraint("session", "at_ms", "seq"),
         UniqueConstraint("conversation", "seq"),
         UniqueConstraint("conversation", "message_id"),
+        # How many of the messages behind a reader's position are its own.
+        Index(
+            None,
+            *("conversation", "speaker", "seq"),
+            sqlite_where=text("conversation IS NOT NULL"),
+            postgresql_where=text("conversation IS NOT NULL"),
+        ),
     )
 
     id: int | None = Field(default=None, primary_key=True, sa_type=Big)

@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, insert, select, update
 
 from ...models.dialog import Message
+from ...models.ids import is_uuid
 from ...models.tasks.conversation import Incoming
 from ...models.tasks.values import PREVIEW
 from ..engine import carried, is_carried
@@ -60,6 +61,11 @@ def append(connection: Connection, into: Row[Any], said: Sequence[Incoming]) -> 
     return int(into.messages) + len(new)
 
 
+def speaking(name: str) -> str:
+    """Who speaks, under the id that members have."""
+    return carried(lower if is_uuid(lower := name.lower()) else name)
+
+
 def stored(message: Message) -> dict[str, str]:
     """A message as two columns: its text as it is searched, and the rest as JSON."""
     data = message.to_wire()
@@ -92,7 +98,7 @@ def _row(conversation: str, number: int, it: Incoming) -> dict[str, Any]:
         "at_ms": it.at_ms,
         "seq": number,
         "role": it.message.role.value,
-        "speaker": it.message.speaker and carried(it.message.speaker),
+        "speaker": it.message.speaker and speaking(it.message.speaker),
         "turn": it.message.turn_number,
         **stored(it.message),
     }

@@ -128,18 +128,15 @@ class Pages:
         return _grouped(ids, self._connection.execute(query.where(*theirs)))
 
     def _unread(self, agent: str, ids: Sequence[str]) -> dict[str, int]:
-        # Coalesced: what nobody in particular has said is said by others, too.
-        others = func.coalesce(MESSAGE.c.speaker, "") != agent
-        behind = and_(
-            MESSAGE.c.conversation == MEMBER.c.conversation, MESSAGE.c.seq > MEMBER.c.read_seq, others
-        )
+        # All behind the position but one's own: who has read little has mostly others' messages to read.
+        behind = (MESSAGE.c.conversation == MEMBER.c.conversation, MESSAGE.c.seq > MEMBER.c.read_seq)
+        own = select(func.count()).where(*behind, MESSAGE.c.speaker == agent).scalar_subquery()
         query = (
-            select(MEMBER.c.conversation, func.count(MESSAGE.c.id))
-            .join(MESSAGE, behind)
+            select(MEMBER.c.conversation, CONVERSATION.c.messages - MEMBER.c.read_seq - own)
+            .join(CONVERSATION, CONVERSATION.c.id == MEMBER.c.conversation)
             .where(MEMBER.c.agent == agent, MEMBER.c.conversation.in_(ids))
-            .group_by(MEMBER.c.conversation)
         )
-        return dict.fromkeys(ids, 0) | {it[0]: it[1] for it in self._connection.execute(query)}
+        return {it[0]: it[1] for it in self._connection.execute(query)}
 
 
 def _mine(agent: str) -> ColumnElement[bool]:

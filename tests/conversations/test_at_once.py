@@ -12,7 +12,7 @@ from symposia.models.tasks.task import TaskStatus
 from task_room import ANN, BEN, CHAIR, CYD, TaskRoom
 
 WRITERS = READERS = 8
-MESSAGES = 12
+MESSAGES = 8
 
 
 def at_once(*works: Callable[[], None]) -> None:

@@ -31,7 +31,7 @@ def listed_as_of_now(room: TaskRoom) -> list[str]:
     return [it.id for it in by_activity]
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=steps, meanwhile=steps, limit=st.integers(1, 4))
 def test_pages_together_are_the_list_as_it_was_when_the_first_one_was_read(
     room: TaskRoom, before, meanwhile, limit: int

@@ -10,6 +10,7 @@ down_revision = "0002"
 
 #: In the order in which they refer to each other.
 _TABLES = ("task", "task_participant", "conversation", "conversation_participant")
+_OWN = "ix_message_conversation_speaker_seq"
 _KEPT = "session, dialog_id, thread_id, status"
 #: SQLite changes a table by making it anew, without its triggers; these keep the full text.
 _TRIGGERS = (
@@ -34,12 +35,20 @@ def upgrade() -> None:
         )
         message.create_unique_constraint("uq_message_conversation_seq", ["conversation", "seq"])
         message.create_unique_constraint("uq_message_conversation_message_id", ["conversation", "message_id"])
+    op.create_index(
+        _OWN,
+        "message",
+        ["conversation", "speaker", "seq"],
+        sqlite_where=sa.text("conversation IS NOT NULL"),
+        postgresql_where=sa.text("conversation IS NOT NULL"),
+    )
     _restore_triggers()
 
 
 def downgrade() -> None:
     """Drops tasks and conversations, with all that was said in them."""
     op.execute("DELETE FROM message WHERE session IS NULL")
+    op.drop_index(_OWN, "message")
     with op.batch_alter_table("message") as message:
         message.drop_constraint("uq_message_conversation_message_id", type_="unique")
         message.drop_constraint("uq_message_conversation_seq", type_="unique")
