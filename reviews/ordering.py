@@ -65,14 +65,16 @@ def order_of_files(
             raise UnknownAgent(agent, known=known_agents, field=f"panel {panel.name}")
     root, chosen_paths = _rooted(paths)
     root_name = how.get("root_name") or root.name or "root"
+    since, repository = how.get("since"), Repository.around(root)
+    if since == LAST:
+        since = last_revision(repository, root_name=root_name, panel=panel.name, archive=archive)
     chosen = Chosen(
         paths=chosen_paths,
         include=tuple(how.get("include", ())),
         exclude=tuple(how.get("exclude", ())),
-        since=revision_since(how.get("since"), root_name, panel.name, archive),
+        since=since,
         base=how.get("base"),
     )
-    repository = Repository.around(root)
     is_whole = not (chosen.paths or chosen.include or chosen.exclude or chosen.since or chosen.base)
     return Order(
         root_name=root_name,
@@ -104,17 +106,17 @@ def _work_tree(folder: Path) -> Path | None:
     return None if git is None else git.work_tree
 
 
-def revision_since(asked: str | None, root_name: str, panel: str, archive: Archive | None) -> str | None:
-    """The revision that is asked for; of `LAST`, that of the newest run that completed, or None.
+def last_revision(
+    repository: Repository | None, *, root_name: str, panel: str, archive: Archive | None
+) -> str | None:
+    """The revision of the newest run that completed; None: there is none, or its history was rewritten since.
 
     Raises:
         InvalidInput: no archive is kept, which would know it.
         ArchiveUnavailable: it does not answer.
     """
-    if asked != LAST:
-        return asked
     if archive is None:
-        raise InvalidInput("since", asked, "must be a revision: no archive is kept (SYMPOSIA_ARCHIVE)")
+        raise InvalidInput("since", LAST, "must be a revision: no archive is kept (SYMPOSIA_ARCHIVE)")
     archive.prepare()
-    # Without a run before, all is new.
-    return archive.review_reader.last_revision(root_name, panel)
+    revision = archive.review_reader.last_revision(root_name, panel)
+    return revision if revision and repository is not None and repository.has(revision) else None

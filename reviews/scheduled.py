@@ -16,7 +16,7 @@ from .batch import stop
 from .delivery.parcel import headline
 from .ending import read_run
 from .office import Office
-from .ordering import LAST, revision_since
+from .ordering import last_revision
 from .panels import find_panel
 from .sources.files import Chosen, FileSource
 from .sources.repository import Repository
@@ -81,9 +81,12 @@ class ScheduledReview:
         if root is None:
             known = ", ".join(sorted(self._roots)) or "there is none"
             raise InvalidInput("root", review.root, f"must be a root of SYMPOSIA_REVIEW_ROOTS: {known}")
-        since = revision_since(LAST, review.root, review.panel, office.archive) if review.since_last else None
+        repository, since = Repository.around(root), None
+        if review.since_last:
+            since = last_revision(
+                repository, root_name=review.root, panel=review.panel, archive=office.archive
+            )
         chosen = Chosen(include=review.include, exclude=review.exclude, since=since, base=review.base)
-        repository = Repository.around(root)
         return Order(
             root_name=review.root,
             panel=find_panel(review.panel).seated(review.model),

@@ -79,6 +79,14 @@ class Repository:
         except GitFailed:
             return ""
 
+    def has(self, revision: str) -> bool:
+        """Whether it names a commit that is (still) there."""
+        try:
+            self.commit(revision, field="since")
+        except InvalidInput:
+            return False
+        return True
+
     def commit(self, revision: str, *, field: str) -> str:
         """The full name of a commit. Raises InvalidInput when `revision` names none."""
         try:

@@ -125,6 +125,7 @@ def test_what_names_no_commit_is_refused(tree, revision):
     repository = Repository.around(tree.folder)
     with pytest.raises(InvalidInput, match="since: must name a commit of the repository"):
         repository.commit(revision, field="since")
+    assert not repository.has(revision)
     assert not (tree.folder / "x").exists()
 
 

@@ -1,0 +1,71 @@
+"""Since the last run that completed: what it reviewed is known by its git revision, as long as that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from git_tree import GitTree
+from review_values import a_run
+from symposia.archive.archive import Archive
+from symposia.models.errors import InvalidInput
+from symposia.models.review.items import Read
+from symposia.models.review.runs import RunState
+from symposia.reviews.ordering import LAST, order_of_files
+from symposia.reviews.starting import Order
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Iterator[Archive]:
+    archive = Archive(f"sqlite:///{tmp_path / 'archive.sqlite3'}")
+    archive.prepare()
+    yield archive
+    archive.close()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> GitTree:
+    tree = GitTree(tmp_path / "shop")
+    tree.put("a.py", "1\n")
+    tree.put("b.py", "1\n")
+    tree.commit()
+    return tree
+
+
+def ran(archive: Archive, revision: str, state: RunState = RunState.COMPLETED) -> None:
+    archive.review_writer.write(a_run(root_name="shop", panel="code", revision=revision, state=state))
+
+
+def order(tree: GitTree, archive: Archive | None) -> Order:
+    return order_of_files([tree.folder], archive=archive, since=LAST)
+
+
+def paths(order: Order) -> list[str]:
+    return [it.item.path for it in order.source if isinstance(it, Read)]
+
+
+def test_the_first_time_everything_is_new(tree, archive):
+    first = order(tree, archive)
+    assert (paths(first), first.is_whole) == (["a.py", "b.py"], True)
+    assert first.revision == tree.git("rev-parse", "HEAD")
+
+
+def test_then_only_what_has_changed_since_the_newest_run_that_completed(tree, archive):
+    ran(archive, tree.git("rev-parse", "HEAD"))
+    tree.put("a.py", "2\n")
+    ran(archive, tree.commit(), RunState.PARTIAL)
+    tree.put("c.py", "1\n")
+    second = order(tree, archive)
+    assert (paths(second), second.is_whole) == (["a.py", "c.py"], False)
+
+
+def test_when_history_was_rewritten_everything_is_new_again(tree, archive):
+    ran(archive, "0123456789012345678901234567890123456789")
+    assert paths(order(tree, archive)) == ["a.py", "b.py"]
+
+
+def test_without_an_archive_nobody_knows_the_last_run(tree):
+    with pytest.raises(InvalidInput, match="since: must be a revision: no archive is kept"):
+        order(tree, None)
