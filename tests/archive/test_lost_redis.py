@@ -18,7 +18,8 @@ from symposia.models.collab import Collab, Participant
 from symposia.models.stop import MaxTurns
 from terminal import Terminal
 
-pytestmark = pytest.mark.leaves_keys
+# A machine that is loaded takes its time to start workers.
+pytestmark = [pytest.mark.leaves_keys, pytest.mark.timeout(180)]
 
 TURNS = 5
 #: The turn that is being spoken when Redis forgets.
@@ -93,7 +94,7 @@ def test_the_session_completes_with_every_message_archived_before_the_loss(
     before = archived(archive, job.id)
 
     terminal = Terminal(tmp_path, {})
-    said = terminal.call("restore", job.id, "--json")
+    said = terminal.run("restore", job.id, "--json")
     assert said.code == 0, said
     (tmp_path / "gate").touch()
     result = client.get_job(job.id).result(timeout=50)
