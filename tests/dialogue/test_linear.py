@@ -71,6 +71,7 @@ def test_twice_the_text_is_at_most_twice_the_work(shape):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_megabyte_of_this_is_read(shape):
     make = SHAPES[shape]
