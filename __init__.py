@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .models.tasks.task import Task, TaskStatus, Verdict
     from .models.turn import Decision, NewItem, Question, TurnContext, TurnOutcome, Usage
     from .models.waiting import Pending, WaitPolicy
+    from .reviews.job import ReviewJob
     from .state.memory import DialogMemory
     from .state.memory_values import MemoryRules
     from .tasks.conversations.managers import register_task_manager
@@ -79,6 +80,7 @@ _HOMES = {
     "models.tasks.task": ("Task", "TaskStatus", "Verdict"),
     "models.turn": ("Decision", "NewItem", "Question", "TurnContext", "TurnOutcome", "Usage"),
     "models.waiting": ("Pending", "WaitPolicy"),
+    "reviews.job": ("ReviewJob",),
     "state.memory": ("DialogMemory",),
     "state.memory_values": ("MemoryRules",),
     "tasks.conversations.managers": ("register_task_manager",),
@@ -121,6 +123,7 @@ __all__ = [
     "ParticipantKind",
     "Pending",
     "Question",
+    "ReviewJob",
     "Role",
     "RoundOfPasses",
     "Service",

@@ -45,6 +45,7 @@ PUBLIC = [
     "ParticipantKind",
     "Pending",
     "Question",
+    "ReviewJob",
     "Role",
     "RoundOfPasses",
     "Service",
