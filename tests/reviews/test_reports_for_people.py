@@ -1,0 +1,155 @@
+"""Reports for people: they tell all of a run, and let nothing that was said become more than text."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+from hypothesis import given
+from markdown_it import MarkdownIt
+
+from review_runs import a_reported_run, evil, evil_runs
+from review_values import a_result, a_run
+from symposia.models.review.runs import ReviewRun
+from symposia.reviews.comparing import settled
+from symposia.reviews.reports.formats import ReportFormat, render
+from symposia.reviews.reports.markdown import text
+
+# -- Markdown ----------------------------------------------------------------------------------
+
+
+def kinds(markdown: str) -> list[Any]:
+    """What a renderer of the GitHub kind makes of a document."""
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(markdown)
+    return [part for token in tokens for part in (token, *(token.children or ()))]
+
+
+def test_markdown_tells_everything_in_order() -> None:
+    report = render(a_reported_run(), ReportFormat.MARKDOWN)
+    order = [
+        *("# Review of shop by the panel code", "**State**: partial", "**Items**: 2 reviewed, 1 failed"),
+        *("0.0012 US dollars", "> Not bad.", "| severity | new | still there | gone | suppressed |"),
+        *("| high | 1 | 0 | 0 | 0 |", "## Findings", "### `app.py`", "- **medium**, line 3, `F401`"),
+        *("- **high**, line 9, `S105`: A key in the code (ruff; new)", "  ```\n  Move\n  it.\n  ```"),
+        *(
+            "### `b c.py`",
+            "(model, ruff; new)",
+            "## Gone",
+            "`app.py:77` `F841`",
+            "## Suppressed by the baseline",
+        ),
+        *("`app.py:30`", "## Not reviewed", "`c.py`: failed: the agent failed", "`e.py`: cancelled"),
+        *("`big.bin`: binary", "## What was said", "> Two things.\n> Mend them."),
+    ]
+    places = [report.find(it) for it in order]
+    assert -1 not in places, order[places.index(-1)]
+    assert places == sorted(places)
+
+
+def test_a_clean_run_says_so() -> None:
+    report = render(settled(a_run(a_result())), ReportFormat.MARKDOWN)
+    assert "## Findings\n\nNothing to act on.\n" in report
+    assert "|" not in report
+
+
+@given(evil_runs())
+def test_nothing_that_was_said_becomes_more_than_text_in_markdown(run: ReviewRun) -> None:
+    tokens = kinds(render(run, ReportFormat.MARKDOWN))
+    assert not {it.type for it in tokens} & {
+        "link_open",
+        "image",
+        "html_block",
+        "html_inline",
+        "hr",
+        "code_block",
+    }
+    headings = [it for it in tokens if it.type == "heading_open"]
+    titles = ("Findings", "Gone", "Suppressed by the baseline", "Not reviewed", "What was said")
+    level_2 = [it.children for it in tokens if it.type == "inline" and it.level == 1 and it.content in titles]
+    assert len([it for it in headings if it.tag == "h1"]) == 1
+    assert len([it for it in headings if it.tag == "h2"]) == len(level_2)
+
+
+@given(evil)
+def test_words_in_markdown_are_shown_as_they_were_said(said: str) -> None:
+    shown = "".join(
+        f"`{it.content}`" if it.type == "code_inline" else it.content
+        for it in kinds(f"- {text(said)}")[3].children
+    )
+    assert re.sub(r"[`\s]+", "", shown) == re.sub(r"[`\s\x00]+", "", said.replace("\x00", "\ufffd"))
+
+
+# -- HTML --------------------------------------------------------------------------------------
+
+
+class Page(HTMLParser):
+    """Which elements a page has, and its words."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.policy = ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        if dict(attrs).get("http-equiv") == "Content-Security-Policy":
+            self.policy = dict(attrs)["content"] or ""
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+TAGS = {
+    *("html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "dl", "dt", "dd", "ul", "li", "p"),
+    *("table", "thead", "tbody", "tr", "th", "td", "details", "summary", "code", "pre", "small", "span"),
+    *("strong", "blockquote"),
+}
+
+
+@given(evil_runs())
+def test_nothing_that_was_said_becomes_more_than_text_in_html(run: ReviewRun) -> None:
+    page = Page(render(run, ReportFormat.HTML))
+    assert page.tags <= TAGS
+    assert page.attributes <= {"lang", "charset", "http-equiv", "content", "name", "class", "scope"}
+    assert page.open == []
+    assert run.root_name.strip() in "".join(page.words)
+
+
+def test_a_page_may_load_and_run_nothing() -> None:
+    report = render(a_reported_run(), ReportFormat.HTML)
+    page = Page(report)
+    assert page.policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert not re.search(r"https?:|url\(|@import", report)
+    assert "prefers-color-scheme: dark" in report
+
+
+def test_a_page_tells_everything() -> None:
+    words = " ".join("".join(Page(render(a_reported_run(), ReportFormat.HTML)).words).split())
+    for told in (
+        *(
+            "Review of shop by the panel code",
+            "2 reviewed, 1 failed",
+            "Not bad.",
+            "high line 9 S105 A key in the code",
+        ),
+        *(
+            "Gone (1)",
+            "app.py:77 F841",
+            "Suppressed by the baseline (1)",
+            "Not reviewed (3)",
+            "What was said (1)",
+        ),
+    ):
+        assert told in words
