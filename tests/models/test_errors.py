@@ -28,8 +28,10 @@ from symposia.models.errors import (
     CorruptMemory,
     CorruptSchedule,
     CorruptSession,
+    DeliveryFailed,
     DialogNotActive,
     EmbeddedServerError,
+    GitFailed,
     IllegalTransition,
     InvalidInput,
     InvalidSessionFile,
@@ -50,6 +52,8 @@ from symposia.models.errors import (
     RegistryError,
     ReplyRefused,
     ResultTimeout,
+    ReviewError,
+    ReviewNotFound,
     ScheduleNotFound,
     ScriptError,
     ServiceEnded,
@@ -110,6 +114,10 @@ EXAMPLES = {
         "session 's1' takes no answer of 'ben': the answer comes after the deadline"
     ),
     ResultTimeout("s1", timeout_s=2.5): "session 's1' has not ended within 2.5 s; it goes on",
+    ReviewError(): "A batch review cannot go on.",
+    ReviewNotFound("r1"): "no review 'r1': it was never begun here, or was pruned",
+    GitFailed("no repository"): "no repository",
+    DeliveryFailed("not there", retryable=False, retry_after_s=2.0): "not there",
     StateError(): "The live state in Redis could not be read or changed.",
     RedisUnavailable("redis://:pw@host:6379/0", hint="start one with `symposia up`"): (
         "Redis at redis://:***@host:6379/0 does not answer: start one with `symposia up`"
