@@ -133,6 +133,10 @@ EXAMPLES = {
     EmbeddedServerError(): "The embedded server could not be started.",
     PortTaken(): "Another program listens on the port.",
     ServiceEnded(): "A service ended again and again.",
+    ReviewError(): "A batch review cannot go on.",
+    ReviewNotFound("r1"): "no review 'r1': it was never begun here, or was pruned",
+    GitFailed("git is not installed"): "git is not installed",
+    DeliveryFailed("board answers 503", retry_after_s=7): "board answers 503",
     LocalModelError(): "The local model could not be started.",
     TurnError("s1", 3): "turn 3 of session 's1': A turn cannot be written by whoever tries.",
     LeaseLost("s1", 3): (
