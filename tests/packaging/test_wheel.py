@@ -49,7 +49,9 @@ def test_it_holds_every_module_of_every_room(wheel: set[str]) -> None:
 
 
 def test_it_holds_scripts_data_and_the_mark_of_types(wheel: set[str]) -> None:
-    data = {path for kind in ("*.css", "*.lua", "*.toml") for room in ROOMS for path in (ROOT / room).rglob(kind)}
+    data = {
+        path for kind in ("*.css", "*.lua", "*.toml") for room in ROOMS for path in (ROOT / room).rglob(kind)
+    }
     assert any(path.suffix == ".lua" for path in data)
     assert {f"symposia/{path.relative_to(ROOT)}" for path in data} <= wheel
     assert "symposia/py.typed" in wheel
