@@ -120,7 +120,7 @@ def _conversations() -> None:
 
 def _dialogs(*, for_conversations: bool) -> None:
     """Makes `dialog` anew around its rows: its primary key is another one."""
-    op.execute(f"CREATE TABLE dialog_kept AS SELECT {_KEPT} FROM dialog WHERE session IS NOT NULL")  # noqa: S608  # nosec B608 - constants
+    op.execute(f"CREATE TABLE dialog_kept AS SELECT {_KEPT} FROM dialog WHERE session IS NOT NULL")  # noqa: S608 - constants  # nosec B608
     op.drop_table("dialog")
     session = sa.ForeignKey("collab.id", ondelete="CASCADE")
     if for_conversations:
@@ -140,7 +140,7 @@ def _dialogs(*, for_conversations: bool) -> None:
     op.create_table("dialog", *owners, _text("dialog_id"), _text("thread_id", optional=True), _text("status"))
     for column in ("dialog_id", "thread_id"):
         op.create_index(f"ix_dialog_{column}", "dialog", [column])
-    op.execute(f"INSERT INTO dialog ({_KEPT}) SELECT {_KEPT} FROM dialog_kept")  # noqa: S608  # nosec B608 - constants
+    op.execute(f"INSERT INTO dialog ({_KEPT}) SELECT {_KEPT} FROM dialog_kept")  # noqa: S608 - constants  # nosec B608
     op.drop_table("dialog_kept")
 
 
