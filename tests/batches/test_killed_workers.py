@@ -32,6 +32,7 @@ def check(desk: Desk, run: ReviewRun, count: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(150)
 def test_of_two_workers_one_is_killed_in_the_middle(desk: Desk):
     desk.lease_s = 2.0
     first, _ = desk.start_worker(), desk.start_worker()
@@ -44,6 +45,7 @@ def test_of_two_workers_one_is_killed_in_the_middle(desk: Desk):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(150)
 def test_the_only_worker_is_killed_and_another_one_goes_on(desk: Desk):
     desk.lease_s = 2.0
     desk.start_worker()

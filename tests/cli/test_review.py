@@ -122,6 +122,7 @@ def test_the_other_panels_need_no_model_either(worked: Terminal, project):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(150)
 def test_where_nothing_runs_everything_is_started_and_gone_afterwards(bare: Terminal):
     (bare.folder / "risky.py").write_text(RISKY)
     said = bare.run("review", timeout_s=DEADLINE_S)
@@ -132,6 +133,7 @@ def test_where_nothing_runs_everything_is_started_and_gone_afterwards(bare: Term
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(150)
 def test_nothing_of_the_reviewed_folder_becomes_code_of_the_worker(bare: Terminal):
     trap = bare.folder / "ran"
     agents = f'[agents.ruff]\nkind = "command"\nargv = ["touch", "{trap}"]\n'
