@@ -10,6 +10,7 @@ import pytest
 from chaos.auditor import audit
 from chaos.evidence import Evidence
 from chaos.plays import round_robin
+from table import until
 
 pytestmark = pytest.mark.xdist_group("faults-of-redis")
 
@@ -20,6 +21,8 @@ def ended(arena):
     play = round_robin(Random(5))
     outcome = arena.run([play])
     assert not outcome.findings
+    session = key(play.script, "session")  # its keys get their time to live from the archiver
+    until(lambda: arena.server.client.hget(session, "archive") == "kept", timeout_s=30)
     return arena, play.script, outcome.calls[play.id]
 
 
