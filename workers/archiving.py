@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-import threading
+import time
 from typing import Any
-
-from celery import bootsteps
-from redis.exceptions import RedisError
 
 from ..models.errors import ArchiveUnavailable
 from ..tasks.archiving import Archiver
 from ..tasks.runtime import runtime_of
+from .rounds import RoundStep, RoundThread
 
 log = logging.getLogger(__name__)
 
@@ -22,60 +20,37 @@ _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 30.0
 
 
-class ArchiveThread(threading.Thread):
-    """Archives every `interval_s`; a database or a Redis that is away only delays it."""
+class PatientArchiver:
+    """Archives; a database that is away is left alone, each time for twice as long."""
 
-    def __init__(self, archiver: Archiver, *, interval_s: float) -> None:
-        super().__init__(name="symposia-archive", daemon=True)
+    def __init__(self, archiver: Archiver) -> None:
         self._archiver = archiver
-        self._interval_s = interval_s
-        self._closed = threading.Event()
+        self._pause_s = _FIRST_PAUSE_S
+        self._not_before = 0.0
 
-    def run(self) -> None:
-        """Archives until `close`."""
-        pause_s = _FIRST_PAUSE_S
-        while True:
-            wait_s = self._interval_s
-            try:
-                self._archiver.round()
-                pause_s = _FIRST_PAUSE_S
-            except ArchiveUnavailable as error:
-                log.warning("archiving put off for %g s: %s", pause_s, error)
-                wait_s, pause_s = pause_s, min(pause_s * 2, _LONGEST_PAUSE_S)
-            except (RedisError, OSError) as error:
-                log.warning("archiving put off: %s", error)
-            except Exception:
-                log.exception("archiving failed; it will be tried again")
-            if self._closed.wait(wait_s):
-                break
-
-    def close(self) -> None:
-        """Ends the thread after the round under way."""
-        self._closed.set()
+    def round(self) -> None:
+        """Archives what is due, or waits on. Raises RedisUnavailable."""
+        if time.monotonic() < self._not_before:
+            return
+        try:
+            self._archiver.round()
+        except ArchiveUnavailable as error:
+            log.warning("archiving put off for %g s: %s", self._pause_s, error)
+            self._not_before = time.monotonic() + self._pause_s
+            self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)
+        else:
+            self._pause_s = _FIRST_PAUSE_S
 
 
-class ArchiveStep(bootsteps.StartStopStep):
-    """Runs the archive thread as long as the worker runs, where an archive is kept."""
+class ArchiveStep(RoundStep):
+    """Archives as long as the worker runs, where an archive is kept. What is not archived yet stays owed."""
 
-    requires = ("celery.worker.components:Pool",)
+    what = "archiving"
 
-    def __init__(self, _worker: Any, **_options: Any) -> None:
-        self._thread: ArchiveThread | None = None
-
-    def start(self, worker: Any) -> None:
+    def rounds(self, worker: Any) -> RoundThread | None:
         """Nothing is connected here: a database that is away keeps no worker from starting."""
         archiver = runtime_of(worker.app).archiver
-        if archiver is not None:
-            self._thread = ArchiveThread(
-                archiver, interval_s=min(worker.app.conf.symposia_archive_interval_s, _LOOK_EVERY_S)
-            )
-            self._thread.start()
-
-    def stop(self, _worker: Any) -> None:
-        """What is not archived yet stays owed."""
-        if self._thread is not None:
-            self._thread.close()
-
-    def terminate(self, worker: Any) -> None:
-        """The same in a cold shutdown."""
-        self.stop(worker)
+        if archiver is None:
+            return None
+        interval_s = min(worker.app.conf.symposia_archive_interval_s, _LOOK_EVERY_S)
+        return RoundThread(self.what, PatientArchiver(archiver).round, interval_s=interval_s)

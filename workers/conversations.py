@@ -6,8 +6,6 @@ import time
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from celery import bootsteps
-
 from ..agents.runner import AgentRunner
 from ..config.secrets import known_secrets
 from ..config.settings import Settings
@@ -21,7 +19,7 @@ from ..tasks.conversations.together import Placing
 from ..tasks.runtime import runtime_of
 from .archive import open_archive
 from .connection import redis_url_in_use, urls_in_use
-from .rounds import RoundThread
+from .rounds import RoundStep, RoundThread
 from .runtime import load_registry
 
 if TYPE_CHECKING:
@@ -61,19 +59,16 @@ def left_waiting(archive: Archive) -> int:
         return pages.waiting(before_ms=time.time_ns() // 1_000_000 - late_ms)
 
 
-class TaskStep(bootsteps.StartStopStep):
+class TaskStep(RoundStep):
     """Fails tasks whose request died before its verdict, as long as the worker runs, where an archive is kept."""
 
-    requires = ("celery.worker.components:Pool",)
+    what = "tasks"
 
-    def __init__(self, _worker: Any, **_options: Any) -> None:
-        self._thread: RoundThread | None = None
-
-    def start(self, worker: Any) -> None:
+    def rounds(self, worker: Any) -> RoundThread | None:
         """Nothing is connected here, and no database is made for it."""
         runtime = runtime_of(worker.app)
         if runtime.archiver is None:
-            return
+            return None
         archive, board = runtime.archiver.target, NoticeBoard(runtime.store.client)
         desk = Conversations(archive, board)
 
@@ -81,14 +76,4 @@ class TaskStep(bootsteps.StartStopStep):
             if archive.database.is_there:
                 desk.fail_left_waiting()
 
-        self._thread = RoundThread("tasks", look, interval_s=_LOOK_EVERY_S)
-        self._thread.start()
-
-    def stop(self, _worker: Any) -> None:
-        """Another worker, or the next start, looks again."""
-        if self._thread is not None:
-            self._thread.close()
-
-    def terminate(self, worker: Any) -> None:
-        """The same in a cold shutdown."""
-        self.stop(worker)
+        return RoundThread(self.what, look, interval_s=_LOOK_EVERY_S)

@@ -17,7 +17,7 @@ from ..reviews.job import ReviewJob
 from ..reviews.office import office_of
 from ..state.connect import connect
 from ..state.errands import ErrandIndex
-from .rounds import RoundStep
+from .rounds import RoundStep, RoundThread
 
 log = logging.getLogger(__name__)
 
@@ -51,12 +51,8 @@ class DeliveryStep(RoundStep):
 
     what = "deliveries"
 
-    def start(self, worker: Any) -> None:
+    def rounds(self, worker: Any) -> RoundThread:
         """Tells at once what would make deliveries fail."""
         for problem in courier_of(worker.app).problems():
             log.warning("deliveries: %s", problem)
-        super().start(worker)
-
-    def turn(self, app: Celery) -> int:
-        """Of how many errands word was sent."""
-        return send_errands(app)
+        return self.every_sweep(worker, lambda: send_errands(worker.app))

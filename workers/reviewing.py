@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from celery import Celery, bootsteps
+from celery import Celery
 
 from ..config.settings import Settings
 from ..reviews.batch import sweep_batches
@@ -17,11 +17,11 @@ from ..state.review_index import ReviewIndex
 from ..state.reviews import ReviewStore
 from ..state.store import SessionStore
 from ..state.streams import StreamReader
-from ..tasks.graph import BrokerAway, TaskGraph
+from ..tasks.graph import TaskGraph
 from ..tasks.opening import SessionOpener
 from .archive import open_archive
 from .conversations import placing
-from .rounds import RoundThread
+from .rounds import RoundStep, RoundThread
 
 
 def build_office(app: Celery, settings: Settings, *, redis_url: str) -> Office:
@@ -58,32 +58,11 @@ def session_opener(
     )
 
 
-class ReviewStep(bootsteps.StartStopStep):
+class ReviewStep(RoundStep):
     """Sends word of batches that nobody looks at, as long as the worker runs."""
 
-    requires = ("celery.worker.components:Pool",)
+    what = "reviews"
 
-    def __init__(self, _worker: Any, **_options: Any) -> None:
-        self._thread: RoundThread | None = None
-
-    def start(self, worker: Any) -> None:
-        """The pool is there: what is sent can run."""
-
-        def look() -> None:
-            try:
-                sweep_batches(office_of(worker.app))
-            except BrokerAway as error:
-                raise OSError(f"the broker does not answer: {error}") from error
-
-        interval_s: float = worker.app.conf.symposia_sweep_interval_s
-        self._thread = RoundThread("reviews", look, interval_s=interval_s)
-        self._thread.start()
-
-    def stop(self, _worker: Any) -> None:
-        """Nothing new is begun."""
-        if self._thread is not None:
-            self._thread.close()
-
-    def terminate(self, worker: Any) -> None:
-        """The same in a cold shutdown."""
-        self.stop(worker)
+    def rounds(self, worker: Any) -> RoundThread:
+        """Looks for them."""
+        return self.every_sweep(worker, lambda: sweep_batches(office_of(worker.app)))

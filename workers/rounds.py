@@ -1,4 +1,4 @@
-"""A thread of a worker that does something again and again; Redis being away only delays it."""
+"""What a worker does again and again beside its tasks: a thread each, for as long as it runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from celery import Celery, bootsteps
+from celery import bootsteps
 from redis.exceptions import RedisError
 
 from ..tasks.graph import BrokerAway
@@ -17,32 +17,44 @@ log = logging.getLogger(__name__)
 
 
 class RoundThread(threading.Thread):
-    """Calls `turn` at once, then every `interval_s` seconds, until `close`.
+    """Calls `turn` at once, then every `interval_s` seconds, until `close`; Redis being away only delays it.
 
     Args:
         what: what it does, for the log and the thread's name.
         turn: what is done each time; it may raise.
         interval_s: seconds from the end of one to the next.
+        leave: what is done once at the end.
     """
 
-    def __init__(self, what: str, turn: Callable[[], object], *, interval_s: float) -> None:
+    def __init__(
+        self,
+        what: str,
+        turn: Callable[[], object],
+        *,
+        interval_s: float,
+        leave: Callable[[], object] = lambda: None,
+    ) -> None:
         super().__init__(name=f"symposia-{what}", daemon=True)
         self._what = what
         self._turn = turn
+        self._leave = leave
         self._interval_s = interval_s
         self._closed = threading.Event()
 
     def run(self) -> None:
         """Goes on until `close`."""
-        while True:
-            try:
-                self._turn()
-            except (RedisError, OSError) as error:
-                log.warning("%s put off: %s", self._what, error)
-            except Exception:
-                log.exception("%s failed; it will be tried again", self._what)
-            if self._closed.wait(self._interval_s):
-                return
+        self._attempt(self._turn)
+        while not self._closed.wait(self._interval_s):
+            self._attempt(self._turn)
+        self._attempt(self._leave)
+
+    def _attempt(self, action: Callable[[], object]) -> None:
+        try:
+            action()
+        except (RedisError, OSError, BrokerAway) as error:
+            log.warning("%s put off: %s", self._what, error)
+        except Exception:
+            log.exception("%s failed; it will be tried again", self._what)
 
     def close(self) -> None:
         """Ends the thread after what it does now."""
@@ -50,7 +62,11 @@ class RoundThread(threading.Thread):
 
 
 class RoundStep(bootsteps.StartStopStep):
-    """Part of a worker: a round thread for as long as it runs. Those that are of one kind say what and how."""
+    """Part of a worker: a round thread for as long as it runs. Those that are of one kind say what and how.
+
+    It begins when the pool is there, so that what is sent can run, and ends when a shutdown begins: turns under
+    way still commit, but nothing new is begun. Another worker, or the next start, looks again.
+    """
 
     requires = ("celery.worker.components:Pool",)
     #: What is done, for the log and the thread's name.
@@ -60,24 +76,21 @@ class RoundStep(bootsteps.StartStopStep):
         self._thread: RoundThread | None = None
 
     @abstractmethod
-    def turn(self, app: Celery) -> object:
-        """What is done each time; it may raise."""
+    def rounds(self, worker: Any) -> RoundThread | None:
+        """The thread of this worker, not started yet; None: there is nothing to do."""
+
+    def every_sweep(self, worker: Any, turn: Callable[[], object]) -> RoundThread:
+        """A thread that is as patient as the sweep."""
+        return RoundThread(self.what, turn, interval_s=worker.app.conf.symposia_sweep_interval_s)
 
     def start(self, worker: Any) -> None:
-        """The pool is there: what is sent can run."""
-
-        def turn() -> None:
-            try:
-                self.turn(worker.app)
-            except BrokerAway as error:
-                raise OSError(f"the broker does not answer: {error}") from error
-
-        interval_s: float = worker.app.conf.symposia_sweep_interval_s
-        self._thread = RoundThread(self.what, turn, interval_s=interval_s)
-        self._thread.start()
+        """Begins."""
+        self._thread = self.rounds(worker)
+        if self._thread is not None:
+            self._thread.start()
 
     def stop(self, _worker: Any) -> None:
-        """Nothing new is begun."""
+        """Ends with what is done now."""
         if self._thread is not None:
             self._thread.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from celery import Celery
 
@@ -21,7 +21,7 @@ from ..reviews.scheduled import ScheduledReview
 from ..state.connect import connect
 from ..state.records import SessionState
 from ..state.schedules import ScheduleBook
-from .rounds import RoundStep
+from .rounds import RoundStep, RoundThread
 from .session_file import SessionFile
 
 if TYPE_CHECKING:
@@ -107,6 +107,6 @@ class ScheduleStep(RoundStep):
 
     what = "schedules"
 
-    def turn(self, app: Celery) -> None:
-        """Looks for them. Raises BrokerAway, RedisUnavailable."""
-        sweep_schedules(app)
+    def rounds(self, worker: Any) -> RoundThread:
+        """Looks for them."""
+        return self.every_sweep(worker, lambda: sweep_schedules(worker.app))
