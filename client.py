@@ -34,6 +34,7 @@ from .state.schedules import ScheduleBook
 from .state.store import SessionStore
 from .state.tenants import Spent, TenantBooks
 from .state.workers import WorkerBook
+from .tasks.conversations.together import Placing
 from .tasks.graph import TaskGraph
 from .tasks.restoring import restore
 from .tasks.view import read_facts
@@ -72,6 +73,7 @@ class Client:
             graph=TaskGraph(self._sender),
             retention_ms=self.settings.retention_s * 1000,
             max_message_bytes=self.settings.max_message_bytes,
+            check_joining=Placing(lambda: self.archive).check_joining,
         )
         self._opener = session_opener(self.settings, self._to.store, self._to.index, self._to.graph)
         self.workers = WorkerBook(redis)

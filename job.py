@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -58,6 +58,8 @@ class Connections:
     graph: TaskGraph
     retention_ms: int
     max_message_bytes: int
+    #: Raises where somebody may not take part in a session that is run so.
+    check_joining: Callable[[SessionSpec, Participant], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +277,7 @@ class CollabJob:
         Raises:
             InvalidInput: the session could not have been submitted with them; nothing has changed.
             SessionEnded: it is too late.
+            NotAMember, ParticipantNotAdmittedError: an agent that is none of the conversation, or task, the session runs in.
         """
         self._helm(by, key).add(participant, agent)
 
@@ -292,7 +295,8 @@ class CollabJob:
 
     def _helm(self, by: str, key: str | None) -> Helm:
         request = new_id() if key is None else derived_id(key)
-        return Helm(self._to.redis, self.id, by, self._to.max_message_bytes, request)
+        to = self._to
+        return Helm(to.redis, self.id, by, to.max_message_bytes, to.check_joining, request)
 
     # -- answering --------------------------------------------------------------------------
 

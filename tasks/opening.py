@@ -8,9 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ..models.errors import InvalidInput, MessageTooLarge
+from ..models.errors import ConversationError, InvalidInput, MessageTooLarge, SessionNotFound
 from ..models.plan import Totals
 from ..models.spec import SessionSpec
 from ..models.stop import MaxTurns
@@ -18,6 +18,8 @@ from ..models.submission import Submission
 from ..state.index import SessionIndex
 from ..state.requests import Opening
 from ..state.store import SessionStore
+from ..state.stored import read_stored
+from .conversations.desk import as_id
 from .graph import TaskGraph, left_to_the_sweep
 from .planners import check_fit, effective_stop
 from .view import SessionFacts
@@ -52,7 +54,7 @@ class SessionOpener:
             RedisUnavailable: nothing was written, or the same may be opened again.
         """
         prepared = submission.prepared(known_agents=known_agents, max_message_bytes=self.max_message_bytes)
-        prepared = self.place(prepared)
+        prepared = self._placed(prepared)
         collab = prepared.collab
         check_fit(collab.mode, collab.participants, options=prepared.options, stop=prepared.stop)
         stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.max_turns)
@@ -66,6 +68,29 @@ class SessionOpener:
             archived=self.archived,
         )
         return self._open(opening, spec)
+
+    def _placed(self, prepared: Submission) -> Submission:
+        try:
+            return self.place(prepared)
+        except (ConversationError, InvalidInput):
+            # Once a session is open, what became of its conversation since is no reason to refuse it.
+            if (placed := self._placed_before(prepared)) is None:
+                raise
+            return placed
+
+    def _placed_before(self, prepared: Submission) -> Submission | None:
+        """The submission where the session of its id stands already; None: there is none, or it stands elsewhere."""
+        try:
+            documents = self.store.documents(prepared.collab.collab_id)
+        except SessionNotFound:
+            return None
+        spec = read_stored(SessionSpec, documents.spec, session_id=prepared.collab.collab_id, part="spec")
+        asked = ((prepared.task, spec.task), (prepared.conversation, spec.conversation))
+        if any(given is not None and as_id(given) != there for given, there in asked):
+            return None
+        if prepared.thread_id not in (None, spec.thread_id):
+            return None
+        return replace(prepared, task=spec.task, conversation=spec.conversation, thread_id=spec.thread_id)
 
     def _open(self, opening: Opening, spec: SessionSpec) -> SessionFacts | None:
         session_id = opening.collab.collab_id

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pydantic import JsonValue
 from redis import Redis
 
-from ..models.collab import Collab
+from ..models.collab import Collab, Participant
 from ..models.dialog import Message, Role
 from ..models.errors import InvalidInput, MessageTooLarge, SessionEnded, SessionNotFound
 from ..models.ids import new_id
@@ -44,16 +44,19 @@ class Helm:
     by: str
     #: Bytes a text may have.
     limit_bytes: int
+    #: Raises where somebody may not take part in a session that is run so.
+    check_joining: Callable[[SessionSpec, Participant], None]
     #: Tells the same change asked for again from another one.
     request: str = field(default_factory=new_id)
 
     def add(self, participant: AnyParticipant, agent: AnyBinding | None) -> None:
-        """Lets somebody take part from the next round on. Raises InvalidInput, SessionEnded."""
+        """Lets somebody take part from the next round on. Raises InvalidInput, SessionEnded, ConversationError."""
         who = read_participant(participant)
         binding = seat_for(who, agent, known_agents=WorkerBook(self.client).known_agents())
         about: dict[str, JsonValue] = {"participant_id": who.participant_id, "agent": binding.agent}
 
         def made(cast: Cast) -> Cast:
+            self.check_joining(cast.spec, who)
             return _fitting(cast.with_participant(who, binding, limit_bytes=self.limit_bytes))
 
         self._steer("participant.added", about, next_round=made)

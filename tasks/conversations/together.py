@@ -1,22 +1,24 @@
 """Sessions in tasks: a session may run inside a task, and write into one of its conversations.
 
 What it says reaches the conversation with its archiving, through the one way by which messages come there
-(`archive/conversations/delivery.py`). Here is checked, before it is opened, that it may.
+(`archive/conversations/delivery.py`). Here is checked, before it is opened and before somebody joins it, that it may.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...models.collab import ParticipantKind
+from ...models.collab import Participant, ParticipantKind
 from ...models.errors import (
     ConversationArchivedError,
     InvalidInput,
     NotAMember,
     ParticipantNotAdmittedError,
 )
+from ...models.spec import SessionSpec
 from ...models.submission import Submission
 from ...models.tasks.values import read_agent
 from .desk import as_id, check_active
@@ -24,6 +26,8 @@ from .desk import as_id, check_active
 if TYPE_CHECKING:
     from ...archive.archive import Archive
     from ...archive.conversations.listing import Pages
+    from ...models.tasks.conversation import Conversation
+    from ...models.tasks.task import Task
 
 
 class Placing:
@@ -47,17 +51,38 @@ class Placing:
         """
         if prepared.task is None and prepared.conversation is None:
             return prepared
-        archive = self._archive()
         field, target = _target(prepared)
-        if archive is None:
-            raise InvalidInput(field, target, "must be left out: no archive is kept (SYMPOSIA_ARCHIVE)")
-        archive.prepare()
-        with archive.tasks.reading() as pages:
+        with self._reading(field, target) as pages:
             task_id = _checked(pages, prepared)
         if prepared.thread_id not in (None, task_id):
             raise InvalidInput("thread_id", prepared.thread_id, "must be the task's id, or be left out")
         conversation = None if prepared.conversation is None else as_id(prepared.conversation)
         return replace(prepared, task=task_id, conversation=conversation, thread_id=task_id)
+
+    def check_joining(self, spec: SessionSpec, who: Participant) -> None:
+        """Whether somebody may take part in a session that runs: by the rules of `__call__`, whatever takes messages still.
+
+        Raises:
+            InvalidInput: an id is none, or no archive is kept.
+            NotAMember, ParticipantNotAdmittedError.
+        """
+        if spec.task is None or who.kind is not ParticipantKind.AGENT:
+            return
+        agent = read_agent(who.participant_id, "participant.participant_id")
+        with self._reading("participant", agent) as pages:
+            if spec.conversation is None:
+                _check_admitted(pages.task(spec.task), spec.task, [agent])
+            else:
+                _check_members(pages.conversation(spec.conversation), spec.conversation, [agent])
+
+    @contextmanager
+    def _reading(self, field: str, value: object) -> Iterator[Pages]:
+        archive = self._archive()
+        if archive is None:
+            raise InvalidInput(field, value, "must be left out: no archive is kept (SYMPOSIA_ARCHIVE)")
+        archive.prepare()
+        with archive.tasks.reading() as pages:
+            yield pages
 
 
 def _target(prepared: Submission) -> tuple[str, object]:
@@ -75,9 +100,7 @@ def _checked(pages: Pages, prepared: Submission) -> str:
     if prepared.conversation is None:
         return _check_task(pages, str(prepared.task), prepared)
     found = pages.conversation(as_id(prepared.conversation))
-    for agent in _agents(prepared):
-        if found is None or agent not in found.agents:
-            raise NotAMember(agent, prepared.conversation)
+    _check_members(found, prepared.conversation, _agents(prepared))
     if found is None:
         raise InvalidInput("conversation", prepared.conversation, "must be a conversation")
     if prepared.task is not None and as_id(prepared.task) != found.task_id:
@@ -90,12 +113,22 @@ def _checked(pages: Pages, prepared: Submission) -> str:
 
 def _check_task(pages: Pages, task_id: str, prepared: Submission) -> str:
     task = pages.task(as_id(task_id))
-    if unknown := [it for it in _agents(prepared) if task is None or it not in task.agents]:
-        raise ParticipantNotAdmittedError(task_id, unknown)
+    _check_admitted(task, task_id, _agents(prepared))
     if task is None:
         raise InvalidInput("task", task_id, "must be a task")
     check_active(task.id, task.status)
     return task.id
+
+
+def _check_members(found: Conversation | None, conversation_id: str, agents: Iterable[str]) -> None:
+    for agent in agents:
+        if found is None or agent not in found.agents:
+            raise NotAMember(agent, conversation_id)
+
+
+def _check_admitted(task: Task | None, task_id: str, agents: Iterable[str]) -> None:
+    if unknown := [it for it in agents if task is None or it not in task.agents]:
+        raise ParticipantNotAdmittedError(task_id, unknown)
 
 
 def _agents(prepared: Submission) -> list[str]:

@@ -1,0 +1,119 @@
+"""Sessions that are placed stay where they are: submitted again they are found, and only those who may join them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from office import Office
+from symposia.job import CollabJob
+from symposia.models.collab import Collab
+from symposia.models.errors import (
+    ConversationArchivedError,
+    InvalidInput,
+    NotAMember,
+    ParticipantNotAdmittedError,
+    SessionConflict,
+)
+from symposia.models.stop import MaxRounds
+from task_room import ANN, BEN, CHAIR, CYD, EVE, TaskRoom
+
+pytestmark = pytest.mark.leaves_keys
+
+COLLAB = Collab(title="t", purpose="p", mode="round_robin", participants=[{"participant_id": ANN}])
+
+
+@pytest.fixture
+def office(tmp_path: Path, redis_url: str) -> Iterator[Office]:
+    """An office with an archive of its own."""
+    office = Office(tmp_path, redis_url, archive=True)
+    yield office
+    office.close()
+    office.client.archive.close()
+
+
+@pytest.fixture
+def room(office: Office) -> TaskRoom:
+    return TaskRoom(office.client.archive)
+
+
+def submitted(office: Office, **how: Any) -> CollabJob:
+    return office.client.submit(COLLAB, agents={ANN: "noop"}, stop=MaxRounds(1), **how)
+
+
+def test_a_session_that_is_open_is_found_again_whatever_became_of_its_conversation(
+    office: Office, room: TaskRoom
+) -> None:
+    conversation = room.conversation(ANN, BEN)
+    first = submitted(office, conversation=conversation.id)
+    changes = (
+        lambda: room.desk.archive(CHAIR, conversation.id),
+        lambda: room.desk.participants_remove(CHAIR, conversation.id, [ANN]),
+        lambda: room.desk.task_close(CHAIR, conversation.task_id),
+    )
+    for change in changes:
+        change()
+        for how in ({}, {"task": conversation.task_id}, {"thread_id": conversation.task_id}):
+            again = submitted(office, conversation=conversation.id.upper(), **how)
+            assert (again.id, again.spec) == (first.id, first.spec)
+
+
+def test_a_session_in_a_task_alone_is_found_again_after_the_task_was_closed(
+    office: Office, room: TaskRoom
+) -> None:
+    task = room.task(BEN)
+    first = submitted(office, task=task.id)
+    room.desk.task_close(CHAIR, task.id)
+    assert submitted(office, task=task.id).id == first.id
+
+
+def test_another_session_of_the_same_id_is_told_so_and_one_placed_elsewhere_why_it_may_not(
+    office: Office, room: TaskRoom
+) -> None:
+    conversation, other = room.conversation(ANN), room.conversation(ANN)
+    submitted(office, conversation=conversation.id)
+    for it in (conversation, other):
+        room.desk.archive(CHAIR, it.id)
+    with pytest.raises(SessionConflict):
+        submitted(office, conversation=conversation.id, messages=["Something else."])
+    with pytest.raises(ConversationArchivedError):
+        submitted(office, conversation=other.id)
+    with pytest.raises(InvalidInput, match="task: must be the task of"):
+        submitted(office, conversation=conversation.id, task=other.task_id)
+
+
+def test_a_new_session_is_refused_as_before(office: Office, room: TaskRoom) -> None:
+    conversation = room.conversation(ANN)
+    room.desk.archive(CHAIR, conversation.id)
+    with pytest.raises(ConversationArchivedError):
+        submitted(office, conversation=conversation.id)
+
+
+def test_only_members_join_a_session_that_writes_into_a_conversation(office: Office, room: TaskRoom) -> None:
+    conversation = room.conversation(ANN, BEN)
+    job = submitted(office, conversation=conversation.id)
+    for name in (CYD, EVE):
+        with pytest.raises(NotAMember, match=f"'{name}' is not a member"):
+            job.add_participant(name, "noop")
+    job.add_participant(BEN, "noop")
+    job.add_participant({"participant_id": "zoe", "kind": "human"})
+    room.desk.participants_add(CHAIR, conversation.id, [CYD])
+    job.add_participant(CYD, "noop")
+
+
+def test_only_those_whom_the_task_has_admitted_join_a_session_in_it(office: Office, room: TaskRoom) -> None:
+    job = submitted(office, task=room.task(BEN).id)
+    with pytest.raises(ParticipantNotAdmittedError, match="has not admitted 'eve'"):
+        job.add_participant(EVE, "noop")
+    job.add_participant(BEN, "noop")
+
+
+def test_who_joined_already_is_not_asked_again(office: Office, room: TaskRoom) -> None:
+    conversation = room.conversation(ANN, BEN)
+    job = submitted(office, conversation=conversation.id)
+    job.add_participant(BEN, "noop", key="once")
+    room.desk.participants_remove(CHAIR, conversation.id, [BEN])
+    job.add_participant(BEN, "noop", key="once")
