@@ -18,13 +18,13 @@ _LOCK = 0x73796D706F73
 
 
 def migrate(database: Database, revision: str = NEWEST) -> None:
-    """Upgrades to `revision` (or downgrades: `base`, `-1`), all of it or nothing. Raises ArchiveUnavailable."""
+    """Upgrades to `revision`, or downgrades to it (also `base` and `-1`), all of it or nothing. Raises ArchiveUnavailable."""
     with database.writing() as connection:
         if not database.is_sqlite:  # where `writing` locks the whole file
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
         config = _config()
         config.attributes |= {"connection": connection, "metadata": METADATA}
-        goes_down = revision == "base" or revision.startswith("-")
+        goes_down = revision == "base" or revision.startswith("-") or revision in _behind(config, connection)
         (command.downgrade if goes_down else command.upgrade)(config, revision)
 
 
@@ -36,6 +36,12 @@ def revision_of(connection: Connection) -> str | None:
 def newest_revision() -> str:
     """The revision that this version of the program writes."""
     return ScriptDirectory.from_config(_config()).get_current_head() or ""
+
+
+def _behind(config: Config, connection: Connection) -> set[str]:
+    """The revisions that a database has been through: Alembic goes to none of them as an upgrade, and says nothing."""
+    walk = ScriptDirectory.from_config(config).iterate_revisions(revision_of(connection), "base")
+    return {it.revision for it in walk}
 
 
 def _config() -> Config:

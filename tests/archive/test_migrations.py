@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import threading
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from redis import Redis
 from sqlalchemy import Connection, inspect
 
 from archiving import archive_now, archived, live
@@ -15,6 +17,7 @@ from symposia.archive.engine import Database
 from symposia.archive.schema import migrate, newest_revision, revision_of
 from symposia.archive.tables import METADATA
 from table import Table
+from task_room import ANN, BEN, TaskRoom
 
 pytestmark = pytest.mark.leaves_keys
 
@@ -27,6 +30,16 @@ def is_ours(_item: object, name: str | None, *_more: object) -> bool:
 def differences(connection: Connection) -> list[object]:
     options = {"include_object": is_ours, "compare_type": True}
     return compare_metadata(MigrationContext.configure(connection, opts=options), METADATA)
+
+
+def there_and_back(archive: Archive, revision: str) -> None:
+    """Downgrades to a revision, whose messages are all of sessions, and upgrades again."""
+    migrate(archive.database, revision)
+    with archive.database.reading() as connection:
+        assert revision_of(connection) == revision
+        columns = {it["name"] for it in inspect(connection).get_columns("message")}
+        assert columns == {"id", "session", "at_ms", "seq", "role", "speaker", "turn", "content", "rest"}
+    migrate(archive.database)
 
 
 def test_a_fresh_database_has_the_tables_of_the_code(database_url: str) -> None:
@@ -48,8 +61,31 @@ def test_what_the_first_revision_held_is_there_after_an_upgrade_and_found(
     migrate(archive.database)
     assert archived(archive, table.id) == live(table.client, table.id)
     assert [it.content for it in archive.reader.search("door").items] == ["a blue door"]
-    migrate(archive.database, "0001")
+    there_and_back(archive, "0001")
     assert archived(archive, table.id) == live(table.client, table.id)
+    assert [it.content for it in archive.reader.search("door").items] == ["a blue door"]
+    archive.close()
+
+
+def test_the_way_back_behind_conversations_leaves_sessions_and_what_is_found_of_them(
+    database_url: str, client: Redis
+) -> None:
+    archive = Archive(database_url)
+    archive.prepare()
+    conversation = TaskRoom(archive).conversation()
+    table = Table(client, opened=False)
+    table.open(spec=json.dumps({"conversation": conversation.id}), archived=True)
+    table.speak(table.plan_one(), "a blue door")
+    archive_now(archive, table)
+    TaskRoom(archive).desk.send(BEN, conversation.id, "a green door")
+    there_and_back(archive, "0002")
+    assert [it.content for it in archive.reader.search("door").items] == ["a blue door"]
+    assert archived(archive, table.id) == live(client, table.id)
+    table.speak(table.plan_one(), "a red door")
+    archive_now(archive, table)
+    assert [it.content for it in archive.reader.search("door").items] == ["a red door", "a blue door"]
+    assert TaskRoom(archive).desk.task_list(BEN).items == ()
+    assert TaskRoom(archive).conversation().agents == (ANN, BEN)
     archive.close()
 
 
