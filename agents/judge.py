@@ -7,13 +7,11 @@ findings that can be read), and elsewhere sums up what was said so far. It adds 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 
 from ..models.dialog import Message
-from ..models.review.findings import Finding
 from ..models.review.reading import Said, read_said
-from ..models.review.severity import Severity
+from ..models.review.verdict import verdict_on
 from ..models.turn import Decision, Draft, Expects, TurnContext, TurnOutcome
 
 _ASKING = "Look at the text, each for yourself, and say what you find."
@@ -65,24 +63,9 @@ def _summary(turn: TurnContext) -> str:
     newest = {it.speaker: it for it in _said_by_others(turn) if it.speaker}
     said = {name: read_said(it.content, path="-", agent=name) for name, it in newest.items()}
     findings = [finding for it in said.values() for finding in it.findings]
-    if not findings:
-        words = [f"Nothing to mend, say {_listed(list(said))}." if said else "Nobody had anything to say."]
-    else:
-        counted = Counter(finding.severity for finding in findings)
-        words = [f"{len(findings)} to mend: {_counts(counted)}.", *_worst(findings)]
-        words += [f"{name} found {len(it.findings)}." for name, it in said.items() if it.findings]
-    return " ".join([*words, *_remarks(said)])
-
-
-def _counts(counted: Counter[Severity]) -> str:
-    return ", ".join(f"{counted[it]} {it}" for it in reversed(Severity) if counted[it])
-
-
-def _worst(findings: Sequence[Finding]) -> list[str]:
-    worst = max(findings, key=lambda it: (it.severity.rank, it.confidence, -it.start_line))
-    agreed = {it.agents for it in findings if it.start_line == worst.start_line}
-    also = f", where {len(agreed)} have found something" if len(agreed) > 1 else ""
-    return [f"First of all line {worst.start_line}{also}: {worst.message}"]
+    nothing = f"Nothing to mend, say {_listed(list(said))}." if said else "Nobody had anything to say."
+    verdict = verdict_on(findings, where=lambda it: f"line {it.start_line}")
+    return " ".join([verdict or nothing, *_remarks(said)])
 
 
 def _remarks(said: dict[str, Said]) -> list[str]:

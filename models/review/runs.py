@@ -13,6 +13,7 @@ from ..wire import NonBlank, Text
 from .findings import Finding
 from .items import Item, Skipped
 from .severity import Severity
+from .verdict import verdict_on
 
 
 class ItemState(StrEnum):
@@ -78,6 +79,12 @@ class ReviewRun(Frozen):
     def open_findings(self) -> tuple[Finding, ...]:
         """Those to be acted on: neither gone nor suppressed."""
         return tuple(it for it in self.findings if it.is_open)
+
+    @property
+    def verdict(self) -> str:
+        """What a panel's judge says of one item, of all: how much is to be mended, where to begin."""
+        is_reviewed = any(it.state in (ItemState.DONE, ItemState.UNCHANGED) for it in self.results)
+        return verdict_on(self.open_findings) or ("Nothing to mend." if is_reviewed else "")
 
     def fails(self, least: Severity) -> bool:
         """Whether an open finding matters as much as `least`, or more."""

@@ -48,7 +48,8 @@ def _suite(result: ItemResult, found: list[Finding]) -> str:
         "errors": int(is_failed),
         "skipped": len(found) - failures + is_skipped,
     }
-    return f"<testsuite{_written(name=path, **counts)}>\n{''.join(_cases(result, found))}</testsuite>"
+    said = f"<system-out>{_text(result.summary)}</system-out>\n" if result.summary else ""
+    return f"<testsuite{_written(name=path, **counts)}>\n{''.join(_cases(result, found))}{said}</testsuite>"
 
 
 def _cases(result: ItemResult, found: list[Finding]) -> Iterator[str]:

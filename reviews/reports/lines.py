@@ -15,7 +15,8 @@ def to_lines(run: ReviewRun) -> str:
 
 
 def _objects(run: ReviewRun) -> Iterator[dict[str, Any]]:
-    yield {"type": "run", **run.model_dump(mode="json", exclude={"results", "skipped", "findings"})}
+    told = run.model_dump(mode="json", exclude={"results", "skipped", "findings"})
+    yield {"type": "run", "verdict": run.verdict, **told}
     for result in run.results:
         yield {"type": "item", **result.model_dump(mode="json", exclude={"findings"})}
     for skipped in run.skipped:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from ...models.review.findings import Finding
 from ...models.review.runs import ReviewRun
-from .outline import Outline, told
+from .outline import Outline, others, told
 
 _SPAN = re.compile(r"((?<!`)`[^`]+`(?!`))")
 _SPECIAL = re.compile(r"([\\`*_\[\]|~])")
@@ -31,8 +31,8 @@ def _lines(outline: Outline) -> Iterator[str]:
     yield ""
     yield from (f"- **{name}**: {text(fact)}" for name, fact in outline.facts)
     yield ""
-    if outline.run.summary:
-        yield from (*_quoted(outline.run.summary), "")
+    if outline.summary:
+        yield from (*_quoted("\n\n".join(outline.summary)), "")
     yield from _table(outline.counts)
     yield "## Findings"
     yield ""
@@ -48,8 +48,8 @@ def _lines(outline: Outline) -> Iterator[str]:
     yield from _section("Not reviewed", [f"- {code(path)}: {text(why)}" for path, why in outline.unreviewed])
     if outline.remarks:
         yield from ("## What was said", "")
-        for path, said in outline.remarks:
-            yield from (f"### {code(path)}", "", *_quoted(said), "")
+        for paths, said in outline.remarks:
+            yield from (f"### {code(paths[0])}{others(paths)}", "", *_quoted(said), "")
 
 
 def _section(title: str, lines: Sequence[str]) -> Iterator[str]:

@@ -59,6 +59,11 @@ class Outline:
         ]
         return tuple((name, text) for name, text in facts if text)
 
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """What came of it, in lines: of the items, and of what was found in them."""
+        return tuple(filter(None, (self.run.summary, self.run.verdict)))
+
     @cached_property
     def counts(self) -> tuple[tuple[str, ...], ...]:
         """A table: a row a severity, a column a status, its header first; empty without findings."""
@@ -101,9 +106,13 @@ class Outline:
         return tuple(_told_of(self.run.results, self.run))
 
     @cached_property
-    def remarks(self) -> tuple[tuple[str, str], ...]:
-        """What was said of items as a whole, by path."""
-        return tuple((it.item.path, it.summary) for it in self.run.results if it.summary)
+    def remarks(self) -> tuple[tuple[tuple[str, ...], str], ...]:
+        """What was said of items as a whole, with the paths of all it was said of."""
+        said: dict[str, list[str]] = {}
+        for it in self.run.results:
+            if it.summary:
+                said.setdefault(it.summary, []).append(it.item.path)
+        return tuple((tuple(paths), words) for words, paths in said.items())
 
 
 def told(finding: Finding) -> str:
@@ -116,6 +125,11 @@ def told(finding: Finding) -> str:
     if finding.status is not None:
         parts.append(_STATUSES[finding.status])
     return "; ".join(filter(None, parts))
+
+
+def others(paths: Sequence[str]) -> str:
+    """How many there are behind the first; empty when there are none."""
+    return f" and {len(paths) - 1} more" if len(paths) > 1 else ""
 
 
 def _state(result: ItemResult) -> str:

@@ -10,7 +10,7 @@ from importlib.resources import files
 
 from ...models.review.findings import Finding
 from ...models.review.runs import ReviewRun
-from .outline import Outline, told
+from .outline import Outline, others, told
 
 _STYLE = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
 _STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
@@ -43,8 +43,8 @@ def _body(outline: Outline) -> Iterator[str]:
     yield "<dl>"
     yield from (f"<dt>{name}</dt><dd>{escape(fact)}</dd>" for name, fact in outline.facts)
     yield "</dl>"
-    if outline.run.summary:
-        yield f"<blockquote>{escape(outline.run.summary)}</blockquote>"
+    if outline.summary:
+        yield f"<blockquote>{''.join(f'<p>{escape(it)}</p>' for it in outline.summary)}</blockquote>"
     yield from _table(outline.counts)
     yield "<h2>Findings</h2>"
     if not outline.open_by_path:
@@ -57,7 +57,8 @@ def _body(outline: Outline) -> Iterator[str]:
     unread = [f"<code>{escape(path)}</code>: {escape(why)}" for path, why in outline.unreviewed]
     yield from _folded("Not reviewed", unread)
     said = [
-        f"<code>{escape(path)}</code><blockquote>{escape(it)}</blockquote>" for path, it in outline.remarks
+        f"<code>{escape(paths[0])}</code>{others(paths)}<blockquote>{escape(it)}</blockquote>"
+        for paths, it in outline.remarks
     ]
     yield from _folded("What was said", said)
 

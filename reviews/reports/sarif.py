@@ -46,7 +46,12 @@ def _run(run: ReviewRun) -> dict[str, Any]:
         "invocations": [_invocation(run)],
         "results": list(_results(found, rules)),
     }
-    properties = {"summary": run.summary, "revision": run.revision, "panel": run.panel}
+    properties = {
+        "summary": run.summary,
+        "verdict": run.verdict,
+        "revision": run.revision,
+        "panel": run.panel,
+    }
     told["properties"] = {name: value for name, value in properties.items() if value}
     return told
 

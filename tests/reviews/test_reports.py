@@ -18,6 +18,17 @@ from symposia.models.review.runs import ReviewRun
 from symposia.reviews.comparing import settled
 from symposia.reviews.reports.formats import ReportFormat, render, report_files
 
+VERDICT = "3 to mend: 1 high, 2 medium. First of all app.py:9: A key in the code ruff found 3. model found 1."
+
+
+def test_each_report_for_programs_has_the_verdict_on_all_items_or_those_on_each() -> None:
+    run = a_reported_run()
+    (told,) = json.loads(render(run, ReportFormat.SARIF))["runs"]
+    assert told["properties"]["verdict"] == VERDICT
+    assert json.loads(render(run, ReportFormat.JSONL).partition("\n")[0])["verdict"] == VERDICT
+    assert [it.text for it in suites(run)[0].findall("system-out")] == ["Two things.\nMend them."]
+
+
 # -- SARIF -------------------------------------------------------------------------------------
 
 
@@ -76,7 +87,7 @@ def suites(run: ReviewRun) -> list[ElementTree.Element]:
 
 
 def outcomes(suite: ElementTree.Element) -> list[str]:
-    return [case[0].tag if len(case) else "passed" for case in suite]
+    return [case[0].tag if len(case) else "passed" for case in suite.findall("testcase")]
 
 
 def test_junit_has_a_suite_an_item_and_a_case_a_finding() -> None:

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from review_runs import a_reported_run, evil, evil_runs
 from review_values import a_result, a_run
-from symposia.models.review.runs import ReviewRun
+from symposia.models.review.runs import ItemState, ReviewRun
 from symposia.reviews.comparing import settled
 from symposia.reviews.reports.formats import ReportFormat, render
 from symposia.reviews.reports.markdown import text
@@ -29,7 +29,12 @@ def test_markdown_tells_everything_in_order() -> None:
     report = render(a_reported_run(), ReportFormat.MARKDOWN)
     order = [
         *("# Review of shop by the panel code", "**State**: partial", "**Items**: 2 reviewed, 1 failed"),
-        *("0.0012 US dollars", "> Not bad.", "| severity | new | still there | gone | suppressed |"),
+        *(
+            "0.0012 US dollars",
+            "> Not bad.",
+            "> 3 to mend: 1 high",
+            "| severity | new | still there | gone | suppressed |",
+        ),
         *("| high | 1 | 0 | 0 | 0 |", "## Findings", "### `app.py`", "- **medium**, line 3, `F401`"),
         *("- **high**, line 9, `S105`: A key in the code (ruff; new)", "  ```\n  Move\n  it.\n  ```"),
         *(
@@ -49,8 +54,22 @@ def test_markdown_tells_everything_in_order() -> None:
 
 def test_a_clean_run_says_so() -> None:
     report = render(settled(a_run(a_result())), ReportFormat.MARKDOWN)
+    assert "> Nothing to mend.\n" in report
     assert "## Findings\n\nNothing to act on.\n" in report
     assert "|" not in report
+
+
+def test_what_was_said_of_many_items_is_told_once() -> None:
+    results = [a_result(path=f"{number}.py", summary="All is well.") for number in range(3)]
+    run = settled(a_run(*results, a_result(path="x.py", summary="Not quite.")))
+    report = render(run, ReportFormat.MARKDOWN)
+    assert "### `0.py` and 2 more\n\n> All is well.\n\n### `x.py`\n\n> Not quite.\n" in report
+    assert "<code>0.py</code> and 2 more<blockquote>All is well." in render(run, ReportFormat.HTML)
+
+
+def test_where_nobody_looked_nothing_is_said_to_be_well() -> None:
+    run = a_run(a_result(state=ItemState.FAILED, error="away"))
+    assert run.verdict == ""
 
 
 @given(evil_runs())

@@ -1,0 +1,36 @@
+"""What findings come to, in one line: how many there are, where to begin, and who found them. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from .findings import Finding
+from .severity import Severity
+
+
+def verdict_on(findings: Sequence[Finding], *, where: Callable[[Finding], str] = lambda it: it.place) -> str:
+    """The verdict on some findings; empty when there are none. `where` tells the place of the worst."""
+    if not findings:
+        return ""
+    found = Counter(agent for it in findings for agent in it.agents)
+    return " ".join(
+        [
+            f"{len(findings)} to mend: {_counts(findings)}.",
+            _worst(findings, where),
+            *(f"{agent} found {count}." for agent, count in found.items()),
+        ]
+    )
+
+
+def _counts(findings: Sequence[Finding]) -> str:
+    counted = Counter(it.severity for it in findings)
+    return ", ".join(f"{counted[it]} {it}" for it in reversed(Severity) if counted[it])
+
+
+def _worst(findings: Sequence[Finding], where: Callable[[Finding], str]) -> str:
+    worst = max(findings, key=lambda it: (it.severity.rank, it.confidence, -it.start_line))
+    place = (worst.path, worst.start_line)
+    agreed = {agent for it in findings if (it.path, it.start_line) == place for agent in it.agents}
+    also = f", where {len(agreed)} have found something" if len(agreed) > 1 else ""
+    return f"First of all {where(worst)}{also}: {' '.join(worst.message.split())}"
