@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from .conversations.book import TaskBook
+from .conversations.pruner import TaskPruner
 from .engine import Database
 from .pruner import ArchivePruner
 from .reader import ArchiveReader
@@ -24,6 +25,7 @@ class Archive:
         self.reader = ArchiveReader(self.database)
         self.pruner = ArchivePruner(self.database)
         self.tasks = TaskBook(self.database)
+        self.task_pruner = TaskPruner(self.database)
         self.review_writer = ReviewWriter(self.database)
         self.review_reader = ReviewReader(self.database)
         self.review_pruner = ReviewPruner(self.database)

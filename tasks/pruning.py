@@ -23,6 +23,8 @@ class Pruned:
     live: int = 0
     #: Runs of batch reviews.
     reviews: int = 0
+    #: Tasks that had ended, with their conversations.
+    tasks: int = 0
 
 
 def prune(
@@ -34,7 +36,7 @@ def prune(
     dry_run: bool = False,
 ) -> Pruned:
     """Deletes sessions that ended, or changed last, before `before_ms` (milliseconds since the epoch), and
-    used the memory of `user`; without a `user` also review runs of that age. With `dry_run` nothing is deleted.
+    used the memory of `user`; without a `user` also review runs and ended tasks of that age. With `dry_run` nothing is deleted.
 
     Raises:
         ArchiveUnavailable, RedisUnavailable: what was deleted is deleted; it may be repeated.
@@ -52,6 +54,7 @@ def prune(
             archive.pruner.delete([it.row for it in gone])
     if before_ms is not None and user is None:
         done.reviews = _prune_reviews(archive, before_ms, dry_run=dry_run)
+        _prune_tasks(archive, before_ms, done, dry_run=dry_run)
     return done
 
 
@@ -63,3 +66,13 @@ def _prune_reviews(archive: Archive, before_ms: int, *, dry_run: bool) -> int:
         if not dry_run:
             archive.review_pruner.delete(rows)
     return count
+
+
+def _prune_tasks(archive: Archive, before_ms: int, done: Pruned, *, dry_run: bool) -> None:
+    behind = ""
+    while found := archive.task_pruner.find(before_ms=before_ms, behind=behind):
+        behind = found[-1].task_id
+        done.tasks += len(found)
+        done.messages += sum(it.messages for it in found)
+        if not dry_run:
+            archive.task_pruner.delete([it.task_id for it in found])

@@ -53,9 +53,10 @@ def prune(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be deleted.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete old sessions and reviews from the archive, or all that is archived of one user.
+    """Delete old sessions, reviews and tasks from the archive, or the sessions of one user.
 
-    Sessions that are still in Redis are left, and so is the newest review of each root. What never ended counts from its last change.
+    Sessions that are still in Redis are left, and so are the newest review of each root, and tasks that have not ended. A session that
+    never ended counts from its last change.
 
     Example: [bold]symposia prune --older-than 90d --dry-run[/bold]
     """
@@ -82,6 +83,7 @@ def prune(
             "messages": pruned.messages,
             "live": pruned.live,
             "reviews": pruned.reviews,
+            "tasks": pruned.tasks,
         }
         print_json({**told, "dry_run": dry_run})
     else:
@@ -100,7 +102,8 @@ def _age_ms(text: str) -> int:
 
 
 def _told(pruned: Pruned, *, dry_run: bool) -> str:
-    what = f"{pruned.sessions} sessions with {pruned.messages} messages"
+    what = f"{pruned.sessions} sessions" + (f" and {pruned.tasks} tasks" if pruned.tasks else "")
+    what += f" with {pruned.messages} messages"
     what += f" and {pruned.reviews} reviews" if pruned.reviews else ""
     left = f" {pruned.live} are still live and were left." if pruned.live else ""
     return (f"Would delete {what}." if dry_run else f"Deleted {what}.") + left
