@@ -89,9 +89,10 @@ def _bandit(report: Any) -> Iterator[Finding]:
 
 
 TOOLS = {
-    # RUF100 would call a `noqa` unused whose rule the project has enabled, which is not known here.
+    # What depends on the project is not known here: RUF100 would call a `noqa` unused whose rule is enabled
+    # there, I001 would sort its own packages among those of others.
     "ruff": Tool(
-        ("check", "--isolated", "--no-cache", "--quiet", "--ignore=RUF100", "--output-format=json", "."),
+        ("check", "--isolated", "--no-cache", "--quiet", "--ignore=RUF100,I001", "--output-format=json", "."),
         _ruff,
     ),
     "bandit": Tool(("--recursive", "--quiet", "--format=json", "."), _bandit),

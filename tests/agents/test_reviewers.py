@@ -147,3 +147,8 @@ def test_code_with_fences_in_it_is_read_whole(found):
 def test_what_is_found_depends_on_nothing_but_the_code(found):
     code = '"""A package."""\n\nfrom os import path as _path  # noqa: PLC2701\n\nHERE = _path.curdir\n'
     assert found("ruff", fenced(code, "python __init__.py")) == []
+
+
+def test_the_order_of_imports_is_left_to_whoever_knows_which_are_the_projects_own(found):
+    code = "import pytest\n\nfrom house.rooms import kitchen\n\n\n@pytest.fixture\ndef cook():\n    return kitchen\n"
+    assert found("ruff", fenced(code, "python")) == []
