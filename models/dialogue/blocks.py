@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from .document import Block, Metadata, Prose
 from .escapes import protect, reveal
-from .headings import read_heading
+from .headings import SECTION, Heading, read_heading
 from .marker_lines import pieces_of
 from .markers import Found, MarkersOfLine, find_markers
-from .names import Names, person
+from .names import Names
 from .notes import Form, Notes
 from .scan import Line, LineReader
 from .tables import Table, is_list_of_ids, is_separator, raw_cells, read_row, separator
-from .text import has_bracket
+from .text import has_bracket, plain
 from .tidying import metadata_of
 
 
@@ -27,8 +27,8 @@ class BlockReader:
         self._agent, self._number = agent, number
         self._metadata: list[Metadata] = []
         self._preamble = self.blocks
-        #: Names, in lower case, that headings begin with which were not taken for a turn's.
-        self._passed_over: set[str] = set()
+        #: Headings that were not taken for a turn's, and lines that are none only for who takes part.
+        self._passed_over: set[Heading] = set()
         self._prose: list[str] = []
         self._prose_line = 0
         #: The first line of the paragraph that is being read, until a second one follows.
@@ -50,9 +50,12 @@ class BlockReader:
         return None
 
     def _pass_over(self, text: str) -> None:
+        """Keeps the heading that a line would be if it were known who takes part."""
         heading = read_heading(text)
+        if heading is None and self._above and text[:1] == "-":
+            heading = Heading(SECTION, plain(self._above))
         if heading is not None:
-            self._passed_over.add(person(heading.text)[0].casefold())
+            self._passed_over.add(heading)
 
     def _line(self, line: Line, head: str) -> None:
         text = line.text
@@ -72,7 +75,7 @@ class BlockReader:
             if markers.found:
                 self._markers(line, markers.found)
                 return
-        if head == "\\":
+        if head and head in "\\-":
             self._pass_over(text.lstrip(" \t\\"))
         if head:
             text = reveal(text, self._names, preamble=self.blocks is self._preamble, above=self._above)

@@ -81,7 +81,7 @@ class Builder(BlockReader):
         """Those who took a turn, if headings that were passed over may be theirs as well; nobody otherwise."""
         turns = (turn.heading for part in self._parts for turn in part.turns)
         names = gather(Expert(it.name, it.emoji) for it in turns)
-        return names if self._passed_over & names.experts.keys() else Names()
+        return names if any(read_agent(it, names) for it in self._passed_over) else Names()
 
     def _heading_of(self, line: Line, head: str) -> Heading | None:
         """The heading that a line is; one that is underlined takes the line above from the prose."""
@@ -130,7 +130,7 @@ class Builder(BlockReader):
         else:
             self._section(line, heading)
         if not isinstance(kind, AgentHeading):
-            self._passed_over.add(person(heading.text)[0].casefold())
+            self._passed_over.add(heading)
 
     def _kind(self, heading: Heading) -> RoundHeading | JudgeHeading | AgentHeading | None:
         """What a heading begins where it stands; None: a section, or nothing."""

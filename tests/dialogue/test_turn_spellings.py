@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.dialogue import fix, lint, parse, render
+from symposia.models.dialogue import AlignmentDialogue, Prose, Round, Turn, fix, lint, parse, render
 
 PANEL = """\
 # A title
@@ -129,3 +129,15 @@ def test_a_turn_without_a_heading_is_told_with_the_heading_to_write():
     assert told == [(at, "### Muffin 🧁 — (UX)\n\none [TENSION T01: x]"), (at + 2, "### Scone 🧁\n\ntwo")]
     assert parse(fix(text)) == parse(text)
     assert "agent-form" not in {it.code for it in lint(fix(text))}
+
+
+@pytest.mark.parametrize("said", ["### Muffin Response", "Muffin\n---", "### From Muffin", "\\Muffin\n\\---"])
+def test_words_that_only_a_known_name_makes_a_heading_stay_words_where_nobody_was_introduced(said):
+    turns = (Turn("Muffin", blocks=(Prose(said),)),)
+    document = AlignmentDialogue("T", parts=(Round(0, turns=turns),))
+    assert parse(render(document)) == document
+
+
+def test_who_has_spoken_under_an_emoji_is_known_by_other_spellings_too():
+    text = "# T\n\n## Round 0\n\n### Muffin 🧁\n\nx\n\n## Round 1\n\n### Muffin Response\n\ny\n"
+    assert [it.agents for it in parse(text).rounds] == [("Muffin",), ("Muffin",)]
