@@ -59,6 +59,17 @@ class Notes(Protocol):
         ...
 
 
+class Minutes(Protocol):
+    """What the providers of models take a minute, shared by all who ask them."""
+
+    async def ask(self, model: str) -> float | None:
+        """Counts a request to a model of the registry; or, with nothing counted, the seconds until it has room.
+
+        Waits a moment where that does. Never raises.
+        """
+        ...
+
+
 class MemoryJournal:
     """A journal that lasts as long as this object: for turns that nobody else begins again."""
 
@@ -101,5 +112,7 @@ class Desk:
     #: None: nobody listens.
     listener: Listener | None = None
     notes: Notes = field(default_factory=MemoryNotes)
+    #: Asked before a model that another did not answer for; None: nobody counts.
+    minutes: Minutes | None = None
     #: Under this name an agent keeps what this attempt has spent, each time in all.
     account: str = ACCOUNT

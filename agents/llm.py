@@ -79,7 +79,7 @@ class LLMAgent:
         spent = desk.journal.recall(desk.account)
         asked = turn.model_dump_json(exclude=_PASSING)
         return Calls(
-            chain=[Served(await pool.model(source.model), source.price) for source in sources],
+            chain=[Served(await pool.model(it.model), it.price, it.entry) for it in sources],
             desk=desk if manner.stream else replace(desk, listener=None),
             asked=fingerprint(sources[0].name, str(manner), asked),
             tries=manner.retries + 1,

@@ -30,6 +30,7 @@ from pydantic_ai.output import OutputContext
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from ..models.choices import understood
+from ..models.errors import AgentFailed
 from ..models.turn import Usage
 from .desk import Desk
 from .forms import DecisionForm
@@ -112,8 +113,21 @@ class Calls(AbstractCapability[ToolDesk]):
             raise RetryModelRequest
         if not isinstance(error, ModelAPIError) or self._at + 1 == len(self.chain):
             raise error
-        self._at, self._tried = self._at + 1, 1
+        self._at, self._tried = await self._next_with_room(), 1
         raise RetryModelRequest(self.chain[self._at].model)
+
+    async def _next_with_room(self) -> int:
+        """The place of the next model whose minute has room. Raises AgentFailed, to be tried again when one has."""
+        waits = []
+        for at in range(self._at + 1, len(self.chain)):
+            minutes = self.desk.minutes
+            wait_s = await minutes.ask(self.chain[at].entry) if minutes else None
+            if wait_s is None:
+                return at
+            waits.append(wait_s)
+        raise AgentFailed(
+            "none of the models to fall back on has room in its minute", retry_after_s=min(waits)
+        )
 
     async def after_output_validate(
         self, ctx: RunContext[ToolDesk], *, output_context: OutputContext, output: Any

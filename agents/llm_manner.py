@@ -29,6 +29,8 @@ class Source:
     #: Where it is served, or the very model: in tests.
     model: Endpoint | Model
     price: Price | None = None
+    #: What the registry calls it.
+    entry: str = ""
 
     @property
     def name(self) -> str:

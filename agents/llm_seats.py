@@ -122,7 +122,7 @@ class ModelSeats:
             url = self._local_model()
             if url is None:
                 raise AgentFailed(_NOT_RUNNING)
-            return Source(Endpoint(model.model, f"{url}/v1"))
+            return Source(Endpoint(model.model, f"{url}/v1"), entry=name)
         key = self._getenv(model.api_key_env) if model.api_key_env else None
         if model.api_key_env and not key:
             raise AgentFailed(f"environment variable {model.api_key_env} is not set", retryable=False)
@@ -133,7 +133,7 @@ class ModelSeats:
                 output=model.output_usd_per_million or 0.0,
                 cached=model.cached_usd_per_million,
             )
-        return Source(Endpoint(model.model, model.base_url, key), price)
+        return Source(Endpoint(model.model, model.base_url, key), price, name)
 
 
 def _either(first: T | None, second: T) -> T:

@@ -33,6 +33,8 @@ class Served:
 
     model: Model
     price: Price | None = None
+    #: What the registry calls it.
+    entry: str = ""
 
 
 def usage_of(response: ModelResponse, price: Price | None) -> Usage:

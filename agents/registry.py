@@ -160,9 +160,9 @@ class Registry:
         """The most one turn in this seat spends, as far as that is known."""
         return self._spending(_key(binding))
 
-    def rate(self, binding: AgentBinding) -> Rate | None:
-        """What the provider of a seat's model takes a minute; None: there is no limit."""
-        return self._rates(_key(binding))
+    def rate(self, binding: AgentBinding, model: str | None = None) -> Rate | None:
+        """What the provider of a seat's first model, or of that `model` of it, takes a minute; None: there is no limit."""
+        return self._rates(_key(binding), model)
 
     def waits(self, binding: AgentBinding) -> bool:
         """Whether who sits there answers later, so that another agent may have taken the seat by now."""
@@ -207,11 +207,11 @@ class Registry:
         except UnknownAgent:
             return UNKNOWN
 
-    def _rate(self, key: _Key) -> Rate | None:
+    def _rate(self, key: _Key, model: str | None) -> Rate | None:
         entry = self._entries.get(key[0])
         if not isinstance(entry, LLMEntry):
             return None
-        return rate_of(entry, self._most(key), self._seats.model_named)
+        return rate_of(model or entry.model, self._most(key), self._seats.model_named)
 
     def _window(self, key: _Key) -> int:
         binding = _binding(key)

@@ -45,13 +45,13 @@ def most_of(entry: AgentEntry, binding: AgentBinding, model_named: Callable[[str
             assert_never(entry)
 
 
-def rate_of(entry: LLMEntry, most: Most, model_named: Callable[[str], ModelEntry]) -> Rate | None:
-    """What the provider of an agent's first model takes a minute; those it falls back on are met as they come."""
-    model = model_named(entry.model)
+def rate_of(name: str, most: Most, model_named: Callable[[str], ModelEntry]) -> Rate | None:
+    """What the provider of one of an agent's models takes a minute, and what a turn asks of it."""
+    model = model_named(name)
     if model.requests_per_minute is None and model.tokens_per_minute is None:
         return None
     return Rate(
-        model=entry.model,
+        model=name,
         requests=model.requests_per_minute,
         tokens=model.tokens_per_minute,
         turn_tokens=USUAL_TOKENS if most.tokens is None else most.tokens,

@@ -7,14 +7,13 @@ holds no worker, and the sweep sends it again when its time has come.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from redis import Redis
 
-from ..models.limits import Most, Rate
+from ..models.limits import Most
 from ..models.options import AgentBinding
 from ..models.stop import StopReason
 from ..models.turn import Usage
@@ -25,13 +24,12 @@ from ..state.tenants import Fate, Settlement, TenantBooks
 from .advance import advance
 from .graph import TurnCall
 from .limits import amount, most_of_all
+from .minutes import permit
 from .runtime import Runtime
 from .view import SessionFacts
 
 NOTHING = Usage()
 
-#: Seconds a turn waits in a worker for its model's turn.
-MOST_WAIT_S = 1.0
 #: Milliseconds until a turn looks again whether its tenant's other turns have given something back.
 LOOK_AGAIN_MS = 2_000
 #: Milliseconds beyond the turn's own deadline for which its tenant's reservation is kept.
@@ -128,15 +126,15 @@ def admit(
             return _put_off(runtime, call, LOOK_AGAIN_MS)
         admission.tenant, admission.found = tenant, word == "found"
     if rate is not None:
-        permit = _permit(RateBook(runtime.store.client), rate)
-        if isinstance(permit, int):
+        permitted = permit(RateBook(runtime.store.client), rate)
+        if isinstance(permitted, int):
             if not _is_unspoken(runtime, call):
                 admission.may_speak = False
                 return admission
             with admission:
                 admission.unused("later")
-                return _put_off(runtime, call, permit)
-        admission.permit = permit
+                return _put_off(runtime, call, permitted)
+        admission.permit = permitted
     return admission
 
 
@@ -162,14 +160,6 @@ def _reserve(runtime: Runtime, tenant: str, most: Most, call: TurnCall, claim: C
         limits=runtime.limits.tenant,
         expires_in_ms=claim.timeout_ms + BEYOND_MS,
     )
-
-
-def _permit(rates: RateBook, rate: Rate) -> Permit | int:
-    """Waits for the model's turn, but only a moment; then, in how many milliseconds to come back."""
-    deadline = time.monotonic() + MOST_WAIT_S
-    while isinstance(answer := rates.admit(rate), int) and time.monotonic() + answer / 1000 <= deadline:
-        time.sleep(answer / 1000)
-    return answer
 
 
 def _put_off(runtime: Runtime, call: TurnCall, delay_ms: int) -> str:

@@ -13,6 +13,7 @@ from ..state.journal import TurnJournal
 from ..state.notes import SessionNotes
 from ..state.records import Grant
 from ..state.stored import read_stored
+from .minutes import ModelMinutes, RateOf
 
 
 class Desks:
@@ -37,18 +38,22 @@ class TurnDesk:
     participant: str
     _journal: TurnJournal | None = field(default=None, init=False)
 
-    def lay(self) -> Desk:
-        """The desk. Raises RedisUnavailable."""
+    def lay(self, rate_of: RateOf) -> Desk:
+        """The desk; `rate_of` tells the limits of the models that its agent may fall back on. Raises RedisUnavailable."""
+        return Desk(
+            self._open(),
+            self.desks.publisher.writer(self.session_id, self.grant, self.participant),
+            SessionNotes(self.desks.client, self.session_id, self.participant),
+            minutes=ModelMinutes(self.desks.client, rate_of),
+            account=ACCOUNT + self.grant.token,
+        )
+
+    def _open(self) -> TurnJournal:
         if self._journal is None:  # asked twice in one attempt, an agent goes on where it was
             self._journal = TurnJournal(
                 self.desks.client, self.session_id, self.grant.number, begun_before=self.grant.grants > 1
             )
-        return Desk(
-            self._journal,
-            self.desks.publisher.writer(self.session_id, self.grant, self.participant),
-            SessionNotes(self.desks.client, self.session_id, self.participant),
-            account=ACCOUNT + self.grant.token,
-        )
+        return self._journal
 
     def accounts(self) -> dict[str, Usage]:
         """What attempts have spent, by their tokens, as far as their agents have told: this one, and those that died.
@@ -56,7 +61,7 @@ class TurnDesk:
         Raises RedisUnavailable, CorruptSession.
         """
         if self._journal is None and self.grant.grants > 1:
-            self.lay()
+            self._open()
         told = self._journal.begin_with(ACCOUNT) if self._journal is not None else {}
         part = f"the finished calls of turn {self.grant.number}"
         return {

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import replace
+from functools import partial
 
 from ..agents.failures import failure
 from ..models.directives import read_directives
@@ -169,7 +170,7 @@ def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> tuple[Parked, Turn
 
     def ask(context: TurnContext) -> TurnOutcome:
         left_s = timeout_s - (time.monotonic() - floor.since)
-        desk = floor.desk.lay() if uses_desk else None
+        desk = floor.desk.lay(partial(runtime.registry.rate, binding)) if uses_desk else None
         speaking = runtime.runner.start(agent, context, timeout_s=left_s, desk=desk)
         with runtime.leases.hold(floor.session_id, floor.grant, speaking.cancel):
             runtime.crossing(Boundary.SPEAKING, floor.session_id, floor.grant.number)

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 import ledger
-from model_stub import StubModel
+from model_stub import StubModel, completion, refusal
 from office import Office
 from symposia.models.limits import Rate
 from symposia.models.stop import MaxRounds
@@ -189,3 +189,75 @@ def test_whoever_takes_a_seat_over_is_counted_like_any_other(busy, client, how):
     assert len(stub.asked) == 1
     asked = [value.split()[0] for name, value in client.hgetall(rate_key("house")).items() if name != "hint"]
     assert sum(map(int, asked)) == 1
+
+
+# -- models to fall back on ----------------------------------------------------------------------
+
+FALLBACKS = """
+[models.first]
+model = "first"
+base_url = "{url}"
+retries = 0
+
+[models.house]
+model = "second"
+base_url = "{url}"
+requests_per_minute = 1
+
+[models.last]
+model = "third"
+base_url = "{url}"
+
+[agents.steady]
+kind = "llm"
+model = "first"
+fallback = ["house"]
+
+[agents.steadier]
+kind = "llm"
+model = "first"
+fallback = ["house", "last"]
+"""
+
+
+@pytest.fixture
+def falling(tmp_path, redis_url):
+    with StubModel() as stub:
+        office = Office(tmp_path, redis_url, FALLBACKS.format(url=stub.url), lease_s=30)
+        yield office, stub
+        office.close()
+    with connect(redis_url) as client:
+        for session_id in ledger.session_ids(client):
+            ledger.check(client, session_id)
+
+
+def models(stub):
+    return [asked.body["model"] for asked in stub.asked]
+
+
+def test_a_model_that_is_fallen_back_on_is_counted_and_passed_over_when_its_minute_is_full(falling, client):
+    office, stub = falling
+    stub.answers(refusal(401, "no"), completion("one"), refusal(401, "no"), completion("two"))
+    job = office.submit("round_robin", {"ann": "steadier"}, stop=MaxRounds(2))
+    office.work()
+    assert models(stub) == ["first", "second", "first", "third"]
+    assert [it.content for it in job.messages()] == ["one", "two"]
+
+
+def test_a_turn_for_which_no_fallback_has_room_is_tried_again_when_one_has(falling, client):
+    office, stub = falling
+    stub.answers(
+        refusal(401, "no"), completion("one"), refusal(401, "no"), refusal(401, "no"), completion("two")
+    )
+    policy = {"attempts": 2, "backoff_s": 0}
+    job = office.submit("round_robin", {"ann": "steady"}, stop=MaxRounds(2), policy=policy)
+    office.work()
+    record = job.state().records[2]
+    assert (models(stub), record.status, record.failures) == (["first", "second", "first"], "planned", 1)
+    assert client.zscore("symposia:due", job.id) - office.runtime.index.now_ms() < 62_000
+
+    pass_time(client, 62)
+    let_go_on(office, job, 2)
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert models(stub)[3:] == ["first", "second"]
+    assert [it.content for it in job.messages()] == ["one", "two"]
