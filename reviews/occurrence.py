@@ -103,7 +103,7 @@ class Keeper:
 
     def _advanced(self, schedule: Schedule, running: Occurrence) -> Progress | None:
         """Begins it if that was not done; how it ended, or None while it goes on."""
-        work = self._works["review" if schedule.job is None else "job"]
+        work = self._work(schedule, running)
         try:
             progress = work.progress(schedule, running)
             if progress is None and running.started_ms:
@@ -111,7 +111,7 @@ class Keeper:
             if progress is None:
                 work.start(schedule, running)
             if not running.started_ms:
-                self.book.started(schedule.name, running.id)
+                self.book.started(schedule.name, running.id, kind=schedule.kind)
         except _PASSES:
             raise
         except SymposiaError as error:
@@ -120,6 +120,10 @@ class Keeper:
             log.exception("schedule %s: what is due cannot be begun", schedule.name)
             return Progress(Outcome.FAILED, detail=f"a defect: {type(error).__name__}")
         return progress if progress is not None and progress.outcome is not None else None
+
+    def _work(self, schedule: Schedule, running: Occurrence) -> Work:
+        """What was begun goes on as what it is, also when the schedule was replaced by another kind."""
+        return self._works[running.kind or schedule.kind]
 
     def _settle(self, name: str, running: Occurrence, progress: Progress) -> None:
         ended_ms = progress.ended_ms or self.book.now_ms()
@@ -140,7 +144,7 @@ class Keeper:
         """Ends the older occurrence for the sake of the newer."""
         schedule, running = state.schedule, state.running
         assert running is not None  # noqa: S101 - `busy` says so
-        work = self._works["review" if schedule.job is None else "job"]
+        work = self._work(schedule, running)
         work.cancel(schedule, running)
         last = work.progress(schedule, running) or Progress()
         self._settle(

@@ -64,7 +64,8 @@ class ScheduledReview:
             run = read_run(office, occurrence.id)
         except ReviewNotFound:
             return None
-        outcome, least = _OUTCOMES.get(run.state, Outcome.FAILED), _review(schedule).fail_on
+        outcome = _OUTCOMES.get(run.state, Outcome.FAILED)
+        least = None if schedule.review is None else schedule.review.fail_on
         if outcome is Outcome.COMPLETED and least is not None and run.fails(least):
             outcome = Outcome.FINDINGS
         return Progress(outcome, run.usage, headline(run), view.ended_ms or 0)

@@ -158,9 +158,9 @@ class ScheduleBook:
         """Gives a schedule back until `look_ms`: `released`, `other`, or `again` when there is news."""
         return self._run("schedule_release", name, {"name": name, "token": token, "look_ms": look_ms})
 
-    def started(self, name: str, occurrence_id: str) -> None:
-        """Notes that what the running occurrence does was begun."""
-        self._run("schedule_started", name, {"id": occurrence_id})
+    def started(self, name: str, occurrence_id: str, *, kind: str) -> None:
+        """Notes that what the running occurrence does was begun, and of which kind it is."""
+        self._run("schedule_started", name, {"id": occurrence_id, "kind": kind})
 
     def settle(self, name: str, record: Record) -> str:
         """The running occurrence has ended: `next` when another takes its place, `idle`, or `other`."""

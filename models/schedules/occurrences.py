@@ -40,6 +40,8 @@ class Occurrence(Frozen):
     claimed_ms: int = 0
     #: What it does was begun, by the clock of the server; 0: not yet.
     started_ms: int = 0
+    #: What was begun (`Schedule.kind`): the schedule may have been replaced since; empty: not yet.
+    kind: str = ""
 
 
 class Record(Frozen):

@@ -92,6 +92,11 @@ class Schedule(Wire):
         return self
 
     @property
+    def kind(self) -> str:
+        """`review` or `job`."""
+        return "job" if self.review is None else "review"
+
+    @property
     def what(self) -> str:
         """What is done, for people."""
         if self.review is None:

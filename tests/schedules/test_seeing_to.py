@@ -303,3 +303,26 @@ def test_a_schedule_that_changed_does_not_make_up_for_what_it_would_have_done(ro
     room.schedules.add("often", every="11m", job="x", missed="once", replace=True)
     room.tend()
     assert (room.desk.begun, room.history()) == ([], [])
+
+
+@pytest.mark.parametrize("overlap", ["skip", "cancel"])
+def test_what_was_begun_goes_on_as_what_it_is_when_another_kind_takes_its_place(room, overlap):
+    reviews = Desk()
+    keeper = Keeper(room.book, {"job": room.desk, "review": reviews}, grace_ms=2_000, lease_ms=30_000)
+    room.add(times=1)
+    keeper.tend("often")
+    review = {"panel": "code", "root": "shop"}
+    room.schedules.add(
+        "often", every="10m", review=review, grace_s=3_600, overlap=overlap, replace=True, missed="once"
+    )
+    keeper.tend("often")
+    assert room.history() == []
+    if overlap == "cancel":
+        room.client.hincrby(schedule_keys("often")["entry"], "last_ms", -900_000)
+        keeper.tend("often")
+        assert list(room.desk.ended) == room.desk.begun
+        assert len(reviews.begun) == 1
+    else:
+        room.desk.end()
+        keeper.tend("often")
+        assert [outcome for outcome, _ in room.history()] == [Outcome.COMPLETED]
