@@ -70,6 +70,7 @@ def run_of(store: ReviewStore, head: BatchHead, view: BatchView, *, outcome: str
     return ReviewRun(
         id=head.batch_id,
         root_name=head.root_name,
+        root=head.root,
         panel=head.panel.name,
         panel_sha=head.panel_sha,
         started_at=moment_from_ms(view.started_ms),
@@ -106,7 +107,8 @@ def _previous(office: Office, head: BatchHead, view: BatchView) -> tuple[Finding
         return ()
     try:
         office.archive.prepare()
-        return office.archive.review_reader.previous(head.root_name, head.panel.name, without=head.batch_id)
+        root = head.root or head.root_name
+        return office.archive.review_reader.previous(root, head.panel.name, without=head.batch_id)
     except ArchiveUnavailable:
         if not _waited_enough(office, view):
             raise

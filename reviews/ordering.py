@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,7 +38,7 @@ class HowToReview(TypedDict, total=False):
     exclude: Sequence[str]
     #: Also what has not changed since this panel reviewed it last.
     everything: bool
-    #: What the root is called in runs and reports; the folder's name unless told.
+    #: What the root is called in runs and reports, and known again by wherever it is; else the folder's name, at its place.
     root_name: str
     #: A file of panels; `panels.toml` in the working folder, where there is one.
     panels_file: Path | None
@@ -65,9 +66,10 @@ def order_of_files(
             raise UnknownAgent(agent, known=known_agents, field=f"panel {panel.name}")
     root, chosen_paths = _rooted(paths)
     root_name = how.get("root_name") or root.name or "root"
+    known_by = how.get("root_name") or _identity(root)
     since, repository = how.get("since"), Repository.around(root)
     if since == LAST:
-        since = last_revision(repository, root_name=root_name, panel=panel.name, archive=archive)
+        since = last_revision(repository, root=known_by, panel=panel.name, archive=archive)
     chosen = Chosen(
         paths=chosen_paths,
         include=tuple(how.get("include", ())),
@@ -78,6 +80,7 @@ def order_of_files(
     is_whole = not (chosen.paths or chosen.include or chosen.exclude or chosen.since or chosen.base)
     return Order(
         root_name=root_name,
+        root=known_by,
         panel=panel,
         source=FileSource(root, chosen),
         everything=how.get("everything", False),
@@ -101,13 +104,18 @@ def _rooted(paths: Sequence[str | Path]) -> tuple[Path, tuple[str, ...]]:
     return here, () if "." in below else below
 
 
+def _identity(root: Path) -> str:
+    """What a folder is known again by: there may be others of its name. Its place itself is nobody's business."""
+    return f"{root.name}-{hashlib.sha256(bytes(root.resolve())).hexdigest()[:16]}"
+
+
 def _work_tree(folder: Path) -> Path | None:
     git = Git.around(folder)
     return None if git is None else git.work_tree
 
 
 def last_revision(
-    repository: Repository | None, *, root_name: str, panel: str, archive: Archive | None
+    repository: Repository | None, *, root: str, panel: str, archive: Archive | None
 ) -> str | None:
     """The revision of the newest run that completed; None: there is none, or its history was rewritten since.
 
@@ -118,5 +126,5 @@ def last_revision(
     if archive is None:
         raise InvalidInput("since", LAST, "must be a revision: no archive is kept (SYMPOSIA_ARCHIVE)")
     archive.prepare()
-    revision = archive.review_reader.last_revision(root_name, panel)
+    revision = archive.review_reader.last_revision(root, panel)
     return revision if revision and repository is not None and repository.has(revision) else None

@@ -84,9 +84,7 @@ class ScheduledReview:
             raise InvalidInput("root", review.root, f"must be a root of SYMPOSIA_REVIEW_ROOTS: {known}")
         repository, since = Repository.around(root), None
         if review.since_last:
-            since = last_revision(
-                repository, root_name=review.root, panel=review.panel, archive=office.archive
-            )
+            since = last_revision(repository, root=review.root, panel=review.panel, archive=office.archive)
         chosen = Chosen(include=review.include, exclude=review.exclude, since=since, base=review.base)
         return Order(
             root_name=review.root,

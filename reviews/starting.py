@@ -42,6 +42,8 @@ class Order:
     #: The git revision that is reviewed.
     revision: str = ""
     batch_id: str = field(default_factory=new_id)
+    #: What the root is known again by; empty: its name.
+    root: str = ""
     #: For whoever is told of the end.
     then: Mapping[str, JsonValue] = field(default_factory=dict)
 
@@ -61,6 +63,7 @@ def start(office: Office, order: Order, *, on_read: Callable[[int], None] = lamb
     head = BatchHead(
         batch_id=order.batch_id,
         root_name=order.root_name,
+        root=order.root,
         panel=order.panel,
         panel_sha=panel_sha(order.panel),
         is_whole=order.is_whole,

@@ -24,6 +24,8 @@ class BatchHead(Frozen):
 
     batch_id: Id
     root_name: str
+    #: What the root is known again by; empty: its name.
+    root: str = ""
     #: The panel, with everybody seated.
     panel: Panel
     panel_sha: str

@@ -22,7 +22,7 @@ class ReviewPruner:
 
         The newest run of a root and a panel stays however old it is: the next is held against it.
         """
-        newest = select(func.max(REVIEW_RUN.c.id)).group_by(REVIEW_RUN.c.root_name, REVIEW_RUN.c.panel)
+        newest = select(func.max(REVIEW_RUN.c.id)).group_by(REVIEW_RUN.c.root, REVIEW_RUN.c.panel)
         query = (
             select(REVIEW_RUN.c.id)
             .where(REVIEW_RUN.c.id > behind, REVIEW_RUN.c.id.not_in(newest))

@@ -59,7 +59,7 @@ class ReviewReader:
         """Runs, the newest first, from behind a cursor. Raises InvalidInput for a bad cursor or limit."""
         if not 1 <= limit <= MOST:
             raise InvalidInput("limit", limit, f"must be from 1 to {MOST}")
-        query = select(REVIEW_RUN).where(*_about(root_name, panel))
+        query = select(REVIEW_RUN).where(*_called(root_name, panel))
         if after is not None:
             place = Place.of(after)
             same = and_(REVIEW_RUN.c.started_ms == place.at_ms, REVIEW_RUN.c.id < place.row)
@@ -85,20 +85,20 @@ class ReviewReader:
                     known[keys[row.cache_key]] = Known(findings_of(row.findings), row.summary, row.session_id)
         return known
 
-    def previous(self, root_name: str, panel: str, *, without: str | None = None) -> tuple[Finding, ...]:
+    def previous(self, root: str, panel: str, *, without: str | None = None) -> tuple[Finding, ...]:
         """What reviewers said of each path when it was reviewed last; nothing of paths that are gone since.
 
         Findings are not merged, nor told apart by status. `without` is the id of the run that asks.
         """
         with self._database.reading() as connection:
-            found = connection.execute(_last_said(root_name, panel, without))
+            found = connection.execute(_last_said(root, panel, without))
             return tuple(finding for (text,) in found for finding in findings_of(text))
 
-    def last_revision(self, root_name: str, panel: str) -> str | None:
-        """The git revision of the newest run that completed; None: there is none."""
+    def last_revision(self, root: str, panel: str) -> str | None:
+        """The git revision of the newest run of a root that completed; None: there is none."""
         query = (
             select(REVIEW_RUN.c.revision)
-            .where(*_about(root_name, panel), REVIEW_RUN.c.revision != "")
+            .where(*_about(root, panel), REVIEW_RUN.c.revision != "")
             .where(REVIEW_RUN.c.state == RunState.COMPLETED.value)
             .order_by(REVIEW_RUN.c.started_ms.desc(), REVIEW_RUN.c.id.desc())
         )
@@ -106,7 +106,11 @@ class ReviewReader:
             return connection.execute(query.limit(1)).scalar()
 
 
-def _about(root_name: str | None, panel: str | None) -> Iterator[ColumnElement[bool]]:
+def _about(root: str, panel: str) -> tuple[ColumnElement[bool], ...]:
+    return REVIEW_RUN.c.root == root, REVIEW_RUN.c.panel == panel
+
+
+def _called(root_name: str | None, panel: str | None) -> Iterator[ColumnElement[bool]]:
     if root_name is not None:
         yield REVIEW_RUN.c.root_name == root_name
     if panel is not None:
@@ -126,9 +130,9 @@ def _newest_of(keys: Sequence[str]) -> Select[Any]:
     return select(table.c.cache_key, table.c.findings, table.c.summary, table.c.session_id).join(newest, same)
 
 
-def _last_said(root_name: str, panel: str, without: str | None) -> Select[Any]:
+def _last_said(root: str, panel: str, without: str | None) -> Select[Any]:
     """The findings of the newest item of each path, unless a newer run found them gone with their file."""
-    runs = select(REVIEW_RUN.c.id).where(*_about(root_name, panel))
+    runs = select(REVIEW_RUN.c.id).where(*_about(root, panel))
     if without is not None:
         runs = runs.where(REVIEW_RUN.c.run_id != without)
     item, finding = REVIEW_ITEM.c, FINDING.c

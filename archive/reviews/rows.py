@@ -33,6 +33,7 @@ def run_row(run: ReviewRun) -> Row:
     return {
         "run_id": run.id,
         "root_name": carried(run.root_name),
+        "root": carried(run.root or run.root_name),
         "panel": carried(run.panel),
         "panel_sha": run.panel_sha,
         "state": run.state.value,
@@ -79,6 +80,7 @@ def run_of(row: RowMapping, items: Iterable[RowMapping], found: Iterable[RowMapp
     return ReviewRun(
         id=row["run_id"],
         root_name=row["root_name"],
+        root="" if row["root"] == row["root_name"] else row["root"],
         panel=row["panel"],
         panel_sha=row["panel_sha"],
         state=row["state"],

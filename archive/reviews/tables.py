@@ -18,11 +18,13 @@ class ReviewRunRow(Table, table=True):
     """A run: what was reviewed, by which panel, and how it came out."""
 
     __tablename__: ClassVar[str] = "review_run"
-    __table_args__ = (Index(None, "root_name", "panel"), Index(None, "started_ms", "id"))
+    __table_args__ = (Index(None, "root", "panel"), Index(None, "started_ms", "id"))
 
     id: int | None = Field(default=None, primary_key=True, sa_type=Big)
     run_id: str = Field(unique=True)
     root_name: str
+    #: What the root is known again by.
+    root: str
     panel: str
     panel_sha: str
     state: str

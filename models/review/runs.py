@@ -60,6 +60,8 @@ class ReviewRun(Frozen):
     id: Id
     #: The named root, or the name of the folder, that was reviewed.
     root_name: NonBlank
+    #: What it is known again by: folders may share a name; empty: by its name.
+    root: Text = ""
     panel: NonBlank
     #: Changes with anything that changes what the panel would say.
     panel_sha: NonBlank

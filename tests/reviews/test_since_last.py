@@ -34,8 +34,10 @@ def tree(tmp_path: Path) -> GitTree:
     return tree
 
 
-def ran(archive: Archive, revision: str, state: RunState = RunState.COMPLETED) -> None:
-    archive.review_writer.write(a_run(root_name="shop", panel="code", revision=revision, state=state))
+def ran(tree: GitTree, archive: Archive, revision: str, state: RunState = RunState.COMPLETED) -> None:
+    asked = order_of_files([tree.folder])
+    run = a_run(root_name=asked.root_name, root=asked.root, panel="code", revision=revision, state=state)
+    archive.review_writer.write(run)
 
 
 def order(tree: GitTree, archive: Archive | None) -> Order:
@@ -53,19 +55,38 @@ def test_the_first_time_everything_is_new(tree, archive):
 
 
 def test_then_only_what_has_changed_since_the_newest_run_that_completed(tree, archive):
-    ran(archive, tree.git("rev-parse", "HEAD"))
+    ran(tree, archive, tree.git("rev-parse", "HEAD"))
     tree.put("a.py", "2\n")
-    ran(archive, tree.commit(), RunState.PARTIAL)
+    ran(tree, archive, tree.commit(), RunState.PARTIAL)
     tree.put("c.py", "1\n")
     second = order(tree, archive)
     assert (paths(second), second.is_whole) == (["a.py", "c.py"], False)
 
 
 def test_when_history_was_rewritten_everything_is_new_again(tree, archive):
-    ran(archive, "0123456789012345678901234567890123456789")
+    ran(tree, archive, "0123456789012345678901234567890123456789")
     assert paths(order(tree, archive)) == ["a.py", "b.py"]
 
 
 def test_without_an_archive_nobody_knows_the_last_run(tree):
     with pytest.raises(InvalidInput, match="since: must be a revision: no archive is kept"):
         order(tree, None)
+
+
+def test_folders_that_share_a_name_are_not_held_against_each_other(tree, archive, tmp_path):
+    ran(tree, archive, tree.git("rev-parse", "HEAD"))
+    other = GitTree(tmp_path / "elsewhere" / "shop")
+    other.put("a.py", "1\n")
+    other.commit()
+    mine, theirs = order_of_files([tree.folder]), order_of_files([other.folder])
+    assert mine.root_name == theirs.root_name == "shop"
+    assert mine.root == order_of_files([tree.folder / "a.py"]).root
+    assert mine.root != theirs.root
+    assert archive.review_reader.last_revision(theirs.root, "code") is None
+    assert archive.review_reader.last_revision(mine.root, "code") == mine.revision
+    assert str(tmp_path) not in mine.root
+
+
+def test_a_root_that_is_named_is_known_by_its_name_wherever_it_is(tree, tmp_path):
+    named = [order_of_files([it], root_name="shop") for it in (tree.folder, tmp_path)]
+    assert {it.root for it in named} == {"shop"}

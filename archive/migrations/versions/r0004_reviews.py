@@ -16,13 +16,13 @@ def upgrade() -> None:
     op.create_table(
         "review_run",
         sa.Column("id", _big(), primary_key=True),
-        *map(_text, ("run_id", "root_name", "panel", "panel_sha", "state")),
+        *map(_text, ("run_id", "root_name", "root", "panel", "panel_sha", "state")),
         *(_long("started_ms"), _long("ended_ms", optional=True)),
         *map(_text, ("revision", "summary", "skipped")),
         *map(_long, _COUNTS),
         sa.UniqueConstraint("run_id", name="uq_review_run_run_id"),
     )
-    op.create_index("ix_review_run_root_name_panel", "review_run", ["root_name", "panel"])
+    op.create_index("ix_review_run_root_panel", "review_run", ["root", "panel"])
     op.create_index("ix_review_run_started_ms_id", "review_run", ["started_ms", "id"])
     _item()
     _finding()
