@@ -132,7 +132,7 @@ class DialogRow(Table, table=True):
 class MessageRow(Table, table=True):
     """A message of a session's dialog, or of a conversation's.
 
-    A conversation numbers its messages from 1 on in `seq`, in the order in which they came.
+    A conversation numbers its messages from 1 on in `seq`, in the order in which they came; their `at_ms` never goes back.
     """
 
     __tablename__: ClassVar[str] = "message"

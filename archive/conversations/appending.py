@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, count, islice
 from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
@@ -40,13 +41,15 @@ def append(connection: Connection, into: Row[Any], said: Sequence[Incoming]) -> 
     new = [it for it in said if it.message_id not in known]
     if not new:
         return int(into.messages)
-    numbered = enumerate(new, into.messages + 1)
-    rows = [_row(into.id, number, it) for number, it in numbered]
+    # The last activity as of each message, which listings ask for: it never goes back, though sessions are late.
+    times = islice(accumulate((it.at_ms for it in new), max, initial=into.last_ms or 0), 1, None)
+    numbers = count(into.messages + 1)
+    rows = [_row(into.id, *placed) for placed in zip(numbers, times, new, strict=False)]
     connection.execute(insert(MESSAGE).inline(), rows)
     newest = select(MESSAGE.c.id).where(
         MESSAGE.c.conversation == into.id, MESSAGE.c.seq == into.messages + len(new)
     )
-    last_ms = max(into.last_ms or 0, *(it.at_ms for it in new))
+    last_ms = rows[-1]["at_ms"]
     connection.execute(
         update(CONVERSATION)
         .where(CONVERSATION.c.id == into.id)
@@ -91,11 +94,11 @@ def _known(connection: Connection, conversation: str, ids: Sequence[str]) -> Ite
         yield from connection.execute(query).scalars()
 
 
-def _row(conversation: str, number: int, it: Incoming) -> dict[str, Any]:
+def _row(conversation: str, number: int, at_ms: int, it: Incoming) -> dict[str, Any]:
     return {
         "conversation": conversation,
         "message_id": it.message_id,
-        "at_ms": it.at_ms,
+        "at_ms": at_ms,
         "seq": number,
         "role": it.message.role.value,
         "speaker": it.message.speaker and speaking(it.message.speaker),

@@ -152,7 +152,8 @@ def _behind(time: ColumnElement[int], name: ColumnElement[str], at_ms: int, last
 def _active_ms(as_of: int) -> ColumnElement[int]:
     """The last activity, as far as messages up to row `as_of` tell."""
     seen = (MESSAGE.c.conversation == CONVERSATION.c.id, MESSAGE.c.id <= as_of)
-    then = select(func.max(MESSAGE.c.at_ms)).where(*seen).scalar_subquery()
+    newest = select(MESSAGE.c.at_ms).where(*seen).order_by(MESSAGE.c.seq.desc()).limit(1)
+    then = newest.correlate(CONVERSATION).scalar_subquery()
     has_moved = CONVERSATION.c.last_row > as_of
     return func.coalesce(case((has_moved, then), else_=CONVERSATION.c.last_ms), CONVERSATION.c.created_ms)
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import runpy
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import event
 
 import symposia
+from machine_steps import EVERY, steps
 from symposia.archive.archive import Archive
 from symposia.archive.values import Wanted
 
-#: Instructions of SQLite's machine between two counts.
-EVERY = 100
 #: Messages of one session, as the benchmark writes them.
 EACH = 100
 FEW, MANY = 20, 80
@@ -53,38 +52,11 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Archive
         yield few, many
 
 
-@contextmanager
-def counted(archive: Archive) -> Iterator[list[int]]:
-    """Counts what the machine does on connections made inside."""
-    done = [0]
-
-    def count() -> None:
-        done[0] += EVERY
-
-    def watch(connection: Any, _record: object) -> None:
-        connection.set_progress_handler(count, EVERY)
-
-    engine = archive.database._engine
-    engine.dispose()
-    event.listen(engine, "connect", watch)
-    try:
-        yield done
-    finally:
-        event.remove(engine, "connect", watch)
-        engine.dispose()
-
-
-def steps(archive: Archive, ask: Callable[[Archive], Any]) -> int:
-    with counted(archive) as done:
-        ask(archive)
-    return done[0]
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_costs_the_same_in_an_archive_four_times_as_large(
     archives: tuple[Archive, Archive], name: str
 ) -> None:
-    few, many = (steps(archive, PAGES[name]) for archive in archives)
+    few, many = (steps(archive, partial(PAGES[name], archive)) for archive in archives)
     assert many <= 2 * few + 10 * EVERY
 
 
@@ -93,4 +65,4 @@ def test_a_search_costs_a_few_steps_for_each_message_that_has_the_word(
 ) -> None:
     _, many = archives
     for words in ("door", "door lamp"):
-        assert steps(many, lambda archive, words=words: archive.reader.search(words)) < 20 * MANY * EACH
+        assert steps(many, partial(many.reader.search, words)) < 20 * MANY * EACH

@@ -6,6 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from symposia.models.dialog import Message, Role
+from symposia.models.ids import new_id
+from symposia.models.tasks.conversation import Incoming
 from task_room import ANN, BEN, CHAIR, TaskRoom
 
 #: What happens: between two pages, and before the first one.
@@ -80,3 +83,21 @@ def test_conversations_of_one_instant_are_listed_by_id(room: TaskRoom, limit: in
         if (cursor := page.cursor) is None:
             break
     assert seen == ids
+
+
+def test_a_message_that_comes_late_moves_no_conversation_back_while_pages_are_turned(room: TaskRoom) -> None:
+    task = room.task(BEN)
+    other, late, top = (room.conversation(task=task) for _ in range(3))
+    for it in (other, late, top):
+        room.clock.now_ms += 1
+        room.desk.send(ANN, it.id, "x")
+    said = Message(role=Role.AGENT, content="said long ago")
+    with room.archive.tasks.changing() as changes:
+        changes.append(changes.lock_conversation(late.id), Incoming(new_id(), said, 1))
+    page = room.desk.conversation_list(BEN, limit=1)
+    seen = [it.id for it in page.items]
+    room.desk.send(ANN, late.id, "y")
+    while page.cursor is not None:
+        page = room.desk.conversation_list(BEN, limit=1, cursor=page.cursor)
+        seen += [it.id for it in page.items]
+    assert seen == [top.id, late.id, other.id]

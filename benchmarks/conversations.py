@@ -1,0 +1,102 @@
+"""How long pages of conversations take at 100,000 messages, on SQLite (or the URL given): half of them in one conversation.
+
+.venv/bin/python benchmarks/conversations.py [--messages 100000] [--url postgresql://...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from symposia.archive.archive import Archive
+from symposia.archive.conversations.appending import append, locked
+from symposia.models.dialog import Role, said
+from symposia.models.ids import new_id, utcnow
+from symposia.models.tasks.conversation import Incoming
+from symposia.tasks.conversations.managers import TaskManagers
+from symposia.tasks.conversations.service import Conversations
+
+#: Messages written in one transaction.
+EACH = 1_000
+CONVERSATIONS = 500
+READER, WRITER, CHAIR = "ann", "ben", "chair"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--messages", type=int, default=100_000)
+    parser.add_argument("--url", help="a database other than a SQLite file in a temporary folder")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        archive = Archive(chosen.url or f"sqlite:///{Path(folder) / 'archive.sqlite3'}")
+        desk, ids = filled(archive, chosen.messages)
+        measure(desk, ids)
+        archive.close()
+
+
+def filled(archive: Archive, messages: int) -> tuple[Conversations, list[str]]:
+    """A desk, and its conversations: the first one has half of all messages, and the most recent activity."""
+    managers = TaskManagers()
+    managers.register("bench", lambda _request: True, agent=CHAIR)
+    desk = Conversations(archive, managers=managers)
+    task = desk.request_task("bench", READER, [WRITER]).task
+    ids = [
+        desk.conversation_create(CHAIR, task.id, [READER, WRITER], name=f"Number {number}").id
+        for number in range(CONVERSATIONS)
+    ]
+    began = time.perf_counter()
+    for number in reversed(range(CONVERSATIONS)):
+        left = messages // 2 if number == 0 else messages // 2 // CONVERSATIONS
+        while left > 0:
+            with archive.database.writing() as connection:
+                into = locked(connection, ids[number])
+                append(connection, into, [incoming(it) for it in range(min(left, EACH))])
+            left -= EACH
+    print(f"{messages:,} messages written in {time.perf_counter() - began:.1f} s")
+    return desk, ids
+
+
+def measure(desk: Conversations, ids: list[str]) -> None:
+    big = ids[0]
+    first, behind = desk.conversation_list(READER).cursor, desk.history(READER, big, limit=100).cursor
+    told("the first page of 50 conversations", lambda: desk.conversation_list(READER))
+    told("the page behind it", lambda: desk.conversation_list(READER, cursor=first))
+    desk.send(WRITER, big, "Something new.")
+    told("the same, while others say something", lambda: desk.conversation_list(READER, cursor=first))
+    told("50 messages of the largest conversation", lambda: desk.history(READER, big))
+    told("those before 100", lambda: desk.history(READER, big, cursor=behind))
+    told("the conversation itself", lambda: desk.conversation_get(READER, big))
+    told("a message sent", lambda: desk.send(WRITER, big, "And more."))
+    told("read up to the newest", lambda: desk.mark_read(READER, big))
+
+
+def told(what: str, ask: Callable[[], object], *, times: int = 30) -> None:
+    took = []
+    for _ in range(times):
+        began = time.perf_counter()
+        ask()
+        took.append((time.perf_counter() - began) * 1000)
+    print(f"{what:<40} median {statistics.median(took):7.2f} ms   most {max(took):7.2f} ms")
+
+
+def incoming(number: int) -> Incoming:
+    who = READER if number % 3 == 0 else WRITER
+    text = f"What number {number} is about. " * 5
+    message = said(
+        Role.AGENT,
+        text,
+        timestamp=utcnow(),
+        participant_id=who,
+        turn_number=number + 1,
+        token_id=new_id(),
+        fence=number,
+    )
+    return Incoming(new_id(), message, time.time_ns() // 1_000_000)
+
+
+if __name__ == "__main__":
+    main()
