@@ -12,7 +12,7 @@ Everything is checked before anything is written. What is queued runs when a wor
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from .config.settings import Settings, load_settings
@@ -64,6 +64,8 @@ class Client:
         self.settings = settings or load_settings()
         self.redis_url = redis_url_in_use(self.settings)
         self._sender = app or create_app(self.settings)
+        # Nothing here holds the client itself: when it is dropped, its connections are closed at once.
+        self._opened = cache(partial(open_archive, self.settings))
         redis = connect(self.redis_url)
         self._to = Connections(
             redis=redis,
@@ -73,7 +75,7 @@ class Client:
             graph=TaskGraph(self._sender),
             retention_ms=self.settings.retention_s * 1000,
             max_message_bytes=self.settings.max_message_bytes,
-            check_joining=Placing(lambda: self.archive).check_joining,
+            check_joining=Placing(self._opened).check_joining,
         )
         self._opener = session_opener(self.settings, self._to.store, self._to.index, self._to.graph)
         self.workers = WorkerBook(redis)
@@ -143,10 +145,10 @@ class Client:
 
         return ArchivedJob(session_id, reader, self._to)
 
-    @cached_property
+    @property
     def archive(self) -> Archive | None:
         """Sessions in SQL; None: none is kept. Connects lazily."""
-        return open_archive(self.settings)
+        return self._opened()
 
     @cached_property
     def conversations(self) -> Conversations:

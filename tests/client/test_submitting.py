@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import weakref
 
 import pytest
 
@@ -190,3 +191,13 @@ def test_whatever_is_asked_of_a_session_that_has_expired_is_answered_with_not_fo
 def test_a_session_in_which_nothing_was_said_has_no_messages_and_no_board(client):
     job = client.submit(a_collab())
     assert (list(job.messages()), job.board()) == ([], ())
+
+
+def test_a_client_that_is_dropped_is_gone_with_its_connections_at_once(redis_url, tmp_path):
+    """No collector has to come by, which would find the sockets open."""
+    client = Client(load_settings(redis_url=redis_url, broker_url=redis_url, data_dir=tmp_path))
+    job = client.submit(a_collab(), agents={"ann": "echo", "bob": "echo"})
+    job.cancel()
+    redis = weakref.ref(client._to.redis)
+    del client, job
+    assert redis() is None
