@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...models.errors import InvalidInput, ParticipantNotAdmittedError, TaskClosedError, TaskRejectedError
@@ -129,9 +131,11 @@ class Requests(Desk):
             changes.add_task(request, task_manager=manager.agent, now_ms=now_ms, decide_by_ms=decide_by_ms)
 
     def _verdict(self, manager: TaskManager, request: TaskRequest) -> Verdict:
-        if callable(manager.verdict):
-            return judged(manager.verdict, request, timeout_s=manager.timeout_s)
-        return self._asks_agents()(manager.verdict, request, timeout_s=manager.timeout_s)
+        judge = manager.verdict
+        ask = partial(judged, judge) if callable(judge) else partial(self._asks_agents(), judge)
+        verdict = ask(request, timeout_s=manager.timeout_s)
+        # Where UTF-8 cannot carry the reason, the task would be left waiting over it.
+        return replace(verdict, reason=verdict.reason.encode(errors="replace").decode())
 
     def _decide(self, request: TaskRequest, verdict: Verdict) -> RequestedTask:
         """The verdict, unless something else has moved the task before: it is moved once."""

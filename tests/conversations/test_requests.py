@@ -91,6 +91,7 @@ async def slow_no(_request: TaskRequest) -> bool:
     ("judge", "reason"),
     [
         (lambda _: Verdict(accepted=False, reason="no room"), "no room"),
+        (lambda _: Verdict(accepted=False, reason="no \ud800"), "no ?"),
         (lambda _: False, "the task-manager said no"),
         (slow_no, "the task-manager said no"),
         (lambda _: 1 / 0, "the task-manager failed: ZeroDivisionError"),
