@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,11 +21,13 @@ from symposia.state.connect import connect
 from symposia.state.index import SessionIndex
 from symposia.state.keys import session_key
 from table import Table
+from task_room import ANN, CYD, TaskRoom
 
-pytestmark = pytest.mark.leaves_keys
+pytestmark = [pytest.mark.leaves_keys, pytest.mark.timeout(240)]  # a machine that is loaded takes its time
 
+BOB = "bob"
 #: More statements than archiving a session takes, so that some archivers live.
-STATEMENTS = 20
+STATEMENTS = 26
 MOVES = st.lists(st.one_of(st.just("speak"), st.integers(1, STATEMENTS)), min_size=1, max_size=8)
 
 
@@ -68,9 +71,12 @@ def archive_until_killed(step: int, archive: Archive, table: Table) -> None:
 
 
 def play(client: Redis, archive: Archive, moves: list[Any], *, ends: bool) -> None:
+    """A session that writes into a conversation is archived again and again, by archivers that are killed."""
+    room = TaskRoom(archive)
+    conversation = room.conversation(ANN, BOB, CYD, task=room.task(BOB, CYD))
     table = Table(client, opened=False)
     SessionIndex(client).add(table.id, look_in_ms=0, archived=True)
-    table.open(archived=True)
+    table.open(spec=json.dumps({"conversation": conversation.id}), archived=True)
     for number, move in enumerate(moves):
         if move == "speak":
             table.speak(table.plan_one(), f"text {number}", "and more")
@@ -78,6 +84,9 @@ def play(client: Redis, archive: Archive, moves: list[Any], *, ends: bool) -> No
             archive_until_killed(move, archive, table)
             kept = archived_of(archive, table.id)
             assert {name: live(client, table.id)[name][: len(kept[name])] for name in kept} == kept
+            assert len(room.said(conversation)) == len(kept.get("dialog", ())), (
+                "what is archived is delivered"
+            )
     if ends:
         table.finish()
         for step in range(1, STATEMENTS):
@@ -85,6 +94,7 @@ def play(client: Redis, archive: Archive, moves: list[Any], *, ends: bool) -> No
             archive_until_killed(step, archive, table)
     archive_now(archive, table)
     assert archived(archive, table.id) == live(client, table.id)
+    assert room.said(conversation) == table.texts()
     assert (client.ttl(session_key(table.id, "session")) > 0) == ends
 
 
@@ -92,7 +102,7 @@ def archived_of(archive: Archive, session_id: str) -> dict[str, list[Any]]:
     return archived(archive, session_id) if archive.writer.progress([session_id]) else {}
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moves=MOVES, ends=st.booleans())
 def test_on_sqlite(redis_url: str, tmp_path: Path, moves: list[Any], ends: bool) -> None:
     archive = Archive(f"sqlite:///{tmp_path / 'archive.sqlite3'}")
@@ -102,7 +112,7 @@ def test_on_sqlite(redis_url: str, tmp_path: Path, moves: list[Any], ends: bool)
     archive.close()
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moves=MOVES, ends=st.booleans())
 def test_on_postgresql(redis_url: str, postgres_url: str, moves: list[Any], ends: bool) -> None:
     with own_database(postgres_url) as url, connect(redis_url) as client:
