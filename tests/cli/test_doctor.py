@@ -10,7 +10,7 @@ from symposia.models.review.errands import Errand
 from symposia.state.connect import connect
 from symposia.state.errands import ErrandIndex
 from symposia.state.index import SessionIndex
-from symposia.state.keys import OWED
+from symposia.state.keys import OWED, REVIEWS_DUE
 from symposia.state.workers import WorkerBook
 from symposia.workers.embedded import EmbeddedServer
 from terminal import Terminal
@@ -171,3 +171,13 @@ def test_sessions_that_nobody_looks_after_are_told(terminal: Terminal, pair_file
         "warning",
         "1 of 1 that have not ended are overdue",
     )
+
+
+@pytest.mark.leaves_keys
+def test_reviews_that_nobody_looks_after_are_told(terminal: Terminal):
+    assert [it["text"] for it in findings(terminal, "reviews")] == ["0 have not ended"]
+    with connect(terminal.settings["redis_url"]) as client:
+        client.zadd(REVIEWS_DUE, {"late": 0, "soon": 1e15})
+    (told,) = findings(terminal, "reviews")
+    assert told["grade"] == "warning"
+    assert told["text"] == "1 of 2 that have not ended are overdue: no worker looks after them"
