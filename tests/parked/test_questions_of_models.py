@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from model_stub import StubModel, completion, refusal
+from symposia.state.keys import calls_key
 
 pytestmark = pytest.mark.real_models
 
@@ -131,3 +132,18 @@ def test_what_a_turn_has_spent_is_counted_although_its_session_is_cancelled_befo
     assert office.client.tenant("acme").tokens == paid > 0
     job.cancel()
     assert job.result(timeout=5).usage.tokens == job.usage()["ann"].tokens == paid
+
+
+def test_finished_calls_of_a_turn_are_kept_while_it_waits_and_gone_when_it_is_written(make_office, model):
+    office = make_office(REGISTRY.format(url=model.url))
+    model.answers(completion("ASK ben: May I?"), completion("Done."))
+    wait = {"agent": "human", "wait": {"deadline_s": 7 * 86_400}}
+    stop = {"max_turns": 1}
+    job = office.submit("round_robin", {"ann": "model", "ben": wait}, people=["ben"], stop=stop)
+    office.work()
+    client, kept = office.runtime.store.client, calls_key(job.id, 1)
+    assert client.pttl(kept) > 7 * 86_400_000, "for as long as somebody may answer, and not for a day only"
+    job.reply("ben", "yes")
+    office.work()
+    assert [it.content for it in job.messages()] == ["May I?", "yes", "Done."]
+    assert not client.exists(kept)
