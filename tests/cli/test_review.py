@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -119,6 +120,29 @@ def test_the_other_panels_need_no_model_either(worked: Terminal, project):
     assert found(said) == {("notes.md", 3, "doubled-word"), ("notes.md", 3, "dead-link")}
     said = worked.call("review", str(project), "--panel", "pair", "--include", "*.py", "--json")
     assert ("risky.py", 4, "B602") in found(said)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(150)
+def test_interrupted_it_reports_what_was_found_so_far(worked: Terminal, project):
+    for number in range(60):
+        (project / f"risky{number:03}.py").write_text(RISKY)
+    running = worked.start("review", str(project), "--parallel", "1", "--json")
+
+    def reviewed() -> int:
+        newest = worked.call("review", "list", "--limit", "1", "--json").json()
+        return newest[0]["items"].get("done", 0) if newest and newest[0]["state"] == "running" else 0
+
+    until(lambda: reviewed() > 2, timeout_s=70, what="some files are reviewed")
+    said = running.interrupt().ended(timeout_s=50)
+    assert said.code == 1, said
+    assert "Interrupted: what was found so far is reported." in said.err
+    run = said.json()
+    states = Counter(it["state"] for it in run["results"])
+    assert run["state"] == "cancelled"
+    assert (set(states), states.total()) == ({"done", "cancelled"}, 61)
+    done = {it["item"]["path"] for it in run["results"] if it["state"] == "done"}
+    assert {it["path"] for it in run["findings"]} == {it for it in done if "risky" in it}
 
 
 @pytest.mark.slow
