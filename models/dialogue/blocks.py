@@ -52,7 +52,7 @@ class BlockReader:
     def _pass_over(self, text: str) -> None:
         """Keeps the heading that a line would be if it were known who takes part."""
         heading = read_heading(text)
-        if heading is None and self._above and text[:1] == "-":
+        if heading is None and self._above and not text.strip("- \t"):
             heading = Heading(SECTION, plain(self._above))
         if heading is not None:
             self._passed_over.add(heading)

@@ -12,6 +12,7 @@ from .headings import (
     Heading,
     JudgeHeading,
     RoundHeading,
+    is_about_all,
     read_heading,
     read_judge,
 )
@@ -20,10 +21,9 @@ from .names import Expert, Names, gather, person
 from .notes import Form
 from .round_headings import read_bold_round, round_of
 from .scan import Line, LineReader
-from .text import split_emoji
 from .turn_headings import read_agent
 from .underlines import underlined
-from .words import DASHES, SECTION_WORDS
+from .words import DASHES
 
 _RULES = ("---", "***", "___")
 _FORMS = {RoundHeading: Form.ROUND, JudgeHeading: Form.JUDGE, AgentHeading: Form.AGENT}
@@ -81,7 +81,7 @@ class Builder(BlockReader):
         """Those who took a turn, if headings that were passed over may be theirs as well; nobody otherwise."""
         turns = (turn.heading for part in self._parts for turn in part.turns)
         names = gather(Expert(it.name, it.emoji) for it in turns)
-        return names if any(read_agent(it, names) for it in self._passed_over) else Names()
+        return names if names and any(read_agent(it, names) for it in self._passed_over) else Names()
 
     def _heading_of(self, line: Line, head: str) -> Heading | None:
         """The heading that a line is; one that is underlined takes the line above from the prose."""
@@ -196,7 +196,7 @@ class Builder(BlockReader):
             self._line(line, "#")
             return
         self._begin(PartDraft(heading.text, line.number), level=0)
-        if {*split_emoji(heading.text)[0].casefold().split()} & SECTION_WORDS:
+        if is_about_all(heading.text):
             self._round = None
         self.notes.compare(Form.SECTION, line.number, text=line.text, canonical=str(heading))
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from .markers import find_markers
 from .text import one_line, plainest, split_emoji, unescaped
-from .words import DASHES, EXPERT_EMOJI, JUDGE, JUDGE_EMOJI, JUDGE_WORDS
+from .words import DASHES, EXPERT_EMOJI, JUDGE, JUDGE_EMOJI, JUDGE_WORDS, SECTION_WORDS
 
 TITLE, SECTION, TURN = 1, 2, 3
 _MOST_LEVELS = 6
@@ -97,6 +97,12 @@ def read_heading(line: str) -> Heading | None:
     closed = body.rstrip("#")
     body = closed if not closed or closed[-1].isspace() else body
     return Heading(level, one_line(unescaped(body, _SPECIAL)))
+
+
+@lru_cache(maxsize=4096)
+def is_about_all(title: str) -> bool:
+    """True for the heading of a section of the whole document, such as its panel."""
+    return not SECTION_WORDS.isdisjoint(split_emoji(title)[0].casefold().split())
 
 
 @lru_cache(maxsize=4096)

@@ -138,6 +138,7 @@ def expert_of_item(line: str) -> Expert | None:
     return Expert(name, split_emoji(text)[1], plain(role)) if name and len(name.split()) <= 4 else None
 
 
+@lru_cache(maxsize=4096)
 def is_panel(title: str) -> bool:
     """True for the heading of a section that names the experts."""
     return any(word in PANEL_WORDS for word in split_emoji(title)[0].casefold().split())

@@ -29,6 +29,9 @@ _PARTING = DASHES + ".,;|·•→>)] "
 _SEVERAL = ("&", "+", ",", "and ", "to ", *DASHES)
 _MOST_ROUNDS = 99
 _LONGEST = 300
+_PICTORIAL = "".join(PICTORIAL)
+#: Emoji that stand in front; a keycap's digit is none of them.
+_FRONT = "".join(PICTORIAL - {"#", "*"})
 
 
 def round_of(heading: Heading, *, last: int | None) -> RoundHeading | None:
@@ -95,15 +98,11 @@ def _canonical(text: str) -> RoundHeading | None:
 
 def _undressed(text: str) -> str:
     """Without markup, decoration, and the emoji and the list's number in front."""
-    text = plain(without_markup(text)).lstrip("".join(_FRONT)).lstrip("*_ ")
+    text = plain(without_markup(text)).lstrip(_FRONT).lstrip("*_ ")
     number, _, rest = text.partition(" ")
     listed = number[-1:] in (".", ")") and number[:-1].replace(".", "").isdecimal()
     text = rest.lstrip() if listed or number.casefold() in ("the", "§") else text
     return text.replace("**", "").replace("__", "")
-
-
-#: Emoji that stand in front; a keycap's digit is none of them.
-_FRONT = PICTORIAL - {"#", "*"}
 
 
 def _first_word(text: str) -> tuple[str, str]:
@@ -146,7 +145,7 @@ def _label(rest: str, level: int) -> str | None:
         return None
     if not rest or rest[0] == ":":
         return rest[1:].strip()
-    label = rest.lstrip("".join(PICTORIAL)).lstrip(_PARTING)
+    label = rest.lstrip(_PICTORIAL).lstrip(_PARTING)
     label = label[1:].strip() if label[:1] == ":" else label
     if label.startswith("(") and label.endswith(")") and "(" not in label[1:]:
         label = label[1:-1].strip()
