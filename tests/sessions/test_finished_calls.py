@@ -7,7 +7,8 @@ import threading
 import pytest
 
 from live import until
-from model_stub import StubModel, completion
+from model_stub import StubModel, completion, refusal
+from symposia.models.options import AfterRetries, FailurePolicy
 from symposia.models.stop import MaxTurns
 from symposia.models.turn import Usage
 from symposia.state.connect import connect
@@ -95,4 +96,29 @@ def test_a_worker_killed_in_the_middle_of_a_turn_repeats_no_finished_model_or_to
     assert len(log.read_text().splitlines()) == 1
     assert result.dialog.messages[0].content == "The blue room is yours."
     assert result.usage.requests == 2
+    checked(job, result)
+
+
+def test_what_a_killed_worker_had_paid_is_counted_although_a_person_takes_the_seat(
+    stage, model, checked, monkeypatch
+):
+    never = threading.Event()
+    monkeypatch.setenv("TOOL_LOG", str(stage.folder / "tools.jsonl"))
+    with (stage.folder / "agents.toml").open("a") as file:
+        file.write(TOOLS)
+    book = completion(tool=("book", {"room": "blue"}))
+    model.answers(book, completion("lost", gate=never), refusal(400, "never"))
+    first = stage.start_worker()
+    policy = FailurePolicy(attempts=1, then=AfterRetries.SUBSTITUTE, substitute="human")
+    job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1), policy=policy)
+    until(lambda: len(model.asked) == 2, timeout_s=90, what="the tool has run and the model is asked again")
+    first.kill()
+    stage.start_worker()
+    until(job.pending, timeout_s=stage.lease_s + 90, what="the person is asked")
+    (question,) = job.pending()
+    job.reply(question.asked[0], "I booked it.")
+    result = job.result(timeout=90)
+
+    assert [it.content for it in result.dialog.messages] == ["I booked it."]
+    assert result.usage == job.usage()["ann"] == Usage(input_tokens=11, output_tokens=7, requests=1)
     checked(job, result)
