@@ -18,6 +18,7 @@ from .words import (
     FIRST_ROUNDS,
     JUDGE,
     LATER_ROUNDS,
+    LEFT_BY_A_ROUND,
     NUMBER_WORDS,
     SECTION_WORDS,
 )
@@ -28,6 +29,8 @@ _PARTING = DASHES + ".,;|·•→>)] "
 #: What says with a second number that a heading is about several rounds: `Round 1-2`, `Round 1 & 2`.
 _SEVERAL = ("&", "+", ",", "and ", "to ", *DASHES)
 _MOST_ROUNDS = 99
+#: Words that make of `X (Round N)` a heading about a round.
+_NO_LABEL = ABOUT_A_ROUND | LEFT_BY_A_ROUND | SECTION_WORDS | {JUDGE.casefold()}
 _LONGEST = 300
 _PICTORIAL = "".join(PICTORIAL)
 #: Emoji that stand in front; a keycap's digit is none of them.
@@ -205,7 +208,7 @@ def _round_at_the_end(text: str) -> RoundHeading | None:
         return None
     label, counted = text[:at].rstrip(), read_number(text[at + 6 :].rstrip(" )"))
     bare = label.rstrip("(:[|" + DASHES).strip()
-    about = {*bare.casefold().split()} & (ABOUT_A_ROUND | SECTION_WORDS | {JUDGE.casefold()})
+    about = {*bare.casefold().split()} & _NO_LABEL
     if bare == label or not bare or about or counted is None:
         return None
     if counted.rest and (counted.rest[0] not in (":", *DASHES) or _is_several(counted.rest)):

@@ -99,12 +99,19 @@ ABOUT_A_ROUND = frozenset(
     "summary synthesis assessment scoreboard result results directive recap convergence status outcome outcomes "
     "votes scores score notes prompt agenda analysis review verdict conclusion conclusions totals ruling".split()
 )
+#: Words of headings about what a round left: `Open Questions (Round 1)`.
+LEFT_BY_A_ROUND = frozenset(
+    "questions decisions recommendations takeaways findings actions highlights lessons feedback metrics".split()
+)
 #: Words of headings that name a section of the whole document.
 SECTION_WORDS = frozenset("panel experts tensions tracker perspectives inventory".split())
 NUMBER_WORDS = {
     word: number
     for words in (
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen",
+        (
+            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+            "sixteen seventeen eighteen nineteen twenty"
+        ),
         "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth",
     )
     for number, word in enumerate(words.split())
