@@ -55,8 +55,7 @@ def prune(
 ) -> None:
     """Delete old sessions, reviews and tasks from the archive, or the sessions of one user.
 
-    Sessions that are still in Redis are left, and so are the newest review of each root, and tasks that have not ended. A session that
-    never ended counts from its last change.
+    Left are sessions that are still in Redis, the newest review of each root, and open tasks. What never ended counts from its last change.
 
     Example: [bold]symposia prune --older-than 90d --dry-run[/bold]
     """
