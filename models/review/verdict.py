@@ -33,4 +33,5 @@ def _worst(findings: Sequence[Finding], where: Callable[[Finding], str]) -> str:
     place = (worst.path, worst.start_line)
     agreed = {agent for it in findings if (it.path, it.start_line) == place for agent in it.agents}
     also = f", where {len(agreed)} have found something" if len(agreed) > 1 else ""
-    return f"First of all {where(worst)}{also}: {' '.join(worst.message.split())}"
+    message = " ".join(worst.message.split())
+    return f"First of all {where(worst)}{also}: {message}{'' if message[-1] in '.!?' else '.'}"

@@ -49,7 +49,7 @@ def test_then_it_sums_up_what_they_found_and_is_satisfied(lead, message):
     outcome = lead(4, message("bob", FOUND), message("cleo", NOTHING))
     assert outcome.decision.satisfied
     assert summary(outcome) == (
-        "2 to mend: 1 high, 1 medium. First of all line 3: a shell bob found 2. "
+        "2 to mend: 1 high, 1 medium. First of all line 3: a shell. bob found 2. "
         "cleo says: ruff found nothing to mend"
     )
 

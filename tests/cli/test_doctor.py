@@ -33,6 +33,7 @@ def test_where_all_is_well_it_exits_with_0(busy: Terminal):
             "Redis",
             "workers",
             "sessions",
+            "reviews",
             "beat",
             "memory",
             "archive",

@@ -18,7 +18,9 @@ from symposia.models.review.runs import ReviewRun
 from symposia.reviews.comparing import settled
 from symposia.reviews.reports.formats import ReportFormat, render, report_files
 
-VERDICT = "3 to mend: 1 high, 2 medium. First of all app.py:9: A key in the code ruff found 3. model found 1."
+VERDICT = (
+    "3 to mend: 1 high, 2 medium. First of all app.py:9: A key in the code. ruff found 3. model found 1."
+)
 
 
 def test_each_report_for_programs_has_the_verdict_on_all_items_or_those_on_each() -> None:
