@@ -191,7 +191,13 @@ def read_state(status: str) -> TensionState | None:
 def tensions(document: AlignmentDialogue) -> tuple[Tension, ...]:
     """Every tension: those of the tracker, then those that only markers name, each with its state."""
     markers = document.markers
-    resolved = {ref.id for marker in markers if marker.type is MarkerType.RESOLVED for ref in marker.refs}
+    states: dict[str, TensionState] = {}
+    for marker in markers:
+        for ref in marker.refs:
+            if marker.type is MarkerType.RESOLVED:
+                states[ref.id] = TensionState.RESOLVED
+            elif marker.type is MarkerType.TENSION and states.get(ref.id) is TensionState.RESOLVED:
+                states[ref.id] = TensionState.REOPENED
     raised = {
         ref.id: marker
         for marker in reversed(markers)
@@ -202,9 +208,7 @@ def tensions(document: AlignmentDialogue) -> tuple[Tension, ...]:
     found = []
     for name in dict.fromkeys((*rows, *reversed(raised))):
         row, marker = rows.get(name), raised.get(name)
-        state = (row.state if row else None) or (
-            TensionState.RESOLVED if name in resolved else TensionState.OPEN
-        )
+        state = (row.state if row else None) or states.get(name, TensionState.OPEN)
         label = plain(row.text) if row else marker.label if marker else ""
         agent, number = (marker.agent, marker.round) if marker else (None, None)
         found.append(Tension(name, label, state, agent, number))

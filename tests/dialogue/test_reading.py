@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from symposia.models import dialogue as package
-from symposia.models.dialogue import Content, classify, parse, render, scan, summary
+from symposia.models.dialogue import Content, classify, parse, render, scan, summary, tensions
 from symposia.models.dialogue.headings import AgentHeading, RoundHeading
 from symposia.models.dialogue.lines import Heading1, MarkerLine, MetadataLine, SectionHeading, TableRow
 
@@ -237,3 +237,10 @@ def test_metadata_may_follow_front_matter_and_a_sentence():
     assert [it["key"] for it in found["metadata"]] == ["Participants"]
     assert [it["name"] for it in found["panel"]] == ["Ada", "Ben"]
     assert parse(render(parse(text))) == parse(text)
+
+
+def test_a_tension_that_is_raised_after_it_was_resolved_is_reopened():
+    raised, resolved = "[TENSION T01: x]\n", "[RESOLVED T01: y]\n"
+    text = f"# T\n\n## Round 0\n\n{raised}{resolved}\n## Round 1\n\n{raised}"
+    assert [it.state for it in tensions(parse(text))] == ["reopened"]
+    assert [it.state for it in tensions(parse(text + resolved))] == ["resolved"]
