@@ -192,11 +192,11 @@ def tensions(document: AlignmentDialogue) -> tuple[Tension, ...]:
     """Every tension: those of the tracker, then those that only markers name, each with its state."""
     markers = document.markers
     states: dict[str, TensionState] = {}
-    for marker in markers:
-        for ref in marker.refs:
-            if marker.type is MarkerType.RESOLVED:
+    for said in markers:
+        for ref in said.refs:
+            if said.type is MarkerType.RESOLVED:
                 states[ref.id] = TensionState.RESOLVED
-            elif marker.type is MarkerType.TENSION and states.get(ref.id) is TensionState.RESOLVED:
+            elif said.type is MarkerType.TENSION and states.get(ref.id) is TensionState.RESOLVED:
                 states[ref.id] = TensionState.REOPENED
     raised = {
         ref.id: marker
