@@ -126,6 +126,12 @@ def test_the_inspector_looks_with_both(found):
     assert rules >= {"F401", "B403", "B307"}
 
 
+def test_bandit_lets_tests_assert(found):
+    body = "def test_it():\n    assert 1\n    eval('1')\n"
+    for name, rules in (("test_app.py", {"B307"}), ("conftest.py", {"B307"}), ("app.py", {"B101", "B307"})):
+        assert {it["rule"] for it in found("bandit", f"```python {name}\n{body}```")} == rules
+
+
 def test_what_cannot_be_parsed_is_a_finding_of_high_severity(found):
     assert {it["severity"] for it in found("ruff", "```python\ndef (:\n```")} == {"high"}
 
