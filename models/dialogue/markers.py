@@ -35,6 +35,8 @@ _PLAIN = frozenset(_SPECIAL + "\\")
 _DECORATION = "*_"
 #: What may part the ids from the label besides a colon and a dash.
 _PARTING = " ;,.|→>"
+#: Quotes that may stand around the ids, each with the one that closes it.
+_QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "„": "“", "«": "»"}
 #: What may stand before a marker at the beginning of a line: a list's bullet, a quote, stars.
 _BEFORE_A_MARKER = " \t>*_-+#.)0123456789"
 #: So many characters after its word decide whether a bracket is a marker; room for a hundred ids.
@@ -192,7 +194,10 @@ def _marker(
     text = written[after + label_at : end].strip()
     label = unescaped(text.rstrip(_DECORATION) if bold else text, _SPECIAL)
     if line[end + 1 : end + 2] == "(" and not (refs and label):
-        return None  # a link to a marker
+        linked = line.find("):", end, end + _HEAD)
+        if not refs or linked < 0 or ")" in line[end:linked]:
+            return None  # a link to a marker
+        end = linked  # `[TENSION T01](#t1): Speed` is one: what it is about follows
     if not refs:
         if not loud or not (at_start or label or following.startswith(":")):
             return None
@@ -215,16 +220,27 @@ def _parts(head: str, kind: MarkerType, *, loud: bool) -> tuple[tuple[Ref, ...],
         return None if refs.placeholder else ((), at + len(text[:1]), "")
     lead = len(text) - len(text.lstrip(DASHES + " "))
     counted = loud or ":" in text
+    text = text[:lead] + _without_quotes(text[lead:], kind)
     refs = _read(text[lead:], kind, strict=False, number=NUMBER_LETTERS[kind] if counted else "")
     if refs.placeholder:
         return None
     if refs.found:
         rest = at + lead + refs.end
-        return refs.found, rest + _separator(head[rest:]), text[lead:][: refs.end].strip()
+        return refs.found, rest + _separator(text[lead + refs.end :]), text[lead:][: refs.end].strip()
     if lead:
         return (), at + lead, ""
     words, colon, _ = text.partition(":")
     return (_inner_refs(words, kind), at, "") if colon and words.strip().upper() not in FORMS else None
+
+
+def _without_quotes(text: str, kind: MarkerType) -> str:
+    """`"T01": x` with spaces for the quotes around ids; every character keeps its place."""
+    closing = _QUOTES.get(text[:1])
+    end = text.find(closing, 1) if closing else -1
+    if end < 0:
+        return text
+    ids = _read(text[1:end], kind, strict=True)
+    return f" {text[1:end]} {text[end + 1 :]}" if ids.found and ids.end == end - 1 else text
 
 
 def _inner_refs(words: str, kind: MarkerType) -> tuple[Ref, ...]:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from .markup import without_markup
 from .tables import Table
 from .text import plain, split_emoji
-from .words import EXPERT_EMOJI, JUDGE, PANEL_WORDS, PEOPLE
+from .words import EXPERT_EMOJI, HONORIFICS, JUDGE, PANEL_WORDS, PEOPLE
 
 #: What ends a name in a heading or a cell.
 _CUTS = (
@@ -50,22 +50,29 @@ class Names:
     """The experts by name, in the order of the panel."""
 
     experts: dict[str, Expert] = field(default_factory=dict)
+    #: The same without `Dr.` and the like; None where several would be meant.
+    _untitled: dict[str, Expert | None] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.experts)
 
     def add(self, expert: Expert) -> None:
         """Adds an expert; the first row of a name counts, and the judge is none."""
-        if expert.name and not is_judge(expert.name):
-            self.experts.setdefault(_key(expert.name), expert)
+        key = _key(expert.name)
+        if key and key not in self.experts and not is_judge(expert.name):
+            self.experts[key] = expert
+            bare = _without_title(key)
+            self._untitled[bare] = None if bare in self._untitled else expert
 
     def get(self, name: str) -> Expert | None:
-        """The expert of this name in any case."""
-        return self.experts.get(_key(name))
+        """The expert of this name in any case; `Dr. Ada Lovelace` is Ada Lovelace where nobody else could be meant."""
+        key = _key(name)
+        return self.experts.get(key) or self._untitled.get(_without_title(key))
 
     def by_first_name(self, name: str) -> Expert | None:
-        """The only expert whose name begins with this word."""
-        found = [it for key, it in self.experts.items() if key.partition(" ")[0] == _key(name)]
+        """The only expert whose name begins with this word, titles aside."""
+        first = _without_title(_key(name))
+        found = [it for key, it in self.experts.items() if _without_title(key).partition(" ")[0] == first]
         return found[0] if len(found) == 1 else None
 
     def has_emoji(self, emoji: str) -> bool:
@@ -75,6 +82,12 @@ class Names:
 
 def _key(name: str) -> str:
     return name.casefold().replace("’", "'")
+
+
+def _without_title(key: str) -> str:
+    """`dr. ada lovelace` -> `ada lovelace`; a title alone is a name."""
+    title, _, name = key.partition(" ")
+    return _without_title(name) if name and title.removesuffix(".") in HONORIFICS else key
 
 
 @lru_cache(maxsize=4096)

@@ -99,6 +99,11 @@ ABOUT_A_ROUND = frozenset(
     "summary synthesis assessment scoreboard result results directive recap convergence status outcome outcomes "
     "votes scores score notes prompt agenda analysis review verdict conclusion conclusions totals ruling".split()
 )
+#: Words after `Round N` that make a sentence of it: `Round 2 was skipped`.
+TELLS_OF_A_ROUND = frozenset(
+    "is was are were isn't wasn't isn’t wasn’t has had did does didn't didn’t can cannot could should would will won't "
+    "won’t may might must not never".split()
+)
 #: Words of headings about what a round left: `Open Questions (Round 1)`.
 LEFT_BY_A_ROUND = frozenset(
     "questions decisions recommendations takeaways findings actions highlights lessons feedback metrics".split()
@@ -151,6 +156,8 @@ SPEAKING_WORDS = frozenset(
 )
 #: Words that stand before whoever speaks: `Response from Muffin`.
 FROM_WORDS = frozenset({"from", "by"})
+#: Titles that a name is told by with or without.
+HONORIFICS = frozenset("dr doctor prof professor mr mrs ms mx sir dame".split())
 #: The four dimensions that a judge scores, each with its letter.
 DIMENSIONS = ("Wisdom", "Consistency", "Truth", "Relationships")
 #: Headings of the column that holds the sum of the four.

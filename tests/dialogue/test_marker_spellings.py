@@ -35,6 +35,11 @@ SPELLINGS = {
     "- [ ] [TENSION T01: x]": ("tension", "T01"),
     "> > [TENSION T01: x]": ("tension", "T01"),
     "[TENSION T01: x](#t01)": ("tension", "T01"),
+    "[TENSION T01](#t01): x": ("tension", "T01"),
+    '[TENSION "T01": x]': ("tension", "T01"),
+    "[PERSPECTIVE 'P1': x]": ("perspective", "P01"),
+    "[RESOLVED “T01, T02”: x]": ("resolved", "T01 T02"),
+    '[CONCESSION "T01" — x]': ("concession", "T01"),
     "[[TENSION T01: x]](#t01)": ("tension", "T01"),
     "- a\n\n    [TENSION T01: x]": ("tension", "T01"),
     "words\n    [TENSION T01: x]": ("tension", "T01"),
@@ -51,6 +56,19 @@ def test_a_marker_is_read_in_this_spelling_and_told_with_the_canonical_one(text)
 
 
 @pytest.mark.parametrize(
+    "text", ["[TENSION T01](#t01): x", '[TENSION "T01": x]', "[TENSION “T01”] : x", "[TENSION 'T01'] — x"]
+)
+def test_quotes_and_links_around_an_id_are_no_part_of_the_label(text):
+    (marker,) = parse(text).markers
+    assert str(marker) == "[TENSION T01: x]"
+
+
+def test_a_quotation_that_begins_with_an_id_stays_a_label():
+    (marker,) = parse_markers('[TENSION "T01 is odd": x]')
+    assert (marker.ids, marker.label) == ((), '"T01 is odd": x')
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "[TENSION T0N: x]",
@@ -61,6 +79,8 @@ def test_a_marker_is_read_in_this_spelling_and_told_with_the_canonical_one(text)
         "[TENSION ...: x]",
         "[Tension 1]",
         "[TENSION T01](#t01)",
+        "[TENSION T01](#t01) and (so on): x",
+        "[CONCESSION](#c): x",
         "    [TENSION T01: x]",
         "\t[TENSION T01: x]",
         "words\n\n    code\n\n    [TENSION T01: x]",

@@ -74,7 +74,8 @@ __Muffin__: x
 🧁 **Muffin**: x
 🧁 Muffin: x
 Muffin: x""",
-        "Ada Lovelace": "### Ada 🦊\n### ADA LOVELACE\n### Ada Lovelace 🦊",
+        "Ada Lovelace": "### Ada 🦊\n### ADA LOVELACE\n### Ada Lovelace 🦊\n### Dr. Ada Lovelace\n### Prof. Dr. Ada Lovelace 🦊"
+        "\n### Dr Ada 🦊\n**Dr. Ada Lovelace**: x",
         "Zoë O'Neil": "### Zoë O’Neil\n### Zoë O'Neil 👩🏽‍💻\n**Zoë O’Neil**: x",
         "李明": "### 李明 🐼\n### 李明\n李明：x",
     }.items()
@@ -114,6 +115,21 @@ def test_this_begins_no_turn(line):
 def test_a_line_with_a_name_begins_a_turn_only_where_no_heading_does():
     found = parse(f"{PANEL}**Scone**: before\n\n### Muffin 🧁\n\n**Ada Lovelace**: quoted\n")
     assert [it.agents for it in found.rounds] == [("Muffin",)]
+
+
+@pytest.mark.parametrize(
+    "heading", ["### Dr. Ada Lovelace", "### Ada Lovelace", "### Ada 🦊", "### Professor Ada Lovelace"]
+)
+def test_a_title_of_the_panel_may_be_left_out_or_be_another(heading):
+    text = PANEL.replace("🦊 Ada Lovelace", "🦊 Dr. Ada Lovelace") + f"{heading}\n\nWords.\n"
+    assert [it.agents for it in parse(text).rounds] == [("Dr. Ada Lovelace",)]
+    assert parse(render(parse(text))) == parse(text)
+
+
+def test_a_name_that_two_experts_share_but_for_their_title_is_neithers():
+    panel = "# T\n\n**Participants**: Dr. Smith 🧁, Mr. Smith 🧁, Dr. 🧁\n\n## Round 1: X\n\n"
+    text = panel + "### Smith\n\na\n\n### Mr. Smith\n\nb\n\n### dr. smith\n\nc\n"
+    assert [it.agents for it in parse(text).rounds] == [("Mr. Smith", "Dr. Smith")]
 
 
 def test_participants_may_be_joined_with_words():

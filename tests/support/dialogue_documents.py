@@ -31,6 +31,8 @@ PIECES = [
     "| [TENSION T01: x] | \\[RESOLVED T01] |", "[TENSION 1, 2: x]", "【", "］", "：", "[RESOLVED P01→P02]", "**Round 1: X**", "**Round 2**", "Round 3: X",
     "======", "- **Muffin**: x", "Muffin: y", "### Muffin Response", "> **Scone** 🧁 — z", "## Final Round", "## Opening Round", "## 2) Round II",
     "Muffin 🧁", "### [Muffin](#m)", "{#a}", "<b>", "### 🧁 Scone [TENSION T01: x]", "__Muffin__", "# Round 1", "# Round 2", "##### Ada", "@", "Round",
+    '[TENSION "T01": x]', "[RESOLVED T01](#t): x", "](#t): ", '"T01"', '"', "Dr. ", "### Dr. Muffin", "Prof. Ada", "## Round 2 was skipped", "Round 2024 budget",
+    "> ## Round 1", "<h2>Round 1</h2>", "**Round 1**: X", "### Muffin & Scone", "### Alice",
 ]  # fmt: skip
 
 
