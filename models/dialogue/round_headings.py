@@ -21,6 +21,7 @@ from .words import (
     LEFT_BY_A_ROUND,
     NUMBER_WORDS,
     SECTION_WORDS,
+    TELLS_OF_A_ROUND,
 )
 
 _ROUND = "round"
@@ -119,9 +120,10 @@ def _counted(rest: str, level: int) -> RoundHeading | None:
     if found is None or _is_several(found.rest):
         return None
     label = _label(found.rest, level)
+    counts = found.number > _MOST_ROUNDS and label and label == found.rest  # `Round 2024 budget`
     return (
         None
-        if label is None
+        if label is None or counts
         else RoundHeading(found.number, _titled(found.spelled, label) if found.suffixed else label)
     )
 
@@ -153,8 +155,12 @@ def _label(rest: str, level: int) -> str | None:
     if label.startswith("(") and label.endswith(")") and "(" not in label[1:]:
         label = label[1:-1].strip()
     words = split_emoji(label)[0].casefold().split()
-    about = bool(words) and (words[0] in ABOUT_A_ROUND or words[0] == JUDGE.casefold())
     separated = label != rest
+    about = bool(words) and (
+        words[0] in ABOUT_A_ROUND
+        or words[0] == JUDGE.casefold()
+        or (not separated and words[0] in TELLS_OF_A_ROUND)
+    )
     return None if about or not (separated or level <= SECTION) else label
 
 

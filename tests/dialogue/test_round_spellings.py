@@ -43,6 +43,11 @@ ROUNDS = {
     "## Round 1 (of 3): X": (1, "X"),
     "## Round 2 [of 3]": (2, ""),
     "## R2": (2, ""),
+    "## Round 2: Was it skipped?": (2, "Was it skipped?"),
+    "## Round 2 (was skipped)": (2, "was skipped"),
+    "## Round 2 Trade-offs": (2, "Trade-offs"),
+    "## Round 2024": (2024, ""),
+    "## Round 2024: Budget": (2024, "Budget"),
     "## First Round: X": (1, "X"),
     "## The Second Round": (2, ""),
     "## 3rd Round": (3, ""),
@@ -80,6 +85,13 @@ def test_a_round_is_read_in_this_spelling(line):
         "## Open questions (Round 1)",
         "## Decisions — Round 1",
         "## R2D2",
+        "## Round 2 was skipped",
+        "## Round 2 is not needed",
+        "## ROUND II WASN’T HELD",
+        "## Round 2 cannot start",
+        "## Second Round did not happen",
+        "## Discussion Round 2 was short",
+        "## Round 2024 budget",
         "## First round results",
         "> ## Round 1",
         "    ## Round 1",
@@ -110,3 +122,11 @@ def test_a_sentence_in_bold_that_reads_like_a_round_stays_one():
     assert parse(render(document)) == document
     document = AlignmentDialogue("T", preamble=(Prose("**Round 1**"),))
     assert parse(render(document)) == document
+
+
+@pytest.mark.parametrize("title", ["Round 2 was skipped", "Round 2024 budget"])
+def test_a_section_may_tell_of_a_round(title):
+    text = f"# T\n\n## Round 1: X\n\n### Muffin 🧁\n\nx\n\n## {title}\n\nwords\n"
+    document = parse(text)
+    assert ([it.number for it in document.rounds], [it.title for it in document.sections]) == ([1], [title])
+    assert render(document) == text
