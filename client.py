@@ -26,6 +26,7 @@ from .reviews.job import ReviewJob
 from .reviews.ordering import HowToReview, order_of_files
 from .reviews.schedule_tasks import send_word
 from .reviews.schedules import Schedules
+from .reviews.session_orders import HowToReviewSessions, order_of_sessions
 from .reviews.starting import start
 from .state.connect import connect
 from .state.inbox import Inbox, Letter
@@ -117,6 +118,21 @@ class Client:
             RedisUnavailable, ArchiveUnavailable: nothing begins.
         """
         order = order_of_files(paths, archive=self.archive, known_agents=self.known_agents(), **how)
+        return ReviewJob(start(self.office, order), self.office)
+
+    def review_sessions(self, *ids: str, **how: Unpack[HowToReviewSessions]) -> ReviewJob:
+        """Has a panel review archived sessions by their transcripts; no id: those that have ended, the newest first.
+
+        Args:
+            ids: sessions of the archive.
+            how: panel, model, tag, participant, ...: see `HowToReviewSessions`.
+
+        Raises:
+            InvalidInput: one line with field, value and rule; nothing begins.
+            SessionNotFound: one that is named is not in the archive.
+            RedisUnavailable, ArchiveUnavailable: nothing begins.
+        """
+        order = order_of_sessions(ids, archive=self.archive, known_agents=self.known_agents(), **how)
         return ReviewJob(start(self.office, order), self.office)
 
     def get_review(self, batch_id: str) -> ReviewJob:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from ..models.errors import InvalidInput, UnknownAgent
+from ..models.review.panels import Panel
 from .panels import find_panel
 from .sources.files import Chosen, FileSource
 from .sources.git import Git
@@ -60,10 +61,9 @@ def order_of_files(
         InvalidInput: a path, a revision or a panel is not there, or nobody knows an agent of the panel.
         ArchiveUnavailable: `last` was asked for.
     """
-    panel = find_panel(how.get("panel", "code"), how.get("panels_file")).seated(how.get("model"))
-    for agent in panel.agents:
-        if known_agents and agent not in known_agents:
-            raise UnknownAgent(agent, known=known_agents, field=f"panel {panel.name}")
+    panel = seated_panel(
+        how.get("panel", "code"), how.get("model"), how.get("panels_file"), known_agents=known_agents
+    )
     root, chosen_paths = _rooted(paths)
     root_name = how.get("root_name") or root.name or "root"
     known_by = how.get("root_name") or _identity(root)
@@ -87,6 +87,17 @@ def order_of_files(
         is_whole=is_whole,
         revision="" if repository is None else repository.head(),
     )
+
+
+def seated_panel(
+    name: str, model: str | None, panels_file: Path | None, *, known_agents: frozenset[str]
+) -> Panel:
+    """The panel with everybody seated. Raises InvalidInput; UnknownAgent: `known_agents`, unless empty, lacks one of it."""
+    panel = find_panel(name, panels_file).seated(model)
+    for agent in panel.agents:
+        if known_agents and agent not in known_agents:
+            raise UnknownAgent(agent, known=known_agents, field=f"panel {panel.name}")
+    return panel
 
 
 def _rooted(paths: Sequence[str | Path]) -> tuple[Path, tuple[str, ...]]:

@@ -1,8 +1,9 @@
-"""A review at a set time: a panel and a root by their names, as the settings of the worker know them."""
+"""A review at a set time: a panel and a root by their names, as the settings of the worker know them; or archived sessions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -10,7 +11,7 @@ from pydantic import JsonValue
 from ..models.errors import InvalidInput, ReviewNotFound
 from ..models.review.runs import RunState
 from ..models.schedules.occurrences import Occurrence, Outcome, Progress
-from ..models.schedules.schedule import Review, Schedule
+from ..models.schedules.schedule import Review, Schedule, Sessions
 from ..models.turn import Usage
 from .batch import stop
 from .delivery.parcel import headline
@@ -18,6 +19,7 @@ from .ending import read_run
 from .office import Office
 from .ordering import last_revision
 from .panels import find_panel
+from .session_orders import order_of_sessions
 from .sources.files import Chosen, FileSource
 from .sources.repository import Repository
 from .starting import Order, start
@@ -46,11 +48,12 @@ class ScheduledReview:
         """Hands the batch over, unless it was.
 
         Raises:
-            InvalidInput: the root, the panel or a revision is not there.
+            InvalidInput: the root, the panel or a revision is not there, or no archive is kept.
             ArchiveUnavailable, RedisUnavailable: nothing of it begins.
         """
         review, office = _review(schedule), self._office()
-        start(office, self._order(office, review, occurrence, schedule.name))
+        order = _of_sessions(office, review) if review.root is None else self._of_root(office, review)
+        start(office, replace(order, batch_id=occurrence.id, then=_then(review, schedule.name)))
 
     def progress(self, schedule: Schedule, occurrence: Occurrence) -> Progress | None:
         """How far the batch is. Raises ArchiveUnavailable."""
@@ -77,24 +80,35 @@ class ScheduledReview:
         except ReviewNotFound:
             return
 
-    def _order(self, office: Office, review: Review, occurrence: Occurrence, schedule: str) -> Order:
-        root = self._roots.get(review.root)
+    def _of_root(self, office: Office, review: Review) -> Order:
+        name = review.root or ""
+        root = self._roots.get(name)
         if root is None:
             known = ", ".join(sorted(self._roots)) or "there is none"
-            raise InvalidInput("root", review.root, f"must be a root of SYMPOSIA_REVIEW_ROOTS: {known}")
+            raise InvalidInput("root", name, f"must be a root of SYMPOSIA_REVIEW_ROOTS: {known}")
         repository, since = Repository.around(root), None
         if review.since_last:
-            since = last_revision(repository, root=review.root, panel=review.panel, archive=office.archive)
+            since = last_revision(repository, root=name, panel=review.panel, archive=office.archive)
         chosen = Chosen(include=review.include, exclude=review.exclude, since=since, base=review.base)
         return Order(
-            root_name=review.root,
+            root_name=name,
             panel=find_panel(review.panel).seated(review.model),
             source=FileSource(root, chosen),
             is_whole=not (review.include or review.exclude or since or review.base),
             revision="" if repository is None else repository.head(),
-            batch_id=occurrence.id,
-            then=_then(review, schedule),
         )
+
+
+def _of_sessions(office: Office, review: Review) -> Order:
+    chosen = review.sessions or Sessions()
+    return order_of_sessions(
+        archive=office.archive,
+        panel=review.panel,
+        model=review.model,
+        tag=chosen.tag,
+        participant=chosen.participant,
+        newest=chosen.newest,
+    )
 
 
 def _review(schedule: Schedule) -> Review:

@@ -44,11 +44,21 @@ class Missed(StrEnum):
     ONCE = "once"
 
 
+class Sessions(Wire):
+    """Which sessions of the archive: those that have ended, the newest first."""
+
+    tag: Annotated[NonBlank, Field(max_length=200)] | None = None
+    participant: Annotated[NonBlank, Field(max_length=200)] | None = None
+    #: At most so many; None: 5,000.
+    newest: int | None = Field(default=None, ge=1, le=5_000)
+
+
 class Review(Wire):
-    """A panel reviews a named root."""
+    """A panel reviews a named root, or archived sessions."""
 
     panel: Name
-    root: Name
+    root: Name | None = None
+    sessions: Sessions | None = None
     #: The agent in the panel's seats for a model; None: programs alone.
     model: Name | None = None
     #: Only files that one of these patterns fits; none: every file.
@@ -66,6 +76,19 @@ class Review(Wire):
     only_on_change: bool = False
     #: The outcome is `findings` when one that is open matters as much as this.
     fail_on: Severity | None = None
+
+    @model_validator(mode="after")
+    def _is_of_one_thing(self) -> Self:
+        if (self.root is None) == (self.sessions is None):
+            raise ValueError("either `root` or `sessions` must be given")
+        if self.sessions is not None and (self.include or self.exclude or self.base or self.since_last):
+            raise ValueError("`include`, `exclude`, `base` and `since_last` are for a `root` only")
+        return self
+
+    @property
+    def what(self) -> str:
+        """What is reviewed, for people."""
+        return self.root or "archived sessions"
 
 
 class Schedule(Wire):
@@ -101,4 +124,4 @@ class Schedule(Wire):
         """What is done, for people."""
         if self.review is None:
             return f"job {self.job}"
-        return f"review {self.review.root} by {self.review.panel}"
+        return f"review {self.review.what} by {self.review.panel}"

@@ -12,6 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from live import LiveWorker, until
+from symposia import Client
+from symposia.config.settings import load_settings
+from symposia.models.stop import MaxTurns
 from symposia.state.connect import connect
 from symposia.state.workers import WorkerBook
 from symposia.workers.cli.app import app
@@ -122,6 +125,38 @@ def test_the_other_panels_need_no_model_either(worked: Terminal, project):
     assert ("risky.py", 4, "B602") in found(said)
 
 
+def test_archived_sessions_are_reviewed_by_what_was_said_in_them(worked: Terminal):
+    names = ("redis_url", "data_dir")
+    settings = {it: worked.environment[f"SYMPOSIA_{it.upper()}"] for it in names}
+    client = Client(load_settings(**settings, archive=True))
+    collab = {
+        "title": "A table",
+        "purpose": "Say it.",
+        "mode": "round_robin",
+        "participants": [{"participant_id": "ann"}, {"participant_id": "bob"}],
+        "meta": {"tags": ["mine"]},
+    }
+    job = client.submit(
+        collab, agents={"ann": "echo", "bob": "echo"}, stop=MaxTurns(1), messages=["It is is so."]
+    )
+
+    def has_ended() -> bool:
+        reader = client.archived()
+        if reader is None or not reader.ids(job.id):
+            return False
+        return reader.session(job.id).fields["status"] == "completed"
+
+    until(has_ended, timeout_s=30, what="it is archived")
+    said = worked.call("review", "sessions", "--tag", "mine", "--json")
+    assert {(it["path"], it["rule"]) for it in said.json()["findings"]} == {
+        (f"session:{job.id}", "doubled-word")
+    }
+    assert said.code == 1
+    again = worked.call("review", "sessions", job.id, "--fail-on", "never")
+    assert (again.code, "of archived sessions" in again.out) == (0, True), again
+    assert worked.call("review", "sessions", "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11").code == 3
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(150)
 def test_interrupted_it_reports_what_was_found_so_far(worked: Terminal, project):
@@ -194,7 +229,7 @@ def test_an_unknown_review_is_told_so(terminal: Terminal):
     assert "no review" in ended.err
 
 
-@pytest.mark.parametrize("command", ["files", "list", "show", "cancel", "retry"])
+@pytest.mark.parametrize("command", ["files", "sessions", "list", "show", "cancel", "retry"])
 def test_every_command_has_an_example(command):
     said = CliRunner().invoke(app, ["review", command, "--help"])
     assert said.exit_code == 0

@@ -42,6 +42,14 @@ def test_a_review_every_night_on_the_clocks_of_its_zone(terminal):
     assert datetime.fromisoformat(entry["next_due"]).astimezone(UTC).hour == 18
 
 
+def test_archived_sessions_every_week(terminal):
+    options = ("--tag", "support", "--newest", "50", "--panel", "document")
+    code, text = add(terminal, "--cron", "@weekly", "--review-sessions", *options)
+    assert (code, text.split(",")[0]) == (0, "nightly: review archived sessions by document")
+    (entry,) = terminal.call("schedule", "list", "--json").json()
+    assert entry["review"]["sessions"] == {"tag": "support", "newest": 50}
+
+
 def test_a_job_every_quarter_of_an_hour(terminal):
     code, text = add(terminal, "--every", "15m", "--job", "standup", "--overlap", "queue", "--missed", "once")
     assert (code, text.split(";")[0]) == (0, "nightly: job standup, every 15m")
@@ -64,6 +72,9 @@ def test_a_job_every_quarter_of_an_hour(terminal):
         (("--cron", "@daily", "--tz", "../UTC", "--job", "x"), "when.zone: must be a time zone"),
         (("--every", "1m", "--job", "/etc/passwd"), "job: must match pattern"),
         (("--every", "1m", "--review", "../../etc"), "review.root: must match pattern"),
+        (("--every", "1m", "--review", "y", "--tag", "x"), "either `root` or `sessions` must be given"),
+        (("--every", "1m", "--review-sessions", "--base", "main"), "are for a `root` only"),
+        (("--every", "1m", "--newest", "0"), "review.sessions.newest: must be greater than or equal to 1"),
         (("--every", "1m", "--job", "x", "--grace", "5"), "grace_s: must be greater than or equal to 10"),
     ],
 )

@@ -60,6 +60,17 @@ def add(  # noqa: PLR0913 - each is an option
         str | None,
         typer.Option("--review", metavar="ROOT", help="Review this root of the workers' settings."),
     ] = None,
+    sessions: Annotated[
+        bool,
+        typer.Option(
+            "--review-sessions", help="Review archived sessions instead, such as by --panel document."
+        ),
+    ] = False,
+    tag: Annotated[str | None, typer.Option(help="Only sessions with this tag.")] = None,
+    participant: Annotated[
+        str | None, typer.Option(help="Only sessions in which this one took part.")
+    ] = None,
+    newest: Annotated[int | None, typer.Option(help="At most so many sessions, the newest.")] = None,
     panel: Annotated[str, typer.Option(help="The panel that reviews it.")] = "code",
     model: Annotated[
         str | None, typer.Option(help="The agent in the panel's seats for a model; programs alone without.")
@@ -113,11 +124,13 @@ def add(  # noqa: PLR0913 - each is an option
     from .schedule_tables import shown
     from .screen import console, print_json
 
-    review = None
-    if root is not None:
+    review, which = None, {"tag": tag, "participant": participant, "newest": newest}
+    sessions = sessions or any(it is not None for it in which.values())
+    if root is not None or sessions:
         review = {
             "panel": panel,
             "root": root,
+            "sessions": which if sessions else None,
             "model": model,
             "include": include or [],
             "exclude": exclude or [],

@@ -1,4 +1,4 @@
-"""A review of files on this machine, from the start of what it needs to its run: what `symposia review PATH...` does."""
+"""A review on this machine, from the start of what it needs to its run: what `symposia review` does."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..agents.llm_seats import LOCAL_MODEL
 from ..agents.registry import Registry
@@ -15,11 +15,13 @@ from ..models.errors import InvalidInput, SessionNotFound, UnknownAgent
 from ..models.review.panels import BatchLimits, Panel
 from ..models.review.runs import ReviewRun, RunState
 from ..reviews.job import ReviewJob
-from ..reviews.ordering import HowToReview, order_of_files
 from ..reviews.starting import Order, start
 from ..state.review_records import BatchView
 from .archive import open_archive
 from .crew import Crew, crew_for_a_run
+
+if TYPE_CHECKING:
+    from ..archive.archive import Archive
 
 #: Answers the dialogue document of a session by its id.
 Transcript = Callable[[str], str]
@@ -52,15 +54,15 @@ class Watcher(Protocol):
 class Reviewing:
     """What is asked."""
 
-    paths: tuple[str, ...]
-    how: HowToReview
+    #: The order, given the archive that is kept.
+    order: Callable[[Archive | None], Order]
     #: Over those of the panel.
     limits: BatchLimits = BatchLimits()  # noqa: RUF009 - frozen
     #: Sessions side by side; None: as the panel says.
     parallel: int | None = None
 
 
-def review_files(asked: Reviewing, watcher: Watcher) -> tuple[ReviewRun, Transcript | None]:
+def carry_out(asked: Reviewing, watcher: Watcher) -> tuple[ReviewRun, Transcript | None]:
     """The run, and the transcripts of its sessions, where they have any.
 
     Interrupted, it cancels the batch and answers with what was found so far.
@@ -120,7 +122,7 @@ def _awaited(job: ReviewJob, crew: Crew, watcher: Watcher) -> ReviewRun:
 
 
 def _order(asked: Reviewing, settings: Settings) -> Order:
-    order = order_of_files(asked.paths, archive=open_archive(settings), **asked.how)
+    order = asked.order(open_archive(settings))
     limits = {name: value for name, value in asked.limits if value is not None}
     changes = {"batch": order.panel.batch.model_copy(update=limits)}
     panel = order.panel.model_copy(

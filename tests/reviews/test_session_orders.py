@@ -1,0 +1,105 @@
+"""Orders to review archived sessions: by a person, and at a set time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from archiving import archive_now
+from symposia import Client
+from symposia.config.settings import load_settings
+from symposia.models.errors import InvalidInput, SessionNotFound, UnknownAgent
+from symposia.models.ids import new_id
+from symposia.models.meta import Meta
+from symposia.models.schedules.occurrences import Occurrence
+from symposia.models.schedules.schedule import Schedule
+from symposia.reviews.scheduled import ScheduledReview
+from symposia.reviews.session_orders import order_of_sessions
+from symposia.state.connect import connect
+from table import Table
+
+
+@pytest.fixture
+def client(redis_url: str, tmp_path: Path) -> Iterator[Client]:
+    client = Client(load_settings(redis_url=redis_url, data_dir=tmp_path, archive=True))
+    client.archive.prepare()
+    yield client
+    client.archive.close()
+
+
+@pytest.fixture
+def made(client: Client, redis_url: str) -> list[str]:
+    """Sessions that have ended, the oldest first."""
+    with connect(redis_url) as redis:
+        return [_archived(redis, client.archive, tag) for tag in ("mine", "other", "mine")]
+
+
+def _archived(redis, archive, tag: str) -> str:
+    table = Table(redis, opened=False)
+    table.collab = table.collab.changed(meta=Meta(tags=[tag]))
+    table.open(archived=True)
+    table.speak(table.plan_one(), "It is is so.")
+    table.finish()
+    archive_now(archive, table)
+    return table.id
+
+
+def items(run) -> list[str]:
+    return [it.item.path.removeprefix("session:") for it in run.results]
+
+
+pytestmark = pytest.mark.leaves_keys
+
+
+def test_the_sessions_of_the_archive_are_a_root_of_their_own(client, made):
+    run = client.review_sessions().run()
+    assert (run.root_name, run.panel) == ("archived sessions", "document")
+    assert items(run) == made[::-1]
+
+
+@pytest.mark.parametrize(
+    ("how", "chosen"), [({"tag": "other"}, [1]), ({"newest": 2}, [2, 1]), ({"participant": "nobody"}, [])]
+)
+def test_some_of_them_are_chosen(client, made, how, chosen):
+    assert items(client.review_sessions(**how).run()) == [made[it] for it in chosen]
+
+
+def test_those_that_are_named_are_reviewed_and_nothing_begins_when_one_is_not_there(client, made):
+    assert items(client.review_sessions(made[1]).run()) == [made[1]]
+    with pytest.raises(SessionNotFound):
+        client.review_sessions(made[1], new_id())
+    assert len(client.office.index.newest(count=5)) == 1
+
+
+def test_a_panel_for_code_looks_at_none(client, made):
+    run = client.review_sessions(panel="code").run()
+    assert (items(run), len(run.skipped)) == ([], 3)
+    assert run.skipped[0].reason == "the panel looks at *.py, *.pyi"
+
+
+def test_bad_input_is_told_before_anything_begins(client):
+    with pytest.raises(InvalidInput, match="sessions: must be in an archive: none is kept"):
+        order_of_sessions(archive=None)
+    with pytest.raises(InvalidInput, match="panel: must be a panel"):
+        client.review_sessions(panel="x")
+    with pytest.raises(UnknownAgent, match="panel document"):
+        order_of_sessions(archive=client.archive, known_agents=frozenset({"echo"}))
+
+
+def test_a_schedule_reviews_them_under_the_id_of_its_occurrence(client, made):
+    schedule = Schedule.model_validate(
+        {
+            "name": "weekly",
+            "when": {"cron": "@weekly"},
+            "review": {"panel": "document", "sessions": {"tag": "mine", "newest": 1}, "deliver": ["team"]},
+        }
+    )
+    assert schedule.what == "review archived sessions by document"
+    occurrence = Occurrence(id=new_id(), due_ms=0)
+    for _ in range(2):  # a second worker goes on with what the first began
+        ScheduledReview(lambda: client.office, {}).start(schedule, occurrence)
+    run = client.get_review(occurrence.id).run()
+    assert (run.root_name, items(run)) == ("archived sessions", [made[2]])
+    assert client.office.store.head(occurrence.id).then["deliver"] == ["team"]
