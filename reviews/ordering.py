@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 #: In the place of a revision: that of the newest run that completed.
 LAST = "last"
+#: What the archive is called as a root.
+SESSIONS_NAME = "archived sessions"
+#: Characters that the name of a root may have.
+_MOST_CHARACTERS = 100
 
 
 class HowToReview(TypedDict, total=False):
@@ -39,8 +43,8 @@ class HowToReview(TypedDict, total=False):
     exclude: Sequence[str]
     #: Also what has not changed since this panel reviewed it last.
     everything: bool
-    #: What the root is called in runs and reports, and known again by wherever it is; else the folder's name, at its place.
-    root_name: str
+    #: What the root is called in runs and reports, and known again by wherever it is; None: the folder's name, at its place.
+    root_name: str | None
     #: A file of panels; `panels.toml` in the working folder, where there is one.
     panels_file: Path | None
 
@@ -58,15 +62,15 @@ def order_of_files(
     the names that workers announced; empty when no worker was heard of.
 
     Raises:
-        InvalidInput: a path, a revision or a panel is not there, or nobody knows an agent of the panel.
+        InvalidInput: a path, a revision or a panel is not there, the root cannot be called so, or nobody knows an agent of the panel.
         ArchiveUnavailable: `last` was asked for.
     """
     panel = seated_panel(
         how.get("panel", "code"), how.get("model"), how.get("panels_file"), known_agents=known_agents
     )
     root, chosen_paths = _rooted(paths)
-    root_name = how.get("root_name") or root.name or "root"
-    known_by = how.get("root_name") or _identity(root)
+    given = _checked_name(how.get("root_name"))
+    known_by = given or _identity(root)
     since, repository = how.get("since"), Repository.around(root)
     if since == LAST:
         since = last_revision(repository, root=known_by, panel=panel.name, archive=archive)
@@ -79,7 +83,7 @@ def order_of_files(
     )
     is_whole = not (chosen.paths or chosen.include or chosen.exclude or chosen.since or chosen.base)
     return Order(
-        root_name=root_name,
+        root_name=given or root.name or "root",
         root=known_by,
         panel=panel,
         source=FileSource(root, chosen),
@@ -113,6 +117,17 @@ def _rooted(paths: Sequence[str | Path]) -> tuple[Path, tuple[str, ...]]:
         here = shared
     below = tuple(place.relative_to(here).as_posix() for place in whole)
     return here, () if "." in below else below
+
+
+def _checked_name(name: str | None) -> str | None:
+    """The name that a root was given; None: none was."""
+    if name is None:
+        return None
+    if not name.strip() or not name.isprintable() or len(name) > _MOST_CHARACTERS:
+        raise InvalidInput("root_name", name, f"must be 1 to {_MOST_CHARACTERS} printable characters")
+    if name == SESSIONS_NAME:
+        raise InvalidInput("root_name", name, "must be another: the archive is called so")
+    return name
 
 
 def _identity(root: Path) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from ..models.errors import InvalidInput, SessionNotFound
-from .ordering import seated_panel
+from .ordering import SESSIONS_NAME, seated_panel
 from .sources.sessions import SessionSource
 from .sources.source import Caps
 from .starting import Order
@@ -15,8 +15,6 @@ from .starting import Order
 if TYPE_CHECKING:
     from ..archive.archive import Archive
 
-#: What the archive is called as a root; no root of the settings may be called so.
-ROOT_NAME = "archived sessions"
 #: The panel unless told.
 DEFAULT_PANEL = "document"
 _MOST = Caps().items
@@ -72,7 +70,7 @@ def order_of_sessions(
     wanted = Wanted(tag=how.get("tag"), participant=how.get("participant"))
     caps = Caps(items=how.get("newest") or _MOST)
     return Order(
-        root_name=ROOT_NAME,
+        root_name=SESSIONS_NAME,
         panel=panel,
         source=SessionSource(reader, ids, wanted, caps),
         everything=how.get("everything", False),

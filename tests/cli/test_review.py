@@ -125,6 +125,21 @@ def test_the_other_panels_need_no_model_either(worked: Terminal, project):
     assert ("risky.py", 4, "B602") in found(said)
 
 
+def test_a_root_with_a_name_is_known_again_at_another_place(worked: Terminal, tmp_path):
+    def status(folder: Path, *options: str) -> set[str]:
+        said = worked.call("review", str(folder), "--json", *options)
+        assert said.json()["findings"], said
+        return {it["status"] for it in said.json()["findings"]}
+
+    first, second = tmp_path / "1" / "checkout", tmp_path / "2" / "checkout"
+    for folder in (first, second):
+        folder.mkdir(parents=True)
+        (folder / "risky.py").write_text(RISKY)
+    assert status(first, "--root-name", "team/shop") == {"new"}
+    assert status(second, "--root-name", "team/shop") == {"still"}
+    assert status(second) == {"new"}
+
+
 def test_archived_sessions_are_reviewed_by_what_was_said_in_them(worked: Terminal):
     names = ("redis_url", "data_dir")
     settings = {it: worked.environment[f"SYMPOSIA_{it.upper()}"] for it in names}
@@ -199,7 +214,7 @@ def test_nothing_of_the_reviewed_folder_becomes_code_of_the_worker(bare: Termina
     (bare.folder / "agents.toml").write_text(agents)
     for name in ("celery", "json", "bandit", "models"):
         (bare.folder / f"{name}.py").write_text(f"import pathlib\npathlib.Path({str(trap)!r}).touch()\n")
-    said = bare.run("review", "--fail-on", "never", timeout_s=DEADLINE_S)
+    said = bare.run("review", "--fail-on", "never", timeout_s=140)
     assert said.code == 0, said
     assert not trap.exists()
     bare.wait_until_nothing_runs()
@@ -209,6 +224,7 @@ def test_nothing_of_the_reviewed_folder_becomes_code_of_the_worker(bare: Termina
     ("arguments", "said"),
     [
         (["nowhere"], "path: must be a file or a folder (got 'nowhere')"),
+        (["--root-name", ""], "root_name: must be 1 to 100 printable characters"),
         (["--panel", "cod"], "panel: must be a panel: code"),
         (["--since", "v1"], "since: must be asked of a folder in a git repository"),
         (["--baseline", "nowhere"], "baseline: cannot be read"),

@@ -90,3 +90,9 @@ def test_folders_that_share_a_name_are_not_held_against_each_other(tree, archive
 def test_a_root_that_is_named_is_known_by_its_name_wherever_it_is(tree, tmp_path):
     named = [order_of_files([it], root_name="shop") for it in (tree.folder, tmp_path)]
     assert {it.root for it in named} == {"shop"}
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\nb", "x" * 101, "archived sessions"])
+def test_a_name_that_no_root_may_have_is_refused(tree, name):
+    with pytest.raises(InvalidInput, match="root_name: must be"):
+        order_of_files([tree.folder], root_name=name)

@@ -58,6 +58,13 @@ def files(  # noqa: PLR0913 - each is an option
     ] = None,
     include: Annotated[list[str] | None, typer.Option(help="Only files that this pattern fits.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(help="No files that this pattern fits.")] = None,
+    root_name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What the root is known again by, wherever it is; else the place of its folder.",
+        ),
+    ] = None,
     everything: Everything = False,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
@@ -87,6 +94,7 @@ def files(  # noqa: PLR0913 - each is an option
         "base": base,
         "include": include or (),
         "exclude": exclude or (),
+        "root_name": root_name,
         "everything": everything,
     }
     wishes = Wishes(
