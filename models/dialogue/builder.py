@@ -80,7 +80,7 @@ class Builder(BlockReader):
     def heard(self) -> Names:
         """Those who took a turn, if headings that were passed over may be theirs as well; nobody otherwise."""
         turns = (turn.heading for part in self._parts for turn in part.turns)
-        names = gather(Expert(it.name, it.emoji) for it in turns)
+        names = gather((Expert(it.name, it.emoji) for it in turns), heard=True)
         return names if names and any(read_agent(it, names) for it in self._passed_over) else Names()
 
     def _heading_of(self, line: Line, head: str) -> Heading | None:

@@ -47,9 +47,13 @@ class Expert:
 
 @dataclass(slots=True)
 class Names:
-    """The experts by name, in the order of the panel."""
+    """The experts by name, in the order of the panel.
+
+    `heard`: they took a turn, but nobody introduced them, so there may be others.
+    """
 
     experts: dict[str, Expert] = field(default_factory=dict)
+    heard: bool = False
     #: The same without `Dr.` and the like; None where several would be meant.
     _untitled: dict[str, Expert | None] = field(default_factory=dict)
 
@@ -157,9 +161,9 @@ def is_panel(title: str) -> bool:
     return any(word in PANEL_WORDS for word in split_emoji(title)[0].casefold().split())
 
 
-def gather(experts: Iterable[Expert]) -> Names:
+def gather(experts: Iterable[Expert], *, heard: bool = False) -> Names:
     """The names of these experts."""
-    names = Names()
+    names = Names(heard=heard)
     for expert in experts:
         names.add(expert)
     return names

@@ -75,7 +75,7 @@ def names_of(metadata: Iterable[Metadata], preamble: Blocks, parts: Sequence[Par
             for expert in experts_in(entry.value)
         ]
     turns = (turn for part in parts if isinstance(part, Round) for turn in part.turns)
-    return gather(found or (Expert(turn.agent, turn.emoji) for turn in turns))
+    return gather(found or (Expert(turn.agent, turn.emoji) for turn in turns), heard=not found)
 
 
 def _panel_table(block: Block, *, titled: bool) -> list[Expert]:

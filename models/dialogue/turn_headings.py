@@ -111,7 +111,7 @@ def _looks_like_a_turn(heading: Heading, name: str, emoji: str, names: Names) ->
         return heading.level <= TURN + 1
     if heading.level != TURN:
         return False
-    if names:
+    if names and not names.heard:
         return names.has_emoji(emoji)
     canonical = heading.text.startswith(name)
     return canonical or all(word[:1].isupper() or word[:1].isdecimal() for word in name.split())

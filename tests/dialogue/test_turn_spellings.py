@@ -147,7 +147,17 @@ def test_a_turn_without_a_heading_is_told_with_the_heading_to_write():
     assert "agent-form" not in {it.code for it in lint(fix(text))}
 
 
-@pytest.mark.parametrize("said", ["### Muffin Response", "Muffin\n---", "### From Muffin", "\\Muffin\n\\---"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "### Muffin Response",
+        "Muffin\n---",
+        "### From Muffin",
+        "\\Muffin\n\\---",
+        "### Bob 🦊",
+        "### Bob 🦊\n### From Muffin",
+    ],
+)
 def test_words_that_only_a_known_name_makes_a_heading_stay_words_where_nobody_was_introduced(said):
     turns = (Turn("Muffin", blocks=(Prose(said),)),)
     document = AlignmentDialogue("T", parts=(Round(0, turns=turns),))
