@@ -216,6 +216,15 @@ local function give_back(session, turn)
   hold(session, turn, 'cost', 0)
 end
 
+--- Has the journal tell what a turn has spent, where no event of the turn will.
+local function tell_spent(journal, number, turn, token)
+  local usage = untold(turn)
+  if not usage then return end
+  note(journal, 'turn.spent', {
+    turn_number = tonumber(number), participant_id = turn.participant, token_id = token, usage = usage,
+  })
+end
+
 --- Books what an attempt has spent whose turn goes on, or went, without it: nil when that was too long ago to tell.
 --- When no event of the turn will tell it any more, the journal does.
 local function book_late(k, number, token, accounts)
@@ -227,14 +236,7 @@ local function book_late(k, number, token, accounts)
     turn = late
   end
   local new = book(k.session, turn, accounts)
-  if is_over or turn.status == 'dropped' then
-    local usage = untold(turn)
-    if usage then
-      note(k.journal, 'turn.spent', {
-        turn_number = tonumber(number), participant_id = turn.participant, token_id = token, usage = usage,
-      })
-    end
-  end
+  if is_over or turn.status == 'dropped' then tell_spent(k.journal, number, turn, token) end
   if is_over then
     redis.call('HSET', k.session, slot, cjson.encode(turn))
   else
@@ -300,6 +302,7 @@ local function drop(k, number, turn, outcome, held)
     if held[turn.token] then redis.call('DEL', held[turn.token]) end
   end
   if turn.status == 'held' then lament(k.journal, number, turn, turn.token) end
+  tell_spent(k.journal, number, turn, turn.token) -- of a turn that nobody speaks, an attempt may have told late
   turn.status, turn.settled_ms = 'dropped', NOW
   give_back(k.session, turn)
   -- At most about 64 are remembered: a commit that comes later still is refused like any stale one.

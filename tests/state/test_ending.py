@@ -2,6 +2,8 @@
 
 import pytest
 
+import ledger
+from symposia.models.turn import Usage
 from symposia.state.keys import lock_key, session_key
 from table import RETENTION_MS, turn, until
 
@@ -42,6 +44,16 @@ def test_a_session_that_goes_on_does_not_expire(table):
     table.speak(table.plan_one(), "hello")
     table.suspend()
     assert {table.client.ttl(key) for key in table.client.scan_iter("symposia:*")} == {-1}
+
+
+@pytest.mark.parametrize("how", ["cancel", "finish"])
+def test_what_was_told_late_of_a_turn_that_nobody_speaks_is_told_at_the_end(table, how):
+    grant = table.grant(table.plan_one())
+    table.fail(grant)
+    table.store.spend(table.id, grant, {grant.token: Usage(output_tokens=7)})
+    ends(table)[how]()
+    assert ledger.check_truths(table.client, table.id).journal[-1]["event_type"].startswith("session.")
+    assert table.state().usage == Usage(output_tokens=7)
 
 
 @pytest.mark.parametrize("how", ["cancel", "finish"])
