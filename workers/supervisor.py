@@ -8,11 +8,13 @@ thread of its own.
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from types import FrameType
 from typing import Protocol, Self
 
@@ -25,6 +27,8 @@ MAX_DELAY_S = 30.0
 SETTLED_S = 60.0
 
 _LOOK_EVERY_S = 0.25
+#: Seconds after which an interrupt that was lost in a finalizer comes again.
+_AGAIN_S = 0.05
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -68,6 +72,8 @@ class Interrupts:
     def __enter__(self) -> Self:
         for number in _SIGNALS:
             self._restore.callback(signal.signal, number, signal.signal(number, self._on_signal))
+        self._restore.callback(setattr, sys, "unraisablehook", sys.unraisablehook)
+        sys.unraisablehook = partial(self._on_unraisable, sys.unraisablehook)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -78,6 +84,18 @@ class Interrupts:
             self._armed = False
             raise KeyboardInterrupt
         self.hurry.set()
+
+    def _on_unraisable(
+        self, others: Callable[[sys.UnraisableHookArgs], object], it: sys.UnraisableHookArgs
+    ) -> None:
+        if not isinstance(it.exc_value, KeyboardInterrupt):
+            others(it)
+            return
+        # It struck inside a finalizer, from where nothing can be raised: it comes again when that has ended.
+        self._armed = True
+        again = threading.Timer(_AGAIN_S, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+        again.daemon = True
+        again.start()
 
 
 @dataclass(slots=True)

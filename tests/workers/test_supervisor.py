@@ -123,6 +123,18 @@ def test_a_killed_program_says_by_what(noted):
     program.stop(threading.Event())
 
 
+def test_an_interrupt_that_strikes_in_a_finalizer_is_not_lost():
+    class Struck:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGTERM)
+
+    struck = [Struck()]
+    with Interrupts():
+        struck.clear()
+        with pytest.raises(KeyboardInterrupt):
+            threading.Event().wait(50)
+
+
 def test_the_first_signal_interrupts_and_the_next_means_hurry():
     with Interrupts() as interrupts:
         with pytest.raises(KeyboardInterrupt):
