@@ -82,7 +82,7 @@ def _read(path: Path) -> dict[str, Panel]:
     except OSError as error:
         raise InvalidInput("panels", str(path), f"cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput("panels", str(path), f"must be TOML: {error}") from None
+        raise InvalidInput(str(path), "", f"must be TOML: {error}") from None
     return {name: _panel(name, table, path) for name, table in tables.items()}
 
 

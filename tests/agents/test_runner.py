@@ -276,12 +276,13 @@ def test_the_instant_path_costs_microseconds(turn):
 
 
 def test_a_closed_runner_cancels_what_runs_and_can_be_used_again(turn):
+    before = set(threading.enumerate())
     runner = AgentRunner()
     speaking = runner.start(Speaks(lambda _: asyncio.sleep(60)), turn(), timeout_s=60)
     runner.close()
     with pytest.raises(AgentFailed, match="cancelled"):
         speaking.result()
-    assert not [thread for thread in threading.enumerate() if thread.name == "symposia-agents"]
+    assert not [it for it in set(threading.enumerate()) - before if it.name == "symposia-agents"]
     assert runner.run(Speaks(lambda _: TurnOutcome.say("again")), turn(), timeout_s=5)
     runner.close()
 

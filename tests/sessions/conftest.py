@@ -109,5 +109,3 @@ def check_trace(job: CollabJob, result: JobResult) -> None:
     assert len(written) == len(set(written)), "a turn is written once"
     for number, token in written:
         assert dispatched[token]["turn_number"] == number
-    numbers = {payload["turn_number"] for payload in dispatched.values()}
-    assert numbers == set(range(1, len(numbers) + 1)), "no number is left out"
