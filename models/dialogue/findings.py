@@ -31,6 +31,8 @@ class Rule(StrEnum):
     COLUMNS = "table-columns"
     UNKNOWN_AGENT = "agent-unknown"
     DUPLICATE_ROUND = "round-duplicate"
+    UNREAD_ROUND = "round-unread"
+    UNREAD_TURN = "turn-unread"
 
 
 Code = Form | Rule
@@ -64,6 +66,8 @@ RULES: dict[Code, tuple[Severity, str]] = {
     Rule.COLUMNS: (_E, "the row has not as many cells as its header"),
     Rule.UNKNOWN_AGENT: (_W, "the expert panel does not name this expert"),
     Rule.DUPLICATE_ROUND: (_W, "the round's number was used before"),
+    Rule.UNREAD_ROUND: (_W, "the line reads like a round but is none, and the document has no other"),
+    Rule.UNREAD_TURN: (_W, "the heading reads like a turn but is none, and nobody else speaks in the round"),
 }
 
 

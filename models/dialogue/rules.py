@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from .document import AlignmentDialogue
 from .findings import RULES, Finding, Rule
+from .lookalikes import unread_rounds, unread_turns
 from .markers import Marker
 from .tables import Table, read_row, write_row
 from .text import plain
@@ -26,6 +27,7 @@ def check(document: AlignmentDialogue, lines: Sequence[str]) -> Iterator[Finding
     yield from _tensions(document)
     yield from _agents(document)
     yield from _tables(document)
+    yield from _unread(document, "\n".join(lines))
     for board in scoreboards(document):
         yield from _scores(board, lines)
 
@@ -38,6 +40,13 @@ def _finding(rule: Rule, line: int, detail: str, *, column: int = 1, hint: str |
 def _title(document: AlignmentDialogue) -> Iterator[Finding]:
     if not document.title and document.parts:
         yield _finding(Rule.MISSING_TITLE, 1, "")
+
+
+def _unread(document: AlignmentDialogue, markdown: str) -> Iterator[Finding]:
+    for it in unread_rounds(document, markdown):
+        yield _finding(Rule.UNREAD_ROUND, it.line, it.text, hint=it.hint)
+    for it in unread_turns(document, markdown):
+        yield _finding(Rule.UNREAD_TURN, it.line, it.text, hint=it.hint)
 
 
 def _ids(document: AlignmentDialogue) -> Iterator[Finding]:
