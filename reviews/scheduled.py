@@ -9,12 +9,12 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from ..models.errors import InvalidInput, ReviewNotFound
+from ..models.review.headline import headline
 from ..models.review.runs import RunState
 from ..models.schedules.occurrences import Occurrence, Outcome, Progress
 from ..models.schedules.schedule import Review, Schedule, Sessions
 from ..models.turn import Usage
 from .batch import stop
-from .delivery.parcel import headline
 from .ending import read_run
 from .office import Office
 from .ordering import last_revision

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from .counts import counts_told
 from .findings import Finding
-from .severity import Severity
 
 
 def verdict_on(findings: Sequence[Finding], *, where: Callable[[Finding], str] = lambda it: it.place) -> str:
@@ -16,16 +16,11 @@ def verdict_on(findings: Sequence[Finding], *, where: Callable[[Finding], str] =
     found = Counter(agent for it in findings for agent in it.agents)
     return " ".join(
         [
-            f"{len(findings)} to mend: {_counts(findings)}.",
+            f"{len(findings)} to mend: {counts_told(findings)}.",
             _worst(findings, where),
             *(f"{agent} found {count}." for agent, count in found.items()),
         ]
     )
-
-
-def _counts(findings: Sequence[Finding]) -> str:
-    counted = Counter(it.severity for it in findings)
-    return ", ".join(f"{counted[it]} {it}" for it in reversed(Severity) if counted[it])
 
 
 def _worst(findings: Sequence[Finding], where: Callable[[Finding], str]) -> str:

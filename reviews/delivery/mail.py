@@ -14,9 +14,10 @@ from email.utils import format_datetime
 from ...agents.failures import scrubbed
 from ...models.errors import DeliveryFailed
 from ...models.ids import utcnow
+from ...models.review.headline import headline
 from ..reports.formats import ReportFile
 from .entries import EmailEntry
-from .parcel import Parcel, headline, plain_name, summary
+from .parcel import Parcel, plain_name, summary
 
 #: Bytes of all that is attached; what is more is left out, and the text says so.
 MAX_ATTACHED_BYTES = 8_388_608

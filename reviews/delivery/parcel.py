@@ -11,9 +11,10 @@ from datetime import datetime
 from typing import Any
 
 from ...models.ids import derived_id, format_timestamp
+from ...models.review.counts import counted
 from ...models.review.findings import Finding, FindingStatus
+from ...models.review.headline import headline
 from ...models.review.runs import ItemState, ReviewRun, RunState
-from ...models.review.severity import Severity
 from ...models.shown import one_line
 from ..reports.formats import ReportFile
 
@@ -22,7 +23,6 @@ MAX_LETTER_BYTES = 262_144
 #: Findings that a summary for people tells.
 MAX_TOLD = 20
 _UNUSUAL = re.compile(r"[^A-Za-z0-9._-]+")
-_MOST_SEVERE_FIRST = sorted(Severity, key=lambda it: -it.rank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +46,6 @@ def has_news(run: ReviewRun) -> bool:
     """Whether there is a change to tell: a finding that is new or gone, or a run that did not get through."""
     changed = (FindingStatus.NEW, FindingStatus.GONE)
     return run.state is not RunState.COMPLETED or any(it.status in changed for it in run.findings)
-
-
-def counted(run: ReviewRun) -> dict[str, int]:
-    """Open findings by severity, the most severe first; those there are none of are left out."""
-    found = Counter(it.severity for it in run.open_findings)
-    return {severity.value: found[severity] for severity in _MOST_SEVERE_FIRST if found[severity]}
-
-
-def headline(run: ReviewRun) -> str:
-    """The run in one line."""
-    counts = counted(run)
-    found = ", ".join(f"{number} {severity}" for severity, number in counts.items()) or "no findings"
-    new = sum(it.status is FindingStatus.NEW for it in run.findings)
-    gone = sum(it.status is FindingStatus.GONE for it in run.findings)
-    changes = f" ({new} new, {gone} gone)" if new or gone else ""
-    state = "" if run.state is RunState.COMPLETED else f", {run.state.value}"
-    return one_line(f"Review of {run.root_name} by {run.panel}{state}: {found}{changes}")
 
 
 def summary(run: ReviewRun) -> str:
@@ -101,7 +84,7 @@ def letter(run: ReviewRun) -> bytes:
         "summary": run.summary,
         "items": Counter(it.state.value for it in run.results),
         "skipped": len(run.skipped),
-        "open": counted(run),
+        "open": counted(run.open_findings),
         "usage": run.usage.model_dump(mode="json"),
     }
     told_of = [it for it in _by_weight(run.findings) if it.status is not FindingStatus.SUPPRESSED]

@@ -18,12 +18,13 @@ from review_values import a_finding, a_result, a_run
 from symposia.agents.signing import refusal
 from symposia.models.errors import DeliveryFailed, InvalidInput
 from symposia.models.review.findings import FindingStatus
+from symposia.models.review.headline import headline
 from symposia.models.review.runs import ItemState, RunState
 from symposia.models.review.severity import Severity
 from symposia.reviews.delivery import mail, parcel
 from symposia.reviews.delivery.book import Deliveries
 from symposia.reviews.delivery.entries import DeliveriesFile
-from symposia.reviews.delivery.parcel import Parcel, has_news, headline, letter, summary
+from symposia.reviews.delivery.parcel import Parcel, has_news, letter, summary
 from symposia.reviews.reports.formats import ReportFile
 from tls import HOST, certificate
 
@@ -58,7 +59,7 @@ def test_a_person_reads_what_was_found_the_gravest_first():
     )
     run = a_run(a_result(), a_result(state=ItemState.FAILED), findings=findings, summary="So so.")
     assert summary(run) == (
-        "Review of shop by code: 1 high, 1 low (1 new, 1 gone)\n\nSo so.\n\n"
+        "Review of shop by code: 1 high, 1 low (1 new, 1 gone, 1 suppressed)\n\nSo so.\n\n"
         "- app.py:3: high F401: `os` imported but unused (new)\n"
         "- app.py:3: low Z1: `os` imported but unused\n\n"
         "1 of 2 items could not be reviewed.\n"

@@ -13,7 +13,8 @@ from rich.text import Text
 
 from ...models.errors import InvalidInput
 from ...models.review.findings import Finding, FindingStatus
-from ...models.review.runs import ItemState, ReviewRun, RunState
+from ...models.review.headline import headline
+from ...models.review.runs import ItemState, ReviewRun
 from ...models.review.severity import Severity
 from ...reviews.reports.formats import ReportFormat, render, report_files
 from .screen import console, print_json, printable
@@ -71,7 +72,7 @@ def write_reports(
 def ending(run: ReviewRun, reports: Reports, *, as_json: bool) -> None:
     """Tells a person what was found; beside data on standard output, in one line on standard error."""
     if as_json or reports.is_printed:
-        console(stderr=True).print(printable(headline(run)))
+        console(stderr=True).print(Text(_last_line(run)))
         return
     screen = console()
     for finding in run.open_findings:
@@ -79,25 +80,15 @@ def ending(run: ReviewRun, reports: Reports, *, as_json: bool) -> None:
     for result in run.results:
         if result.state is ItemState.FAILED:
             screen.print(Text(printable(f"{result.item.path}: not reviewed: {result.error}"), style="red"))
-    screen.print(headline(run))
+    screen.print(Text(_last_line(run)))
     if reports.folder is not None:
         screen.print(f"Reports are in {reports.folder}.")
 
 
-def headline(run: ReviewRun) -> str:
-    """The run in one line, with the id that `symposia review show` takes."""
-    found = run.open_findings
-    counts = [(severity, sum(it.severity is severity for it in found)) for severity in reversed(Severity)]
-    told = ", ".join(f"{count} {severity}" for severity, count in counts if count) or "no findings"
-    changes = [
-        f"{count} {status}"
-        for status in (FindingStatus.NEW, FindingStatus.GONE, FindingStatus.SUPPRESSED)
-        if (count := sum(it.status is status for it in run.findings))
-    ]
-    changed = f" ({', '.join(changes)})" if changes else ""
-    state = "" if run.state is RunState.COMPLETED else f" {run.state}:"
+def _last_line(run: ReviewRun) -> str:
+    """The headline, how far the items came, and how to see it again."""
     skipped = f" {len(run.skipped)} skipped." if run.skipped else ""
-    return f"Review {run.id[:8]} of {run.root_name}:{state} {told}{changed}. {run.summary}{skipped}"
+    return printable(f"{headline(run)}. {run.summary}{skipped} See symposia review show {run.id[:8]}.")
 
 
 def _line(finding: Finding) -> Text:

@@ -1,0 +1,23 @@
+"""A run in one line, as terminals, histories, mails and programs tell it. Pure."""
+
+from __future__ import annotations
+
+from ..shown import one_line
+from .counts import counts_told
+from .findings import FindingStatus
+from .runs import ReviewRun, RunState
+
+_CHANGES = (FindingStatus.NEW, FindingStatus.GONE, FindingStatus.SUPPRESSED)
+
+
+def headline(run: ReviewRun) -> str:
+    """What was reviewed by whom, how far it came unless to the end, what is open, and what has changed."""
+    state = "" if run.state is RunState.COMPLETED else f", {run.state.value}"
+    found = counts_told(run.open_findings) or "no findings"
+    changes = ", ".join(
+        f"{count} {status.value}"
+        for status in _CHANGES
+        if (count := sum(it.status is status for it in run.findings))
+    )
+    told = f"Review of {run.root_name} by {run.panel}{state}: {found}"
+    return one_line(f"{told} ({changes})" if changes else told)

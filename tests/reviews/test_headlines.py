@@ -1,0 +1,42 @@
+"""A run has one headline, wherever it is told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from review_values import a_finding, a_run
+from symposia.models.review.findings import FindingStatus
+from symposia.models.review.headline import headline
+from symposia.models.review.runs import ReviewRun, RunState
+from symposia.models.review.severity import Severity
+from symposia.reviews.delivery.parcel import letter, summary
+from symposia.workers.cli.review_output import Reports, ending
+
+
+@pytest.fixture
+def run() -> ReviewRun:
+    statuses = {"a": FindingStatus.NEW, "b": FindingStatus.GONE, "c": FindingStatus.SUPPRESSED}
+    found = [a_finding(path=path, status=status) for path, status in statuses.items()]
+    found.append(a_finding(path="d", severity=Severity.CRITICAL))
+    return a_run(findings=tuple(found), state=RunState.PARTIAL, root_name="[b]shop\x1b[31m")
+
+
+def test_it_tells_what_is_open_the_worst_first_and_what_has_changed(run):
+    told = headline(run)
+    assert told.startswith("Review of [b]shop")
+    assert told.split(" by ")[1].startswith("code, partial: 1 critical, 1 ")
+    assert told.endswith("(1 new, 1 gone, 1 suppressed)")
+    assert headline(a_run(root_name="shop")) == "Review of shop by code: no findings"
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_terminals_mails_and_programs_are_told_the_same(run, as_json, capsys):
+    ending(run, Reports(), as_json=as_json)
+    said = capsys.readouterr()
+    shown = said.err if as_json else said.out
+    assert summary(run).splitlines()[0] == json.loads(letter(run))["headline"] == headline(run)
+    assert headline(run).partition("\x1b")[0] in shown
+    assert "\x1b" not in shown
+    assert f"See symposia review show {run.id[:8]}." in shown
