@@ -64,11 +64,12 @@ coverage: $(INSTALLED) ## Run the tests and list the lines and branches they lea
 	@$(BIN)/python -m pytest --numprocesses=$(JOBS) --dist=loadgroup --cov --cov-report=term-missing:skip-covered $(ARGS)
 
 .PHONY: bench
-bench: $(INSTALLED) ## Measure turns per second of each mode next to bare Celery tasks, dialog memories, the archive and conversations
+bench: $(INSTALLED) ## Measure turns per second of each mode next to bare Celery tasks, dialog memories, the archive, conversations and reviews
 	@$(BIN)/python benchmarks/turns.py $(ARGS)
 	@$(BIN)/python benchmarks/memory.py
 	@$(BIN)/python benchmarks/archive.py
 	@$(BIN)/python benchmarks/conversations.py
+	@$(BIN)/python benchmarks/reviews.py
 
 .PHONY: soak
 soak: $(INSTALLED) ## Run random sessions through random faults for MINUTES (30), and report; SEED=... runs them again
