@@ -35,6 +35,8 @@ _CUTS = (
     "’s ",
 )
 
+_MOST_TITLES = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Expert:
@@ -89,9 +91,13 @@ def _key(name: str) -> str:
 
 
 def _without_title(key: str) -> str:
-    """`dr. ada lovelace` -> `ada lovelace`; a title alone is a name."""
-    title, _, name = key.partition(" ")
-    return _without_title(name) if name and title.removesuffix(".") in HONORIFICS else key
+    """`prof. dr. ada lovelace` -> `ada lovelace`; a title alone is a name."""
+    for _time in range(_MOST_TITLES):
+        title, _, name = key.partition(" ")
+        if not name or title.removesuffix(".") not in HONORIFICS:
+            break
+        key = name
+    return key
 
 
 @lru_cache(maxsize=4096)

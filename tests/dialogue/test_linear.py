@@ -6,12 +6,13 @@ Work is counted, not timed: as many lines of the parser's own code are run for t
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from symposia.models import dialogue as package
-from symposia.models.dialogue import parse, render
+from symposia.models.dialogue import lint, parse, render
 
 HERE = str(Path(package.__file__).parent)
 SHAPES = {
@@ -44,12 +45,23 @@ SHAPES = {
     "stars": lambda n: "# T\n" + "*" * n + ":",
     "emoji": lambda n: "## Round 1\n### " + "🧁 " * n,
     "a long heading": lambda n: "## Round 1\n### " + "Muffin — " * n + "🧁",
+    "titles": lambda n: "## Round 1\n### Ada 🧁\n### " + "Dr. " * n + "Ada 🧁",
+    "links to markers": lambda n: "[TENSION T01](" * n,
+    "quotes around ids": lambda n: '[TENSION "T01": x] ' * n + '[TENSION "' * n,
     "hashes": lambda n: "#" * n,
     "long prose": lambda n: "word " * n,
 }  # fmt: skip
 
 
-def work(text: str) -> int:
+#: What is looked at once more when it is checked.
+CHECKED = {
+    "like rounds": lambda n: "# T\n\n> ## Round 1: X\n\n**Round 1**: X\n\n<h2>Round 1</h2>\n\n" * n,
+    "like turns": lambda n: "# T\n\n**Experts**: Ada, Bo\n\n" + "## Round 1\n\n### Alice\n\n### Ada & Bo\n\n" * n,
+    "like one turn": lambda n: "# T\n\n**Experts**: Ada, Bo\n\n## Round 1\n\n### " + "Ada & " * n + "Bo\n",
+}  # fmt: skip
+
+
+def work(text: str, read: Callable[[str], object] = parse) -> int:
     """How many lines of the package are run to read `text`."""
     count = 0
 
@@ -64,7 +76,7 @@ def work(text: str) -> int:
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        parse(text)
+        read(text)
     finally:
         sys.settrace(before)
     return count
@@ -74,6 +86,13 @@ def work(text: str) -> int:
 def test_twice_the_text_is_at_most_twice_the_work(shape):
     make = SHAPES[shape]
     small, large = work(make(300)), work(make(1_200))
+    assert large < 4.6 * small + 500
+
+
+@pytest.mark.parametrize("shape", CHECKED)
+def test_twice_the_text_is_at_most_twice_the_work_to_check(shape):
+    make = CHECKED[shape]
+    small, large = work(make(100), lint), work(make(400), lint)
     assert large < 4.6 * small + 500
 
 
