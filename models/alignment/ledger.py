@@ -167,9 +167,10 @@ class Ledger(Value):
     def with_tension(self, ref: Ref, label: str, by: str) -> Ledger:
         """Raises a tension; one that was settled is open again."""
         key = _key(ref.agent or by, ref.id)
-        if (name := self.local.get(key)) is not None:
-            settled = next(it for it in self.tensions if it.id == name).state in _SETTLED
-            return self.moved(name, TensionState.REOPENED, by) if settled else self
+        # The same id may have been written for a perspective: then it is no tension's yet.
+        known = next((it for it in self.tensions if it.id == self.local.get(key)), None)
+        if known is not None:
+            return self.moved(known.id, TensionState.REOPENED, by) if known.state in _SETTLED else self
         if len(self.tensions) >= MOST_ENTRIES:
             return self
         raised = Change(state=TensionState.OPEN, by=by, round=self.round)

@@ -43,6 +43,7 @@ def session(turns: list[tuple[str, str]], *, title: str = "Files or tables") -> 
 
 
 @given(st.lists(st.tuples(st.sampled_from([*EXPERTS, "lead"]), texts.filter(str.strip)), max_size=8))
+@example([("ann", "[PERSPECTIVE]: T01 [TENSION T01: x]\n[PERSPECTIVE T01: y]\n[RESOLVED T01: z]")])
 @example([("ann", "# Ann\n\n## Round 9: no\n\n### Bob 🧁\n\n```\nopen"), ("bob", "## 💙 Judge: no\n\n| a |")])
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_transcript_is_read_back_whatever_was_said(turns):
