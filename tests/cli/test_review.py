@@ -162,6 +162,8 @@ def test_archived_sessions_are_reviewed_by_what_was_said_in_them(worked: Termina
         return reader.session(job.id).fields["status"] == "completed"
 
     until(has_ended, timeout_s=30, what="it is archived")
+    client.archive.close()
+    client._to.redis.close()
     said = worked.call("review", "sessions", "--tag", "mine", "--json")
     assert {(it["path"], it["rule"]) for it in said.json()["findings"]} == {
         (f"session:{job.id}", "doubled-word")

@@ -26,7 +26,8 @@ def client(redis_url: str, tmp_path: Path) -> Iterator[Client]:
     client = Client(load_settings(redis_url=redis_url, data_dir=tmp_path, archive=True))
     client.archive.prepare()
     yield client
-    client.archive.close()
+    for part in (client.archive, client.office.archive, client._to.redis, client.office.sessions.client):
+        part.close()
 
 
 @pytest.fixture
