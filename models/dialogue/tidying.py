@@ -75,7 +75,8 @@ def names_of(metadata: Iterable[Metadata], preamble: Blocks, parts: Sequence[Par
             for expert in experts_in(entry.value)
         ]
     turns = (turn for part in parts if isinstance(part, Round) for turn in part.turns)
-    return gather(found or (Expert(turn.agent, turn.emoji) for turn in turns), heard=not found)
+    # A panel may name nobody: a row may hold an emoji alone.
+    return gather(found) or gather((Expert(turn.agent, turn.emoji) for turn in turns), heard=True)
 
 
 def _panel_table(block: Block, *, titled: bool) -> list[Expert]:

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from dialogue_documents import documents, markdown
-from symposia.models.dialogue import parse, render, scan
+from symposia.models.dialogue import (
+    AlignmentDialogue,
+    Prose,
+    Round,
+    Section,
+    Table,
+    Turn,
+    parse,
+    render,
+    scan,
+)
 from symposia.models.dialogue.reader import read
 
 _SUPPRESSED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -42,6 +52,12 @@ def test_every_text_is_written_the_same_once_it_was_read(text):
 @often
 def test_the_raw_lines_of_a_scan_are_the_text(text):
     assert "".join(line.raw for line in scan(text)) == text
+
+
+def test_a_panel_that_names_nobody_introduces_nobody():
+    panel = Section("Expert Panel", (Table(("Agent", "Role"), (("🧁", "r"),)),))
+    spoken = Round(0, "", (), (Turn("Muffin", "🧁"),))
+    reads_back(AlignmentDialogue("", parts=(panel, spoken, Round(0, "", (Prose("### Muffin Response"),)))))
 
 
 @pytest.mark.soak
