@@ -1,59 +1,51 @@
-"""What a child process is given before its program starts: bounds, and an end when its parent ends.
+"""How a child process is started: with bounds, and an end when its parent ends.
 
-Both are `preexec_fn`s: they run between fork and exec, where nothing may be allocated or imported.
+No `preexec_fn`: it runs Python in the fork of a process with threads, where whatever lock another
+thread held is held for ever, and the parent waits for the child. A small program in between
+(`launch`) does the same after exec, and becomes the child's program: one process, one id.
 """
 
 from __future__ import annotations
 
-import ctypes
+import errno
 import os
 import resource
+import shutil
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-_PR_SET_PDEATHSIG = 1
+_LAUNCH = str(Path(__file__).with_name("launch.py"))
 
 
-def dying_with_parent(number: signal.Signals = signal.SIGTERM) -> Callable[[], None] | None:
-    """A `preexec_fn` after which the kernel sends the child a signal when the thread that starts it ends.
+def dying_with_parent(argv: Sequence[str], number: signal.Signals = signal.SIGTERM) -> list[str]:
+    """The command line of `argv` as a child of this process that gets a signal when the thread that starts it ends.
 
-    None where the system knows no such thing (it is Linux's). The thread counts, not the
-    process: start such a child from one that stays.
+    The thread counts, not the process: start such a child from one that stays. Only Linux
+    knows such a thing: elsewhere it is `argv`.
+
+    Raises:
+        FileNotFoundError: there is no such program.
     """
-    if sys.platform != "linux":
-        return None
-    # Looked up here: between fork and exec the child may not allocate or import.
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-    parent = os.getpid()
-
-    def ask_for_signal() -> None:
-        prctl(_PR_SET_PDEATHSIG, number)
-        if os.getppid() != parent:  # it died before the kernel was asked
-            os._exit(1)
-
-    return ask_for_signal
+    if shutil.which(argv[0]) is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
+    return _launched(argv, number, ()) if sys.platform == "linux" else list(argv)
 
 
-def bounded(limits: Mapping[int, int]) -> Callable[[], None]:
-    """A `preexec_fn` that sets resource limits (`resource.RLIMIT_...` -> value) and dies with its parent."""
+def bounded(argv: Sequence[str], limits: Mapping[int, int]) -> list[str]:
+    """The command line of `argv` under resource limits (`resource.RLIMIT_...` -> value); it dies with its parent."""
     wanted = []
     for kind, value in {**limits, resource.RLIMIT_CORE: 0}.items():
         _, most = resource.getrlimit(kind)
         # Of processor time one second more: at the soft bound SIGXCPU says why it ends, at the hard one it is killed.
-        bounds = (value, value + (kind == resource.RLIMIT_CPU))
-        wanted.append((kind, bounds if most == resource.RLIM_INFINITY else _within(bounds, most)))
-    setrlimit, die = resource.setrlimit, dying_with_parent(signal.SIGKILL)
-
-    def bound() -> None:
-        for kind, bounds in wanted:
-            setrlimit(kind, bounds)
-        if die is not None:
-            die()
-
-    return bound
+        soft, hard = value, value + (kind == resource.RLIMIT_CPU)
+        if most != resource.RLIM_INFINITY:
+            soft, hard = min(soft, most), min(hard, most)
+        wanted.append(f"{kind}={soft}:{hard}")
+    return _launched(argv, signal.SIGKILL, wanted)
 
 
-def _within(bounds: tuple[int, int], most: int) -> tuple[int, int]:
-    soft, hard = bounds
-    return min(soft, most), min(hard, most)
+def _launched(argv: Sequence[str], number: signal.Signals, limits: Sequence[str]) -> list[str]:
+    given = [str(os.getpid()), str(int(number)), *limits]
+    return [sys.executable, "-I", "-S", _LAUNCH, *given, "--", *argv]

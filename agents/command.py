@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 
 from ..models.errors import AgentError, AgentFailed, AgentTimeout, BadOutcome
 from ..models.turn import TurnContext, TurnOutcome
-from .children import bounded
 from .command_entry import USUAL_EXITS, CommandEntry, Exit, ProgramLimits, Stdin
 from .failures import scrubbed
 from .program import Printed, Program, run
@@ -47,6 +46,8 @@ class CommandAgent:
         """
         if missing := missing_variable(self._entry, self._getenv):
             raise AgentFailed(f"environment variable {missing} is not set", retryable=False)
+        if not is_program(self._entry, self._getenv):
+            raise AgentFailed(f"{self._name} cannot be run: there is no such program", retryable=False)
         with TemporaryDirectory(prefix="symposia-", ignore_cleanup_errors=True) as folder:
             try:
                 async with asyncio.timeout(self._entry.timeout_s):
@@ -64,7 +65,7 @@ class CommandAgent:
             argv=_argv(self._entry, turn, folder),
             folder=self._entry.folder or folder,
             environment={**_environment(self._entry, self._getenv), "HOME": str(folder)},
-            before=bounded(_limits(self._entry.limits)),
+            limits=_limits(self._entry.limits),
             limit_bytes=self._entry.max_output_bytes,
         )
         try:

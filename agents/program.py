@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
+
+from .children import bounded
 
 #: Bytes of standard error that are kept to tell why a program failed.
 KEPT_BYTES = 4_096
@@ -25,8 +27,8 @@ class Program:
     argv: Sequence[str]
     folder: Path
     environment: Mapping[str, str]
-    #: Runs in the child before the program does.
-    before: Callable[[], None]
+    #: Resource limits (`resource.RLIMIT_...` -> value).
+    limits: Mapping[int, int]
     #: Bytes it may print; at one more it is killed.
     limit_bytes: int
 
@@ -46,16 +48,17 @@ class Printed:
 async def run(program: Program, given: bytes) -> Printed:
     """Runs it with `given` on its standard input. Cancelled, it kills the whole group first.
 
+    A program that is none has exit code 126 or 127, as of a shell.
+
     Raises:
-        OSError: it cannot be started.
+        OSError: no process can be started, or not in its folder.
     """
     transport, watch = await asyncio.get_running_loop().subprocess_exec(
         lambda: _Watch(program.limit_bytes),
-        *program.argv,
+        *bounded(program.argv, program.limits),
         cwd=program.folder,
         env=program.environment,
         start_new_session=True,
-        preexec_fn=program.before,
     )
     group = transport.get_pid()
     try:

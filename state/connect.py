@@ -73,13 +73,15 @@ class _Lane:
     """One thread's connection, back in the pool when the thread ends."""
 
     def __init__(self, pool: ConnectionPool) -> None:
-        self._pool = pool
-        self._connection: Any = pool.get_connection()
         #: A connection is not shared with a child process.
         self.pid = os.getpid()
+        self._pool = pool
+        self._connection: Any = pool.get_connection()
 
     def __del__(self) -> None:
-        if hasattr(self, "_connection"):
+        # Of a fork's child, where this runs for the threads it has not: it has not their connections either,
+        # and the pool's lock may be held by one of them.
+        if hasattr(self, "_connection") and self.pid == os.getpid():
             self._pool.release(self._connection)
 
     def ask(self, *command: Any) -> Any:

@@ -197,12 +197,13 @@ class EmbeddedServer:
         return _CONFIGURATION.format(host=HOST, port=port, password=password, durable=durable).encode()
 
     def _spawn(self, configuration: bytes, *, lock: IO[bytes], log: IO[bytes]) -> subprocess.Popen[bytes]:
+        command = [str(self._program or _embedded_program()), "-"]
         # `-` takes the configuration from stdin, so the password stands in no list of processes.
         with TemporaryFile() as stdin:
             stdin.write(configuration)
             stdin.seek(0)
             return subprocess.Popen(
-                [self._program or _embedded_program(), "-"],
+                dying_with_parent(command) if self._bound else command,
                 cwd=self._folder,
                 stdin=stdin,
                 stdout=log,
@@ -210,7 +211,6 @@ class EmbeddedServer:
                 pass_fds=[lock.fileno()],
                 # Ctrl-C goes to a whole process group; the server must outlast the workers it serves.
                 process_group=0,
-                preexec_fn=dying_with_parent() if self._bound else None,  # noqa: PLW1509 - safe, see there
             )
 
     def _password(self) -> str:

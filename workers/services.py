@@ -113,7 +113,7 @@ class Program:
         """Start it."""
         self._close()
         self._process = subprocess.Popen(
-            self._command,
+            dying_with_parent(self._command, signal.SIGKILL),
             cwd=self._folder,
             env=self._environment,
             stdin=subprocess.DEVNULL,
@@ -123,7 +123,6 @@ class Program:
             errors="replace",
             # Ctrl-C goes to a whole process group: this one is asked to stop when its turn comes.
             process_group=0,
-            preexec_fn=dying_with_parent(signal.SIGKILL),  # noqa: PLW1509 - safe, see there
         )
         self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
         self._listener.start()

@@ -86,7 +86,7 @@ class Git:
         with TemporaryFile() as out, TemporaryFile() as err:
             try:
                 done = subprocess.run(
-                    command,
+                    bounded(command, {resource.RLIMIT_FSIZE: MAX_ANSWER_BYTES}),
                     cwd=self.folder,
                     env={"PATH": os.environ.get("PATH", os.defpath), **_ENVIRONMENT, **self.more},
                     input=given,
@@ -94,7 +94,6 @@ class Git:
                     stderr=err,
                     timeout=TIMEOUT_S,
                     check=False,
-                    preexec_fn=bounded({resource.RLIMIT_FSIZE: MAX_ANSWER_BYTES}),
                 )
             except (OSError, subprocess.SubprocessError) as error:
                 raise GitFailed(f"git {arguments[0]} failed: {_told(error)}") from None

@@ -103,10 +103,9 @@ print(container._process.pid, flush=True)
 input()
 """
     tests = subprocess.Popen(
-        [sys.executable, "-c", code],
+        dying_with_parent([sys.executable, "-c", code]),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        preexec_fn=dying_with_parent(),  # noqa: PLW1509 - safe, see there
     )
     assert tests.stdout is not None
     started = psutil.Process(int(tests.stdout.readline()))

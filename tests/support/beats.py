@@ -18,23 +18,15 @@ class LiveBeat:
     def __init__(self, name: str, folder: Path, environment: dict[str, str]) -> None:
         self.log_file = folder / f"{name}.log"
         self._output: IO[bytes] = self.log_file.open("ab")
+        command = [sys.executable, "-m", "celery", "-A", "symposia.workers", "beat"]
+        command += ["--loglevel=INFO", "--pidfile="]
         self.process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "celery",
-                "-A",
-                "symposia.workers",
-                "beat",
-                "--loglevel=INFO",
-                "--pidfile=",
-            ],
+            dying_with_parent(command, signal.SIGKILL),
             env=environment,
             cwd=folder,
             stdout=self._output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=dying_with_parent(signal.SIGKILL),  # noqa: PLW1509 - safe, see there
         )
 
     def log(self) -> str:

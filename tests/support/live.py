@@ -91,13 +91,12 @@ class LiveWorker:
         command += ["--without-gossip", "--without-mingle", "--without-heartbeat", *options]
         folders = [*map(str, (*path, SUPPORT)), os.environ.get("PYTHONPATH")]
         self.process = subprocess.Popen(
-            command,
+            dying_with_parent(command, signal.SIGKILL),
             env={**os.environ, **env, "PYTHONPATH": os.pathsep.join(filter(None, folders))},
             cwd=folder,
             stdout=self._output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=dying_with_parent(signal.SIGKILL),  # noqa: PLW1509 - safe, see there
         )
 
     def log(self) -> str:

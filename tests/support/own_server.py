@@ -25,10 +25,9 @@ def own_server(folder: Path, *configuration: str, url: str) -> Iterator[str]:
     )
     log = (folder / "valkey.log").open("wb")
     process = subprocess.Popen(
-        [get_binary_path(), folder / "valkey.conf"],
+        dying_with_parent([str(get_binary_path()), str(folder / "valkey.conf")]),
         stdout=log,
         stderr=log,
-        preexec_fn=dying_with_parent(),  # noqa: PLW1509 - safe, see there
     )
     try:
         url = url.format(port=port)

@@ -16,10 +16,12 @@ import psycopg
 
 from live import until
 from symposia.models.ids import new_id
-from symposia.workers.processes import dying_with_parent, free_port
+from symposia.workers.processes import free_port
 
 HOST = "127.0.0.1"
 NAMED = "SYMPOSIA_TEST_POSTGRES_URL"
+#: Asked for by the server's own user: `dying_with_parent` needs this one's Python, and a change of user undoes it.
+_WITH_PARENT = ["setpriv", "--pdeathsig", "INT", "--"] if shutil.which("setpriv") else []
 MISSING = f"there is no PostgreSQL: `make debian-packages` installs one, {NAMED} names another"
 
 
@@ -71,13 +73,12 @@ class Postgres:
         settings = ("fsync=off", f"listen_addresses={HOST}", "unix_socket_directories=", "max_connections=60")
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [self._bin / "postgres", "-D", self._data, "-p", str(self._port)]
+                [*_WITH_PARENT, self._bin / "postgres", "-D", self._data, "-p", str(self._port)]
                 + [part for setting in settings for part in ("-c", setting)],
                 user=self._user,
                 stdout=log,
                 stderr=log,
                 cwd="/",
-                preexec_fn=dying_with_parent(signal.SIGINT),  # noqa: PLW1509 - safe, see there
             )
         until(self._answers, timeout_s=60, what="PostgreSQL answers")
 

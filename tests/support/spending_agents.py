@@ -13,7 +13,7 @@ def spender(turn: TurnContext) -> TurnOutcome:
     tokens = turn.parameters.get("tokens", 0)
     assert isinstance(tokens, int)
     gate = turn.parameters.get("gate")
-    if isinstance(gate, str):
+    if isinstance(gate, str) and not (turn.parameters.get("takeover_passes") and turn.attempt > 1):
         until(Path(gate).exists, timeout_s=60, what="the gate is open")
     if turn.attempt <= turn.parameters.get("fails", 0):  # type: ignore[operator]
         raise RuntimeError("no mood")

@@ -30,12 +30,11 @@ def spawn(command: Sequence[str | Path], *, log: Path, cwd: Path) -> subprocess.
     def start() -> subprocess.Popen[bytes]:
         with log.open("ab") as output:
             return subprocess.Popen(
-                command,
+                dying_with_parent([str(part) for part in command], signal.SIGKILL),
                 cwd=cwd,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 process_group=0,
-                preexec_fn=dying_with_parent(signal.SIGKILL),  # noqa: PLW1509 - safe, see there
             )
 
     return from_the_staying_thread(start)

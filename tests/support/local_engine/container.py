@@ -85,14 +85,13 @@ class LocalContainer:
         command = local_command(self._order.command, hostname=self.id[:12], ports=self._ports)
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [self._here(argument) for argument in command],
+                dying_with_parent([self._here(argument) for argument in command], signal.SIGKILL),
                 cwd=self._working_folder,
                 env=self._environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=dying_with_parent(signal.SIGKILL),  # noqa: PLW1509 - safe, see there
             )
         self.status = "running"
 
