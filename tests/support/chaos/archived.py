@@ -8,22 +8,14 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from chaos.evidence import Entry, Evidence
+from chaos.evidence import Entry, Evidence, bills
 from chaos.script import Finding
 
 #: The file in the data folder that the archive is by default.
 FILE = "archive.sqlite3"
 #: Columns of the session's row that repeat fields of its hash.
-REPEATED = (
-    "status",
-    "reason",
-    "closed",
-    "messages",
-    "input_tokens",
-    "output_tokens",
-    "requests",
-    "cost_micros",
-)
+SPENT = ("input_tokens", "output_tokens", "requests", "cost_micros")
+REPEATED = ("status", "reason", "closed", "messages", *SPENT)
 
 
 def differences(database: Path, evidence: Evidence) -> list[Finding]:
@@ -39,9 +31,15 @@ def _differences(sql: sqlite3.Connection, evidence: Evidence) -> Iterator[str]:
     if row is None:
         yield "the archive does not have it"
         return
+    journal = "SELECT at_ms, seq, body FROM collab_event WHERE session = ? ORDER BY at_ms, seq"
+    archived = _read(sql, journal, row[0])
+    # What comes too late is noted after the end, and archived when the session is looked at once more.
+    late = bills(evidence.journal[len(archived) :])
     for name, value in zip(REPEATED, row[1:], strict=True):
-        if str(value) != evidence.session[name]:
-            yield f"{name} is {evidence.session[name]}, and {value} in the archive"
+        live = evidence.session[name]
+        due = str(int(live) - sum(bill[name] for bill in late)) if name in SPENT else live
+        if str(value) != due:
+            yield f"{name} is {due}, and {value} in the archive"
     said = sql.execute(
         "SELECT at_ms, seq, content FROM message WHERE session = ? ORDER BY at_ms, seq", row[:1]
     )
@@ -50,12 +48,9 @@ def _differences(sql: sqlite3.Connection, evidence: Evidence) -> Iterator[str]:
     events = "SELECT at_ms, seq, body FROM map_event WHERE session = ? ORDER BY at_ms, seq"
     if _read(sql, events, row[0]) != evidence.events:
         yield "the events are others in the archive"
-    journal = "SELECT at_ms, seq, body FROM collab_event WHERE session = ? ORDER BY at_ms, seq"
-    archived = _read(sql, journal, row[0])
-    # What comes too late is noted after the end, and archived when the session is looked at once more.
     ended_ms = evidence.events[-1].at_ms
-    due = [entry for entry in evidence.journal if entry.at_ms <= ended_ms]
-    if archived != evidence.journal[: max(len(archived), len(due))]:
+    at_the_end = sum(entry.at_ms <= ended_ms for entry in evidence.journal)
+    if archived != evidence.journal[: max(len(archived), at_the_end)]:
         yield "the journal is another one in the archive"
 
 

@@ -80,6 +80,12 @@ def stamp_ms(text: str) -> int:
     return round(datetime.fromisoformat(text).timestamp() * 1000)
 
 
+def bills(journal: Iterable[Entry]) -> list[dict[str, int]]:
+    """What was spent in vain, told when its turn was over."""
+    notes = (entry.says for entry in journal)
+    return [says["data"]["usage"] for says in notes if says["event_type"] == "turn.spent"]
+
+
 def _grant(event: dict[str, Any]) -> Grant:
     says = event["payload"]
     at_ms = stamp_ms(event["timestamp"])
@@ -169,8 +175,7 @@ class Evidence:
     @property
     def late_bills(self) -> list[dict[str, int]]:
         """What was spent in vain, told when its turn was over."""
-        notes = (entry.says for entry in self.journal)
-        return [says["data"]["usage"] for says in notes if says["event_type"] == "turn.spent"]
+        return bills(self.journal)
 
     @property
     def longest_silence_ms(self) -> int:
