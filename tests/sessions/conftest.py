@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from live import REGISTRY, LiveWorker
+from model_stub import StubModel
 from symposia.client import Client
 from symposia.config.settings import load_settings
 from symposia.job import CollabJob, JobResult
@@ -83,6 +84,16 @@ def stage(tmp_path: Path, redis_url: str) -> Iterator[Stage]:
     stage = Stage(tmp_path, redis_url)
     yield stage
     stage.close()
+
+
+@pytest.fixture
+def model(stage: Stage, request: pytest.FixtureRequest) -> Iterator[StubModel]:
+    """A model server behind the agents that the test's module has in MODELS."""
+    stage.lease_s = 15  # a busy machine must not make two attempts of one
+    with StubModel() as stub:
+        with (stage.folder / "agents.toml").open("a") as file:
+            file.write(request.module.MODELS.format(url=stub.url))
+        yield stub
 
 
 @pytest.fixture

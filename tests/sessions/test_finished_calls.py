@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from live import until
-from model_stub import StubModel, completion, refusal
+from model_stub import completion, refusal
 from symposia.models.options import AfterRetries, FailurePolicy
 from symposia.models.stop import MaxTurns
 from symposia.models.turn import Usage
@@ -25,15 +25,6 @@ base_url = "{url}"
 kind = "llm"
 model = "stub"
 """
-
-
-@pytest.fixture
-def model(stage):
-    stage.lease_s = 15  # a busy machine must not make two attempts of one
-    with StubModel() as stub:
-        with (stage.folder / "agents.toml").open("a") as file:
-            file.write(MODELS.format(url=stub.url))
-        yield stub
 
 
 def test_a_worker_killed_between_the_answer_and_the_commit_costs_no_second_answer(stage, model, checked):

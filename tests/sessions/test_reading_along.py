@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from live import until
-from model_stub import StubModel, completion
+from model_stub import completion
 from symposia.models.deltas import Delta, Drafts
 from symposia.models.dialog import Message
 from symposia.models.stop import MaxTurns
@@ -29,15 +29,6 @@ request_timeout_s = 60
 kind = "llm"
 model = "stub"
 """
-
-
-@pytest.fixture
-def model(stage):
-    stage.lease_s = 15  # a busy machine must not make two attempts of one
-    with StubModel() as stub:
-        with (stage.folder / "agents.toml").open("a") as file:
-            file.write(MODELS.format(url=stub.url))
-        yield stub
 
 
 AGENTS = {"bob": "gated", "ann": "model"}

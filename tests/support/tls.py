@@ -21,7 +21,9 @@ HOST = "127.0.0.1"
 def certificate(folder: Path, name: str) -> tuple[Path, Path]:
     """A certificate for loopback that signs itself, and its key; skips the test where OpenSSL is not installed."""
     if shutil.which("openssl") is None:
-        pytest.skip("openssl is not installed, which makes the certificates")
+        pytest.skip(
+            "openssl is not installed, which makes the certificates: `make debian-packages` installs it"
+        )
     made, key = folder / f"{name}.pem", folder / f"{name}.key"
     subject = ["-subj", f"/CN={name}", "-addext", f"subjectAltName=IP:{HOST}"]
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject]

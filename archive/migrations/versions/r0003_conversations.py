@@ -11,7 +11,6 @@ down_revision = "0002"
 #: In the order in which they refer to each other.
 _TABLES = ("task", "task_participant", "conversation", "conversation_participant")
 _OWN = "ix_message_conversation_speaker_seq"
-_KEPT = "session, dialog_id, thread_id, status"
 #: SQLite changes a table by making it anew, without its triggers; these keep the full text.
 _TRIGGERS = (
     """CREATE TRIGGER message_words_added AFTER INSERT ON message BEGIN
@@ -120,7 +119,9 @@ def _conversations() -> None:
 
 def _dialogs(*, for_conversations: bool) -> None:
     """Makes `dialog` anew around its rows: its primary key is another one."""
-    op.execute(f"CREATE TABLE dialog_kept AS SELECT {_KEPT} FROM dialog WHERE session IS NOT NULL")  # noqa: S608 - constants  # nosec B608
+    op.execute(
+        "CREATE TABLE dialog_kept AS SELECT session, dialog_id, thread_id, status FROM dialog WHERE session IS NOT NULL"
+    )
     op.drop_table("dialog")
     session = sa.ForeignKey("collab.id", ondelete="CASCADE")
     if for_conversations:
@@ -140,7 +141,10 @@ def _dialogs(*, for_conversations: bool) -> None:
     op.create_table("dialog", *owners, _text("dialog_id"), _text("thread_id", optional=True), _text("status"))
     for column in ("dialog_id", "thread_id"):
         op.create_index(f"ix_dialog_{column}", "dialog", [column])
-    op.execute(f"INSERT INTO dialog ({_KEPT}) SELECT {_KEPT} FROM dialog_kept")  # noqa: S608 - constants  # nosec B608
+    op.execute(
+        "INSERT INTO dialog (session, dialog_id, thread_id, status) "
+        "SELECT session, dialog_id, thread_id, status FROM dialog_kept"
+    )
     op.drop_table("dialog_kept")
 
 
