@@ -1,24 +1,28 @@
 """Bare Celery tasks of the shapes that sessions have: the yardstick of `turns.py`.
 
-They run in the same worker as the turns, with the same settings, and say that they are done in
+Of two kinds: `plain` is Celery as it comes, with the settings of the workers that run turns; `app`
+runs the turns themselves, and bare tasks over the same transport. They say that they are done in
 Redis, because turns keep no results.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from celery import Celery, group
 
+from symposia.config.celery import celery_settings
 from symposia.config.settings import load_settings
 from symposia.state.connect import connect
-from symposia.workers.connection import redis_url_in_use
+from symposia.workers.connection import broker_url_in_use, redis_url_in_use
 from symposia.workers.making import create_app
 
-settings = load_settings()
-app: Celery = create_app(settings)
-redis = connect(redis_url_in_use(settings))
-
 DONE = "bench:done"
+PLAIN_QUEUE = "bench"
 QUIET = {"argsrepr": "", "kwargsrepr": "", "ignore_result": True, "add_to_parent": False}
+
+settings = load_settings()
+redis = connect(redis_url_in_use(settings))
 
 
 def message(chain: str, left: int) -> dict[str, str | int]:
@@ -26,28 +30,50 @@ def message(chain: str, left: int) -> dict[str, str | int]:
     return {"session": chain, "turn": left, "participant": "ann", "mode": "round_robin", "scope": "floor"}
 
 
-@app.task(name="bench.hop", ignore_result=True)
-def hop(*, session: str, turn: int, participant: str, mode: str, scope: str) -> None:
-    """Does nothing and sends the next: the shape of turns in sequence."""
-    if turn > 1:
-        app.send_task("bench.hop", kwargs=message(session, turn - 1), **QUIET)
-    else:
-        redis.incr(DONE)
+@dataclass(frozen=True)
+class Bare:
+    """Chains of bare tasks of one app."""
+
+    app: Celery
+
+    def __post_init__(self) -> None:
+        def hop(*, session: str, turn: int, **_rest: str) -> None:
+            """Does nothing and sends the next: the shape of turns in sequence."""
+            if turn > 1:
+                self.start(session, width=1, rounds=turn - 1)
+            else:
+                redis.incr(DONE)
+
+        def answer(*, session: str, turn: int, width: int, **_rest: str) -> None:
+            """Does nothing beside others; the last of them sends the next group: the shape of a broadcast."""
+            if redis.incr(f"bench:{session}:{turn}") == width:
+                if turn > 1:
+                    self.start(session, width=width, rounds=turn - 1)
+                else:
+                    redis.incr(DONE)
+
+        self.app.task(hop, name="bench.hop", ignore_result=True, shared=False)
+        self.app.task(answer, name="bench.answer", ignore_result=True, shared=False)
+
+    def start(self, chain: str, *, width: int, rounds: int) -> None:
+        """Hops in sequence for width 1, groups one after the other for more."""
+        if width == 1:
+            self.app.send_task("bench.hop", kwargs=message(chain, rounds), **QUIET)
+            return
+        kwargs = {**message(chain, rounds), "width": width}
+        answers = [self.app.signature("bench.answer", kwargs=kwargs, options=QUIET) for _ in range(width)]
+        group(answers, app=self.app).apply_async()
 
 
-@app.task(name="bench.answer", ignore_result=True)
-def answer(*, session: str, turn: int, participant: str, mode: str, scope: str, width: int) -> None:
-    """Does nothing beside others; the last of them sends the next group: the shape of a broadcast."""
-    if redis.incr(f"bench:{session}:{turn}") == width:
-        if turn > 1:
-            fan(session, width, turn - 1)
-        else:
-            redis.incr(DONE)
+def as_it_comes() -> Celery:
+    """Celery without a line of this project, but for the settings, and a queue of its own."""
+    made = Celery("bench", set_as_current=False)
+    made.config_from_object(celery_settings(settings, broker_url=broker_url_in_use(settings)))
+    made.conf.task_default_queue = PLAIN_QUEUE
+    return made
 
 
-def fan(chain: str, width: int, left: int) -> None:
-    """Sends one group."""
-    kwargs = {**message(chain, left), "width": width}
-    group(
-        [app.signature("bench.answer", kwargs=kwargs, options=QUIET) for _ in range(width)], app=app
-    ).apply_async()
+app = create_app(settings)
+plain = as_it_comes()
+ON_TURNS_TRANSPORT = Bare(app)
+AS_IT_COMES = Bare(plain)

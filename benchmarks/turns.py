@@ -2,10 +2,12 @@
 
     make bench                                 # or: python benchmarks/turns.py --sessions 8 --turns 300
 
-Everything runs in one go on one embedded server and one worker process, bare and turns in
-turn (A B A B ...), because machines are noisy: only the ratios mean something. Bare tasks leave
-nothing in an archive, so the turns they are compared with leave nothing there either; what the
-same turns come to while the worker archives them beside its work stands in the last columns.
+Everything runs in one go on one embedded server, bare and turns in turn (A B A B ...), because
+machines are noisy: only the ratios mean something. Turns run in one worker process; bare tasks in
+another one, of Celery as it comes with the same settings. Bare tasks leave nothing in an archive,
+so the turns they are compared with leave nothing there either. The last columns tell what bare
+tasks come to in the worker of the turns, over its leaner transport, and what the same turns come
+to while that worker archives them beside its work.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from rich.console import Console
 from rich.table import Table
 
 WIDTH = 4
-COLUMNS = ("mode", "bare tasks/s", "turns/s", "ratio (median)", "min", "max", "archived turns/s", "ratio")
+COLUMNS = ("mode", "bare tasks/s", "turns/s", "ratio (median)", "min", "max")
+MORE = ("bare, leaner", "ratio", "archived turns/s", "ratio")
 AGENTS = """
 [agents.quiet]
 kind = "scripted"
@@ -62,22 +65,24 @@ def run(folder: Path, options: argparse.Namespace) -> int:
         os.environ["PYTHONPATH"] = os.pathsep.join(
             filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH")))
         )
-        worker = start_worker(folder)
+        workers = [start_worker(folder, name) for name in ("app", "plain")]
         try:
             bench = Bench(load_settings(), options)
-            bench.wait_for_worker()
+            bench.wait_for_workers()
             return bench.report()
         finally:
-            worker.terminate()
-            worker.wait(20)
+            for worker in workers:
+                worker.terminate()
+            for worker in workers:
+                worker.wait(20)
 
 
-def start_worker(folder: Path):
+def start_worker(folder: Path, name: str):
     import subprocess
 
-    log = (folder / "worker.log").open("wb")
-    command = [sys.executable, "-m", "celery", "-A", "bare:app", "worker", "--loglevel", "WARNING"]
-    return subprocess.Popen([*command, "-n", "bench@local"], stdout=log, stderr=log, env=os.environ)
+    log = (folder / f"{name}.log").open("wb")
+    command = [sys.executable, "-m", "celery", "-A", f"bare:{name}", "worker", "--loglevel", "WARNING"]
+    return subprocess.Popen([*command, "-n", f"{name}@local"], stdout=log, stderr=log, env=os.environ)
 
 
 class Bench:
@@ -96,9 +101,10 @@ class Bench:
         self.owed = OwedIndex(connect(self.client.redis_url))
         self.options = options
 
-    def wait_for_worker(self) -> None:
-        while not self.client.workers.alive():
-            time.sleep(0.1)
+    def wait_for_workers(self) -> None:
+        for app in (self.bare.app, self.bare.plain):
+            while not app.control.ping(timeout=0.5):
+                pass
 
     def timed(self, start: Callable[[], None], done: Callable[[], bool]) -> float:
         """Seconds from `start` until `done`."""
@@ -108,18 +114,15 @@ class Bench:
             time.sleep(0.005)
         return time.perf_counter() - began
 
-    def bare_rate(self, *, width: int) -> float:
-        """Bare tasks per second: hops for width 1, groups with a barrier for more."""
+    def bare_rate(self, *, width: int, leaner: bool = False) -> float:
+        """Bare tasks per second: hops for width 1, groups with a barrier for more; `leaner`: in the turns' worker."""
+        bare = self.bare.ON_TURNS_TRANSPORT if leaner else self.bare.AS_IT_COMES
         rounds = self.options.turns // width
         self.bare.redis.delete(self.bare.DONE, *self.bare.redis.scan_iter("bench:*"))
 
         def start() -> None:
             for chain in range(self.options.sessions):
-                if width == 1:
-                    message = self.bare.message(f"chain-{chain:031}", rounds)
-                    self.bare.app.send_task("bench.hop", kwargs=message, **self.bare.QUIET)
-                else:
-                    self.bare.fan(f"chain-{chain:031}", width, rounds)
+                bare.start(f"chain-{chain:031}", width=width, rounds=rounds)
 
         seconds = self.timed(
             start, lambda: int(self.bare.redis.get(self.bare.DONE) or 0) >= self.options.sessions
@@ -150,9 +153,9 @@ class Bench:
     def report(self) -> int:
         """Measures and prints; the exit code."""
         table = Table(
-            title=f"{self.options.sessions} sessions of {self.options.turns} turns, one worker process"
+            title=f"{self.options.sessions} sessions of {self.options.turns} turns, one worker process each"
         )
-        for heading in COLUMNS:
+        for heading in (*COLUMNS, *MORE):
             table.add_column(heading, justify="left" if heading == "mode" else "right")
         self.bare_rate(width=1), self.turn_rate("round_robin")  # warm up
         worst = 1.0
@@ -163,10 +166,12 @@ class Bench:
             middle = statistics.median(ratios)
             worst = min(worst, middle)
             bare, turns = (statistics.median(column) for column in zip(*pairs, strict=True))
+            leaner = self.bare_rate(width=width, leaner=True)
             last, archived = self.bare_rate(width=width), self.turn_rate(mode, archived=True)
             row = (f"{bare:.0f}", f"{turns:.0f}", f"{middle:.2f}", f"{ratios[0]:.2f}", f"{ratios[-1]:.2f}")
-            table.add_row(mode, *row, f"{archived:.0f}", f"{archived / last:.2f}")
-        Console(width=110).print(table)
+            more = (f"{leaner:.0f}", f"{turns / leaner:.2f}", f"{archived:.0f}", f"{archived / last:.2f}")
+            table.add_row(mode, *row, *more)
+        Console(width=130).print(table)
         print(f"worst ratio: {worst:.2f}")
         return 0
 

@@ -22,7 +22,7 @@ from .steps import RuntimeStep, SweepStep
 
 def create_app(settings: Settings) -> Celery:
     """An app of its own for these settings: what `app` is, and what tests make many of."""
-    app = Celery("symposia", set_as_current=False)
+    app = Celery("symposia", set_as_current=False, amqp="symposia.workers.transport:LeanMessages")
     app.config_from_object(celery_settings(settings, broker_url=broker_url_in_use(settings)))
     app.conf.include = [
         "symposia.tasks.celery_tasks",

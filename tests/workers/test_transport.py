@@ -1,0 +1,108 @@
+"""Messages over Redis with one client a channel: as kombu's own, and with fewer clients."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from kombu import Connection, pools
+from kombu.transport import redis as usual
+from redis import Redis
+
+from symposia.config.settings import load_settings
+from symposia.workers.making import create_app
+from symposia.workers.transport import LeanConnection, OneClientChannel, OneClientTransport
+
+
+@pytest.fixture
+def connection(redis_url) -> Iterator[LeanConnection]:
+    with LeanConnection(redis_url) as connection:
+        yield connection
+
+
+@pytest.fixture
+def made(monkeypatch) -> list[Redis]:
+    """The clients that channels make."""
+    clients: list[Redis] = []
+
+    class Counted(Redis):
+        def __init__(self, **options: object) -> None:
+            super().__init__(**options)  # type: ignore[arg-type]
+            clients.append(self)
+
+    monkeypatch.setattr(usual.redis, "Redis", Counted)
+    return clients
+
+
+def test_what_is_sent_arrives_and_a_channel_makes_one_client_for_all(connection, made):
+    queue = connection.SimpleQueue("lean")
+    before = len(made)
+    for number in range(20):
+        queue.put({"number": number})
+    assert len(made) <= before + 1
+    got = [queue.get(timeout=5) for _ in range(20)]
+    assert [message.payload["number"] for message in got] == list(range(20))
+    for message in got:
+        message.ack()
+    # What the event loop waits with and what it subscribes with are kombu's, one each.
+    assert len(made) <= before + 3
+    queue.close()
+
+
+def test_a_channel_whose_pool_is_another_has_another_client(connection):
+    channel = connection.channel()
+    assert isinstance(channel, OneClientChannel)
+    first = channel._create_client()
+    assert channel._create_client() is first
+    channel._disconnect_pools()
+    second = channel._create_client()
+    assert second is not first
+    assert second.connection_pool is channel.pool
+    assert second.ping()
+
+
+def test_threads_may_use_a_channels_client_at_once(connection):
+    channel = connection.channel()
+    said: list[bool] = []
+
+    def ask() -> None:
+        with channel.conn_or_acquire() as client:
+            said.extend(client.echo(str(n)) == str(n).encode() for n in range(200))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert said == [True] * 1_600
+
+
+@pytest.mark.parametrize(
+    ("url", "kind"),
+    [
+        ("redis://127.0.0.1:1/0", OneClientTransport),
+        ("rediss://127.0.0.1:1/0?ssl_cert_reqs=CERT_REQUIRED", OneClientTransport),
+        ("redis+socket:///nowhere.sock", OneClientTransport),
+        ("sentinel://127.0.0.1:1", usual.SentinelTransport if hasattr(usual, "SentinelTransport") else None),
+        ("memory://", None),
+    ],
+)
+def test_other_brokers_keep_kombus_transport(url, kind):
+    ours, theirs = LeanConnection(url), Connection(url)
+    if kind is OneClientTransport:
+        assert ours.get_transport_cls() is OneClientTransport
+    else:
+        assert ours.get_transport_cls() is theirs.get_transport_cls()
+    assert ours.as_uri() == theirs.as_uri()
+    assert ours.info() == theirs.info()
+    assert isinstance(ours.clone(), LeanConnection)
+
+
+def test_an_app_sends_and_receives_over_it(redis_url, tmp_path):
+    app = create_app(load_settings(redis_url=redis_url, data_dir=tmp_path))
+    for connection in (app.connection_for_read(), app.connection_for_write()):
+        assert connection.get_transport_cls() is OneClientTransport
+    with app.producer_or_acquire() as producer:
+        assert isinstance(producer.channel, OneClientChannel)
+    pools.reset()

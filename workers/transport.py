@@ -1,0 +1,67 @@
+"""Celery's messages over Redis with one client a channel.
+
+With kombu 5.7.0 a channel makes itself a client of redis-py for every command: to send a task, to note it as taken, to
+acknowledge it, for each of its events. Making one costs as much as the command, and all of them about a third of what a
+bare task costs. A client holds nothing but its pool and may be used by any thread, so one is kept for as long as its
+pool is the channel's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery.app.amqp import AMQP
+from kombu import Connection
+from kombu.connection import ConnectionPool, PooledConnection
+from kombu.transport import redis
+
+
+class OneClientChannel(redis.Channel):
+    """kombu's channel, with its client kept."""
+
+    _kept: Any = None
+
+    def _create_client(self, asynchronous: bool = False) -> Any:
+        if asynchronous:  # of the event loop: kombu keeps these itself
+            return super()._create_client(asynchronous=True)  # type: ignore[misc]
+        kept = self._kept
+        if kept is None or kept.connection_pool is not self.pool:
+            kept = self._kept = super()._create_client()  # type: ignore[misc]
+        return kept
+
+
+class OneClientTransport(redis.Transport):
+    """kombu's Redis transport, with channels of the kind above."""
+
+    Channel = OneClientChannel
+
+
+class _Lean:
+    def get_transport_cls(self) -> Any:
+        """As in Connection."""
+        usual = super().get_transport_cls()  # type: ignore[misc]
+        return OneClientTransport if usual is redis.Transport else usual
+
+
+class _Pooled(_Lean, PooledConnection):
+    """A connection of the pool below."""
+
+
+class _Pool(ConnectionPool):
+    def new(self) -> Any:
+        """As in ConnectionPool, which names the class of its connections."""
+        return _Pooled(self, **dict(self.connection._info(resolve=False)))  # noqa: SLF001 - as kombu
+
+
+class LeanConnection(_Lean, Connection):
+    """kombu's connection; one to Redis has the transport above, one to Sentinel or another broker has kombu's."""
+
+    def Pool(self, limit: int | None = None, **options: Any) -> Any:  # noqa: N802 - kombu's name
+        """As in Connection."""
+        return _Pool(self, limit, **options)
+
+
+class LeanMessages(AMQP):
+    """What Celery's `amqp` argument names: every message of an app goes over connections of the kind above."""
+
+    Connection = LeanConnection
