@@ -45,4 +45,5 @@ def _refused(name: str, error: OSError) -> int:
     return _NOT_FOUND if isinstance(error, FileNotFoundError) else _CANNOT_RUN
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -14,6 +14,7 @@ from ..models.turn import MOST_SPENT, Usage
 
 #: What each attempt has spent, by its token.
 Accounts = Mapping[str, Usage]
+_NOTHING = Usage()
 
 
 def written(accounts: Accounts) -> bytes:
@@ -24,7 +25,7 @@ def written(accounts: Accounts) -> bytes:
 
 def read_amounts(amounts: Sequence[int]) -> Usage:
     """Amounts as scripts tell them, in the order of `AMOUNTS` in `_lib.lua`."""
-    return Usage(**dict(zip(Usage.model_fields, amounts, strict=True)))
+    return Usage(**dict(zip(Usage.model_fields, amounts, strict=True))) if any(amounts) else _NOTHING
 
 
 def total(usages: Iterable[Usage]) -> Usage:

@@ -6,7 +6,7 @@ Nothing here is interpreted: `planner` and `stop` stay the JSON text that their 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..models.collab import CollabStatus
@@ -16,7 +16,7 @@ from .accounts import read_amounts
 from .requests import Claim
 from .scripts import view_fields
 from .stored import read_number, read_word, told_as_corrupt
-from .turn_records import TurnRecord, read_records
+from .turn_records import Records, TurnRecord
 
 
 class SessionState:
@@ -36,7 +36,7 @@ class SessionState:
         self.now_ms = now_ms
         self._fields = fields
         self._turns = turns
-        self._records: dict[int, TurnRecord] | None = None
+        self._records: Records | None = None
 
     def _int(self, name: str) -> int:
         return read_number(self._fields[name] or "0", session_id=self.session_id, field=name)
@@ -164,10 +164,10 @@ class SessionState:
         return self._fields["detail"]
 
     @property
-    def records(self) -> dict[int, TurnRecord]:
+    def records(self) -> Records:
         """Turns that are open or not yet consumed by a plan, by number and in that order."""
         if self._records is None:
-            self._records = read_records(self.session_id, self._turns)
+            self._records = Records(self.session_id, self._turns)
         return self._records
 
     @property
@@ -246,11 +246,13 @@ def read_answer(session_id: str, raw: list[Any], claim: Claim | None = None) -> 
     if len(raw) < 4:
         return Answer(word)
     state = read_state(session_id, raw[1], raw[2], raw[3])
-    answer = _read_extra(word, state, raw[4] if len(raw) > 4 else None, claim)
-    return replace(answer, booked=read_amounts(raw[5])) if len(raw) > 5 else answer
+    if len(raw) > 5:
+        return Answer(word, state, booked=read_amounts(raw[5]), **_read_extra(word, raw[4], claim))
+    return Answer(word, state, **_read_extra(word, raw[4], claim)) if len(raw) > 4 else Answer(word, state)
 
 
-def _read_extra(word: str, state: SessionState, extra: Any, claim: Claim | None) -> Answer:
+def _read_extra(word: str, extra: Any, claim: Claim | None) -> dict[str, Any]:
+    """What else an answer says, by the names of its fields."""
     if word == "granted" and claim is not None and extra is not None:
         fence, grants, failures, takeovers, agent, messages = extra
         newest_first: list[str] = messages
@@ -265,12 +267,12 @@ def _read_extra(word: str, state: SessionState, extra: Any, claim: Claim | None)
             substitute=agent or None,
             messages=tuple(reversed(newest_first)),
         )
-        return Answer(word, state, grant=grant)
+        return {"grant": grant}
     if word in ("retried", "deferred"):
-        return Answer(word, state, due_ms=extra)
+        return {"due_ms": extra}
     if word == "exhausted" and extra is not None:
-        return Answer(word, state, lack=Lack(*extra))
+        return {"lack": Lack(*extra)}
     if word == "swept" and extra is not None:
         due_ms, numbers, advance = extra
-        return Answer(word, state, numbers=tuple(numbers), due_ms=due_ms, advance=advance == 1)
-    return Answer(word, state, numbers=tuple(extra or ()))
+        return {"numbers": tuple(numbers), "due_ms": due_ms, "advance": advance == 1}
+    return {"numbers": tuple(extra or ())}

@@ -122,9 +122,32 @@ class _Stored(BaseModel):
         return Parking(self.reply, self.parked_ms, self.until_ms, self.wake_ms)
 
 
-def read_records(session_id: str, turns: Mapping[str, str]) -> dict[int, TurnRecord]:
-    """Records out of the turns hash, by number, in that order. Raises CorruptSession."""
-    return {number: _record(session_id, turns, number) for number in sorted(_numbers(session_id, turns))}
+class Records(Mapping[int, TurnRecord]):
+    """Records out of the turns hash, by number, in that order; read when they are asked for.
+
+    Raises CorruptSession: for a number that is none at once, for a record when it is read.
+    """
+
+    __slots__ = ("_numbers", "_read", "_session_id", "_turns")
+
+    def __init__(self, session_id: str, turns: Mapping[str, str]) -> None:
+        self._session_id = session_id
+        self._turns = turns
+        self._numbers = sorted(_numbers(session_id, turns))
+        self._read: dict[int, TurnRecord] = {}
+
+    def __getitem__(self, number: int) -> TurnRecord:
+        if number not in self._read:
+            if number not in self._numbers:
+                raise KeyError(number)
+            self._read[number] = _record(self._session_id, self._turns, number)
+        return self._read[number]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
 
 
 def _numbers(session_id: str, turns: Mapping[str, str]) -> Iterator[int]:

@@ -81,10 +81,11 @@ class Admission:
             self.own = own
         if answer.booked is not None or done:
             self.booked = own if answer.booked is None else answer.booked
-        record = answer.state.records.get(self.call.turn) if answer.state else None
         if done and keep_ms is not None:
             self.fate, self.keep_ms = Fate.KEEP, keep_ms + BEYOND_MS
-        elif done or record is None or not record.is_open:
+            return
+        record = answer.state.records.get(self.call.turn) if answer.state and not done else None
+        if record is None or not record.is_open:
             self.fate = Fate.RELEASE
 
     def __enter__(self) -> Self:

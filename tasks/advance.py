@@ -133,7 +133,7 @@ def follow(runtime: Runtime, facts: SessionFacts, answer: Answer, write: PlanWri
     numbers = answer.numbers or [t.number for t in state.open_turns() if t.status == "planned"]
     dispatch(runtime.graph, facts, state, numbers, parent=parent)
     hand_round(runtime.graph, facts, state)
-    return bool(state.open_turns())
+    return bool(numbers or state.open_turns())
 
 
 def hand_round(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> None:

@@ -144,12 +144,16 @@ local function fetch(turns, number)
   return raw and cjson.decode(raw) or nil
 end
 
---- Calls visit(number, turn) for every record.
+--- Calls visit(number, turn) for every record there is now, in the order of their numbers.
 local function each_turn(turns, visit)
-  local flat = redis.call('HGETALL', turns)
+  local flat, numbers, records = redis.call('HGETALL', turns), {}, {}
   for i = 1, #flat, 2 do
-    if not string.find(flat[i], ':', 1, true) then visit(flat[i], cjson.decode(flat[i + 1])) end
+    if not string.find(flat[i], ':', 1, true) then
+      numbers[#numbers + 1], records[flat[i]] = flat[i], flat[i + 1]
+    end
   end
+  table.sort(numbers, function(a, b) return #a < #b or (#a == #b and a < b) end)
+  for _, number in ipairs(numbers) do visit(number, cjson.decode(records[number])) end
 end
 
 --- The lock's value is `token|deadline_ms`: the holder, and when no renewal can extend it any more.

@@ -8,13 +8,10 @@ if not status then return { 'missing' } end
 if status ~= 'suspended' then return again(session, turns, request, 'resumed') end
 local k = { session = session, dialog = dialog, events = events, journal = journal, turns = turns }
 move(k, 'active', 'active', request)
-local held = {}
 each_turn(turns, function(number, turn)
-  if turn.status == 'held' then held[#held + 1] = { tonumber(number), number, turn } end
+  if turn.status == 'held' then
+    settle(k, number, turn, cjson.decode(redis.call('HGET', turns, number .. ':held')))
+  end
 end)
-table.sort(held, function(a, b) return a[1] < b[1] end)
-for _, entry in ipairs(held) do
-  settle(k, entry[2], entry[3], cjson.decode(redis.call('HGET', turns, entry[2] .. ':held')))
-end
 let_in(k)
 return view(session, turns, 'resumed')

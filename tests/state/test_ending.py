@@ -57,6 +57,16 @@ def test_what_was_told_late_of_a_turn_that_nobody_speaks_is_told_at_the_end(tabl
 
 
 @pytest.mark.parametrize("how", ["cancel", "finish"])
+def test_of_many_turns_that_the_end_finds_open_the_newest_64_are_remembered(table, how):
+    for _ in range(10):
+        table.plan(*[turn("ann")] * 7)
+    ends(table)[how]()
+    records = table.state().records
+    assert list(records) == list(range(7, 71))
+    assert {record.status for record in records.values()} == {"dropped"}
+
+
+@pytest.mark.parametrize("how", ["cancel", "finish"])
 def test_the_end_closes_every_grant_and_is_told_last(table, how):
     scopes = ("a", "b", "c", "d")
     numbers = table.plan(*(turn("ann", scope) for scope in scopes))

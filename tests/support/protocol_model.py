@@ -254,6 +254,8 @@ class Model:
         if self.locks.get(seat.scope) == seat.token:
             self.locks.pop(seat.scope, None)
         seat.status = "dropped"
+        if (old := self.seats.get(number - 64)) is not None and old.status == "dropped":
+            del self.seats[number - 64]  # no more of them are remembered
 
     def _end(self, status: str) -> None:
         for number in self.open_numbers():
