@@ -17,6 +17,7 @@ from .delivering import DeliveryStep, build_courier
 from .reviewing import ReviewStep, build_office
 from .runtime import build_runtime, per_process
 from .scheduling import ScheduleStep, build_keeper
+from .sent_events import SentEventsStep
 from .steps import RuntimeStep, SweepStep
 
 
@@ -36,6 +37,7 @@ def create_app(settings: Settings) -> Celery:
     app.steps["worker"].update(
         {ArchiveStep, DeliveryStep, ReviewStep, RuntimeStep, ScheduleStep, SweepStep, TaskStep}
     )
+    app.steps["consumer"].add(SentEventsStep)
     install(app, per_process(lambda: build_runtime(app, settings, redis_url=redis_url_in_use(settings))))
     install_keeper(
         app, per_process(lambda: build_keeper(app, settings, redis_url=redis_url_in_use(settings)))

@@ -195,6 +195,8 @@ def worker_command(
     ]
     # Workers have nothing to tell each other; asking around would cost a second at every start.
     command += ["--without-mingle", "--without-gossip"]
+    # Celery takes `prefork` for its default and prefers the configured pool, of threads; by its other name it is heard.
+    pool = "processes" if pool == "prefork" else pool
     chosen = {"--concurrency": concurrency, "--pool": pool, "--hostname": name, "--queues": queues}
     return [*command, *(f"{option}={value}" for option, value in chosen.items() if value is not None)]
 

@@ -8,12 +8,15 @@ pool is the channel's.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from celery.app.amqp import AMQP
 from kombu import Connection
 from kombu.connection import ConnectionPool, PooledConnection
 from kombu.transport import redis
+
+from .sent_events import SentEvents
 
 
 class OneClientChannel(redis.Channel):
@@ -65,3 +68,12 @@ class LeanMessages(AMQP):
     """What Celery's `amqp` argument names: every message of an app goes over connections of the kind above."""
 
     Connection = LeanConnection
+
+    @cached_property
+    def sent_events(self) -> SentEvents:
+        """Where the app tells of the tasks that it sends."""
+        return SentEvents(super()._event_dispatcher)  # type: ignore[misc]
+
+    @property
+    def _event_dispatcher(self) -> SentEvents:
+        return self.sent_events

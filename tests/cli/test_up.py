@@ -98,11 +98,14 @@ def test_a_beat_of_its_own_runs_and_stops_when_it_is_told_to(terminal: Terminal)
     assert "none is running: 1 schedules depend on the sweep" in terminal.call("doctor").out
 
 
-@pytest.mark.parametrize("pool", ["threads", "prefork", "solo"])
-def test_a_worker_of_its_own_serves_and_stops_when_it_is_told_to(terminal: Terminal, pair_file, pool):
+@pytest.mark.parametrize(
+    ("pool", "called"), [("threads", "thread"), ("prefork", "prefork"), ("solo", "solo")]
+)
+def test_a_worker_of_its_own_serves_and_stops_when_it_is_told_to(terminal: Terminal, pair_file, pool, called):
     worker = terminal.start(
         "worker", "--pool", pool, "--concurrency", "2", "--name", "w9@here", "--loglevel", "warning"
     )
+    worker.until(f"concurrency: 2 ({called})")
     until(lambda: terminal.call("doctor").code == 0, timeout_s=40, what="the worker is there")
     assert "w9@here" in terminal.call("doctor").out
     said = terminal.call("run", pair_file)

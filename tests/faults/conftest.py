@@ -19,7 +19,7 @@ SESSIONS = 18
 def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
     """A durable server, a worker of threads and one of child processes."""
     with Arena(tmp_path_factory.mktemp("arena")) as arena:
-        arena.crew.start([arena.member("threads"), arena.member("children", "--pool", "prefork")])
+        arena.crew.start([arena.member("threads"), arena.member("children", "--pool", "processes")])
         yield arena
 
 

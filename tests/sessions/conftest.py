@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,10 +43,16 @@ class Stage:
         return Client(load_settings(**self.settings))
 
     def start_worker(
-        self, *, app: str = "symposia.workers", concurrency: int = 4, wait: bool = True
+        self,
+        *,
+        app: str = "symposia.workers",
+        concurrency: int = 4,
+        wait: bool = True,
+        options: Sequence[str] = (),
     ) -> LiveWorker:
         env = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in self.settings.items()}
-        worker = LiveWorker(f"w{len(self.workers) + 1}", self.folder, env, app=app, concurrency=concurrency)
+        name = f"w{len(self.workers) + 1}"
+        worker = LiveWorker(name, self.folder, env, app=app, concurrency=concurrency, options=options)
         self.workers.append(worker)
         return worker.wait_ready() if wait else worker
 

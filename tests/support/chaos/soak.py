@@ -165,7 +165,7 @@ def _survived(tally: Tally) -> Iterator[None]:
 
 def _start(arena: Arena, tally: Tally) -> None:
     """Two workers of threads, one of which is an hour ahead, and one of child processes."""
-    crew = [arena.member("w1"), arena.member("w2", **AHEAD), arena.member("w3", "--pool", "prefork")]
+    crew = [arena.member("w1"), arena.member("w2", **AHEAD), arena.member("w3", "--pool", "processes")]
     arena.crew.start(crew)
     tally.faults[CLOCK] += 1
 
