@@ -84,13 +84,17 @@ class Marker:
         if not self.label:
             return head + "]"
         if _PLAIN.isdisjoint(self.label):
-            return f"{head}: {self.label}]"
+            return f"{head}: {self._guarded(self.label)}]"
 
         def reads_back(label: str) -> bool:
-            found = find_markers(line := f"{head}: {label}]").found
+            found = find_markers(line := f"{head}: {self._guarded(label)}]").found
             return [(f.marker, f.end) for f in found] == [(self, len(line))]
 
-        return f"{head}: {plainest(self.label, _SPECIAL, reads_back=reads_back)}]"
+        return f"{head}: {self._guarded(plainest(self.label, _SPECIAL, reads_back=reads_back))}]"
+
+    def _guarded(self, label: str) -> str:
+        r"""`[TENSION: \Pnn]` is about something called so; without the backslash it is a form to fill in."""
+        return f"\\{label}" if not self.refs and _is_placeholder(label.lstrip("\\"), self.type) else label
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +196,8 @@ def _marker(
     refs, label_at, raw = parts
     bold = line[start + 1] in _DECORATION
     text = written[after + label_at : end].strip()
+    if not refs and text.startswith("\\") and _is_placeholder(text.lstrip("\\"), kind):
+        text = text[1:]
     label = unescaped(text.rstrip(_DECORATION) if bold else text, _SPECIAL)
     if line[end + 1 : end + 2] == "(" and not (refs and label):
         linked = line.find("):", end, end + _HEAD)
@@ -255,6 +261,10 @@ def _inner_refs(words: str, kind: MarkerType) -> tuple[Ref, ...]:
 
 def _read(text: str, kind: MarkerType, *, strict: bool, number: str = "") -> Refs:
     return read_refs(text, letters=ID_LETTERS + OWN_LETTERS.get(kind, ""), strict=strict, number=number)
+
+
+def _is_placeholder(text: str, kind: MarkerType) -> bool:
+    return _read(narrow(text), kind, strict=True).placeholder
 
 
 def _separator(rest: str) -> int:

@@ -8,6 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from dialogue_documents import documents, markdown
 from symposia.models.dialogue import (
     AlignmentDialogue,
+    Marker,
+    MarkerType,
     Prose,
     Round,
     Section,
@@ -58,6 +60,13 @@ def test_a_panel_that_names_nobody_introduces_nobody():
     panel = Section("Expert Panel", (Table(("Agent", "Role"), (("🧁", "r"),)),))
     spoken = Round(0, "", (), (Turn("Muffin", "🧁"),))
     reads_back(AlignmentDialogue("", parts=(panel, spoken, Round(0, "", (Prose("### Muffin Response"),)))))
+
+
+@pytest.mark.parametrize("kind", MarkerType)
+@pytest.mark.parametrize("label", ["Pnn", "C*", "T0N", "<id>", "{n} of [x]", "\\Pnn", "\\\\<id>", "\\ Pnn"])
+def test_a_marker_that_is_called_like_an_id_to_fill_in_is_still_one(kind, label):
+    called = Turn("Muffin", "🧁", "", (Marker(kind, (), label),))
+    reads_back(AlignmentDialogue("", parts=(Round(0, "", (), (called,)),)))
 
 
 @pytest.mark.soak
