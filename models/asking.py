@@ -9,6 +9,9 @@ said. It must name a participant of kind `human`; anything else is just text. Fe
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
 from .collab import ParticipantKind
 from .roster import named
 from .turn import Draft, Question, TurnContext, TurnOutcome
@@ -17,6 +20,8 @@ _WORD = "ASK "
 #: What people and models put around a directive, and around a name.
 _AROUND = "*_`~-+>#• \t"
 _MAX_QUESTION = 32_768
+#: Lines of an answer that are looked at for whom they ask.
+_MOST_ASKED = 1_000
 
 
 def read_question(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome | None:
@@ -24,25 +29,32 @@ def read_question(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome | N
     if context.me.kind is ParticipantKind.HUMAN or not any(_WORD in it.content for it in outcome.messages):
         return None
     lines = "\n".join(message.content for message in outcome.messages).splitlines()
-    fenced = False
-    for at, line in enumerate(lines):
-        if line.lstrip().startswith("```"):
-            fenced = not fenced
-        elif not fenced and (question := _read(line, lines[at + 1 :], context)):
+    for at in islice(_asking(lines), _MOST_ASKED):
+        if question := _read(lines[at], islice(lines, at + 1, None), context):
             said = "\n".join(lines[:at]).strip()
             before = (Draft(content=said, role=outcome.messages[0].role),) if said else ()
             return outcome.model_copy(update={"messages": before, "question": question})
     return None
 
 
-def _read(line: str, following: list[str], context: TurnContext) -> Question | None:
-    plain = line.strip(_AROUND)
-    if not plain.startswith(_WORD):
+def _asking(lines: Sequence[str]) -> Iterator[int]:
+    """The lines that begin as a question does."""
+    fenced = False
+    for at, line in enumerate(lines):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        elif not fenced and line.strip(_AROUND).startswith(_WORD):
+            yield at
+
+
+def _read(line: str, following: Iterable[str], context: TurnContext) -> Question | None:
+    name, colon, text = line.strip(_AROUND).removeprefix(_WORD).partition(":")
+    if not colon:
         return None
-    name, colon, text = plain.removeprefix(_WORD).partition(":")
     people = [p for p in context.roster if p.kind is ParticipantKind.HUMAN]
     ids = named(name.strip(_AROUND + "@()[]"), people)
-    asked = "\n".join([text.strip(_AROUND), *following]).strip()
-    if not colon or len(ids) != 1 or not asked:
+    if len(ids) != 1:
         return None
-    return Question(to=ids[0], text=asked[:_MAX_QUESTION])
+    # Once a text: of all its lines, only the one that asks is followed to the end.
+    asked = "\n".join([text.strip(_AROUND), *following]).strip()
+    return Question(to=ids[0], text=asked[:_MAX_QUESTION]) if asked else None

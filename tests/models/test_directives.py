@@ -263,6 +263,8 @@ MEGABYTE = 1_048_576
         ("INSTRUCTION: a\n", "abcdef\n"),
         ("", "INSTRUCTION zed: write it\nand mend it\n"),
         ("", "ITEM zed: check the logs\n"),
+        ("", "ASK zed\n"),
+        ("", "ASK zed: may I?\n"),
     ],
 )
 def test_a_megabyte_of_anything_is_read_while_others_wait_no_longer_than_for_prose(begin, unit):
