@@ -16,7 +16,7 @@ from .models.collab import Collab, CollabStatus, Participant
 from .models.deltas import Delta
 from .models.dialog import Dialog, Message
 from .models.errors import InvalidInput, ResultTimeout
-from .models.events import MapEvent, MAPEventType
+from .models.events import MapEvent
 from .models.ids import derived_id, new_id, timestamp_from_ms
 from .models.meta import Event
 from .models.options import AgentBinding
@@ -39,7 +39,7 @@ from .tasks.drawing import GraphFormat, draw
 from .tasks.graph import TaskGraph
 from .tasks.replies import answer, find_asked, plan_on
 from .tasks.steering import Helm
-from .tasks.task_tree import Closed
+from .tasks.task_tree import last_spoken
 from .tasks.transcripts import ledger_of, transcript_of
 from .tasks.view import SessionFacts, read_facts
 
@@ -120,13 +120,19 @@ class CollabJob:
         return self.state().status
 
     def turn_state(self) -> TurnState:
-        """Whose turn it is (Collab module, section 5.2). Between two turns and at the end: who spoke last."""
+        """Whose turn it is (Collab module, section 5.2). Between two turns and at the end: who spoke last.
+
+        Of turns side by side, one that is being spoken comes before one that is only planned.
+        """
         state = self.state()
         order = tuple(self._facts.roster)
-        turns = state.open_turns() or list(state.records.values())
-        holder = turns[0] if turns else None
-        name = holder.participant if holder else self._last_speaker() or order[0]
-        began_ms = (holder.began_ms if holder else None) or state.updated_ms
+        turn = min(state.open_turns(), key=lambda it: it.status == "planned", default=None)
+        spoken = self._last_spoken() if turn is None else None
+        name, began_ms = order[0], state.updated_ms
+        if turn is not None:
+            name, began_ms = turn.participant, turn.began_ms or began_ms
+        elif spoken is not None:
+            name, began_ms = spoken
         return TurnState(
             current_turn_holder=name,
             turn_order=order,
@@ -330,11 +336,10 @@ class CollabJob:
     def _read(self, kind: type[M], text: str, part: str) -> M:
         return read_stored(kind, text, session_id=self.id, part=part)
 
-    def _last_speaker(self) -> str | None:
+    def _last_spoken(self) -> tuple[str, int] | None:
+        """Who spoke last, and when their turn began (milliseconds since the epoch)."""
         entries = self._streams.newest_first(self.id, "events")
-        newest = (self._read(MapEvent, text, "events") for _, text in entries)
-        ended = (Closed.of(event) for event in newest if event.event_type is MAPEventType.TURN_COMPLETED)
-        return next((end.participant for end in ended), None)
+        return last_spoken(self._read(MapEvent, text, "events") for _, text in entries)
 
     async def _atexts(self, stream: Stream, follows: bool) -> AsyncIterator[str]:
         if not follows:

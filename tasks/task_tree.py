@@ -163,6 +163,26 @@ class _Reader:
             self.nodes[end.token_id] = closed
 
 
+def last_spoken(newest_first: Iterable[MapEvent]) -> tuple[str, int] | None:
+    """Who had the newest turn that was closed, and when it was given to them (milliseconds since the epoch).
+
+    What was dropped or cancelled counts as little as an attempt that came to nothing. None: nobody had any.
+    """
+    end: Closed | None = None
+    for event in newest_first:
+        if end is None and event.event_type is MAPEventType.TURN_COMPLETED:
+            closed = Closed.of(event)
+            end = closed if closed.is_final else None
+        elif end is not None and _is_grant(event, end.token_id):
+            return end.participant, round(event.timestamp.timestamp() * 1000)
+    return None
+
+
+def _is_grant(event: MapEvent, token_id: str) -> bool:
+    is_dispatched = event.event_type is MAPEventType.TURN_DISPATCHED
+    return is_dispatched and _text(event.payload or {}, "token_id") == token_id
+
+
 def read_tree(events: Iterable[MapEvent]) -> TaskTree:
     """The tree as far as the events tell it. Events without task ids are passed over."""
     reader = _Reader()

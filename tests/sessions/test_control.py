@@ -6,6 +6,8 @@ import pytest
 
 from live import until
 from symposia.models.errors import IllegalTransition, SessionConflict
+from symposia.models.events import MAPEventType
+from symposia.models.ids import format_timestamp
 from symposia.models.stop import MaxTurns
 
 
@@ -89,6 +91,32 @@ def test_the_turn_state_of_a_session_that_has_ended_names_who_spoke_last(stage, 
     job.result(timeout=20)
     state = job.turn_state()
     assert (state.current_turn_holder, state.turn_index) == ("bob", 1)
+
+
+def test_the_turn_state_after_a_cancel_names_who_spoke_last_and_when_they_began(gated_job):
+    job, gate = gated_job
+    job.cancel()
+    gate.touch()
+    state = job.turn_state()
+    given = next(e for e in job.events() if e.event_type is MAPEventType.TURN_DISPATCHED)
+    assert (state.current_turn_holder, state.turn_index) == ("ann", 0)
+    assert state.turn_started_at == format_timestamp(given.timestamp)
+
+
+def test_the_turn_state_names_nobody_whose_turn_was_dropped(stage, checked):
+    stage.start_worker()
+    gate = stage.folder / "gate"
+    job = stage.submit(
+        "broadcast",
+        {"ann": "gated", "bob": "say", "cyd": "say"},
+        options={"quorum": 2},
+        parameters={"gate": str(gate), "gate_turn": 1},
+    )
+    result = job.result(timeout=20)
+    gate.touch()
+    assert {m.speaker for m in result.dialog.messages} == {"bob", "cyd"}
+    assert job.turn_state().current_turn_holder in {"bob", "cyd"}
+    checked(job, result)
 
 
 def test_a_follower_sees_every_message_as_it_is_written(stage, gated_job):
