@@ -37,7 +37,7 @@ def check_every_time_once(place, *, count):
     records = schedules.history("often", count=1_000)[::-1]
     due = [it.due_ms for it in records]
     assert due == list(range(due[0], due[0] + 2_000 * len(due), 2_000)), "each time, once, in order"
-    assert {it.outcome for it in records} == {Outcome.COMPLETED}
+    assert not [it for it in records if it.outcome is not Outcome.COMPLETED]
     sessions = place.client.jobs(count=1_000)
     assert sorted(job.id for job in sessions) == sorted(it.id for it in records)
     assert len(place.calls()) == 2 * len(records), "nobody spoke twice"

@@ -77,10 +77,6 @@ class Stage:
 
     def close(self) -> None:
         for worker in self.workers:
-            if worker.process.poll() is None:
-                worker.thaw()
-                worker.ask_to_stop()
-        for worker in self.workers:
             worker.close()
 
 
