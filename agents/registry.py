@@ -135,6 +135,10 @@ class Registry:
         """All names, sorted."""
         return tuple(sorted(self._entries))
 
+    def knows(self, name: str) -> bool:
+        """Whether there is an agent of that name."""
+        return name in self._entries
+
     def describe(self) -> tuple[AgentInfo, ...]:
         """All agents, sorted by name."""
         return tuple(

@@ -1,6 +1,6 @@
-"""Before a turn begins: whether its tenant may spend more today, and whether its model may be asked now.
+"""Before a turn begins: whether its agent is known here, its tenant may spend more today, its model may be asked now.
 
-Both are kept beside the session, in cluster slots of their own, so they come before `begin` and
+The last two are kept beside the session, in cluster slots of their own, so they come before `begin` and
 are settled after the turn. A turn that has to wait for more than a moment is put off: it
 holds no worker, and the sweep sends it again when its time has come.
 """
@@ -21,6 +21,7 @@ from ..state.rates import Permit, RateBook
 from ..state.records import Answer, Lack
 from ..state.requests import Claim
 from ..state.tenants import Fate, Settlement, TenantBooks
+from ..state.workers import WorkerBook
 from .advance import advance
 from .graph import TurnCall
 from .limits import amount, most_of_all
@@ -32,6 +33,8 @@ NOTHING = Usage()
 
 #: Milliseconds until a turn looks again whether its tenant's other turns have given something back.
 LOOK_AGAIN_MS = 2_000
+#: Milliseconds until a turn whose agent this worker does not know may reach a worker that does.
+ELSEWHERE_MS = 500
 #: Milliseconds beyond the turn's own deadline for which its tenant's reservation is kept.
 BEYOND_MS = 60_000
 
@@ -111,7 +114,10 @@ def admit(
     runtime: Runtime, facts: SessionFacts, call: TurnCall, seats: Sequence[AgentBinding], claim: Claim
 ) -> Admission | str:
     """Sets aside what a turn may need; the word for it when it may not begin now."""
-    tenant, rate = facts.spec.tenant, runtime.registry.rate(_sitting(runtime, call, seats))
+    sitting = _sitting(runtime, call, seats)
+    if _is_known_elsewhere_only(runtime, sitting.agent) and _is_unspoken(runtime, call):
+        return _put_off(runtime, call, ELSEWHERE_MS)
+    tenant, rate = facts.spec.tenant, runtime.registry.rate(sitting)
     admission = Admission(runtime.store.client, call, claim.token)
     if tenant is not None:
         most = most_of_all(facts.spec.limits, [runtime.registry.most(seat) for seat in seats])
@@ -145,6 +151,13 @@ def _sitting(runtime: Runtime, call: TurnCall, seats: Sequence[AgentBinding]) ->
         return seats[0]
     record = runtime.store.state(call.session).records.get(call.turn)
     return seats[0].taken_by(record.agent if record else None)
+
+
+def _is_known_elsewhere_only(runtime: Runtime, agent: str) -> bool:
+    """Whether a worker that is alive knows an agent that this one does not: it has another agents file."""
+    if runtime.registry.knows(agent):
+        return False
+    return any(agent in worker.agents for worker in WorkerBook(runtime.store.client).alive())
 
 
 def _is_unspoken(runtime: Runtime, call: TurnCall) -> bool:

@@ -1,0 +1,28 @@
+"""Workers with different agents files beside each other, as two projects on one machine have them."""
+
+from __future__ import annotations
+
+from live import LiveWorker
+from symposia.models.options import FailurePolicy
+from symposia.models.stop import MaxTurns
+
+
+def test_a_turn_waits_for_a_worker_that_knows_its_agent_and_no_attempt_is_lost(stage, checked):
+    job = stage.submit(
+        "round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(8), policy=FailurePolicy(attempts=1)
+    )
+    job.suspend()
+    stage.start_worker()
+    other = stage.folder / "other.toml"
+    other.write_text('[agents.else]\nkind = "scripted"\nreplies = ["no"]\n')
+    env = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in stage.settings.items()}
+    env["SYMPOSIA_AGENTS_FILE"] = str(other)
+    stage.workers.append(LiveWorker("other", stage.folder, env, app="symposia.workers", concurrency=4))
+    stage.workers[-1].wait_ready()
+    job.resume()
+
+    result = job.result(timeout=45)
+    assert (result.ok, result.turns) == (True, 8)
+    completed = [e.payload["result"] for e in job.events() if e.event_type == "MAPTurnCompleted"]
+    assert [it["outcome"] for it in completed] == ["message"] * 8
+    checked(job, result)
