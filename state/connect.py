@@ -56,7 +56,7 @@ class _Client(Redis):
         try:
             return super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
         except _LOST as error:
-            raise RedisUnavailable(self.url, hint=f"{error}; {_ADVICE}") from error
+            raise RedisUnavailable(self.url, hint=_hint(error)) from error
 
     def evalsha(self, sha: str, numkeys: int, *keys_and_args: Any) -> Any:
         """As in Redis."""
@@ -66,7 +66,7 @@ class _Client(Redis):
                 lane = self._lanes.lane = _Lane(self.connection_pool)
             return lane.ask("EVALSHA", sha, numkeys, *keys_and_args)
         except _LOST as error:
-            raise RedisUnavailable(self.url, hint=f"{error}; {_ADVICE}") from error
+            raise RedisUnavailable(self.url, hint=_hint(error)) from error
 
 
 class _Lane:
@@ -105,7 +105,11 @@ class _AsyncClient(AsyncRedis):
         try:
             return await super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
         except _LOST as error:
-            raise RedisUnavailable(self.url, hint=f"{error}; {_ADVICE}") from error
+            raise RedisUnavailable(self.url, hint=_hint(error)) from error
+
+
+def _hint(error: Exception) -> str:
+    return f"{str(error).rstrip('.')}; {_ADVICE}"
 
 
 def connect(url: str, *, retries: int = 3, timeout_s: float = SOCKET_TIMEOUT_S) -> Redis:
@@ -134,7 +138,7 @@ def answers_of(client: Redis, pipeline: Pipeline) -> list[Any]:
         return pipeline.execute(raise_on_error=False)
     except _LOST as error:
         url = getattr(client, "url", "an unnamed address")
-        raise RedisUnavailable(url, hint=f"{error}; {_ADVICE}") from error
+        raise RedisUnavailable(url, hint=_hint(error)) from error
 
 
 def aconnect(url: str) -> AsyncRedis:

@@ -153,6 +153,7 @@ def test_a_redis_that_is_away_is_named_without_its_password(bare: Terminal, pair
     said = bare.call(*command, *([pair_file] if command[0] in ("submit", "run") else []))
     assert (said.code, said.out, said.err.count("\n")) == (4, "", 1), said
     assert "redis://:***@127.0.0.1:1/0 does not answer" in said.err
+    assert said.err.endswith("refused; start one with `symposia up`, or set SYMPOSIA_REDIS_URL\n")
     assert "hush-hush" not in said.err
 
 
