@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from redis import Redis
 from redis.exceptions import RedisError
@@ -127,11 +129,23 @@ def _agents(settings: Settings) -> Iterator[Finding]:
     except RegistryError as error:
         yield Finding("agents", Grade.BAD, str(error), "mend the agents file; workers do not start like this")
         return
-    problems = registry.check()
+    with _importing_as_workers():
+        problems = registry.check()
     yield Finding("agents", Grade.GOOD, ", ".join(registry.names()))
     for problem in problems:
         yield Finding("agents", Grade.WARNING, str(problem), "its turns fail until this is mended")
     yield from _limits(settings, registry)
+
+
+@contextmanager
+def _importing_as_workers() -> Iterator[None]:
+    """Workers run as `python -m celery`, which finds code in the working folder; a console script does not."""
+    before = list(sys.path)
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        yield
+    finally:
+        sys.path[:] = before
 
 
 def _limits(settings: Settings, registry: Registry) -> Iterator[Finding]:
@@ -261,6 +275,8 @@ def _archive(settings: Settings) -> Finding:
     if url is None or archive is None:
         return Finding("archive", Grade.GOOD, "none is kept")
     where = without_password(url)
+    if not archive.database.is_there:
+        return Finding("archive", Grade.GOOD, f"{where}, which is made when the first session is archived")
     try:
         with archive.database.reading():
             return Finding("archive", Grade.GOOD, where)

@@ -95,6 +95,15 @@ def test_an_agents_file_with_problems_is_told(terminal: Terminal):
     assert "[agents.x]" in told_of["text"]
 
 
+def test_code_in_the_working_folder_is_found_as_workers_find_it(terminal: Terminal):
+    (terminal.folder / "my_agents.py").write_text("def speak(turn):\n    return 'here'\n")
+    (terminal.folder / "registry.toml").write_text(
+        '[agents.x]\nkind = "python"\ncallable = "my_agents:speak"\n'
+    )
+    told = terminal.run("doctor", "--json").json()["findings"]
+    assert [it["grade"] for it in told if it["subject"] == "agents"] == ["ok"]
+
+
 def test_what_a_tenant_may_spend_is_told_and_agents_that_never_fit_are_warned_of(terminal: Terminal):
     assert findings(terminal, "limits")[0]["text"] == "a tenant may spend anything a day"
     terminal.settings["tenant_daily_tokens"] = "50"
@@ -157,6 +166,13 @@ def test_how_much_the_archive_is_owed_is_told_and_counted(terminal: Terminal):
     assert (told["grade"], told["counts"]) == ("warning", {"owed": 2, "late": 1})
     assert told["text"].startswith("1 of 2 sessions that it looks after wait for it")
     assert told["advice"] == "start a worker whose database answers"
+
+
+def test_an_archive_that_nobody_has_written_yet_is_no_matter(terminal: Terminal):
+    terminal.settings["archive"] = "true"
+    told = findings(terminal, "archive")[1]
+    assert (told["grade"], told["advice"]) == ("ok", "")
+    assert told["text"].endswith("archive.sqlite3, which is made when the first session is archived")
 
 
 @pytest.mark.leaves_keys
