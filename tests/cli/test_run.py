@@ -57,6 +57,17 @@ def test_a_session_that_fails_exits_with_1_and_says_why(terminal: Terminal, pair
     assert "Traceback" not in said.err
 
 
+def test_an_agent_that_only_a_running_worker_does_not_know_is_told_as_such(terminal: Terminal, pair_file):
+    with connect(terminal.settings["redis_url"]) as client:
+        WorkerBook(client).announce("w1@elsewhere", ["coder"])
+    said = terminal.call("run", pair_file)
+    assert said.code == 2
+    assert "agents.ann: must be known to every worker that runs: one has another agents file" in said.err
+    pair = terminal.folder / "pair.yaml"
+    pair.write_text(pair.read_text().replace("agent: echo", "agent: nobody"))
+    assert "agents.ann: must be a registered agent" in terminal.call("run", pair_file).err
+
+
 def test_a_worker_that_is_there_is_used(busy: Terminal, pair_file):
     said = busy.call("run", pair_file)
     assert (said.code, said.err) == (0, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,8 +10,11 @@ import typer
 from .options import AsJson
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import Console
 
+    from ...agents.registry import Registry
     from ...config.settings import Settings
     from ...job import JobResult
     from ..session_file import SessionFile
@@ -73,7 +77,7 @@ def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: b
 
     with crew_for_a_run(settings, local_model=local_model, say=aside.print, heard=heard) as crew:
         known = crew.client.known_agents() or frozenset(registry.names())
-        with source.blamed():
+        with source.blamed(), _workers_blamed(registry):
             submission.prepared(known_agents=known, max_message_bytes=limit)
             job = crew.client.submit_all(submission)
         screen.print(heading(job.collab()))
@@ -87,6 +91,20 @@ def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: b
                 f"Interrupted. Session {job.id} goes on as soon as a worker is there: symposia watch {job.id}"
             )
             raise
+
+
+@contextmanager
+def _workers_blamed(registry: Registry) -> Iterator[None]:
+    """Tells an agent that nobody knows from one that only a running worker does not know."""
+    from ...models.errors import InvalidInput, UnknownAgent
+
+    try:
+        yield
+    except UnknownAgent as error:
+        if not registry.knows(error.name):
+            raise
+        rule = "must be known to every worker that runs: one has another agents file, see `symposia doctor`"
+        raise InvalidInput(error.field, error.name, rule) from error
 
 
 def submit(file: File, as_json: AsJson = False) -> None:
