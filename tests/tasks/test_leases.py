@@ -1,0 +1,42 @@
+"""The thread that keeps the leases of a whole process."""
+
+from __future__ import annotations
+
+from redis.exceptions import InvalidResponse
+
+from live import until
+from symposia.models.ids import new_id
+from symposia.state.records import Grant
+from symposia.tasks.leases import LeaseKeeper
+
+GRANT = Grant(
+    number=1,
+    scope="floor",
+    token=new_id(),
+    fence=1,
+    grants=1,
+    failures=0,
+    takeovers=0,
+    substitute=None,
+    messages=(),
+)
+
+
+class StumblingStore:
+    """Answers the first renewal with what no client expects, and renews from then on."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def renew(self, _session_id: str, _grant: Grant, *, lease_ms: int) -> bool:  # noqa: ARG002
+        self.asked += 1
+        if self.asked == 1:
+            raise InvalidResponse("Protocol Error: b'?'")
+        return True
+
+
+def test_an_error_that_nobody_expects_does_not_end_the_renewals():
+    store, lost = StumblingStore(), []
+    with LeaseKeeper(store, lease_ms=60).hold(new_id(), GRANT, lambda: lost.append(True)):
+        until(lambda: store.asked >= 3, what="the lease is renewed again")
+    assert not lost
