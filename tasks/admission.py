@@ -18,7 +18,7 @@ from ..models.options import AgentBinding
 from ..models.stop import StopReason
 from ..models.turn import Usage
 from ..state.rates import Permit, RateBook
-from ..state.records import Answer, Lack
+from ..state.records import Answer, Lack, SessionState
 from ..state.requests import Claim
 from ..state.tenants import Fate, Settlement, TenantBooks
 from ..state.workers import WorkerBook
@@ -35,6 +35,8 @@ NOTHING = Usage()
 LOOK_AGAIN_MS = 2_000
 #: Milliseconds until a turn whose agent this worker does not know may reach a worker that does.
 ELSEWHERE_MS = 500
+#: Milliseconds without any progress of its session for which such a turn is left to others.
+ELSEWHERE_FOR_MS = 600_000
 #: Milliseconds beyond the turn's own deadline for which its tenant's reservation is kept.
 BEYOND_MS = 60_000
 
@@ -115,7 +117,7 @@ def admit(
 ) -> Admission | str:
     """Sets aside what a turn may need; the word for it when it may not begin now."""
     sitting = _sitting(runtime, call, seats)
-    if _is_known_elsewhere_only(runtime, sitting.agent) and _is_unspoken(runtime, call):
+    if _belongs_elsewhere(runtime, call, sitting.agent):
         return _put_off(runtime, call, ELSEWHERE_MS)
     tenant, rate = facts.spec.tenant, runtime.registry.rate(sitting)
     admission = Admission(runtime.store.client, call, claim.token)
@@ -153,16 +155,25 @@ def _sitting(runtime: Runtime, call: TurnCall, seats: Sequence[AgentBinding]) ->
     return seats[0].taken_by(record.agent if record else None)
 
 
-def _is_known_elsewhere_only(runtime: Runtime, agent: str) -> bool:
-    """Whether a worker that is alive knows an agent that this one does not: it has another agents file."""
+def _belongs_elsewhere(runtime: Runtime, call: TurnCall, agent: str) -> bool:
+    """Whether a worker that is alive knows an agent that this one does not, and may still come to take the turn."""
     if runtime.registry.knows(agent):
         return False
-    return any(agent in worker.agents for worker in WorkerBook(runtime.store.client).alive())
+    state = runtime.store.state(call.session)
+    if not _waits_for_a_speaker(state, call):
+        return False
+    # That worker may be away at other queues: then the turn fails here, as one that nobody can speak.
+    is_patient = state.now_ms - state.updated_ms < ELSEWHERE_FOR_MS
+    return is_patient and any(agent in it.agents for it in WorkerBook(runtime.store.client).alive())
 
 
 def _is_unspoken(runtime: Runtime, call: TurnCall) -> bool:
     """Whether the turn waits for a worker that speaks it. Looked at only when it may not be spoken now."""
-    record = runtime.store.state(call.session).records.get(call.turn)
+    return _waits_for_a_speaker(runtime.store.state(call.session), call)
+
+
+def _waits_for_a_speaker(state: SessionState, call: TurnCall) -> bool:
+    record = state.records.get(call.turn)
     return record is not None and record.status in ("planned", "speaking")
 
 

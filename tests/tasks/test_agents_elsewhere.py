@@ -1,0 +1,51 @@
+"""A turn whose agent this worker does not know, seen from this worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from by_hand import ByHand
+from symposia.job import CollabJob
+from symposia.models.options import FailurePolicy
+from symposia.state.connect import connect
+from symposia.state.workers import WorkerBook
+
+
+@pytest.fixture
+def hand(tmp_path, redis_url: str) -> ByHand:
+    return ByHand.on(redis_url, tmp_path)
+
+
+@pytest.fixture
+def book(redis_url: str) -> Iterator[WorkerBook]:
+    with connect(redis_url) as client:
+        yield WorkerBook(client)
+
+
+def opened(hand: ByHand) -> CollabJob:
+    return hand.open("coder", turns=1, policy=FailurePolicy(attempts=1))
+
+
+def test_it_is_left_to_a_worker_that_is_alive_and_knows_the_agent(hand, book):
+    job = opened(hand)
+    book.announce("w1@elsewhere", ["coder"])
+    assert hand.turn(job, 1) == "deferred"
+    record = job.state().records[1]
+    assert (record.status, record.failures, record.grants) == ("planned", 0, 0)
+
+
+def test_where_nobody_knows_the_agent_the_turn_fails(hand, book):
+    job = opened(hand)
+    book.announce("w1@elsewhere", ["echo"])
+    hand.turn(job, 1)
+    assert job.state().detail.startswith("coder: agent: must be a registered agent: ")
+
+
+def test_a_worker_that_never_comes_is_not_waited_for_forever(hand, book, monkeypatch):
+    job = opened(hand)
+    book.announce("w1@elsewhere", ["coder"])
+    monkeypatch.setattr("symposia.tasks.admission.ELSEWHERE_FOR_MS", 0)
+    hand.turn(job, 1)
+    assert (job.status(), job.state().reason) == ("cancelled", "failed")
