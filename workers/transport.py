@@ -15,6 +15,7 @@ from celery.app.amqp import AMQP
 from kombu import Connection
 from kombu.connection import ConnectionPool, PooledConnection
 from kombu.transport import redis
+from redis.exceptions import ConnectionError  # noqa: A004 - what the transport takes for a lost connection
 
 from .sent_events import SentEvents
 
@@ -25,6 +26,8 @@ class OneClientChannel(redis.Channel):
     _kept: Any = None
 
     def _create_client(self, asynchronous: bool = False) -> Any:
+        if self.closed:  # kombu would raise AttributeError, which nobody takes for a lost connection
+            raise ConnectionError("the channel was closed with its connection")
         if asynchronous:  # of the event loop: kombu keeps these itself
             return super()._create_client(asynchronous=True)  # type: ignore[misc]
         kept = self._kept

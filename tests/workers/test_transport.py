@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
-from kombu import Connection
+from kombu import Connection, Queue
 from kombu.transport import redis as usual
 from redis import Redis
 
@@ -60,6 +61,21 @@ def test_a_channel_whose_pool_is_another_has_another_client(connection):
     assert second is not first
     assert second.connection_pool is channel.pool
     assert second.ping()
+
+
+def test_what_is_sent_over_a_channel_that_was_closed_goes_over_a_new_one(connection):
+    """As when a connection is lost while another thread, or an earlier error, has closed its channel."""
+    producer = connection.Producer()
+    closed = producer.channel
+    closed.close()
+    with pytest.raises(connection.recoverable_connection_errors):
+        closed._create_client()
+    lean = Queue("lean-closed")
+    producer.publish(
+        {"a": 1}, routing_key="lean-closed", declare=[lean], retry=True, retry_policy={"max_retries": 3}
+    )
+    with connection.clone() as another, closing(another.SimpleQueue("lean-closed")) as queue:
+        assert queue.get(timeout=5).payload == {"a": 1}
 
 
 def test_threads_may_use_a_channels_client_at_once(connection):

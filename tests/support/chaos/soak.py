@@ -18,6 +18,7 @@ from pathlib import Path
 from random import Random, SystemRandom
 from shutil import rmtree
 from tempfile import mkdtemp
+from traceback import format_exc
 
 from chaos.arena import Arena
 from chaos.evidence import Evidence
@@ -160,7 +161,7 @@ def _survived(tally: Tally) -> Iterator[None]:
         yield
     except Exception as error:  # noqa: BLE001 - told, and counted as a finding
         tally.findings["harness"] += 1
-        say(f"  the arena failed: {type(error).__name__}: {error}")
+        say(f"  the arena failed: {type(error).__name__}: {error}\n{format_exc()}")
 
 
 def _start(arena: Arena, tally: Tally) -> None:
