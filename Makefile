@@ -6,8 +6,8 @@ SHELL := /bin/bash
 # The first Python that is new enough; `make PYTHON=...` names another.
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $$name && break; done)
-# Test processes side by side: two a core, for half of the time a test waits for workers.
-JOBS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
+# Test processes side by side: a number, or `auto` for one a core.
+JOBS ?= auto
 # How long a soak takes.
 MINUTES ?= 30
 # The seed of a soak; without one it takes its own and prints it.

@@ -37,8 +37,8 @@ class SessionIndex(Timetable):
         self._client.zremrangebyrank(SESSIONS, 0, -LISTED - 1)
 
     def sooner(self, session_id: str, due_ms: int) -> None:
-        """Has the session looked at by `due_ms` at the latest."""
-        self._client.zadd(DUE, {session_id: due_ms}, lt=True)
+        """Has the session looked at by `due_ms` at the latest; one that has ended meanwhile stays out."""
+        self._client.zadd(DUE, {session_id: due_ms}, lt=True, xx=True)
 
     def settle(self, session_id: str) -> None:
         """The session has ended: the sweep need not look again, and an archive that is owed it should do so soon."""

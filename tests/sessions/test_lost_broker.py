@@ -17,8 +17,17 @@ from symposia.workers.embedded import EmbeddedServer
 pytestmark = pytest.mark.timeout(180)
 
 CELERYS_OWN = """
-from symposia.workers.app import app
+from kombu import Connection
 
+from symposia.workers.app import app
+from symposia.workers.transport import LeanMessages
+
+
+class Usual(LeanMessages):
+    Connection = Connection
+
+
+app.amqp_cls = Usual
 app.conf.worker_consumer = "celery.worker.consumer:Consumer"
 """
 

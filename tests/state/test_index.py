@@ -25,6 +25,7 @@ def test_a_session_is_claimed_when_its_time_has_come(index):
 def test_those_longest_overdue_come_first_and_no_more_than_asked_for(index):
     now = index.now_ms()
     for i in range(5):
+        index.add(f"s{i}", look_in_ms=HOUR)
         index.sooner(f"s{i}", now - i)
     assert index.claim(limit=2, hold_ms=HOUR) == ["s4", "s3"]
     assert index.claim(limit=2, hold_ms=HOUR) == ["s2", "s1"]
@@ -33,7 +34,7 @@ def test_those_longest_overdue_come_first_and_no_more_than_asked_for(index):
 def test_two_sweeps_never_claim_the_same_session(index):
     now = index.now_ms()
     for i in range(200):
-        index.sooner(f"s{i}", now)
+        index.add(f"s{i}", look_in_ms=0)
     with ThreadPoolExecutor(8) as pool:
         claims = list(pool.map(lambda _: index.claim(limit=30, hold_ms=HOUR), range(8)))
     claimed = [session_id for ids in claims for session_id in ids]
@@ -44,6 +45,14 @@ def test_a_claim_whose_sweep_died_is_up_again_after_the_hold(index):
     index.add("s", look_in_ms=0)
     assert index.claim(limit=1, hold_ms=20) == ["s"]
     assert until(lambda: index.claim(limit=1, hold_ms=20)) == ["s"]
+
+
+def test_a_session_that_has_ended_is_not_entered_again_by_who_asks_late_for_a_look(index):
+    """As by a worker whose turn was answered, and the session over, before it heard that the turn was parked."""
+    index.add("s", look_in_ms=0)
+    index.settle("s")
+    index.sooner("s", index.now_ms() + HOUR)
+    assert index.unfinished() == 0
 
 
 def test_after_the_look_a_session_waits_for_its_next_time(index):
