@@ -32,7 +32,6 @@ def test_those_longest_overdue_come_first_and_no_more_than_asked_for(index):
 
 
 def test_two_sweeps_never_claim_the_same_session(index):
-    now = index.now_ms()
     for i in range(200):
         index.add(f"s{i}", look_in_ms=0)
     with ThreadPoolExecutor(8) as pool:
