@@ -9,6 +9,7 @@ from typing import Any, cast
 from hiredis import pack_command
 from redis import ConnectionPool, Redis
 from redis.asyncio import Redis as AsyncRedis
+from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import ExponentialBackoff
 from redis.client import Pipeline
 from redis.exceptions import AuthenticationError, RedisError
@@ -21,6 +22,8 @@ from ..models.errors import RedisUnavailable
 #: A blocking read must end well before the socket gives up.
 SOCKET_TIMEOUT_S = 10.0
 CONNECT_TIMEOUT_S = 2.0
+#: How often a command is sent again whose connection was lost.
+RETRIES = 3
 
 _ADVICE = "start one with `symposia up`, or set SYMPOSIA_REDIS_URL"
 _LOST = (RedisConnectionError, RedisTimeoutError)
@@ -34,6 +37,20 @@ class _Retry(Retry):
     ) -> Any:
         """As in Retry."""
         return super().call_with_retry(do, fail, is_retryable or _may_pass, with_failure_count)
+
+
+class _AsyncRetry(AsyncRetry):
+    """The same for asyncio."""
+
+    async def call_with_retry(
+        self, do: Any, fail: Any, is_retryable: Any = None, with_failure_count: bool = False
+    ) -> Any:
+        """As in Retry."""
+        return await super().call_with_retry(do, fail, is_retryable or _may_pass, with_failure_count)
+
+
+def _pauses() -> ExponentialBackoff:
+    return ExponentialBackoff(cap=1.0, base=0.05)
 
 
 def _may_pass(error: Exception) -> bool:
@@ -112,7 +129,7 @@ def _hint(error: Exception) -> str:
     return f"{str(error).rstrip('.')}; {_ADVICE}"
 
 
-def connect(url: str, *, retries: int = 3, timeout_s: float = SOCKET_TIMEOUT_S) -> Redis:
+def connect(url: str, *, retries: int = RETRIES, timeout_s: float = SOCKET_TIMEOUT_S) -> Redis:
     """A client for `url` that decodes responses. Nothing is sent before the first command.
 
     Every script is idempotent, so a command whose reply was lost may be sent again. Commands raise
@@ -126,7 +143,7 @@ def connect(url: str, *, retries: int = 3, timeout_s: float = SOCKET_TIMEOUT_S) 
         socket_connect_timeout=CONNECT_TIMEOUT_S,
         socket_keepalive=True,
         health_check_interval=30,
-        retry=_Retry(ExponentialBackoff(cap=1.0, base=0.05), retries, supported_errors=_LOST),
+        retry=_Retry(_pauses(), retries, supported_errors=_LOST),
     )
     cast("_Client", client).url = url
     return client
@@ -150,6 +167,7 @@ def aconnect(url: str) -> AsyncRedis:
         socket_timeout=SOCKET_TIMEOUT_S,
         socket_connect_timeout=CONNECT_TIMEOUT_S,
         socket_keepalive=True,
+        retry=_AsyncRetry(_pauses(), RETRIES, supported_errors=_LOST),
     )
     cast("_AsyncClient", client).url = url
     return client

@@ -70,6 +70,36 @@ def test_the_asyncio_client_tells_it_alike(nobody):
         asyncio.run(ask())
 
 
+def test_the_asyncio_client_makes_connections_anew_that_were_cut(redis_url):
+    name = f"cut-{new_id()}"
+
+    async def ask() -> None:
+        client = aconnect(f"{redis_url}?client_name={name}")
+        with connect(redis_url) as killer:
+            for _ in range(3):
+                assert await client.ping()
+                (mine,) = (told["id"] for told in killer.client_list() if told["name"] == name)
+                killer.client_kill_filter(_id=mine)
+        await client.aclose()
+
+    asyncio.run(ask())
+
+
+def test_the_asyncio_client_does_not_try_a_wrong_password_again(redis_url):
+    async def ask() -> None:
+        client = aconnect(redis_url.replace("@", "wrong@"))
+        try:
+            await client.ping()
+        finally:
+            await client.aclose()
+
+    with connect(redis_url) as client:
+        before = client.info("stats")["total_connections_received"]
+        with pytest.raises(RedisUnavailable):
+            asyncio.run(ask())
+        assert client.info("stats")["total_connections_received"] <= before + 1
+
+
 def test_nothing_is_sent_before_the_first_command(nobody):
     connect(nobody).close()
 

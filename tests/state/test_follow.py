@@ -87,7 +87,10 @@ def test_the_journal_can_be_followed_too(table, read_all):
 
 
 @pytest.mark.parametrize("stream", ["dialog", "events", "journal"])
-def test_a_reader_that_comes_back_sees_nothing_twice_wherever_it_was_cut_off(table, read_all, stream):
+def test_a_reader_that_comes_back_sees_nothing_twice_wherever_it_was_cut_off(
+    table, read_all, stream, monkeypatch
+):
+    monkeypatch.setattr(follow_module, "BLOCK_MS", 9_000)
     speak(table, "one", "two")
     table.suspend()
     table.cancel()
@@ -95,7 +98,7 @@ def test_a_reader_that_comes_back_sees_nothing_twice_wherever_it_was_cut_off(tab
     began = time.monotonic()
     for at, (cursor, _) in enumerate(everything):
         assert read_all(table.id, stream, after=cursor) == everything[at + 1 :]
-    assert time.monotonic() - began < 1.5, "nobody waits for an ended session"
+    assert time.monotonic() - began < 8, "nobody waits for an ended session"
 
 
 def test_long_streams_are_read_page_by_page(table, read_all, monkeypatch):
@@ -124,11 +127,12 @@ def test_waiting_for_the_end_ends_with_the_end(table, read_all):
         assert kinds(reading.result(10))[-1] == "MAPSessionCompleted"
 
 
-def test_a_session_that_never_was_is_not_found_at_once(client, read_all):
+def test_a_session_that_never_was_is_not_found_at_once(client, read_all, monkeypatch):
+    monkeypatch.setattr(follow_module, "BLOCK_MS", 9_000)
     began = time.monotonic()
     with pytest.raises(SessionNotFound):
         read_all(new_id(), "dialog")
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 8
 
 
 def test_a_session_that_expires_meanwhile_is_not_found(table, read_all, monkeypatch):
@@ -141,13 +145,14 @@ def test_a_session_that_expires_meanwhile_is_not_found(table, read_all, monkeypa
             reading.result(10)
 
 
-def test_a_session_that_takes_too_long_goes_on(client, table):
+def test_a_session_that_takes_too_long_goes_on(client, table, monkeypatch):
+    monkeypatch.setattr(follow_module, "BLOCK_MS", 9_000)
     speak(table, "one")
     entries = []
     began = time.monotonic()
     with pytest.raises(ResultTimeout, match=r"within 0\.05 s"):
         entries.extend(follow(client, table.id, "dialog", timeout_s=0.05))
-    assert 0.05 <= time.monotonic() - began < 1
+    assert 0.05 <= time.monotonic() - began < 8
     assert table.state().status == "active"
 
 
