@@ -24,7 +24,7 @@ from ..models.waiting import WaitPolicy
 from .tables import Entry, HttpUrl, Variable, Window
 
 Network = IPv4Network | IPv6Network
-_Host = Annotated[str, StringConstraints(pattern=r"^(\*\.)?[a-zA-Z0-9.:-]{1,253}$", to_lower=True)]
+_Host = Annotated[str, StringConstraints(max_length=255, pattern=r"^(\*\.)?[a-zA-Z0-9.:-]+$", to_lower=True)]
 
 
 class Webhooks(Entry):

@@ -17,7 +17,7 @@ _Tokens = Annotated[int, Field(ge=1, le=10**12)]
 _Usd = Annotated[float, Field(ge=1e-6, le=1e6, allow_inf_nan=False)]
 
 #: On whose account a session runs: a team, a customer.
-Tenant = Annotated[str, Field(pattern=r"^[\w.@:-]{1,100}$")]
+Tenant = Annotated[str, Field(max_length=100, pattern=r"^[\w.@:-]+$")]
 
 
 class TurnLimits(Frozen):

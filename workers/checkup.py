@@ -32,7 +32,7 @@ from .archive import archive_url, open_archive
 from .connection import broker_url_in_use, redis_url_in_use
 from .conversations import left_waiting
 from .delivering import load_deliveries
-from .embedded import resolve_redis_url
+from .discovery import resolve_redis_url
 from .memory import dialog_memory, memory_url
 from .runtime import daily_limits, load_registry
 

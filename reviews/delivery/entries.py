@@ -51,7 +51,7 @@ def _mail_address(text: str) -> str:
 
 AbsolutePath = Annotated[Path, AfterValidator(_absolute)]
 MailAddress = Annotated[str, Field(max_length=254), AfterValidator(_mail_address)]
-HostName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9.:_-]{1,253}$")]
+HostName = Annotated[str, StringConstraints(max_length=253, pattern=r"^[A-Za-z0-9.:_-]+$")]
 
 
 class Retried(Entry):

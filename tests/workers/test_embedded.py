@@ -18,8 +18,8 @@ from live import until
 from symposia.config.settings import load_settings
 from symposia.models.errors import EmbeddedServerError, PortTaken, RedisUnavailable
 from symposia.state.connect import connect
-from symposia.workers.discovery import Health, ServerRecord, find_running, health
-from symposia.workers.embedded import EmbeddedServer, resolve_redis_url
+from symposia.workers.discovery import Health, ServerRecord, find_running, health, resolve_redis_url
+from symposia.workers.embedded import EmbeddedServer
 
 
 @pytest.fixture

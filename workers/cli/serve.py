@@ -94,7 +94,7 @@ def worker(
     from ...config.settings import child_environment, load_settings
     from ...state.connect import check_reachable, connect
     from ..connection import redis_url_in_use
-    from ..embedded import resolve_redis_url
+    from ..discovery import resolve_redis_url
     from ..services import worker_command
 
     # As a setting, too: what else depends on it reads it there.
