@@ -29,24 +29,22 @@ _ADVICE = "start one with `symposia up`, or set SYMPOSIA_REDIS_URL"
 _LOST = (RedisConnectionError, RedisTimeoutError)
 
 
-class _Retry(Retry):
+class _TryingWhatMayPass:
     """Tries again what may pass; a wrong password does not."""
 
     def call_with_retry(
         self, do: Any, fail: Any, is_retryable: Any = None, with_failure_count: bool = False
     ) -> Any:
-        """As in Retry."""
-        return super().call_with_retry(do, fail, is_retryable or _may_pass, with_failure_count)
+        """As in Retry; for asyncio the answer is awaited."""
+        return super().call_with_retry(do, fail, is_retryable or _may_pass, with_failure_count)  # type: ignore[misc]
 
 
-class _AsyncRetry(AsyncRetry):
-    """The same for asyncio."""
+class _Retry(_TryingWhatMayPass, Retry):
+    """For the client."""
 
-    async def call_with_retry(
-        self, do: Any, fail: Any, is_retryable: Any = None, with_failure_count: bool = False
-    ) -> Any:
-        """As in Retry."""
-        return await super().call_with_retry(do, fail, is_retryable or _may_pass, with_failure_count)
+
+class _AsyncRetry(_TryingWhatMayPass, AsyncRetry):
+    """For the client of asyncio."""
 
 
 def _pauses() -> ExponentialBackoff:

@@ -246,9 +246,8 @@ def read_answer(session_id: str, raw: list[Any], claim: Claim | None = None) -> 
     if len(raw) < 4:
         return Answer(word)
     state = read_state(session_id, raw[1], raw[2], raw[3])
-    if len(raw) > 5:
-        return Answer(word, state, booked=read_amounts(raw[5]), **_read_extra(word, raw[4], claim))
-    return Answer(word, state, **_read_extra(word, raw[4], claim)) if len(raw) > 4 else Answer(word, state)
+    extra = _read_extra(word, raw[4], claim) if len(raw) > 4 else {}
+    return Answer(word, state, booked=read_amounts(raw[5]) if len(raw) > 5 else None, **extra)
 
 
 def _read_extra(word: str, extra: Any, claim: Claim | None) -> dict[str, Any]:

@@ -79,9 +79,8 @@ class LeaseKeeper:
             # The lease may still hold when Redis is back; the commit will tell.
             log.warning("lease of turn %s not renewed: %s", entry.grant.number, error)
             return
-        except (
-            Exception
-        ):  # all leases of this process hang on this thread: it outlives whatever one of them meets
+        except Exception:
+            # All leases of this process hang on this thread: it outlives whatever one of them meets.
             log.exception("lease of turn %s not renewed", entry.grant.number)
             return
         if renewed:

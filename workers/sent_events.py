@@ -27,7 +27,7 @@ class SentEvents:
     def join(self, dispatcher: Any) -> None:
         """From now on with the events of this dispatcher, if it gathers those of tasks."""
         gathers = dispatcher.enabled and not dispatcher.groups and "task" in dispatcher.buffer_group
-        self._workers, self._process = (dispatcher, os.getpid()) if gathers else (None, 0)
+        self._workers, self._process = dispatcher if gathers else None, os.getpid()
 
     def leave(self) -> None:
         """From now on as Celery does."""

@@ -8,6 +8,7 @@ from contextlib import closing
 
 import pytest
 from kombu import Connection, Queue
+from kombu.transport import memory as virtual_memory
 from kombu.transport import redis as usual
 from redis import Redis
 
@@ -100,16 +101,14 @@ def test_threads_may_use_a_channels_client_at_once(connection):
         ("redis://127.0.0.1:1/0", OneClientTransport),
         ("rediss://127.0.0.1:1/0?ssl_cert_reqs=CERT_REQUIRED", OneClientTransport),
         ("redis+socket:///nowhere.sock", OneClientTransport),
-        ("sentinel://127.0.0.1:1", usual.SentinelTransport if hasattr(usual, "SentinelTransport") else None),
-        ("memory://", None),
+        ("sentinel://127.0.0.1:1", usual.SentinelTransport),
+        ("memory://", virtual_memory.Transport),
     ],
 )
 def test_other_brokers_keep_kombus_transport(url, kind):
     ours, theirs = LeanConnection(url), Connection(url)
-    if kind is OneClientTransport:
-        assert ours.get_transport_cls() is OneClientTransport
-    else:
-        assert ours.get_transport_cls() is theirs.get_transport_cls()
+    assert ours.get_transport_cls() is kind
+    assert theirs.get_transport_cls() is (usual.Transport if kind is OneClientTransport else kind)
     assert ours.as_uri() == theirs.as_uri()
     assert ours.info() == theirs.info()
     assert isinstance(ours.clone(), LeanConnection)

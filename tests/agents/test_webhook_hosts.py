@@ -1,0 +1,21 @@
+"""Which names may stand among the hosts that are called."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from symposia.agents.external_entry import Webhooks
+
+LONGEST = "a" * 253
+
+
+@pytest.mark.parametrize("host", ["hooks.example.com", "*.example.com", "10.0.0.1", LONGEST, f"*.{LONGEST}"])
+def test_names_of_hosts_and_what_they_end_in_may(host):
+    assert Webhooks(hosts=(host,)).hosts == (host,)
+
+
+@pytest.mark.parametrize("host", ["", "*.", "a b", "https://a", "a/b", f"{LONGEST}a", f"*.{LONGEST}a"])
+def test_what_is_no_name_or_too_long_a_one_may_not(host):
+    with pytest.raises(ValidationError):
+        Webhooks(hosts=(host,))
