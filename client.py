@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from .config.settings import Settings, load_settings
 from .job import CollabJob, Connections
 from .models.collab import Collab
-from .models.errors import NotRestorable, SessionNotFound
+from .models.errors import NotRestorable, RedisUnavailable, SessionNotFound
 from .models.ids import is_uuid4
 from .models.submission import HowToRun, Submission
 from .models.waiting import Pending
@@ -37,6 +37,7 @@ from .state.tenants import Spent, TenantBooks
 from .state.workers import WorkerBook
 from .tasks.conversations.together import Placing
 from .tasks.graph import TaskGraph
+from .tasks.opening import prepare
 from .tasks.restoring import restore
 from .tasks.view import read_facts
 from .workers.archive import open_archive
@@ -101,7 +102,13 @@ class Client:
 
     def submit_all(self, submission: Submission) -> CollabJob:
         """Submits what a session file says."""
-        facts = self._opener.open(submission, known_agents=self.known_agents())
+        try:
+            known = self.known_agents()
+        except RedisUnavailable:
+            # What is wrong with the submission can be mended without a Redis, and comes first.
+            prepare(submission, max_message_bytes=self.settings.max_message_bytes)
+            raise
+        facts = self._opener.open(submission, known_agents=known)
         if facts is None:
             return self.get_live_job(submission.collab.collab_id)
         return CollabJob(facts, self._to)

@@ -23,7 +23,7 @@ from .options import AgentBinding, FailurePolicy, ModeOptions, Protocol
 from .sizes import MAX_MESSAGES, check_sizes
 from .spec import SessionSpec
 from .stop import Condition, Converged, StopCondition
-from .stop_reading import read_stop
+from .stop_reading import check_size, read_stop
 from .waiting import Then
 
 M = TypeVar("M", bound=BaseModel)
@@ -220,6 +220,8 @@ class Submission:
             raise Locked("collab", self.collab.collab_id)
         check_sizes(self.collab, self.messages, max_message_bytes=max_message_bytes)
         check_collab(self.collab, orchestrator=self.options.orchestrator)
+        if self.stop is not None:
+            check_size(self.stop)
         self._check_names()
         agents = {p.participant_id: self._binding(p, known_agents) for p in self.collab.participants}
         for name, agent in self._named_agents(agents).items():

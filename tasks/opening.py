@@ -25,6 +25,23 @@ from .planners import check_fit, effective_stop
 from .view import SessionFacts
 
 
+def prepare(
+    submission: Submission, *, known_agents: frozenset[str] = frozenset(), max_message_bytes: int
+) -> Submission:
+    """What is opened, with every gap filled and every rule checked for which no server need be asked.
+
+    `known_agents` are the names that workers announced; empty when no worker was heard of.
+
+    Raises:
+        InvalidInput: the first rule that is broken, with its field and value.
+    """
+    prepared = submission.prepared(known_agents=known_agents, max_message_bytes=max_message_bytes)
+    check_fit(
+        prepared.collab.mode, prepared.collab.participants, options=prepared.options, stop=prepared.stop
+    )
+    return prepared
+
+
 @dataclass(frozen=True, slots=True)
 class SessionOpener:
     """Opens sessions in one installation."""
@@ -53,10 +70,9 @@ class SessionOpener:
             SessionConflict: the id is taken by a session with other content.
             RedisUnavailable: nothing was written, or the same may be opened again.
         """
-        prepared = submission.prepared(known_agents=known_agents, max_message_bytes=self.max_message_bytes)
+        prepared = prepare(submission, known_agents=known_agents, max_message_bytes=self.max_message_bytes)
         prepared = self._placed(prepared)
         collab = prepared.collab
-        check_fit(collab.mode, collab.participants, options=prepared.options, stop=prepared.stop)
         stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.max_turns)
         spec = prepared.spec(stop)
         opening = Opening(

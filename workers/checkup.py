@@ -139,7 +139,7 @@ def _agents(settings: Settings) -> Iterator[Finding]:
 
 @contextmanager
 def _importing_as_workers() -> Iterator[None]:
-    """Workers run as `python -m celery`, which finds code in the working folder; a console script does not."""
+    """Workers run as `python -m ...`, which finds code in the working folder; a console script does not."""
     before = list(sys.path)
     sys.path.insert(0, str(Path.cwd()))
     try:

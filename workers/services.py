@@ -22,6 +22,7 @@ from .processes import dying_with_parent
 #: Lines of a program's output that are kept to tell why it ended.
 _KEPT_LINES = 40
 _POLL_S = 0.1
+_PROGRAM = (sys.executable, "-m", "symposia.workers")
 
 
 class Server:
@@ -181,18 +182,7 @@ def worker_command(
     banner: bool = True,
 ) -> list[str]:
     """The command that runs a Celery worker with this project's defaults; None leaves the choice to them."""
-    quiet = [] if banner else ["--quiet"]
-    command = [
-        sys.executable,
-        "-m",
-        "celery",
-        *quiet,
-        "-A",
-        "symposia.workers",
-        "worker",
-        "--loglevel",
-        loglevel,
-    ]
+    command = [*_PROGRAM, *([] if banner else ["--quiet"]), "worker", "--loglevel", loglevel]
     # Workers have nothing to tell each other; asking around would cost a second at every start.
     command += ["--without-mingle", "--without-gossip"]
     # Celery takes `prefork` for its default and prefers the configured pool, of threads; by its other name it is heard.
@@ -203,19 +193,8 @@ def worker_command(
 
 def beat_command(*, banner: bool = True) -> list[str]:
     """The command that runs a beat."""
-    quiet = [] if banner else ["--quiet"]
     # Without a file of its process id: several may run in one folder.
-    return [
-        sys.executable,
-        "-m",
-        "celery",
-        *quiet,
-        "-A",
-        "symposia.workers",
-        "beat",
-        "--loglevel=WARNING",
-        "--pidfile=",
-    ]
+    return [*_PROGRAM, *([] if banner else ["--quiet"]), "beat", "--loglevel=WARNING", "--pidfile="]
 
 
 def _exit_of(pid: int) -> str | None:

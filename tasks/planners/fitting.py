@@ -8,7 +8,7 @@ from ...models.collab import CollabMode, Participant
 from ...models.errors import InvalidInput
 from ...models.options import ModeOptions
 from ...models.roster import seat_named
-from ...models.stop import StopCondition, TextSeen
+from ...models.stop import MaxRounds, StopCondition, TextSeen
 
 
 def check_fit(
@@ -18,7 +18,7 @@ def check_fit(
     options: ModeOptions,
     stop: StopCondition | None = None,
 ) -> None:
-    """Refuses what could never work with this roster.
+    """Refuses what could never work with this mode and roster.
 
     Raises:
         InvalidInput: names the field, its value and the rule.
@@ -27,6 +27,9 @@ def check_fit(
     for leaf in stop.leaves() if stop else ():
         if isinstance(leaf, TextSeen) and leaf.by not in (None, *ids):
             raise InvalidInput("stop.text.by", leaf.by, f"must be the id of a participant: {', '.join(ids)}")
+        if isinstance(leaf, MaxRounds) and mode is CollabMode.SWARM:
+            rule = "must not be set for a swarm, which has no rounds"
+            raise InvalidInput("stop.max_rounds", leaf.rounds, rule)
     if mode is CollabMode.BROADCAST:
         _check_broadcast(ids, options)
     if mode is CollabMode.SWARM:

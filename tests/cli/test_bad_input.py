@@ -79,6 +79,15 @@ def test_an_unknown_agent_is_told_before_a_worker_is_started(terminal: Terminal)
     assert said.err == "symposia: bad.yaml:1: agents.ann: must be a registered agent: echo (got 'ecko')\n"
 
 
+@pytest.mark.parametrize("command", ["run", "submit"])
+def test_what_could_never_work_starts_nothing_and_needs_no_redis(bare: Terminal, command):
+    (bare.folder / "bad.yaml").write_text(changed(mode="broadcast", options={"quorum": 3}))
+    said = bare.call(command, "bad.yaml")
+    assert (said.code, said.out) == (2, "")
+    assert said.err.endswith("options.quorum: must be at most 2: so many answer (got 3)\n")
+    assert (said.err.count("\n"), bare.processes()) == (1, [])
+
+
 def test_json_files_are_read_as_json(terminal: Terminal):
     (terminal.folder / "bad.json").write_text('{"title": "a",\n "title": "b"}')
     assert terminal.call("submit", "bad.json").err == (

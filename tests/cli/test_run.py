@@ -88,7 +88,7 @@ def test_a_worker_that_is_killed_is_started_again(terminal: Terminal, gated_file
     terminal.settings["lease_s"] = "2"
     running = terminal.start("run", gated_file).until("ann")
     for process in terminal.processes():
-        if "celery" in command_of(process):
+        if "worker" in command_of(process):
             process.kill()
     running.until("it is started again in 0.5 s")
     gate.touch()

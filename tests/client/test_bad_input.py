@@ -18,6 +18,7 @@ from symposia.models.errors import (
     RedisUnavailable,
     UnknownAgent,
 )
+from symposia.models.stop import AllOf, MaxTurns
 from symposia.state.connect import connect
 from symposia.workers.session_file import SessionFile
 
@@ -156,6 +157,11 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {"stop": {"max_rounds": 2}},
         "stop.max_rounds: must not be set for a swarm, which has no rounds (got 2)",
     ),
+    "more conditions than anybody reads": (
+        a_pair(),
+        {"stop": {"all": [{"max_turns": 1}] * 65}},
+        "stop: must have at most 64 conditions (got '65 conditions')",
+    ),
     "a quorum of too many": (
         a_pair(mode="broadcast"),
         {"options": {"quorum": 3}},
@@ -223,6 +229,12 @@ def test_what_is_wrong_has_a_class_of_its_own_where_a_program_may_care(client):
     assert (large.value.size_bytes, large.value.limit_bytes) == (2_000_000, 1_048_576)
 
 
+def test_a_condition_made_in_python_is_bounded_as_one_that_is_read(client):
+    with pytest.raises(InvalidInput, match=r"^stop: must have at most 64 conditions"):
+        client.submit(a_pair(), stop=AllOf((MaxTurns(1),) * 65))
+    assert written(client) == []
+
+
 def test_an_endless_conversation_is_refused_before_its_end(client):
     with pytest.raises(InvalidInput, match="at most 10000 items"):
         client.submit(a_pair(), messages=repeat("hello"))
@@ -280,6 +292,20 @@ def test_without_a_worker_nothing_is_known_of_agents_and_the_session_is_queued(c
     job = client.submit(a_pair(), agents={"ann": "anything", "bob": "at all"})
     assert job.status() == "active"
     assert job.state().closed == 0
+
+
+@pytest.mark.parametrize("what", ["rounds of a swarm", "a quorum of too many", "a session that is over"])
+def test_what_is_wrong_is_told_also_where_no_redis_answers(tmp_path, what):
+    collab, how, line = BAD[what]
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and nobody listens
+        url = f"redis://127.0.0.1:{taken.getsockname()[1]}/0"
+        client = Client(load_settings(redis_url=url, data_dir=tmp_path))
+        with pytest.raises(InvalidInput) as refused:
+            client.submit(collab, **how)
+        with pytest.raises(RedisUnavailable):
+            client.submit(a_pair())
+    assert str(refused.value) == line
 
 
 def test_a_redis_that_is_away_is_named_without_its_password_and_with_a_way_to_start_one(tmp_path):

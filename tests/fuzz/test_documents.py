@@ -16,7 +16,8 @@ from symposia.models.reading import read_collab, read_dialog, read_map_event, re
 from symposia.models.stop import MaxTurns
 from symposia.models.stop_reading import read_stop
 from symposia.models.submission import Submission
-from symposia.tasks.planners import check_fit, effective_stop
+from symposia.tasks.opening import prepare
+from symposia.tasks.planners import effective_stop
 from symposia.workers.session_file import SessionFile
 
 ID = "0e8a4c5e-7b0c-4b8e-9f57-0a4b3f1f2d11"
@@ -103,10 +104,7 @@ def session_file(name: str, text: str) -> SessionFile:
 
 def admitted(submission: Submission) -> None:
     """All that `submit` asks before it writes."""
-    prepared = submission.prepared(known_agents=frozenset({"echo", "noop"}), max_message_bytes=100_000)
-    check_fit(
-        prepared.collab.mode, prepared.collab.participants, options=prepared.options, stop=prepared.stop
-    )
+    prepared = prepare(submission, known_agents=frozenset({"echo", "noop"}), max_message_bytes=100_000)
     stop = effective_stop(prepared.collab.mode, prepared.stop) | MaxTurns(10)
     prepared.spec(stop).model_dump_json(exclude_defaults=True)
 

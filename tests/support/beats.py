@@ -18,7 +18,7 @@ class LiveBeat:
     def __init__(self, name: str, folder: Path, environment: dict[str, str]) -> None:
         self.log_file = folder / f"{name}.log"
         self._output: IO[bytes] = self.log_file.open("ab")
-        command = [sys.executable, "-m", "celery", "-A", "symposia.workers", "beat"]
+        command = [sys.executable, "-m", "symposia.workers", "beat"]
         command += ["--loglevel=INFO", "--pidfile="]
         self.process = subprocess.Popen(
             dying_with_parent(command, signal.SIGKILL),

@@ -86,7 +86,7 @@ class LiveWorker:
         """`options`: more for Celery's command line; `path`: folders whose code the worker finds first."""
         self.log_file = folder / f"{name}.log"
         self._output: IO[bytes] = self.log_file.open("ab")
-        command = [sys.executable, "-m", "celery", "-A", app, "worker", "--loglevel", "INFO"]
+        command = [sys.executable, "-m", "live_program", app, "worker", "--loglevel", "INFO"]
         command += ["--concurrency", str(concurrency), "-n", f"{name}@live"]
         command += ["--without-gossip", "--without-mingle", "--without-heartbeat", *options]
         folders = [*map(str, (*path, SUPPORT)), os.environ.get("PYTHONPATH")]

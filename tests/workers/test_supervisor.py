@@ -162,7 +162,7 @@ def test_a_password_that_a_program_prints_is_not_handed_on(noted):
 
 
 def test_a_worker_is_told_only_what_was_chosen():
-    base = [sys.executable, "-m", "celery", "-A", "symposia.workers", "worker", "--loglevel", "INFO"]
+    base = [sys.executable, "-m", "symposia.workers", "worker", "--loglevel", "INFO"]
     assert worker_command() == [*base, "--without-mingle", "--without-gossip"]
     assert worker_command(concurrency=3, pool="solo", name="w@%h", queues="a,b")[-4:] == [
         *("--concurrency=3", "--pool=solo", "--hostname=w@%h", "--queues=a,b")

@@ -12,7 +12,7 @@ from ...job import CollabJob
 from ...models.ids import timestamp_from_ms
 from ...models.plan import BoardEntry
 from ...state.records import SessionState
-from .render import STATUS_STYLE, heading, usage_json
+from .render import STATUS_STYLE, heading, outcome, usage_json
 from .screen import Cast, printable, row
 
 
@@ -21,7 +21,8 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
     collab, state = job.collab(), job.state()
     cast = Cast(collab.participants)
     yield heading(collab)
-    yield Text.assemble((state.status.value, STATUS_STYLE[state.status]), " · ", " · ".join(_facts(state)))
+    ended = outcome(state.status, state.reason, state.detail)
+    yield Text.assemble((ended, STATUS_STYLE[state.status]), " · ", " · ".join(_facts(state)))
     yield Text(f"purpose: {printable(collab.purpose)}")
     holder = job.turn_state().current_turn_holder
     if not state.is_final:
@@ -55,8 +56,6 @@ def details_json(job: CollabJob) -> dict[str, JsonValue]:
 
 
 def _facts(state: SessionState) -> Iterator[str]:
-    if state.reason:
-        yield state.reason + (f" ({printable(state.detail)})" if state.detail else "")
     if state.stop_requested and not state.is_final:
         yield "stops after the turns in flight"
     yield f"{state.closed} turns"

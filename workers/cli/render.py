@@ -46,12 +46,17 @@ def turns_a_second(result: JobResult) -> float:
     return result.turns / seconds if seconds else 0.0
 
 
+def outcome(status: CollabStatus, reason: str | None, detail: str | None = None) -> str:
+    """A status and why: `cancelled: failed (ann: no answer)`; the word once where both are the same."""
+    why = "" if reason in (None, "", status.value) else f": {reason}"
+    return f"{status.value}{why}" + (f" ({printable(detail)})" if detail else "")
+
+
 def ending(result: JobResult) -> Text:
     """How a session ended, on one line."""
     mark = ("✓ ", "green") if result.ok else ("✗ ", "red")
     facts = [
-        f"{result.collab.status.value}: {result.reason}"
-        + (f" ({printable(result.detail)})" if result.detail else ""),
+        outcome(result.collab.status, result.reason, result.detail),
         f"{result.turns} turns",
         f"{result.usage.tokens} tokens",
         *([f"{result.usage.cost_micros / 1e6:.4f} US dollars"] if result.usage.cost_micros else []),
@@ -109,12 +114,11 @@ def session_table(sessions: Iterable[Listed]) -> Table:
         table.add_column(name, justify="right" if name in ("turns", "tokens") else "left")
     for it in sessions:
         status = it.state.status
-        reason = f" ({it.state.reason})" if it.state.reason else ""
         table.add_row(
             it.collab.collab_id[:8],
             datetime.fromtimestamp(it.state.opened_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M:%S"),
             it.collab.mode.value,
-            Text(f"{status.value}{reason}", style=STATUS_STYLE.get(status, "")),
+            Text(outcome(status, it.state.reason), style=STATUS_STYLE.get(status, "")),
             str(it.state.closed),
             str(it.state.usage.tokens),
             Text(printable(it.collab.title)),
@@ -130,7 +134,7 @@ def summary_table(results: Sequence[JobResult]) -> Table:
     for result in results:
         table.add_row(
             result.collab.mode.value,
-            Text(f"{result.collab.status.value}: {result.reason}", style="" if result.ok else "red"),
+            Text(outcome(result.collab.status, result.reason), style="" if result.ok else "red"),
             str(result.turns),
             str(result.usage.tokens),
             f"{seconds_of(result):.2f}",

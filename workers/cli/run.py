@@ -57,6 +57,7 @@ def run(file: File, as_json: AsJson = False, verbose: Verbose = False) -> None:
 
 
 def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: bool) -> JobResult:
+    from ...tasks.opening import prepare
     from ..crew import crew_for_a_run, needs_local_model
     from ..runtime import load_registry
     from .live import follow
@@ -67,7 +68,7 @@ def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: b
     submission, limit = source.submission(), settings.max_message_bytes
     # Before anything is started: a broken file starts nothing.
     with source.blamed():
-        prepared = submission.prepared(max_message_bytes=limit)
+        prepared = prepare(submission, max_message_bytes=limit)
     registry, aside = load_registry(settings), console(stderr=True)
     local_model = needs_local_model(registry, prepared)
 
@@ -78,7 +79,7 @@ def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: b
     with crew_for_a_run(settings, local_model=local_model, say=aside.print, heard=heard) as crew:
         known = crew.client.known_agents() or frozenset(registry.names())
         with source.blamed(), _workers_blamed(registry):
-            submission.prepared(known_agents=known, max_message_bytes=limit)
+            prepare(submission, known_agents=known, max_message_bytes=limit)
             job = crew.client.submit_all(submission)
         screen.print(heading(job.collab()))
         try:

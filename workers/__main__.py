@@ -1,0 +1,22 @@
+"""`python -m symposia.workers worker` and `beat`: see `program`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from .program import run
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+
+def find_app() -> Celery:
+    """The app, which reads the settings."""
+    from .app import app
+
+    return app
+
+
+if __name__ == "__main__":
+    run(find_app, sys.argv[1:])

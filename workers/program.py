@@ -1,0 +1,49 @@
+"""Celery's worker and beat as programs, with as little of Celery's command line as they need.
+
+    python -m symposia.workers worker [OPTION ...]    # as celery -A symposia.workers worker
+    python -m symposia.workers beat [OPTION ...]
+
+Celery's own imports all its commands and plugins first, an interactive shell and Flower among
+them: a quarter of what a worker takes to start.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+
+def run(find_app: Callable[[], Celery], arguments: Sequence[str]) -> None:
+    """Run `worker` or `beat` with Celery's options, until it ends; ends the process with its exit code.
+
+    Args:
+        find_app: gives the app; what it imports is part of the start.
+        arguments: of the command line, without the program's name.
+    """
+    # Of what is imported nothing is garbage: to look for it takes a tenth of the start, and again at each full collection.
+    gc.disable()
+    import click
+    from celery.bin.base import CLIContext
+    from celery.bin.beat import beat
+    from celery.bin.worker import worker
+
+    from ..models.errors import SymposiaError
+
+    @click.group(commands={"worker": worker, "beat": beat})
+    @click.option("--quiet", "-q", is_flag=True, help="Leave out the banner.")
+    @click.pass_context
+    def program(context: click.Context, quiet: bool) -> None:
+        """Run a worker or a beat of Celery on this app."""
+        try:
+            app = find_app()
+        except SymposiaError as error:
+            context.fail(str(error))
+        context.obj = CLIContext(app=app, no_color=None, workdir=None, quiet=quiet)
+        gc.freeze()
+        gc.enable()
+
+    program(list(arguments), prog_name="python -m symposia.workers", auto_envvar_prefix="CELERY")
