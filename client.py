@@ -11,8 +11,9 @@ Everything is checked before anything is written. What is queued runs when a wor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, cached_property, lru_cache, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Unpack
 
 from .config.settings import Settings, load_settings
@@ -56,6 +57,9 @@ if TYPE_CHECKING:
     from .archive.reader import ArchiveReader
     from .reviews.office import Office
     from .tasks.conversations.service import Conversations
+
+#: Sessions that are read from the listing at once.
+_PAGE = 100
 
 
 class Client:
@@ -203,15 +207,20 @@ class Client:
         return CollabJob(facts, self._to)
 
     def jobs(self, *, count: int = 20, offset: int = 0) -> list[CollabJob]:
-        """Live sessions, newest first; those that have expired are left out."""
-        found, expired = [], []
-        for session_id in self._to.index.newest(count=count, offset=offset):
-            try:
-                found.append(self.get_live_job(session_id))
-            except SessionNotFound:
-                expired.append(session_id)
-        self._to.index.forget(expired)
-        return found
+        """Live sessions, newest first, without the first `offset`; those that have expired are left out."""
+        return list(islice(self.each_job(), offset, offset + count))
+
+    def each_job(self) -> Iterator[CollabJob]:
+        """All live sessions, newest first, each read when it is asked for."""
+        offset = 0
+        while ids := self._to.index.newest(count=_PAGE, offset=offset):
+            expired = []
+            for session_id in ids:
+                try:
+                    yield self.get_live_job(session_id)
+                except SessionNotFound:
+                    expired.append(session_id)
+            offset += len(ids) - self._to.index.unlist(expired)
 
     def inbox(self, name: str | None = None, *, limit: int = 100) -> list[Pending]:
         """Open questions of all sessions, oldest first: those to `name`, or to anybody."""

@@ -10,11 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from .keys import DUE, OWED, SESSIONS
+from redis import Redis
+
+from .keys import DUE, OWED, SESSIONS, session_key
+from .owed import OwedIndex
 from .timetable import Timetable
 
 #: The listing keeps this many of the newest sessions.
 LISTED = 100_000
+#: A session that was entered this long ago, in milliseconds, and is not there, nobody is about to open.
+ORPHAN_MS = 3_600_000
 
 
 class SessionIndex(Timetable):
@@ -22,19 +27,34 @@ class SessionIndex(Timetable):
 
     KEY = DUE
 
+    def __init__(self, client: Redis) -> None:
+        super().__init__(client)
+        self._owed = OwedIndex(client)
+
     def now_ms(self) -> int:
         """The server's clock, milliseconds since the epoch."""
         seconds, micros = self._client.time()
         return int(seconds) * 1000 + int(micros) // 1000
 
     def add(self, session_id: str, *, look_in_ms: int, archived: bool = False) -> None:
-        """Enters a session; one that is there already keeps its earlier time. `archived`: it is owed to an archive."""
+        """Enters a session that is about to be opened; one that is there already keeps its earlier look.
+
+        `archived`: it is owed to an archive.
+        """
         now = self.now_ms()
-        self._client.zadd(DUE, {session_id: now + look_in_ms}, lt=True)
+        # Into the listing first: who looks for the session before it is opened asks there how long it has been missing.
+        if not self._client.zadd(SESSIONS, {session_id: now}, nx=True) and not self._client.exists(
+            session_key(session_id, "session")
+        ):
+            self._client.zadd(SESSIONS, {session_id: now})  # its id was another session's, which has expired
+        self.enter(session_id, now + look_in_ms)
         if archived:
-            self._client.zadd(OWED, {session_id: now}, lt=True)
-        self._client.zadd(SESSIONS, {session_id: now}, nx=True)
+            self._owed.enter(session_id, now)
         self._client.zremrangebyrank(SESSIONS, 0, -LISTED - 1)
+
+    def list_at(self, session_id: str, opened_ms: int) -> None:
+        """Lists a session that was opened long ago and restored now among those of its time."""
+        self._client.zadd(SESSIONS, {session_id: opened_ms}, xx=True)
 
     def sooner(self, session_id: str, due_ms: int) -> None:
         """Has the session looked at by `due_ms` at the latest; one that has ended meanwhile stays out."""
@@ -45,16 +65,15 @@ class SessionIndex(Timetable):
         self._client.zrem(DUE, session_id)
         self._client.zadd(OWED, {session_id: 0}, xx=True, lt=True)
 
-    def forget(self, session_ids: Sequence[str]) -> None:
-        """Takes sessions whose keys have expired off both indexes."""
-        if session_ids:
-            self._client.zrem(SESSIONS, *session_ids)
-            self._client.zrem(DUE, *session_ids)
+    def is_orphan(self, session_id: str) -> bool:
+        """Whether a session that is not there has expired or was never opened: nobody is about to open it."""
+        entered_ms = self._client.zscore(SESSIONS, session_id)
+        return entered_ms is None or self.now_ms() - entered_ms > ORPHAN_MS
 
-    def opened_ms(self, session_id: str) -> int | None:
-        """When the session was entered, or None."""
-        score = self._client.zscore(SESSIONS, session_id)
-        return None if score is None else int(score)
+    def unlist(self, session_ids: Sequence[str]) -> int:
+        """Takes sessions that are not there off the listing, but those that may be about to be opened. Answers how many."""
+        orphans = [session_id for session_id in session_ids if self.is_orphan(session_id)]
+        return int(self._client.zrem(SESSIONS, *orphans)) if orphans else 0
 
     def newest(self, *, count: int, offset: int = 0) -> list[str]:
         """Session ids, newest first."""

@@ -32,11 +32,10 @@ class ReviewIndex(Timetable):
         """Nobody need look at it any more."""
         self._client.zrem(REVIEWS_DUE, batch_id)
 
-    def forget(self, batch_ids: Sequence[str]) -> None:
-        """Takes batches that have expired off both indexes."""
+    def unlist(self, batch_ids: Sequence[str]) -> None:
+        """Takes batches that have expired off the listing."""
         if batch_ids:
             self._client.zrem(REVIEWS, *batch_ids)
-            self._client.zrem(REVIEWS_DUE, *batch_ids)
 
     def newest(self, *, count: int) -> list[str]:
         """Ids of batches, newest first."""

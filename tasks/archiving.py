@@ -32,8 +32,6 @@ HOLD_MS = 60_000
 SELDOM_MS = 60_000
 #: After its end a session is looked at once more: writers that come too late are noted in its journal.
 LATE_MS = 600_000
-#: An index entry without a session: its submitter died before it opened it.
-ORPHAN_MS = 3_600_000
 
 _FINAL = frozenset({CollabStatus.COMPLETED, CollabStatus.CANCELLED})
 
@@ -96,7 +94,8 @@ class Archiver:
         """Archives one session from `progress` on, and sets when to look again. False: nothing was new."""
         look = self._reader.look(session_id, progress)
         if look.word == "missing":
-            self._forget_orphan(session_id)
+            if self._index.is_orphan(session_id):
+                self._owed.drop(session_id)
             return False
         has_ended = True  # as far as is known: `release` looks again
         if look.page is not None:
@@ -129,9 +128,4 @@ class Archiver:
         elif (late_ms := ended_ms + min(LATE_MS, times.retention_ms // 2)) > now_ms:
             self._owed.look_at(session_id, late_ms)
         else:
-            self._owed.settle(session_id)
-
-    def _forget_orphan(self, session_id: str) -> None:
-        opened_ms = self._index.opened_ms(session_id)
-        if opened_ms is None or self._index.now_ms() - opened_ms > ORPHAN_MS:
             self._owed.settle(session_id)

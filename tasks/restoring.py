@@ -49,11 +49,12 @@ def restore(archive: Archive, client: Redis, graph: TaskGraph, session_id: str) 
     if before != _progress(archive, session_id):
         raise NotRestorable(session_id, why="it is being archived at this moment; try again")
     index = SessionIndex(client)
-    # As in `submit`: dying after this line leaves a look at nothing, after the next one a session that is swept.
+    # As when it was opened: dying after this line leaves a look at nothing, after the next one a session that is swept.
     index.add(session_id, look_in_ms=0, archived=True)
     state = restorer.restore(session_id, found.documents, snapshot).state
     if state is None:
         raise NotRestorable(session_id, why="it is live")
+    index.list_at(session_id, state.opened_ms)
     facts = read_facts(session_id, store.documents(session_id), state.opened_ms)
     inbox = Inbox(client)
     for asked in all_asked(facts, state):

@@ -18,8 +18,6 @@ log = logging.getLogger(__name__)
 
 #: Sessions claimed at once.
 BATCH = 100
-#: An index entry without a session: its submitter died before it opened it.
-ORPHAN_MS = 3_600_000
 
 
 def sweep(runtime: Runtime) -> int:
@@ -50,7 +48,8 @@ def sweep_session(runtime: Runtime, session_id: str) -> int:
         runtime.index.settle(session_id)
         return 0
     if answer.state is None or answer.due_ms is None:
-        _forget_orphan(runtime, session_id)
+        if runtime.index.is_orphan(session_id):
+            runtime.index.drop(session_id)
         return 0
     # The next look is set before anything is sent: dying in between costs one grace, not the session.
     runtime.index.look_at(session_id, answer.due_ms)
@@ -65,9 +64,3 @@ def sweep_session(runtime: Runtime, session_id: str) -> int:
         log.info("session %s: its next step is asked for again", session_id)
         runtime.graph.send_advance(session_id)
     return len(answer.numbers) + answer.advance
-
-
-def _forget_orphan(runtime: Runtime, session_id: str) -> None:
-    opened_ms = runtime.index.opened_ms(session_id)
-    if opened_ms is None or runtime.index.now_ms() - opened_ms > ORPHAN_MS:
-        runtime.index.forget([session_id])

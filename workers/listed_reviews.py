@@ -120,7 +120,7 @@ def _live(client: Client, limit: int) -> list[ListedReview]:
                 findings={},
             )
         )
-    index.forget(expired)
+    index.unlist(expired)
     return found
 
 

@@ -34,15 +34,16 @@ def run(find_app: Callable[[], Celery], arguments: Sequence[str]) -> None:
     from ..models.errors import SymposiaError
 
     @click.group(commands={"worker": worker, "beat": beat})
+    @click.option("--no-color", "-C", envvar="NO_COLOR", is_flag=True, help="No colours in what is logged.")
     @click.option("--quiet", "-q", is_flag=True, help="Leave out the banner.")
     @click.pass_context
-    def program(context: click.Context, quiet: bool) -> None:
+    def program(context: click.Context, no_color: bool, quiet: bool) -> None:
         """Run a worker or a beat of Celery on this app."""
         try:
             app = find_app()
         except SymposiaError as error:
             context.fail(str(error))
-        context.obj = CLIContext(app=app, no_color=None, workdir=None, quiet=quiet)
+        context.obj = CLIContext(app=app, no_color=no_color, workdir=None, quiet=quiet)
         gc.freeze()
         gc.enable()
 

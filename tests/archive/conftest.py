@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from redis import Redis
 
+from by_hand import ByHand
 from databases import archive, database_url, postgres, postgres_url
 from symposia.state.connect import connect
 from table import Table
@@ -28,3 +30,17 @@ def table(client: Redis) -> Table:
     table = Table(client, opened=False)
     table.open(archived=True)
     return table
+
+
+@pytest.fixture
+def hand(
+    redis_url: str, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ByHand]:
+    """A client and a runtime with an archive."""
+    monkeypatch.setenv("SYMPOSIA_ARCHIVE", "true")
+    monkeypatch.setenv("SYMPOSIA_DATABASE_URL", database_url)
+    hand = ByHand.on(redis_url, tmp_path)
+    yield hand
+    for opened in (hand.client.archive, hand.runtime.archiver and hand.runtime.archiver.target):
+        if opened is not None:
+            opened.close()

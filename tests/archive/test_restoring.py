@@ -2,51 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
+from archived_by_hand import archive_now, spoken
 from archiving import archived, live
 from by_hand import ByHand
-from symposia.archive.archive import Archive
 from symposia.job import CollabJob
 from symposia.models.collab import CollabStatus
 from symposia.models.errors import NotLive, NotRestorable, SessionNotFound
 from symposia.models.ids import new_id
-from symposia.state.keys import OWED
 
 pytestmark = pytest.mark.leaves_keys
-
-
-@pytest.fixture
-def hand(
-    redis_url: str, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[ByHand]:
-    """A client and a runtime with an archive."""
-    monkeypatch.setenv("SYMPOSIA_ARCHIVE", "true")
-    monkeypatch.setenv("SYMPOSIA_DATABASE_URL", database_url)
-    hand = ByHand.on(redis_url, tmp_path)
-    yield hand
-    for archive in (hand.client.archive, hand.runtime.archiver and hand.runtime.archiver.target):
-        if archive is not None:
-            archive.close()
-
-
-def archive_now(hand: ByHand, job: CollabJob) -> Archive:
-    assert hand.runtime.archiver is not None
-    hand.runtime.store.client.zadd(OWED, {job.id: 0})
-    hand.runtime.archiver.round()
-    assert hand.client.archive is not None
-    return hand.client.archive
-
-
-def spoken(hand: ByHand, *, turns: int = 4, before: int = 2) -> CollabJob:
-    """A session some of whose turns are over."""
-    job = hand.open("echo", "echo2", turns=turns, agents={"echo": "echo", "echo2": "echo"})
-    for number in range(1, before + 1):
-        assert hand.turn(job, number) == "committed"
-    return job
 
 
 def test_after_a_loss_the_session_completes_with_every_archived_message(hand: ByHand) -> None:

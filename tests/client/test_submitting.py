@@ -8,6 +8,7 @@ import weakref
 import pytest
 
 from lossy import lossy_wire
+from symposia import client as client_module
 from symposia.client import Client
 from symposia.config.celery import QUEUE
 from symposia.config.settings import load_settings
@@ -17,6 +18,7 @@ from symposia.models.meta import Governance, Meta
 from symposia.models.options import AgentBinding, FailurePolicy
 from symposia.models.stop import MaxRounds, MaxTurns
 from symposia.state.connect import connect
+from symposia.state.keys import SESSIONS
 
 
 def a_collab(**changes):
@@ -127,6 +129,17 @@ def test_sessions_are_listed_newest_first_and_page_by_page(client):
     listed = [job.id for job in client.jobs()]
     assert sorted(listed) == sorted(ids)
     assert [job.id for job in client.jobs(count=1, offset=1)] == listed[1:2]
+
+
+def test_sessions_that_have_expired_hide_none_of_those_behind_them(client, monkeypatch):
+    monkeypatch.setattr(client_module, "_PAGE", 2)
+    redis, ids = client.workers._client, [client.submit(a_collab()).id for _ in range(7)]
+    redis.zadd(SESSIONS, {session_id: at for at, session_id in enumerate(ids)})
+    for gone in (ids[6], ids[5], ids[2]):
+        redis.delete(*redis.scan_iter(f"symposia:{{{gone}}}:*"))
+    assert [job.id for job in client.jobs(count=2, offset=1)] == [ids[3], ids[1]]
+    assert [job.id for job in client.each_job()] == [ids[4], ids[3], ids[1], ids[0]]
+    assert redis.zrange(SESSIONS, 0, -1) == [ids[0], ids[1], ids[3], ids[4]]
 
 
 def test_before_anyone_has_spoken_the_turn_state_names_the_first_of_the_roster(client):

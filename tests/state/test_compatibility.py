@@ -19,6 +19,7 @@ from symposia.models.turn import Usage, WorkItem
 from symposia.state.connect import connect
 from symposia.state.follow import follow
 from symposia.state.index import SessionIndex
+from symposia.state.keys import SESSIONS
 from symposia.state.streams import StreamReader
 from symposia.state.workers import WorkerBook
 from symposia.workers.embedded import EmbeddedServer
@@ -144,7 +145,9 @@ def test_sessions_are_indexed_and_claimed(anywhere):
     index.look_at("s", index.now_ms() + 60_000)
     assert index.claim(limit=5, hold_ms=60_000) == ["s"], "somebody asked for it meanwhile"
     assert index.newest(count=5) == ["s"]
-    index.forget(["s"])
+    index.drop("s")
+    anywhere.zadd(SESSIONS, {"s": 1})
+    index.unlist(["s"])
     assert (index.unfinished(), index.newest(count=5)) == (0, [])
 
 

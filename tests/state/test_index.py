@@ -96,11 +96,28 @@ def test_a_session_that_was_settled_is_not_entered_again_by_the_sweep_that_was_l
 
 def test_entering_a_session_again_keeps_its_earlier_time(index):
     index.add("s", look_in_ms=10_000)
-    first, opened = due(index, "s"), index.opened_ms("s")
+    first = due(index, "s")
     index.add("s", look_in_ms=HOUR)
-    assert (due(index, "s"), index.opened_ms("s")) == (first, opened)
+    assert due(index, "s") == first
     index.add("s", look_in_ms=0)
     assert due(index, "s") < first
+
+
+def test_entering_a_session_that_a_sweep_is_looking_for_is_not_undone_by_that_sweep(index):
+    index.add("s", look_in_ms=0)
+    index.claim(limit=1, hold_ms=10_000)
+    index.add("s", look_in_ms=HOUR)
+    index.drop("s")
+    assert due(index, "s") > index.now_ms() + HOUR - 10_000
+
+
+def test_a_claimed_session_that_is_not_there_is_dropped(index):
+    index.add("s", look_in_ms=0)
+    index.drop("s")
+    assert due(index, "s") is not None, "nobody has claimed it"
+    index.claim(limit=1, hold_ms=HOUR)
+    index.drop("s")
+    assert due(index, "s") is None
 
 
 def test_sessions_are_listed_newest_first_page_by_page(index):
@@ -108,9 +125,15 @@ def test_sessions_are_listed_newest_first_page_by_page(index):
         index._client.zadd(SESSIONS, {f"s{i}": i})
     assert index.newest(count=2) == ["s4", "s3"]
     assert index.newest(count=2, offset=4) == ["s0"]
-    index.forget(["s3"])
-    index.forget([])
+    assert index.unlist(["s3", "never listed"]) == 1
+    assert index.unlist([]) == 0
     assert index.newest(count=9) == ["s4", "s2", "s1", "s0"]
+
+
+def test_a_session_that_may_be_about_to_be_opened_stays_listed(index):
+    index.add("s", look_in_ms=0)
+    assert index.unlist(["s"]) == 0
+    assert index.newest(count=9) == ["s"]
 
 
 def test_the_listing_keeps_the_newest_only(index, monkeypatch):
@@ -121,5 +144,8 @@ def test_the_listing_keeps_the_newest_only(index, monkeypatch):
     assert index.newest(count=9) == ["newest", "s4", "s3"]
 
 
-def test_a_session_nobody_entered_has_no_opening_time(index):
-    assert index.opened_ms("nobody") is None
+@pytest.mark.parametrize(("entered_ms_ago", "is_orphan"), [(None, True), (0, False), (HOUR + 1_000, True)])
+def test_who_was_entered_lately_is_no_orphan(index, entered_ms_ago, is_orphan):
+    if entered_ms_ago is not None:
+        index._client.zadd(SESSIONS, {"s": index.now_ms() - entered_ms_ago})
+    assert index.is_orphan("s") is is_orphan

@@ -20,6 +20,7 @@ LIBRARY = (LUA / "_lib.lua").read_text("utf-8")
 #: Scripts whose keys are no session's, by the first of them.
 ALONE = {
     "claim": "due",
+    "drop": "due",
     "postpone": "due",
     "memory_swap": "memory",
     "rate_admit": "rate",
@@ -248,7 +249,7 @@ def test_a_failing_script_says_which_it_was_and_what_the_server_said(table):
 
 
 def test_the_index_scripts_work_on_the_due_index_alone(client):
-    for verb in ("claim", "postpone"):
+    for verb in ("claim", "drop", "postpone"):
         script = load(verb)
         assert (script.keys, script.rest_of_keys) == (("due",), None)
     assert evaluate(client, load("claim"), [DUE], [10, 1000]) == ["claimed", []]

@@ -120,13 +120,10 @@ def _sessions(client: Client, wanted: Wanted) -> Iterator[Listed]:
 def _live(client: Client, wanted: Wanted) -> Iterator[Listed]:
     from .render import Listed
 
-    offset = 0
-    while page := client.jobs(count=_PAGE, offset=offset):
-        for job in page:
-            it = Listed(job.collab(), job.state())
-            if _fits(it, wanted):
-                yield it
-        offset += _PAGE
+    for job in client.each_job():
+        it = Listed(job.collab(), job.state())
+        if _fits(it, wanted):
+            yield it
 
 
 def _archived(client: Client, wanted: Wanted) -> Iterator[Listed]:
