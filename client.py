@@ -31,7 +31,7 @@ from .reviews.session_orders import HowToReviewSessions, order_of_sessions
 from .reviews.starting import start
 from .state.connect import connect
 from .state.inbox import Inbox, Letter
-from .state.index import LISTED, SessionIndex
+from .state.index import SessionIndex
 from .state.schedules import ScheduleBook
 from .state.store import SessionStore
 from .state.tenants import Spent, TenantBooks
@@ -57,9 +57,6 @@ if TYPE_CHECKING:
     from .archive.reader import ArchiveReader
     from .reviews.office import Office
     from .tasks.conversations.service import Conversations
-
-#: Sessions that are read from the listing at once.
-_PAGE = 100
 
 
 class Client:
@@ -207,32 +204,30 @@ class Client:
         return CollabJob(facts, self._to)
 
     def jobs(self, *, count: int = 20, offset: int = 0) -> list[CollabJob]:
-        """Live sessions, newest first, without the first `offset`; those that have expired are left out."""
+        """Live sessions, newest first; those that have expired are left out. The first `offset` are read, too."""
         return list(islice(self.each_job(), offset, offset + count))
 
     def each_job(self) -> Iterator[CollabJob]:
         """All live sessions, newest first, each read when it is asked for."""
-        offset = 0
-        while ids := self._to.index.newest(count=_PAGE, offset=offset):
-            expired = []
-            for session_id in ids:
-                try:
-                    yield self.get_live_job(session_id)
-                except SessionNotFound:
-                    expired.append(session_id)
-            offset += len(ids) - self._to.index.unlist(expired)
+        for session_id, listed_ms in self._to.index.listed():
+            try:
+                job = self.get_live_job(session_id)
+            except SessionNotFound:
+                self._to.index.unlist(session_id, listed_ms)
+            else:
+                yield job
 
     def inbox(self, name: str | None = None, *, limit: int = 100) -> list[Pending]:
         """Open questions of all sessions, oldest first: those to `name`, or to anybody."""
         inbox = Inbox(self._to.redis)
         found: dict[tuple[str, int], Pending] = {}
-        for letter in inbox.letters(name):
+        for letter, at_ms in inbox.letters(name):
             if len(found) >= limit:
                 break
             question = self._question(letter)
             if question is None:
                 if self._is_over(letter):
-                    inbox.remove([letter])
+                    inbox.strike(letter, at_ms)
             else:
                 found[question.session_id, question.turn_number] = question
         return list(found.values())
@@ -262,7 +257,7 @@ class Client:
 
     def ids(self, prefix: str) -> list[str]:
         """Ids of sessions that begin with `prefix`, live and archived."""
-        listed = [it for it in self._to.index.newest(count=LISTED) if it.startswith(prefix)]
+        listed = [it for it, _ in self._to.index.listed(page_size=10_000) if it.startswith(prefix)]
         reader = self.archived()
         return list(dict.fromkeys([*listed, *(reader.ids(prefix) if reader else ())]))
 

@@ -7,12 +7,14 @@ reads it looks at the session, and strikes out what is over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from random import random
 from typing import NamedTuple, cast
 
 from redis import Redis
 
 from .keys import INBOX
+from .timetable import drop
 
 #: Open questions that are kept track of; of more, the oldest are answered by session only.
 KEPT = 100_000
@@ -37,7 +39,7 @@ class Inbox:
     def __init__(self, client: Redis) -> None:
         self._client = client
 
-    def add(self, letters: Iterable[Letter], *, at_ms: int) -> None:
+    def add(self, letters: Iterable[Letter], *, at_ms: float) -> None:
         """Enters questions; those that are there keep their place."""
         entries = {letter.member(): at_ms for letter in letters}
         if entries:
@@ -50,15 +52,25 @@ class Inbox:
         if members:
             self._client.zrem(INBOX, *members)
 
-    def letters(self, name: str | None = None) -> Iterator[Letter]:
-        """Questions, oldest first; with `name`, those to one person. What is removed meanwhile may hide others."""
-        for member in self._members():
+    def add_again(self, letters: Sequence[Letter], *, at_ms: int) -> None:
+        """Enters questions of a session that was lost and is restored."""
+        self.remove(letters)
+        # A fraction of a millisecond tells them from those before the loss, which a reader may just strike out.
+        self.add(letters, at_ms=at_ms + random())  # noqa: S311 - no secret
+
+    def letters(self, name: str | None = None) -> Iterator[tuple[Letter, float]]:
+        """Questions and when they were asked, oldest first; with `name`, those to one person. What is removed meanwhile may hide others."""
+        for member, at_ms in self._members():
             session_id, number, to = member.split("|", 2)
             if name in (None, to):
-                yield Letter(session_id, int(number), to)
+                yield Letter(session_id, int(number), to), at_ms
 
-    def _members(self) -> list[str]:
-        members: list[str] = []
-        while page := cast("list[str]", self._client.zrange(INBOX, len(members), len(members) + _PAGE - 1)):
-            members += page
+    def strike(self, letter: Letter, at_ms: float) -> None:
+        """Strikes out a question that is over, unless it was entered again since it was read."""
+        drop(self._client, INBOX, letter.member(), at_ms)
+
+    def _members(self) -> list[tuple[str, float]]:
+        members: list[tuple[str, float]] = []
+        while page := self._client.zrange(INBOX, len(members), len(members) + _PAGE - 1, withscores=True):
+            members += cast("list[tuple[str, float]]", page)
         return members

@@ -1,5 +1,7 @@
 """The global indexes: sessions by due time, for the sweep, and by opening time, for people.
 
+The second also tells whether a session that is not found has expired or is about to be opened.
+
 They live in slots of their own, so no script can change them together with a session. The
 due index is therefore a hint that errs on the early side: a session is in it from before it
 is opened until after it has ended, at a time no later than anything it may be owed.
@@ -7,14 +9,15 @@ is opened until after it has ended, at a time no later than anything it may be o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterator
+from random import random
 from typing import cast
 
 from redis import Redis
 
 from .keys import DUE, OWED, SESSIONS, session_key
 from .owed import OwedIndex
-from .timetable import Timetable
+from .timetable import Timetable, drop
 
 #: The listing keeps this many of the newest sessions.
 LISTED = 100_000
@@ -36,25 +39,27 @@ class SessionIndex(Timetable):
         seconds, micros = self._client.time()
         return int(seconds) * 1000 + int(micros) // 1000
 
-    def add(self, session_id: str, *, look_in_ms: int, archived: bool = False) -> None:
+    def add(self, session_id: str, *, look_in_ms: int, archived: bool = False) -> int:
         """Enters a session that is about to be opened; one that is there already keeps its earlier look.
 
-        `archived`: it is owed to an archive.
+        `archived`: it is owed to an archive. Answers when it was listed, in milliseconds since the epoch; 0: it was listed before.
         """
         now = self.now_ms()
-        # Into the listing first: who looks for the session before it is opened asks there how long it has been missing.
-        if not self._client.zadd(SESSIONS, {session_id: now}, nx=True) and not self._client.exists(
-            session_key(session_id, "session")
-        ):
+        # Into the listing first: it tells who looks for the session before it is opened that somebody is at it.
+        is_new = self._client.zadd(SESSIONS, {session_id: now}, nx=True)
+        if not is_new and not self._client.exists(session_key(session_id, "session")):
             self._client.zadd(SESSIONS, {session_id: now})  # its id was another session's, which has expired
+            is_new = 1
         self.enter(session_id, now + look_in_ms)
         if archived:
             self._owed.enter(session_id, now)
         self._client.zremrangebyrank(SESSIONS, 0, -LISTED - 1)
+        return now if is_new else 0
 
     def list_at(self, session_id: str, opened_ms: int) -> None:
         """Lists a session that was opened long ago and restored now among those of its time."""
-        self._client.zadd(SESSIONS, {session_id: opened_ms}, xx=True)
+        # A fraction of a millisecond tells the entry from the one it had before: see `drop`.
+        self._client.zadd(SESSIONS, {session_id: opened_ms + random()}, xx=True)  # noqa: S311 - no secret
 
     def sooner(self, session_id: str, due_ms: int) -> None:
         """Has the session looked at by `due_ms` at the latest; one that has ended meanwhile stays out."""
@@ -65,20 +70,40 @@ class SessionIndex(Timetable):
         self._client.zrem(DUE, session_id)
         self._client.zadd(OWED, {session_id: 0}, xx=True, lt=True)
 
-    def is_orphan(self, session_id: str) -> bool:
-        """Whether a session that is not there has expired or was never opened: nobody is about to open it."""
-        entered_ms = self._client.zscore(SESSIONS, session_id)
-        return entered_ms is None or self.now_ms() - entered_ms > ORPHAN_MS
-
-    def unlist(self, session_ids: Sequence[str]) -> int:
-        """Takes sessions that are not there off the listing, but those that may be about to be opened. Answers how many."""
-        orphans = [session_id for session_id in session_ids if self.is_orphan(session_id)]
-        return int(self._client.zrem(SESSIONS, *orphans)) if orphans else 0
-
-    def newest(self, *, count: int, offset: int = 0) -> list[str]:
-        """Session ids, newest first."""
-        return cast("list[str]", self._client.zrevrange(SESSIONS, offset, offset + count - 1))
-
     def unfinished(self) -> int:
         """How many sessions have not ended."""
         return int(self._client.zcard(DUE))
+
+    def drop_orphan(self, session_id: str, table: Timetable) -> None:
+        """Takes a session that was not found off a table of sessions, unless somebody may be about to open it.
+
+        The order counts: who opens it writes these things in the opposite order, so whatever happens between two of the
+        looks, either one of them or the entry itself tells.
+        """
+        time, listed_ms = table.time_of(session_id), self._client.zscore(SESSIONS, session_id)
+        if time is None or self._may_be_opened(listed_ms):
+            return
+        if not self._client.exists(session_key(session_id, "session")):
+            table.drop(session_id, time)
+
+    def unlist(self, session_id: str, listed_ms: float) -> None:
+        """Takes a session that was not found off the listing, which had it at `listed_ms` before, unless it may be about to be opened."""
+        if not self._may_be_opened(listed_ms):
+            drop(self._client, SESSIONS, session_id, listed_ms)
+
+    def listed(self, *, page_size: int = 100) -> Iterator[tuple[str, float]]:
+        """Session ids, newest first, with the times at which they are listed; read page by page."""
+        until, seen = float("inf"), set[str]()
+        while page := self._page(until, page_size + len(seen), but=seen):
+            yield from page
+            last = page[-1][1]
+            seen = {name for name, time in page if time == last} | (seen if last == until else set())
+            until = last
+
+    def _page(self, until: float, size: int, *, but: Container[str]) -> list[tuple[str, float]]:
+        # By time, not by rank: what is taken off the listing meanwhile must hide nothing behind it.
+        page = self._client.zrevrangebyscore(SESSIONS, until, "-inf", start=0, num=size, withscores=True)
+        return [(name, time) for name, time in cast("list[tuple[str, float]]", page) if name not in but]
+
+    def _may_be_opened(self, listed_ms: float | None) -> bool:
+        return listed_ms is not None and self.now_ms() - listed_ms <= ORPHAN_MS

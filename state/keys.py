@@ -29,7 +29,7 @@ The index keys below are permanent, and the keys of schedules, until they are re
 | `symposia:notices:AGENT` | stream | what an agent is told of its tasks and conversations (field `n`); capped, a TTL of a week |
 | `symposia:due` | sorted set | unfinished sessions by the time the sweep should look at them |
 | `symposia:owed` | sorted set | sessions that the archive lacks something of, by the time it should look at them |
-| `symposia:sessions` | sorted set | sessions by the time they were opened |
+| `symposia:sessions` | sorted set | sessions by the time they were opened, or entered to be opened |
 | `symposia:reviews` | sorted set | batch reviews by the time they were started |
 | `symposia:reviews:due` | sorted set | unfinished batch reviews by the time the sweep should look at them |
 | `symposia:errands` | sorted set | reports that are still to be delivered, by the time of the next try; capped |

@@ -36,8 +36,8 @@ class Restorer:
                 flat, size = [], 0
         return not flat or self._refill(session_id, stream, flat)
 
-    def restore(self, session_id: str, documents: Documents, snapshot: Snapshot) -> Answer:
-        """Makes the session live, its streams being there: `restored`, or `exists`."""
+    def restore(self, session_id: str, documents: Documents, snapshot: Snapshot, *, request: str) -> Answer:
+        """Makes the session live, its streams being there: `restored`, also when the same request is sent again, or `exists`."""
         hashes: dict[str, Mapping[str, str]] = {
             "fields": snapshot.fields,
             "turns": snapshot.turns,
@@ -47,6 +47,7 @@ class Restorer:
             "collab": documents.collab,
             "spec": documents.spec,
             "hashes": json.dumps(hashes),
+            "request": request,
         }
         return read_answer(session_id, call_on_session(self._client, "restore", session_id, args))
 

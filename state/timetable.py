@@ -20,8 +20,7 @@ class Timetable:
 
     def enter(self, session_id: str, at_ms: int) -> None:
         """Enters a session; one that is there already keeps an earlier time that somebody asked for."""
-        if not self._client.zadd(self.KEY, {session_id: at_ms}, nx=True):
-            self.look_at(session_id, at_ms)
+        self._postpone(session_id, at_ms, entering=True)
 
     def claim(self, *, limit: int, hold_ms: int) -> list[str]:
         """Up to `limit` sessions whose time has come; nobody else gets them for `hold_ms`."""
@@ -30,8 +29,21 @@ class Timetable:
 
     def look_at(self, session_id: str, at_ms: int) -> None:
         """Sets the time of the next look at a claimed session, unless an earlier one was asked for meanwhile."""
-        evaluate(self._client, load("postpone"), [self.KEY], [session_id, at_ms])
+        self._postpone(session_id, at_ms, entering=False)
 
-    def drop(self, session_id: str) -> None:
-        """Takes off a claimed session that is not there, unless somebody has entered it meanwhile."""
-        evaluate(self._client, load("drop"), [self.KEY], [session_id])
+    def time_of(self, session_id: str) -> float | None:
+        """Its time; None: it is not there. What is claimed has half a millisecond more than somebody asked for."""
+        time: float | None = self._client.zscore(self.KEY, session_id)
+        return time
+
+    def drop(self, session_id: str, time: float) -> None:
+        """Takes off a session whose time is still this one."""
+        drop(self._client, self.KEY, session_id, time)
+
+    def _postpone(self, session_id: str, at_ms: int, *, entering: bool) -> None:
+        evaluate(self._client, load("postpone"), [self.KEY], [session_id, at_ms, int(entering)])
+
+
+def drop(client: Redis, key: str, member: str, time: float) -> None:
+    """Takes a member off a sorted set if its time is still the one that was read."""
+    evaluate(client, load("drop"), [key], [member, repr(time)])

@@ -94,8 +94,7 @@ class Archiver:
         """Archives one session from `progress` on, and sets when to look again. False: nothing was new."""
         look = self._reader.look(session_id, progress)
         if look.word == "missing":
-            if self._index.is_orphan(session_id):
-                self._owed.drop(session_id)
+            self._index.drop_orphan(session_id, self._owed)
             return False
         has_ended = True  # as far as is known: `release` looks again
         if look.page is not None:

@@ -15,7 +15,7 @@ from ..models.plan import Totals
 from ..models.spec import SessionSpec
 from ..models.stop import MaxTurns
 from ..models.submission import Submission
-from ..state.index import SessionIndex
+from ..state.index import ORPHAN_MS, SessionIndex
 from ..state.requests import Opening
 from ..state.store import SessionStore
 from ..state.stored import read_stored
@@ -28,7 +28,7 @@ from .view import SessionFacts
 def prepare(
     submission: Submission, *, known_agents: frozenset[str] = frozenset(), max_message_bytes: int
 ) -> Submission:
-    """What is opened, with every gap filled and every rule checked for which no server need be asked.
+    """The submission with every gap filled, its parts checked by themselves and against each other; no server is asked.
 
     `known_agents` are the names that workers announced; empty when no worker was heard of.
 
@@ -114,9 +114,12 @@ class SessionOpener:
         # next one a session that the sweep will start.
         deadline_s = opening.deadline_s
         look_in_ms = self.grace_ms if deadline_s is None else min(self.grace_ms, int(deadline_s * 1000))
-        self.index.add(session_id, look_in_ms=look_in_ms, archived=opening.archived)
+        entered_ms = self.index.add(session_id, look_in_ms=look_in_ms, archived=opening.archived)
         answer = self.store.open(opening)
         state = answer.state
+        if state and state.opened_ms - entered_ms > ORPHAN_MS // 2:
+            # So late, an entry without a session may have been taken for one that has expired.
+            self.index.add(session_id, look_in_ms=look_in_ms, archived=opening.archived)
         if state is None or not state.version:
             # Also when it `exists`: that may be this very submission, whose first answer was lost.
             with left_to_the_sweep(session_id):

@@ -9,6 +9,7 @@ from redis import Redis
 from ..models.archived import Progress
 from ..models.collab import CollabStatus
 from ..models.errors import NotRestorable
+from ..models.ids import new_id
 from ..state.inbox import Inbox
 from ..state.index import SessionIndex
 from ..state.restoring import Restorer
@@ -51,14 +52,16 @@ def restore(archive: Archive, client: Redis, graph: TaskGraph, session_id: str) 
     index = SessionIndex(client)
     # As when it was opened: dying after this line leaves a look at nothing, after the next one a session that is swept.
     index.add(session_id, look_in_ms=0, archived=True)
-    state = restorer.restore(session_id, found.documents, snapshot).state
+    state = restorer.restore(session_id, found.documents, snapshot, request=new_id()).state
     if state is None:
         raise NotRestorable(session_id, why="it is live")
+    # Once more: restoring may have taken longer than an entry without a session stays.
+    index.add(session_id, look_in_ms=0, archived=True)
     index.list_at(session_id, state.opened_ms)
     facts = read_facts(session_id, store.documents(session_id), state.opened_ms)
     inbox = Inbox(client)
     for asked in all_asked(facts, state):
-        inbox.add(asked.letters(), at_ms=asked.parking.parked_ms)
+        inbox.add_again(asked.letters(), at_ms=asked.parking.parked_ms)
     if state.status is CollabStatus.ACTIVE:
         redrive(graph, facts, state)
 

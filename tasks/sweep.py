@@ -48,8 +48,7 @@ def sweep_session(runtime: Runtime, session_id: str) -> int:
         runtime.index.settle(session_id)
         return 0
     if answer.state is None or answer.due_ms is None:
-        if runtime.index.is_orphan(session_id):
-            runtime.index.drop(session_id)
+        runtime.index.drop_orphan(session_id, runtime.index)
         return 0
     # The next look is set before anything is sent: dying in between costs one grace, not the session.
     runtime.index.look_at(session_id, answer.due_ms)

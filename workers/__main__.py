@@ -19,4 +19,6 @@ def find_app() -> Celery:
 
 
 if __name__ == "__main__":
-    run(find_app, sys.argv[1:])
+    # A worker that is asked to start anew (SIGHUP) becomes `python` with these.
+    sys.argv[:1] = ["-m", "symposia.workers"]
+    run(find_app, sys.argv[2:])

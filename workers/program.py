@@ -4,16 +4,19 @@
     python -m symposia.workers beat [OPTION ...]
 
 Celery's own imports all its commands and plugins first, an interactive shell and Flower among
-them: a quarter of what a worker takes to start.
+them: a quarter of what a worker takes to start. Of its options those before the command are left
+out, for the settings say the same, and `--detach`, which starts Celery's own.
 """
 
 from __future__ import annotations
 
+import copy
 import gc
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import click
     from celery import Celery
 
 
@@ -26,14 +29,17 @@ def run(find_app: Callable[[], Celery], arguments: Sequence[str]) -> None:
     """
     # Of what is imported nothing is garbage: to look for it takes a tenth of the start, and again at each full collection.
     gc.disable()
+    import celery
     import click
+
+    celery.maybe_patch_concurrency(list(arguments))
     from celery.bin.base import CLIContext
     from celery.bin.beat import beat
     from celery.bin.worker import worker
 
     from ..models.errors import SymposiaError
 
-    @click.group(commands={"worker": worker, "beat": beat})
+    @click.group(commands={it.name: _in_the_foreground(it) for it in (worker, beat)})
     @click.option("--no-color", "-C", envvar="NO_COLOR", is_flag=True, help="No colours in what is logged.")
     @click.option("--quiet", "-q", is_flag=True, help="Leave out the banner.")
     @click.pass_context
@@ -48,3 +54,9 @@ def run(find_app: Callable[[], Celery], arguments: Sequence[str]) -> None:
         gc.enable()
 
     program(list(arguments), prog_name="python -m symposia.workers", auto_envvar_prefix="CELERY")
+
+
+def _in_the_foreground(command: click.Command) -> click.Command:
+    command = copy.copy(command)
+    command.params = [it for it in command.params if it.name != "detach"]
+    return command

@@ -3,7 +3,7 @@
 ---
 --- The session hash holds the fields above, `collab`, `spec` and `digest` as submitted, `moved_by` (the
 --- request of the newest move), `advanced_ms` (when a step was last asked for again), the slots `token:0`
---- to `token:63` (who wrote the newest turns), `archive` (`owed` or `kept`, where one is used), the counts of its events, `map_events` and `notes`, and
+--- to `token:63` (who wrote the newest turns), `archive` (`owed` or `kept`, where one is used), `restored_by` (the request that did), the counts of its events, `map_events` and `notes`, and
 --- `reserved_tokens` and `reserved_cost`: what open turns may still spend, the sum of their records' own.
 --- Of a session that was steered: `edition` counts the changes of `collab` and `spec`, `next_collab` and `next_spec`
 --- take their place when the next round begins (`awaited`), `posts` holds messages that wait for the next turn to be

@@ -1,9 +1,8 @@
---- drop: takes a session that was claimed and is not there off the index.
+--- drop: takes what was not found off an index.
 --- KEYS: due
---- ARGV: session
+--- ARGV: session time
 --- ANSWERS: dropped kept
---- GUARANTEE: one that somebody has entered, or asked a look at, since the claim stays.
-local time = tonumber(redis.call('ZSCORE', due, session) or nil)
-if not time or time % 1 ~= 0.5 then return { 'kept' } end
+--- GUARANTEE: an entry that has changed since its time was read stays: somebody has entered it anew.
+if tonumber(redis.call('ZSCORE', due, session) or nil) ~= tonumber(time) then return { 'kept' } end
 redis.call('ZREM', due, session)
 return { 'dropped' }

@@ -1,11 +1,14 @@
 --- restore: makes a lost session live again, once its streams are refilled.
 --- KEYS: session dialog events journal turns board
---- ARGV: collab spec hashes
+--- ARGV: collab spec hashes request
 --- ANSWERS: restored(view) exists
---- GUARANTEE: a session that is live stays as it is. Locks are not restored: who held one has lost it.
-if redis.call('EXISTS', session) == 1 then return { 'exists' } end
+--- GUARANTEE: a session that is live stays as it is; the request that restored it is answered again as it was. Locks are not restored: who held one has lost it.
+if redis.call('EXISTS', session) == 1 then
+  if redis.call('HGET', session, 'restored_by') ~= request then return { 'exists' } end
+  return view(session, turns, 'restored')
+end
 local made = cjson.decode(hashes)
 fill({ session, turns, board }, { made.fields, made.turns, made.board })
-redis.call('HSET', session, 'collab', collab, 'spec', spec, 'archive', 'owed')
+redis.call('HSET', session, 'collab', collab, 'spec', spec, 'archive', 'owed', 'restored_by', request)
 keep({ dialog, events, journal })
 return view(session, turns, 'restored')

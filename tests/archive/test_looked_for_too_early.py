@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from celery import Celery
 from redis import Redis
 
 from archived_by_hand import archive_now, spoken
 from by_hand import ByHand
+from symposia.client import Client
 from symposia.models.collab import Collab, Participant
 from symposia.models.ids import new_id
 from symposia.models.submission import Submission
-from symposia.state.keys import DUE, OWED, SESSIONS
+from symposia.state import index as index_module
+from symposia.state.keys import DUE, OWED, SESSIONS, session_key
+from symposia.tasks import opening as opening_module
 from symposia.tasks.sweep import sweep
 
 pytestmark = pytest.mark.leaves_keys
@@ -26,9 +30,8 @@ MOST_COMMANDS = 60
 
 
 @contextmanager
-def after_command(client: Redis, number: int, do: Callable[[], object]) -> Iterator[list[str]]:
-    """Does something else right after the client's command of this number was answered; tells the commands so far."""
-    sent: list[str] = []
+def after_command(client: Redis, number: int, do: Callable[[], object], sent: list[str]) -> Iterator[None]:
+    """Does something else right after the client's command of this number was answered; `sent` is told the commands."""
     originals = {name: getattr(client, name) for name in ("execute_command", "evalsha")}
 
     def counted(name: str) -> Callable[..., Any]:
@@ -44,10 +47,23 @@ def after_command(client: Redis, number: int, do: Callable[[], object]) -> Itera
     for name in originals:
         setattr(client, name, counted(name))
     try:
-        yield sent
+        yield
     finally:
         for name in originals:
             delattr(client, name)
+
+
+def each_moment(
+    client: Redis, do: Callable[[], object]
+) -> Iterator[tuple[list[str], AbstractContextManager[None]]]:
+    """For each command of the client a block, in which something else happens right after it."""
+    for number in range(1, MOST_COMMANDS):
+        sent: list[str] = []
+        yield sent, after_command(client, number, do, sent)
+        client.flushall()
+        if len(sent) < number:
+            return
+    pytest.fail(f"{MOST_COMMANDS} commands, and it is not over")
 
 
 def everybody_looks(hand: ByHand) -> None:
@@ -63,43 +79,91 @@ def left_behind(client: Redis, session_id: str) -> None:
         client.zadd(index, {session_id: LONG_AGO_MS})
 
 
-def assert_looked_after(hand: ByHand, session_id: str, *, after: str) -> None:
+def assert_looked_after(hand: ByHand, session_id: str, *, asked: bool, after: list[str]) -> None:
     client = hand.runtime.store.client
     missing = [index for index in (SESSIONS, DUE, OWED) if client.zscore(index, session_id) is None]
     assert not missing, f"after {after}"
+    assert [it.session_id for it in hand.client.inbox()] == [session_id] * asked, f"after {after}"
 
 
-@pytest.mark.parametrize("known", ["a new id", "an id of a session that has expired"])
-def test_while_it_is_opened(hand: ByHand, known: str) -> None:
-    client = hand.client._to.redis
+@pytest.fixture
+def opening(hand: ByHand) -> Callable[[str], object]:
+    """Opens a session under an id, to be looked at soon."""
     opener = replace(hand.client._opener, grace_ms=0)
     people = [Participant(participant_id=name) for name in ("ann", "bob")]
-    for number in range(1, MOST_COMMANDS):
+
+    def opened(session_id: str) -> object:
+        collab = Collab(collab_id=session_id, title="A", purpose="b", mode="pair", participants=people)
+        return opener.open(Submission.build(collab, agents={"ann": "echo", "bob": "echo"}))
+
+    return opened
+
+
+def lost(hand: ByHand) -> str:
+    """The id of a session that is archived, and of which Redis has nothing but entries in its indexes: a person was asked."""
+    job = hand.open("ann", "ben", turns=4, agents={"ann": "echo", "ben": "human"})
+    assert [hand.turn(job, number) for number in (1, 2)] == ["committed", "parked"]
+    client = hand.client._to.redis
+    client.hset(session_key(job.id, "session"), "opened_ms", LONG_AGO_MS)
+    archive_now(hand, job)
+    client.delete(*client.scan_iter(f"symposia:{{{job.id}}}:*"))
+    left_behind(client, job.id)
+    return job.id
+
+
+@pytest.fixture(params=["at once", "in hours"])
+def pace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In hours: by the time anybody looks, the entry is older than that of a session that is about to be opened."""
+    if request.param == "in hours":
+        monkeypatch.setattr(index_module, "ORPHAN_MS", -1)
+        monkeypatch.setattr(opening_module, "ORPHAN_MS", -1)
+
+
+@pytest.mark.usefixtures("pace")
+@pytest.mark.parametrize("known", ["a new id", "an id of a session that has expired"])
+def test_while_it_is_opened(hand: ByHand, opening: Callable[[str], object], known: str) -> None:
+    client = hand.client._to.redis
+    for sent, moment in each_moment(client, lambda: everybody_looks(hand)):
         session_id = new_id()
         if known != "a new id":
             left_behind(client, session_id)
-        collab = Collab(collab_id=session_id, title="A", purpose="b", mode="pair", participants=people)
-        with after_command(client, number, lambda: everybody_looks(hand)) as sent:
-            opener.open(Submission.build(collab, agents={"ann": "echo", "bob": "echo"}))
-        assert_looked_after(hand, session_id, after=f"{sent[:number]}")
-        if len(sent) < number:
-            break
-    assert 5 < number < MOST_COMMANDS
+        with moment:
+            opening(session_id)
+        assert_looked_after(hand, session_id, asked=False, after=sent)
 
 
+@pytest.mark.usefixtures("pace")
 def test_while_it_is_restored(hand: ByHand) -> None:
-    client = hand.client._to.redis
-    for number in range(1, MOST_COMMANDS):
-        job = spoken(hand)
-        archive_now(hand, job)
-        client.delete(*client.scan_iter(f"symposia:{{{job.id}}}:*"))
-        left_behind(client, job.id)
-        with after_command(client, number, lambda: everybody_looks(hand)) as sent:
-            hand.client.restore(job.id)
-        assert_looked_after(hand, job.id, after=f"{sent[:number]}")
-        if len(sent) < number:
-            break
-    assert 5 < number < MOST_COMMANDS
+    for sent, moment in each_moment(hand.client._to.redis, lambda: everybody_looks(hand)):
+        session_id = lost(hand)
+        with moment:
+            hand.client.restore(session_id)
+        assert_looked_after(hand, session_id, asked=True, after=sent)
+
+
+LOOKERS: dict[str, Callable[[ByHand, Client], object]] = {
+    "the sweep": lambda hand, _: sweep(hand.runtime),
+    "the archiver": lambda hand, _: hand.runtime.archiver.round(),  # type: ignore[union-attr]
+    "a listing": lambda _, other: list(other.each_job()),
+    "a reader of the inbox": lambda _, other: other.inbox(),
+}
+
+
+@pytest.mark.parametrize("looker", LOOKERS)
+@pytest.mark.parametrize("how", ["opened", "restored"])
+def test_while_somebody_looks(hand: ByHand, opening: Callable[[str], object], looker: str, how: str) -> None:
+    """All of it happens between two commands of the one who looks."""
+    other = Client(hand.client.settings, app=Celery(broker=hand.client.redis_url, set_as_current=False))
+    client = other._to.redis if looker.startswith("a ") else hand.runtime.store.client
+    now: list[str] = []
+    happens = {"opened": lambda: opening(now[-1]), "restored": lambda: hand.client.restore(now[-1])}
+    for sent, moment in each_moment(client, happens[how]):
+        now.append(lost(hand) if how == "restored" else new_id())
+        left_behind(client, now[-1])
+        with moment:
+            LOOKERS[looker](hand, other)
+        if len(sent) >= len(now):  # else nothing has happened
+            assert_looked_after(hand, now[-1], asked=how == "restored", after=sent)
 
 
 def test_a_restored_session_is_listed_among_those_of_its_time(hand: ByHand) -> None:

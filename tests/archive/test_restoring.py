@@ -11,6 +11,7 @@ from symposia.job import CollabJob
 from symposia.models.collab import CollabStatus
 from symposia.models.errors import NotLive, NotRestorable, SessionNotFound
 from symposia.models.ids import new_id
+from symposia.state.restoring import Restorer
 
 pytestmark = pytest.mark.leaves_keys
 
@@ -52,6 +53,18 @@ def test_restoring_twice_changes_nothing(hand: ByHand) -> None:
     with pytest.raises(NotRestorable, match="it is live"):
         hand.client.restore(job.id)
     assert live(hand.runtime.store.client, job.id) == before
+
+
+def test_a_restoring_whose_answer_was_lost_is_answered_again_and_another_is_not(hand: ByHand) -> None:
+    job = spoken(hand)
+    archive = archive_now(hand, job)
+    documents, snapshot = archive.reader.session(job.id).documents, archive.reader.snapshot(job.id)
+    hand.runtime.store.client.flushall()
+    restorer = Restorer(hand.runtime.store.client)
+    first, again = (restorer.restore(job.id, documents, snapshot, request="mine") for _ in range(2))
+    assert (first.word, again.word) == ("restored", "restored")
+    other = restorer.restore(job.id, documents, snapshot, request="another")
+    assert (other.word, other.state) == ("exists", None)
 
 
 def test_a_restoring_that_was_cut_off_is_finished_by_the_next(hand: ByHand) -> None:

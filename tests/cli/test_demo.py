@@ -7,6 +7,7 @@ import pytest
 from symposia.agents.local_model import find_weights, require_engine
 from symposia.models.collab import CollabMode
 from symposia.models.errors import LocalModelError
+from symposia.tasks.opening import prepare
 from symposia.workers.demo_sessions import demo_sessions
 from terminal import Terminal
 
@@ -31,7 +32,7 @@ def test_there_is_a_story_for_each_mode(kind):
     ]
     for mode in CollabMode:
         (session,) = demo_sessions(kind, mode)
-        assert session.prepared(max_message_bytes=1_000).collab.mode is mode
+        assert prepare(session, max_message_bytes=1_000).collab.mode is mode
 
 
 def test_one_mode_is_shown_with_who_said_what_and_how_it_ended(bare: Terminal):

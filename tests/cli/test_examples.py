@@ -12,6 +12,7 @@ from symposia.agents.registry import Registry
 from symposia.config.settings import load_settings
 from symposia.models.collab import CollabMode
 from symposia.reviews.delivery.book import Deliveries
+from symposia.tasks.opening import prepare
 from symposia.workers.session_file import SessionFile
 from terminal import Terminal
 
@@ -49,7 +50,7 @@ def test_there_is_one_for_each_mode():
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_each_is_a_session_of_the_mode_it_is_named_after(path):
     submission = SessionFile.open(str(path)).submission()
-    prepared = submission.prepared(known_agents=frozenset(Registry().names()), max_message_bytes=10_000)
+    prepared = prepare(submission, known_agents=frozenset(Registry().names()), max_message_bytes=10_000)
     assert prepared.collab.mode == path.stem
     assert f"symposia run examples/{path.name}" in path.read_text()
 

@@ -144,11 +144,11 @@ def test_sessions_are_indexed_and_claimed(anywhere):
     index.sooner("s", index.now_ms())
     index.look_at("s", index.now_ms() + 60_000)
     assert index.claim(limit=5, hold_ms=60_000) == ["s"], "somebody asked for it meanwhile"
-    assert index.newest(count=5) == ["s"]
-    index.drop("s")
+    assert [session_id for session_id, _ in index.listed()] == ["s"]
     anywhere.zadd(SESSIONS, {"s": 1})
-    index.unlist(["s"])
-    assert (index.unfinished(), index.newest(count=5)) == (0, [])
+    index.drop_orphan("s", index)
+    index.unlist("s", 1)
+    assert (index.unfinished(), list(index.listed())) == (0, [])
 
 
 def test_workers_are_announced(anywhere):

@@ -38,7 +38,7 @@ CALLS = {
     "add": lambda client: SessionIndex(client).add("s", look_in_ms=0),
     "sooner": lambda client: SessionIndex(client).sooner("s", 0),
     "claim": lambda client: SessionIndex(client).claim(limit=1, hold_ms=1),
-    "newest": lambda client: SessionIndex(client).newest(count=1),
+    "listed": lambda client: list(SessionIndex(client).listed()),
     "announce": lambda client: WorkerBook(client).announce("w", []),
     "alive": lambda client: WorkerBook(client).alive(),
     "page": lambda client: StreamReader(client).page("s", "dialog"),

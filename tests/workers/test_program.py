@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from celery.bin.beat import beat
+from celery.bin.worker import worker
+
+from live import until
+from symposia.workers.processes import dying_with_parent
+from symposia.workers.services import worker_command
 
 LOADED = """
 import sys
@@ -32,11 +40,12 @@ def call(folder: Path, *command: str, **settings: str) -> subprocess.CompletedPr
     )
 
 
-@pytest.mark.parametrize(("program", "option"), [("worker", "--concurrency"), ("beat", "--max-interval")])
-def test_it_takes_celerys_options_and_loads_no_plugin_and_no_shell(tmp_path, program, option):
-    said = call(tmp_path, "-c", LOADED, program, "--help")
+@pytest.mark.parametrize("command", [worker, beat], ids=["worker", "beat"])
+def test_it_takes_celerys_options_and_loads_no_plugin_and_no_shell(tmp_path, command):
+    said = call(tmp_path, "-c", LOADED, command.name, "--help")
     assert said.returncode == 0, said.stderr
-    assert option in said.stdout
+    options = {option for param in command.params for option in param.opts} - {"-D", "--detach"}
+    assert {option for option in options if not re.search(rf"(^|\s){option}\b", said.stdout)} == set()
     loaded = set(said.stdout.splitlines()[-1].split())
     assert {"celery", "symposia"} <= loaded
     assert not {"flower", "tornado", "prompt_toolkit", "click_repl"} & loaded
@@ -47,6 +56,7 @@ def test_it_takes_celerys_options_and_loads_no_plugin_and_no_shell(tmp_path, pro
     [
         (["worker"], {"SYMPOSIA_LEASE_S": "soon"}, "SYMPOSIA_LEASE_S: must be"),
         (["worker", "--dance"], {}, "No such option"),
+        (["worker", "--detach"], {}, "No such option"),
         (["flower"], {}, "No such command 'flower'"),
     ],
 )
@@ -56,3 +66,31 @@ def test_what_is_wrong_is_told_without_a_traceback(tmp_path, arguments, settings
     assert told in said.stderr
     assert said.stderr.startswith("Usage: python -m symposia.workers")
     assert "Traceback" not in said.stderr
+
+
+@pytest.mark.parametrize("pool", [None, "prefork"])
+def test_a_worker_starts_anew_and_ends_when_it_is_asked_to(tmp_path, redis_url, pool):
+    log = tmp_path / "log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            dying_with_parent(worker_command(concurrency=1, pool=pool), signal.SIGKILL),
+            cwd=tmp_path,
+            env={**os.environ, "SYMPOSIA_REDIS_URL": redis_url},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def is_ready(times: int) -> bool:
+        assert process.poll() is None, log.read_text()
+        return log.read_text().count(" ready.") == times
+
+    try:
+        until(lambda: is_ready(1), timeout_s=40, what="it is there")
+        process.send_signal(signal.SIGHUP)
+        until(lambda: is_ready(2), timeout_s=40, what="it is there again")
+        process.terminate()
+        assert process.wait(20) == 0
+    finally:
+        process.poll() is None and os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
