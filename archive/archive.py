@@ -12,7 +12,7 @@ from .reader import ArchiveReader
 from .reviews.pruner import ReviewPruner
 from .reviews.reader import ReviewReader
 from .reviews.writer import ReviewWriter
-from .schema import migrate
+from .schema import bring_to_newest
 from .writer import ArchiveWriter
 
 
@@ -36,7 +36,7 @@ class Archive:
         """Brings the database to the newest revision, once. Raises ArchiveUnavailable."""
         with self._lock:
             if not self._is_ready:
-                migrate(self.database)
+                bring_to_newest(self.database)
                 self._is_ready = True
 
     def to_read(self) -> ArchiveReader | None:

@@ -1,50 +1,30 @@
-"""Brings the database of an archive to a revision, whoever else tries the same at the same time."""
+"""The newest schema: whether a database has it, told by one look, and brought there if it has not.
+
+Alembic is loaded only to change something: every process that looks at the archive would pay for it as it starts.
+"""
 
 from __future__ import annotations
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, text
+from sqlalchemy import inspect, text
 
-from .conversations import tables as _conversations  # noqa: F401 - their tables join the others in METADATA
 from .engine import Database
-from .tables import METADATA
 
-NEWEST = "head"
-#: Any number that no other program takes for its advisory locks: "sympos" in ASCII.
-_LOCK = 0x73796D706F73
+#: The newest of `migrations/versions`.
+REVISION = "0004"
 
 
-def migrate(database: Database, revision: str = NEWEST) -> None:
-    """Upgrades to `revision`, or downgrades to it (also `base` and `-1`), all of it or nothing. Raises ArchiveUnavailable."""
-    with database.writing() as connection:
-        if not database.is_sqlite:  # where `writing` locks the whole file
-            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-        config = _config()
-        config.attributes |= {"connection": connection, "metadata": METADATA}
-        goes_down = revision == "base" or revision.startswith("-") or revision in _behind(config, connection)
-        (command.downgrade if goes_down else command.upgrade)(config, revision)
+def bring_to_newest(database: Database) -> None:
+    """Migrates a database that has another schema. Raises ArchiveUnavailable."""
+    if database.is_there and _revision(database) == REVISION:
+        return
+    from .migrating import migrate
+
+    migrate(database)
 
 
-def revision_of(connection: Connection) -> str | None:
-    """The revision a database has; None: it is empty."""
-    return MigrationContext.configure(connection).get_current_revision()
-
-
-def newest_revision() -> str:
-    """The revision that this version of the program writes."""
-    return ScriptDirectory.from_config(_config()).get_current_head() or ""
-
-
-def _behind(config: Config, connection: Connection) -> set[str]:
-    """The revisions that a database has been through: Alembic goes to none of them as an upgrade, and says nothing."""
-    walk = ScriptDirectory.from_config(config).iterate_revisions(revision_of(connection), "base")
-    return {it.revision for it in walk}
-
-
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", "symposia.archive:migrations")
-    return config
+def _revision(database: Database) -> str | None:
+    with database.reading() as connection:
+        if not inspect(connection).has_table("alembic_version"):
+            return None
+        revision: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        return revision

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -14,7 +16,8 @@ from sqlalchemy import Connection, inspect
 from archiving import archive_now, archived, live
 from symposia.archive.archive import Archive
 from symposia.archive.engine import Database
-from symposia.archive.schema import migrate, newest_revision, revision_of
+from symposia.archive.migrating import migrate, newest_revision, revision_of
+from symposia.archive.schema import REVISION
 from symposia.archive.tables import METADATA
 from table import Table
 from task_room import ANN, BEN, TaskRoom
@@ -47,7 +50,29 @@ def test_a_fresh_database_has_the_tables_of_the_code(database_url: str) -> None:
     migrate(database)
     with database.reading() as connection:
         assert differences(connection) == []
-        assert revision_of(connection) == newest_revision()
+        assert revision_of(connection) == newest_revision() == REVISION
+    database.close()
+
+
+LOADED = """
+import sys
+from symposia.archive.archive import Archive
+archive = Archive(sys.argv[1])
+archive.prepare()
+assert archive.reader.page().items == ()
+print("alembic" in sys.modules)
+"""
+
+
+def test_who_finds_the_newest_schema_changes_nothing_and_does_not_load_what_would(database_url: str) -> None:
+    def loaded() -> str:
+        command = [sys.executable, "-c", LOADED, database_url]
+        return subprocess.run(command, capture_output=True, text=True, timeout=50, check=True).stdout.strip()
+
+    assert [loaded(), loaded()] == ["True", "False"]
+    database = Database(database_url)
+    with database.writing():  # nobody else may write meanwhile
+        assert loaded() == "False"
     database.close()
 
 
