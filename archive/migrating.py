@@ -14,14 +14,20 @@ from .tables import METADATA
 
 NEWEST = "head"
 #: Any number that no other program takes for its advisory locks: "sympos" in ASCII.
-_LOCK = 0x73796D706F73
+LOCK = 0x73796D706F73
 
 
 def migrate(database: Database, revision: str = NEWEST) -> None:
-    """Upgrades to `revision`, or downgrades to it (also `base` and `-1`), all of it or nothing. Raises ArchiveUnavailable."""
+    """Upgrades to `revision`, or downgrades to it (also `base` and `-1`), all of it or nothing.
+
+    Nobody else may look at a database that is downgraded: who does may take it for prepared.
+
+    Raises:
+        ArchiveUnavailable: it does not answer.
+    """
     with database.writing() as connection:
         if not database.is_sqlite:  # where `writing` locks the whole file
-            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
         config = _config()
         config.attributes |= {"connection": connection, "metadata": METADATA}
         goes_down = revision == "base" or revision.startswith("-") or revision in _behind(config, connection)

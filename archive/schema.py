@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from sqlalchemy import inspect, text
 
+from ..models.errors import ArchiveError
 from .engine import Database
 
 #: The newest of `migrations/versions`.
@@ -14,9 +15,18 @@ REVISION = "0004"
 
 
 def bring_to_newest(database: Database) -> None:
-    """Migrates a database that has another schema. Raises ArchiveUnavailable."""
-    if database.is_there and _revision(database) == REVISION:
+    """Migrates a database that has an older schema.
+
+    Raises:
+        ArchiveUnavailable: it does not answer.
+        ArchiveError: it has a newer one.
+    """
+    revision = _revision(database) if database.is_there else None
+    if revision == REVISION:
         return
+    if revision is not None and revision > REVISION:
+        line = "run that version, or take the schema back with it"
+        raise ArchiveError(f"the archive is of a newer version (schema {revision}, not {REVISION}): {line}")
     from .migrating import migrate
 
     migrate(database)

@@ -7,7 +7,7 @@ reads it looks at the session, and strikes out what is over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from random import random
 from typing import NamedTuple, cast
 
@@ -39,11 +39,12 @@ class Inbox:
     def __init__(self, client: Redis) -> None:
         self._client = client
 
-    def add(self, letters: Iterable[Letter], *, at_ms: float) -> None:
-        """Enters questions; those that are there keep their place."""
-        entries = {letter.member(): at_ms for letter in letters}
+    def add(self, letters: Iterable[Letter], *, at_ms: int) -> None:
+        """Enters questions that were asked at `at_ms`, in milliseconds since the epoch, also once more."""
+        # A fraction of a millisecond tells an entry from the one before, which a reader may be about to strike out.
+        entries = {letter.member(): at_ms + random() for letter in letters}  # noqa: S311 - no secret
         if entries:
-            self._client.zadd(INBOX, entries, nx=True)
+            self._client.zadd(INBOX, entries)
             self._client.zremrangebyrank(INBOX, 0, -KEPT - 1)
 
     def remove(self, letters: Iterable[Letter]) -> None:
@@ -51,12 +52,6 @@ class Inbox:
         members = [letter.member() for letter in letters]
         if members:
             self._client.zrem(INBOX, *members)
-
-    def add_again(self, letters: Sequence[Letter], *, at_ms: int) -> None:
-        """Enters questions of a session that was lost and is restored."""
-        self.remove(letters)
-        # A fraction of a millisecond tells them from those before the loss, which a reader may just strike out.
-        self.add(letters, at_ms=at_ms + random())  # noqa: S311 - no secret
 
     def letters(self, name: str | None = None) -> Iterator[tuple[Letter, float]]:
         """Questions and when they were asked, oldest first; with `name`, those to one person. What is removed meanwhile may hide others."""

@@ -17,7 +17,7 @@ from redis import Redis
 
 from .keys import DUE, OWED, SESSIONS, session_key
 from .owed import OwedIndex
-from .timetable import Timetable, drop
+from .timetable import HELD, Timetable, drop
 
 #: The listing keeps this many of the newest sessions.
 LISTED = 100_000
@@ -49,7 +49,6 @@ class SessionIndex(Timetable):
         is_new = self._client.zadd(SESSIONS, {session_id: now}, nx=True)
         if not is_new and not self._client.exists(session_key(session_id, "session")):
             self._client.zadd(SESSIONS, {session_id: now})  # its id was another session's, which has expired
-            is_new = 1
         self.enter(session_id, now + look_in_ms)
         if archived:
             self._owed.enter(session_id, now)
@@ -57,9 +56,9 @@ class SessionIndex(Timetable):
         return now if is_new else 0
 
     def list_at(self, session_id: str, opened_ms: int) -> None:
-        """Lists a session that was opened long ago and restored now among those of its time."""
-        # A fraction of a millisecond tells the entry from the one it had before: see `drop`.
-        self._client.zadd(SESSIONS, {session_id: opened_ms + random()}, xx=True)  # noqa: S311 - no secret
+        """Lists a session that is there, and was listed under its id before, among those of its time."""
+        # A fraction of a millisecond tells the entry from the one before, which a reader may be about to take off.
+        self._client.zadd(SESSIONS, {session_id: opened_ms + random()})  # noqa: S311 - no secret
 
     def sooner(self, session_id: str, due_ms: int) -> None:
         """Has the session looked at by `due_ms` at the latest; one that has ended meanwhile stays out."""
@@ -81,8 +80,8 @@ class SessionIndex(Timetable):
         looks, either one of them or the entry itself tells.
         """
         time, listed_ms = table.time_of(session_id), self._client.zscore(SESSIONS, session_id)
-        if time is None or self._may_be_opened(listed_ms):
-            return
+        if time is None or time % 1 != HELD or self._may_be_opened(listed_ms):
+            return  # or somebody has asked for a look since the claim
         if not self._client.exists(session_key(session_id, "session")):
             table.drop(session_id, time)
 

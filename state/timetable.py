@@ -8,6 +8,9 @@ from redis import Redis
 
 from .scripts import evaluate, load
 
+#: The fraction of a millisecond that tells when a claim ends from a time that somebody asked for (`claim.lua`).
+HELD = 0.5
+
 
 class Timetable:
     """A sorted set of session ids by time, in milliseconds since the epoch. The client must decode responses."""
@@ -32,7 +35,7 @@ class Timetable:
         self._postpone(session_id, at_ms, entering=False)
 
     def time_of(self, session_id: str) -> float | None:
-        """Its time; None: it is not there. What is claimed has half a millisecond more than somebody asked for."""
+        """Its time; None: it is not there."""
         time: float | None = self._client.zscore(self.KEY, session_id)
         return time
 

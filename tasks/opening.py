@@ -15,7 +15,7 @@ from ..models.plan import Totals
 from ..models.spec import SessionSpec
 from ..models.stop import MaxTurns
 from ..models.submission import Submission
-from ..state.index import ORPHAN_MS, SessionIndex
+from ..state.index import SessionIndex
 from ..state.requests import Opening
 from ..state.store import SessionStore
 from ..state.stored import read_stored
@@ -23,6 +23,9 @@ from .conversations.desk import as_id
 from .graph import TaskGraph, left_to_the_sweep
 from .planners import check_fit, effective_stop
 from .view import SessionFacts
+
+#: A session that is opened within so many milliseconds after it was entered is there before anybody misses it.
+_SOON_MS = 60_000
 
 
 def prepare(
@@ -117,9 +120,10 @@ class SessionOpener:
         entered_ms = self.index.add(session_id, look_in_ms=look_in_ms, archived=opening.archived)
         answer = self.store.open(opening)
         state = answer.state
-        if state and state.opened_ms - entered_ms > ORPHAN_MS // 2:
-            # So late, an entry without a session may have been taken for one that has expired.
+        if state and state.opened_ms - entered_ms > _SOON_MS:
+            # So late, or under an id that was listed before, its entries may have been taken for those of one that has expired.
             self.index.add(session_id, look_in_ms=look_in_ms, archived=opening.archived)
+            self.index.list_at(session_id, state.opened_ms)
         if state is None or not state.version:
             # Also when it `exists`: that may be this very submission, whose first answer was lost.
             with left_to_the_sweep(session_id):

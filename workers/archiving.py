@@ -6,7 +6,7 @@ import logging
 import time
 from typing import Any
 
-from ..models.errors import ArchiveUnavailable
+from ..models.errors import ArchiveError
 from ..tasks.archiving import Archiver
 from ..tasks.runtime import runtime_of
 from .rounds import RoundStep, RoundThread
@@ -34,7 +34,7 @@ class PatientArchiver:
             return
         try:
             self._archiver.round()
-        except ArchiveUnavailable as error:
+        except ArchiveError as error:
             log.warning("archiving put off for %g s: %s", self._pause_s, error)
             self._not_before = time.monotonic() + self._pause_s
             self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)

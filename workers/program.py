@@ -13,6 +13,7 @@ from __future__ import annotations
 import copy
 import gc
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def run(find_app: Callable[[], Celery], arguments: Sequence[str]) -> None:
     import celery
     import click
 
-    celery.maybe_patch_concurrency(list(arguments))
+    with suppress(IndexError):  # an option without its value, which is told below
+        celery.maybe_patch_concurrency(list(arguments))
     from celery.bin.base import CLIContext
     from celery.bin.beat import beat
     from celery.bin.worker import worker

@@ -11,14 +11,15 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from redis import Redis
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, inspect, text
 
 from archiving import archive_now, archived, live
 from symposia.archive.archive import Archive
 from symposia.archive.engine import Database
-from symposia.archive.migrating import migrate, newest_revision, revision_of
+from symposia.archive.migrating import LOCK, migrate, newest_revision, revision_of
 from symposia.archive.schema import REVISION
 from symposia.archive.tables import METADATA
+from symposia.models.errors import ArchiveError
 from table import Table
 from task_room import ANN, BEN, TaskRoom
 
@@ -64,6 +65,7 @@ print("alembic" in sys.modules)
 """
 
 
+@pytest.mark.timeout(150)
 def test_who_finds_the_newest_schema_changes_nothing_and_does_not_load_what_would(database_url: str) -> None:
     def loaded() -> str:
         command = [sys.executable, "-c", LOADED, database_url]
@@ -71,9 +73,23 @@ def test_who_finds_the_newest_schema_changes_nothing_and_does_not_load_what_woul
 
     assert [loaded(), loaded()] == ["True", "False"]
     database = Database(database_url)
-    with database.writing():  # nobody else may write meanwhile
+    with database.writing() as connection:  # nobody else may write meanwhile
+        if not database.is_sqlite:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
         assert loaded() == "False"
     database.close()
+
+
+def test_a_newer_schema_is_told_and_left_as_it_is(database_url: str) -> None:
+    archive = Archive(database_url)
+    archive.prepare()
+    with archive.database.writing() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    newcomer = Archive(database_url)
+    with pytest.raises(ArchiveError, match=r"is of a newer version \(schema 9999, not 0004\)"):
+        newcomer.prepare()
+    for it in (archive, newcomer):
+        it.close()
 
 
 def test_what_the_first_revision_held_is_there_after_an_upgrade_and_found(

@@ -11,6 +11,7 @@ from symposia.job import CollabJob
 from symposia.models.collab import CollabStatus
 from symposia.models.errors import NotLive, NotRestorable, SessionNotFound
 from symposia.models.ids import new_id
+from symposia.state.keys import DUE, INBOX, OWED, SESSIONS
 from symposia.state.restoring import Restorer
 
 pytestmark = pytest.mark.leaves_keys
@@ -65,6 +66,18 @@ def test_a_restoring_whose_answer_was_lost_is_answered_again_and_another_is_not(
     assert (first.word, again.word) == ("restored", "restored")
     other = restorer.restore(job.id, documents, snapshot, request="another")
     assert (other.word, other.state) == ("exists", None)
+
+
+def test_who_restores_what_another_left_half_entered_enters_it(hand: ByHand) -> None:
+    job = hand.open("ann", "ben", turns=4, agents={"ann": "echo", "ben": "human"})
+    assert [hand.turn(job, number) for number in (1, 2)] == ["committed", "parked"]
+    archive_now(hand, job)
+    client = hand.runtime.store.client
+    client.delete(DUE, OWED, SESSIONS, INBOX)
+    with pytest.raises(NotRestorable, match="it is live"):
+        hand.client.restore(job.id)
+    assert all(client.zscore(index, job.id) is not None for index in (DUE, OWED, SESSIONS))
+    assert [question.session_id for question in hand.client.inbox("ben")] == [job.id]
 
 
 def test_a_restoring_that_was_cut_off_is_finished_by_the_next(hand: ByHand) -> None:

@@ -128,6 +128,15 @@ def test_a_sweep_drops_nothing_that_another_has_claimed_since(index):
     assert due(index, "s") is not None
 
 
+def test_who_asked_for_a_look_since_the_claim_gets_one(index):
+    index._client.zadd(SESSIONS, {"s": 1})
+    index.enter("s", 1)
+    index.claim(limit=1, hold_ms=10_000)
+    index.sooner("s", 2)
+    index.drop_orphan("s", index)
+    assert due(index, "s") == 2
+
+
 def test_entering_what_was_dropped_meanwhile_enters_it(index):
     index.add("s", look_in_ms=0)
     index.claim(limit=1, hold_ms=10_000)

@@ -57,6 +57,7 @@ def test_it_takes_celerys_options_and_loads_no_plugin_and_no_shell(tmp_path, com
         (["worker"], {"SYMPOSIA_LEASE_S": "soon"}, "SYMPOSIA_LEASE_S: must be"),
         (["worker", "--dance"], {}, "No such option"),
         (["worker", "--detach"], {}, "No such option"),
+        (["worker", "--pool"], {}, "requires an argument"),
         (["flower"], {}, "No such command 'flower'"),
     ],
 )
@@ -64,10 +65,10 @@ def test_what_is_wrong_is_told_without_a_traceback(tmp_path, arguments, settings
     said = call(tmp_path, "-m", "symposia.workers", *arguments, **settings)
     assert (said.returncode, said.stdout) == (2, "")
     assert told in said.stderr
-    assert said.stderr.startswith("Usage: python -m symposia.workers")
     assert "Traceback" not in said.stderr
 
 
+@pytest.mark.timeout(150)
 @pytest.mark.parametrize("pool", [None, "prefork"])
 def test_a_worker_starts_anew_and_ends_when_it_is_asked_to(tmp_path, redis_url, pool):
     log = tmp_path / "log"
