@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
+from collections.abc import Callable
 from typing import Any, cast
 
 from hiredis import pack_command
@@ -93,7 +95,10 @@ class _Lane:
         self._pool = pool
         self._connection: Any = pool.get_connection()
 
-    def __del__(self) -> None:
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        # When the interpreter ends, the pool's lock may be held for ever: by a daemon thread that has just been ended.
+        if is_finalizing():
+            return
         # Of a fork's child, where this runs for the threads it has not: it has not their connections either,
         # and the pool's lock may be held by one of them.
         if hasattr(self, "_connection") and self.pid == os.getpid():

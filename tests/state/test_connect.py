@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +18,8 @@ from symposia.models.ids import new_id
 from symposia.state.connect import aconnect, check_reachable, connect
 from symposia.state.follow import follow
 from symposia.state.index import SessionIndex
+from symposia.state.keys import DUE
+from symposia.state.scripts import evaluate, load
 from symposia.state.store import SessionStore
 from symposia.state.streams import StreamReader
 from symposia.state.workers import WorkerBook
@@ -193,3 +196,26 @@ def test_a_script_whose_connection_was_cut_is_sent_again(named, redis_url):
         killer.client_kill_filter(_id=cut)
     _speak(client)
     assert lanes().isdisjoint({cut})
+
+
+def test_at_the_end_of_a_process_no_finalizer_waits_for_a_thread_that_was_ended_with_the_pool(redis_url):
+    with connect(redis_url) as client:
+        evaluate(client, load("claim"), [DUE], [1, 1])
+        held, over = threading.Event(), threading.Event()
+
+        def hold():
+            with client.connection_pool._lock:
+                held.set()
+                over.wait()
+
+        holder = threading.Thread(target=hold)
+        holder.start()
+        held.wait()
+        finalizer = threading.Thread(target=client._lanes.lane.__del__, args=(lambda: True,))
+        finalizer.start()
+        finalizer.join(10)
+        is_done = not finalizer.is_alive()
+        over.set()
+        for thread in (holder, finalizer):
+            thread.join()
+    assert is_done

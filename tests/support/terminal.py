@@ -70,7 +70,10 @@ class Running:
         return self
 
     def ended(self, *, timeout_s: float = 30) -> Said:
-        return Said(self.process.wait(timeout_s), self.out, self.err)
+        try:
+            return Said(self.process.wait(timeout_s), self.out, self.err)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"not ended within {timeout_s} s: {self.out}\n{self.err}") from None
 
 
 @dataclass
