@@ -68,6 +68,11 @@ class _Client(Redis):
         super().__init__(*args, **options)
         self._lanes = threading.local()
 
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        # When the interpreter ends, the pool's lock may be held for ever: by a daemon thread that has just been ended.
+        if not is_finalizing():
+            super().__del__()  # type: ignore[no-untyped-call]
+
     def execute_command(self, *args: Any, **options: Any) -> Any:
         """As in Redis."""
         try:
@@ -96,8 +101,7 @@ class _Lane:
         self._connection: Any = pool.get_connection()
 
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
-        # When the interpreter ends, the pool's lock may be held for ever: by a daemon thread that has just been ended.
-        if is_finalizing():
+        if is_finalizing():  # as for the client
             return
         # Of a fork's child, where this runs for the threads it has not: it has not their connections either,
         # and the pool's lock may be held by one of them.

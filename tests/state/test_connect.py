@@ -208,10 +208,14 @@ def test_at_the_end_of_a_process_no_finalizer_waits_for_a_thread_that_was_ended_
                 held.set()
                 over.wait()
 
+        def finalize(*things):
+            for thing in things:
+                thing.__del__(is_finalizing=lambda: True)
+
         holder = threading.Thread(target=hold)
         holder.start()
         held.wait()
-        finalizer = threading.Thread(target=client._lanes.lane.__del__, args=(lambda: True,))
+        finalizer = threading.Thread(target=finalize, args=(client._lanes.lane, client))
         finalizer.start()
         finalizer.join(10)
         is_done = not finalizer.is_alive()
