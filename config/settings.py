@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import Annotated, Literal
 
 from platformdirs import user_data_path
@@ -16,6 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ..models.errors import invalid_input
+from ..models.paths import ExpandedPath
 from . import urls
 
 PREFIX = "SYMPOSIA_"
@@ -26,8 +26,6 @@ ALSO_NAMED = {
     "memory_ttl_s": "DIALOG_STATE_TTL_SECONDS",
     "memory_max_bytes": "DIALOG_STATE_MAX_SIZE_BYTES",
 }
-
-ExpandedPath = Annotated[Path, AfterValidator(Path.expanduser)]
 
 
 def _from_json(value: object) -> object:

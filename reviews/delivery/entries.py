@@ -29,14 +29,14 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, IPvAnyNetwork, RootModel, StringConstraints, model_validator
 
 from ...agents.tables import Entry, HttpUrl, Variable
+from ...models.paths import ExpandedPath
 from ...models.schedules.schedule import Name
 
 
 def _absolute(path: Path) -> Path:
-    expanded = path.expanduser()
-    if not expanded.is_absolute():
+    if not path.is_absolute():
         raise ValueError("must be an absolute path")
-    return expanded
+    return path
 
 
 def _mail_address(text: str) -> str:
@@ -49,7 +49,7 @@ def _mail_address(text: str) -> str:
     return text
 
 
-AbsolutePath = Annotated[Path, AfterValidator(_absolute)]
+AbsolutePath = Annotated[ExpandedPath, AfterValidator(_absolute)]
 MailAddress = Annotated[str, Field(max_length=254), AfterValidator(_mail_address)]
 HostName = Annotated[str, StringConstraints(max_length=253, pattern=r"^[A-Za-z0-9.:_-]+$")]
 

@@ -84,6 +84,15 @@ def test_no_password_is_shown(name: str) -> None:
     assert "hunter2" not in str(refused.value)
 
 
+@pytest.mark.parametrize("name", ["agents_file", "data_dir", "schedules_file"])
+def test_a_home_folder_of_nobody_is_told(monkeypatch, name: str) -> None:
+    monkeypatch.setenv(f"SYMPOSIA_{name.upper()}", "~nobody-of-that-name/a")
+    with pytest.raises(
+        InvalidInput, match=f"^SYMPOSIA_{name.upper()}: ~nobody-of-that-name must be the home"
+    ):
+        load_settings()
+
+
 def test_settings_do_not_change() -> None:
     with pytest.raises(ValueError, match="frozen"):
         load_settings().lease_s = 5  # type: ignore[misc]
