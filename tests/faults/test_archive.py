@@ -17,7 +17,7 @@ from symposia.archive.archive import Archive
 from symposia.models.archived import Progress
 from symposia.tasks.boundaries import Boundary
 
-pytestmark = pytest.mark.xdist_group("faults-of-redis")
+pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180)]
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from chaos.faults_of_workers import freeze_at, kill_at
 from chaos.skew import AHEAD
 from symposia.tasks.boundaries import Boundary
 
-pytestmark = pytest.mark.xdist_group("faults-of-redis")
+pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180)]
 
 
 def first_logged(member):

@@ -12,7 +12,7 @@ from chaos.orders import Act
 from live import until
 from symposia.tasks.boundaries import Boundary
 
-pytestmark = pytest.mark.xdist_group("faults-of-workers")
+pytestmark = [pytest.mark.xdist_group("faults-of-workers"), pytest.mark.timeout(180)]
 
 
 @pytest.mark.parametrize("boundary", Boundary)

@@ -45,7 +45,7 @@ def test_what_is_said_after_cancel_is_dropped_and_recorded(stage, gated_job, che
     job, gate = gated_job
     job.cancel("changed our minds")
     gate.touch()
-    result = job.result(timeout=10)
+    result = job.result(timeout=40)
     assert (result.collab.status, result.dialog.status, result.reason) == (
         "cancelled",
         "cancelled",
@@ -65,7 +65,7 @@ def test_cancelling_a_suspended_session_goes_by_the_protocols_edges(stage, gated
     gate.touch()
     moves = [e.event_type for e in job.collab().events if e.event_type.startswith("session.")]
     assert moves[-3:] == ["session.suspended", "session.active", "session.cancelled"]
-    checked(job, job.result(timeout=10))
+    checked(job, job.result(timeout=40))
 
 
 def test_stop_lets_the_turn_in_flight_finish(stage, gated_job, checked):

@@ -69,7 +69,7 @@ def test_turns_delivered_again_while_the_session_runs_and_after_it_ended_change_
     handled = worker.log().count("succeeded")
     sent = deliver_again(stage, job, mode)
     until(lambda: worker.log().count("succeeded") >= handled + sent, what="the late deliveries were answered")
-    assert job.result(timeout=5) == result
+    assert job.result(timeout=40) == result
     checked(job, result)
 
 

@@ -123,7 +123,7 @@ def test_the_words_of_a_killed_attempt_are_gone(stage, model, talk, checked):
     late = Reader(stage.client.get_job(job.id).stream())
     assert late.finish() == [FIRST, TEXT]
     assert late.seen == []
-    checked(job, job.result(timeout=10))
+    checked(job, job.result(timeout=40))
 
 
 @pytest.mark.parametrize("end", ["cut", "ends_early"])

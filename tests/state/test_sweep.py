@@ -91,8 +91,8 @@ def test_a_turn_is_not_given_out_while_another_one_has_its_scope(table):
 def test_a_failed_turn_is_given_out_when_its_delay_is_over_whatever_the_grace(table):
     grant = table.grant(table.plan_one())
     due_ms = table.fail(grant, delay_ms=50).due_ms
-    assert table.sweep(grace_ms=LONG).due_ms == due_ms
-    answer = until(lambda: (a := table.sweep(grace_ms=LONG)).numbers and a)
+    while not (answer := table.sweep(grace_ms=LONG)).numbers:
+        assert answer.due_ms == due_ms
     assert answer.numbers == (grant.number,)
     assert answer.state.now_ms >= due_ms
 
@@ -103,7 +103,6 @@ def test_a_step_nobody_planned_is_found_after_grace_and_asked_for_once_a_grace(t
     assert (answer.advance, answer.numbers) == (False, ())
     assert answer.due_ms - answer.state.now_ms <= LONG
     first = until(lambda: (a := table.sweep(grace_ms=SHORT)).advance and a)
-    assert not table.sweep(grace_ms=SHORT).advance
     second = until(lambda: (a := table.sweep(grace_ms=SHORT)).advance and a)
     assert second.state.now_ms - first.state.now_ms >= SHORT
     assert not table.state().open_turns(), "a sweep plans nothing itself"
@@ -124,7 +123,8 @@ def test_the_sessions_deadline_is_a_due_time(client):
     table.open(deadline_s=0.03)
     table.grant(table.plan_one())
     deadline_ms = table.state().deadline_ms
-    assert table.sweep(grace_ms=1).due_ms <= deadline_ms
+    answer = table.sweep(grace_ms=1)
+    assert answer.due_ms <= deadline_ms or answer.state.now_ms >= deadline_ms
     answer = until(lambda: (a := table.sweep(grace_ms=1)).advance and a)
     assert answer.state.now_ms >= deadline_ms
 

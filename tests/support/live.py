@@ -59,7 +59,7 @@ callable = "live_agents:claimer"
 """
 
 
-def until(condition: Callable[[], T], *, timeout_s: float = 20.0, what: str = "") -> T:
+def until(condition: Callable[[], T], *, timeout_s: float = 40.0, what: str = "") -> T:
     """Polls until the condition is true; gives back what it answered."""
     deadline = time.monotonic() + timeout_s
     while not (answer := condition()):

@@ -50,7 +50,7 @@ class Office:
             redis_url=redis_url,
             agents_file=folder / "agents.toml",
             data_dir=folder,
-            **{"redispatch_after_s": 1, "lease_s": 2, **settings},
+            **{"redispatch_after_s": 1, "lease_s": 30, **settings},
         )
         app = create_app(self.settings)
         self.queue = Queue(app)

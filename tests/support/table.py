@@ -26,7 +26,7 @@ RETENTION_MS = 60_000
 LEASE_MS = 30_000
 
 
-def until(condition: Callable[[], T], *, timeout_s: float = 10.0) -> T:
+def until(condition: Callable[[], T], *, timeout_s: float = 30.0) -> T:
     """Polls until the condition is true; gives back what it answered."""
     deadline = time.monotonic() + timeout_s
     while not (answer := condition()):

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, chdir, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, chdir, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
@@ -73,7 +73,15 @@ class Running:
         try:
             return Said(self.process.wait(timeout_s), self.out, self.err)
         except subprocess.TimeoutExpired:
+            self._tell_where_it_hangs()
             raise AssertionError(f"not ended within {timeout_s} s: {self.out}\n{self.err}") from None
+
+    def _tell_where_it_hangs(self) -> None:
+        """Ends it and its children, each with the stacks of its threads on its standard error."""
+        for process in [*psutil.Process(self.process.pid).children(recursive=True), self.process]:
+            with suppress(psutil.Error):
+                process.send_signal(signal.SIGABRT)
+                process.wait(5)
 
 
 @dataclass
@@ -89,6 +97,7 @@ class Terminal:
     def environment(self) -> dict[str, str]:
         chosen = {f"SYMPOSIA_{name.upper()}": value for name, value in self.settings.items()}
         more = {"TMPDIR": str(self.temporary), "PYTHONPATH": str(SUPPORT), MARK: self._mark}
+        more["PYTHONFAULTHANDLER"] = "1"  # where it hangs, if it does: see `Running.ended`
         return {**os.environ, **chosen, **more}
 
     @property
