@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from live import until
 from terminal import Terminal
 
 
@@ -22,7 +21,7 @@ def spoken(busy: Terminal, pair_file: str) -> str:
 def waiting(busy: Terminal, gated_file: str) -> str:
     """The id of a session whose second turn is under way."""
     session = busy.call("submit", gated_file).out.strip()
-    until(lambda: busy.call("show", session, "--json").json()["turns"] == 1)
+    busy.until_somebody_speaks(session, "bob")
     return session
 
 
