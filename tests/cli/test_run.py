@@ -76,7 +76,7 @@ def test_a_worker_that_is_there_is_used(busy: Terminal, pair_file):
 def test_ctrl_c_stops_what_was_started_and_leaves_the_session(terminal: Terminal, gated_file):
     running = terminal.start("run", gated_file).until("ann")
     session = terminal.call("list", "--json").json()[0]["id"]
-    terminal.until_somebody_speaks(session, "bob")
+    terminal.wait_until_speaks(session, "bob")
     said = running.interrupt().until("Interrupted").interrupt().ended()
     assert said.code == 130
     assert f"Session {session} goes on as soon as a worker is there: symposia watch {session}" in said.err
@@ -88,7 +88,7 @@ def test_ctrl_c_stops_what_was_started_and_leaves_the_session(terminal: Terminal
 def test_a_worker_that_is_killed_is_started_again(terminal: Terminal, gated_file, gate):
     terminal.settings["lease_s"] = "2"
     running = terminal.start("run", gated_file).until("ann")
-    terminal.until_somebody_speaks(terminal.call("list", "--json").json()[0]["id"], "bob")
+    terminal.wait_until_speaks(terminal.call("list", "--json").json()[0]["id"], "bob")
     for process in terminal.processes():
         if "worker" in command_of(process):
             process.kill()

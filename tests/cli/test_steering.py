@@ -21,7 +21,7 @@ def spoken(busy: Terminal, pair_file: str) -> str:
 def waiting(busy: Terminal, gated_file: str) -> str:
     """The id of a session whose second turn is under way."""
     session = busy.call("submit", gated_file).out.strip()
-    busy.until_somebody_speaks(session, "bob")
+    busy.wait_until_speaks(session, "bob")
     return session
 
 

@@ -80,7 +80,7 @@ def test_a_beat_is_part_of_it_and_comes_back(bare: Terminal, up: Running):
 def test_a_turn_in_flight_is_waited_for_and_a_second_ctrl_c_ends_it(terminal: Terminal, gated_file):
     up = terminal.start("up", "--no-flower", "--no-local-model").until("ready.")
     session = terminal.call("submit", gated_file).out.strip()
-    terminal.until_somebody_speaks(session, "bob")
+    terminal.wait_until_speaks(session, "bob")
     up.interrupt().until("Warm shutdown")
     assert terminal.processes()
     assert up.interrupt().ended().code == 0

@@ -122,7 +122,7 @@ model = "house"
 @pytest.fixture
 def busy(tmp_path, redis_url):
     with StubModel() as stub:
-        office = Office(tmp_path, redis_url, REGISTRY.format(url=stub.url), lease_s=30)
+        office = Office(tmp_path, redis_url, REGISTRY.format(url=stub.url))
         yield office, stub
         office.close()
     with connect(redis_url) as client:
@@ -223,7 +223,7 @@ fallback = ["house", "last"]
 @pytest.fixture
 def falling(tmp_path, redis_url):
     with StubModel() as stub:
-        office = Office(tmp_path, redis_url, FALLBACKS.format(url=stub.url), lease_s=30)
+        office = Office(tmp_path, redis_url, FALLBACKS.format(url=stub.url))
         yield office, stub
         office.close()
     with connect(redis_url) as client:

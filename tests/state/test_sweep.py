@@ -103,6 +103,7 @@ def test_a_step_nobody_planned_is_found_after_grace_and_asked_for_once_a_grace(t
     assert (answer.advance, answer.numbers) == (False, ())
     assert answer.due_ms - answer.state.now_ms <= LONG
     first = until(lambda: (a := table.sweep(grace_ms=SHORT)).advance and a)
+    assert not table.sweep(grace_ms=LONG).advance
     second = until(lambda: (a := table.sweep(grace_ms=SHORT)).advance and a)
     assert second.state.now_ms - first.state.now_ms >= SHORT
     assert not table.state().open_turns(), "a sweep plans nothing itself"

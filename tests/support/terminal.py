@@ -154,7 +154,7 @@ class Terminal:
         """Everything that was started here and runs, orphans included."""
         return [process for process in psutil.process_iter() if self._is_ours(process)]
 
-    def until_somebody_speaks(self, session: str, name: str) -> None:
+    def wait_until_speaks(self, session: str, name: str) -> None:
         """Waits until a turn of `name` is under way: the turn before it may have ended long before it begins."""
         until(lambda: f"{name} (speaking)" in self.call("show", session).out, what=f"{name} speaks")
 
