@@ -8,18 +8,18 @@ import threading
 from collections.abc import Callable
 from typing import Any, cast
 
-from hiredis import pack_command
 from redis import ConnectionPool, Redis
 from redis.asyncio import Redis as AsyncRedis
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import ExponentialBackoff
 from redis.client import Pipeline
-from redis.exceptions import AuthenticationError, RedisError
+from redis.exceptions import AuthenticationError, RedisError, ResponseError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
 from ..models.errors import RedisUnavailable
+from .packing import PACKER
 
 #: A blocking read must end well before the socket gives up.
 SOCKET_TIMEOUT_S = 10.0
@@ -110,13 +110,22 @@ class _Lane:
 
     def ask(self, *command: Any) -> Any:
         """The server's answer; a command whose connection was lost is sent again, as by the pool."""
-        connection, packed = self._connection, [pack_command(command)]
+        connection = self._connection
+        packed = connection.pack_command(*command)
 
         def ask() -> Any:
-            connection.send_packed_command(packed)
-            return connection.read_response()
+            try:
+                connection.send_packed_command(packed)
+                return connection.read_response()
+            except ResponseError:
+                raise
+            except (
+                BaseException
+            ):  # also Ctrl-C between the two: the next command would be given this one's answer
+                connection.disconnect()
+                raise
 
-        return connection.retry.call_with_retry(ask, lambda _error: connection.disconnect())
+        return connection.retry.call_with_retry(ask, lambda _error: None)
 
 
 class _AsyncClient(AsyncRedis):
@@ -150,6 +159,7 @@ def connect(url: str, *, retries: int = RETRIES, timeout_s: float = SOCKET_TIMEO
         socket_connect_timeout=CONNECT_TIMEOUT_S,
         socket_keepalive=True,
         health_check_interval=30,
+        command_packer=PACKER,
         retry=_Retry(_pauses(), retries, supported_errors=_LOST),
     )
     cast("_Client", client).url = url

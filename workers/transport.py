@@ -17,6 +17,7 @@ from kombu.connection import ConnectionPool, PooledConnection
 from kombu.transport import redis
 from redis.exceptions import ConnectionError  # noqa: A004 - what the transport takes for a lost connection
 
+from ..state.packing import PACKER
 from .sent_events import SentEvents
 
 
@@ -24,6 +25,9 @@ class OneClientChannel(redis.Channel):
     """kombu's channel, with its client kept."""
 
     _kept: Any = None
+
+    def _connparams(self, asynchronous: bool = False) -> dict[str, Any]:
+        return {**super()._connparams(asynchronous), "command_packer": PACKER}  # type: ignore[misc]
 
     def _create_client(self, asynchronous: bool = False) -> Any:
         if self.closed:  # kombu would raise AttributeError, which nobody takes for a lost connection

@@ -1,0 +1,103 @@
+"""A command that Ctrl-C (or a soft time limit) comes into, wherever it comes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import count
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from symposia.state.connect import connect
+
+#: Packs a long command with a number behind it, over and over, each time with a signal a little later.
+PACKING = """
+import signal, sys
+from {module} import {maker}
+
+class Interrupted(Exception):
+    pass
+
+def interrupt(*_):
+    raise Interrupted
+
+signal.signal(signal.SIGALRM, interrupt)
+connection = {connection}
+long = b"x" * 16_000_000
+for attempt in range(1, 31):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, attempt / 4000)
+        connection.pack_command(b"SET", long, 7, 0.5)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except Interrupted:
+        pass
+"""
+
+CONNECTIONS = {
+    "state": ("symposia.state.connect", "connect", "connect(sys.argv[1]).connection_pool.get_connection()"),
+    "messages": (
+        "symposia.workers.transport",
+        "LeanConnection",
+        "LeanConnection(sys.argv[1]).default_channel.client.connection_pool.get_connection()",
+    ),
+}
+
+
+@pytest.mark.parametrize("whose", CONNECTIONS)
+def test_a_signal_while_a_command_is_packed_is_an_exception_and_no_crash(redis_url, whose):
+    module, maker, connection = CONNECTIONS[whose]
+    program = PACKING.format(module=module, maker=maker, connection=connection)
+    done = subprocess.run(
+        [sys.executable, "-c", program, redis_url], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+class _Interrupt(BaseException):
+    """As KeyboardInterrupt."""
+
+
+def _clears_away(frame: FrameType | None) -> bool:
+    """Whether a finalizer runs: nobody hears what is raised there."""
+    return frame is not None and (frame.f_code.co_name == "__del__" or _clears_away(frame.f_back))
+
+
+def _interrupted(call: Callable[[], Any], step: int) -> bool:
+    """Whether `call` takes so many steps of the interpreter. It is interrupted before that one."""
+    left = step
+
+    def trace(frame: FrameType, event: str, _argument: Any) -> Any:
+        nonlocal left
+        if event == "call":
+            if _clears_away(frame):
+                return None
+            frame.f_trace_opcodes = True
+        elif event == "opcode":
+            left -= 1
+            if left == 0:
+                raise _Interrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    except _Interrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return left <= 0
+
+
+def test_the_script_after_an_interrupted_one_gets_its_own_answer(redis_url):
+    with connect(redis_url) as client:
+        echo = client.script_load("return ARGV[1]")
+        for step in count(1):
+            reached = _interrupted(lambda: client.evalsha(echo, 0, "first"), step)
+            assert client.evalsha(echo, 0, f"after {step}") == f"after {step}"
+            if not reached:
+                break
+    assert step > 100, "it has that many steps at least"
