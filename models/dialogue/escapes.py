@@ -12,7 +12,7 @@ from .names import Names
 from .scan import LineReader, fence_of, opens_comment
 from .underlines import underlined
 
-_STARTS = "#|`~<*_-+=\\"
+_STARTS = "#|`~<>*_-+=\\"
 
 
 def protect(text: str, names: Names, *, preamble: bool = False) -> str:

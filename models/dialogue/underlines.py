@@ -23,10 +23,10 @@ def underlined(above: str, line: str, names: Names) -> Heading | None:
     Dashes are more often a rule across the page: they count below what a dialogue has a heading for.
     """
     mark = line.strip()
-    if not above or len(mark) < _SHORTEST or mark[0] not in "=-" or mark.strip(mark[0]):
+    if len(mark) < _SHORTEST or mark[0] not in "=-" or mark.strip(mark[0]):
         return None
     text = one_line(above)
-    if text[0] in "#>|<`~\\" or is_item(text) or len(text) > _LONGEST or read_metadata(text):
+    if not text or text[0] in "#>|<`~\\" or is_item(text) or len(text) > _LONGEST or read_metadata(text):
         return None
     if mark[0] == "=":
         return Heading(TITLE, text)

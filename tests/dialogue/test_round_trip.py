@@ -62,6 +62,17 @@ def test_a_panel_that_names_nobody_introduces_nobody():
     reads_back(AlignmentDialogue("", parts=(panel, spoken, Round(0, "", (Prose("### Muffin Response"),)))))
 
 
+@pytest.mark.parametrize("quoted", ["> ```[TENSION T0]", ">~~~", "> > - ```\n> > [TENSION T0]"])
+def test_code_in_a_quote_below_a_fence_that_is_never_closed_stays_what_it_is(quoted):
+    settles(f"```\n{quoted}")
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t", "\u2028"])
+@pytest.mark.parametrize("line", ["---", "==="])
+def test_a_line_of_dashes_below_nothing_is_no_heading(blank, line):
+    settles(f"a\n\n{blank}\n{line}")
+
+
 @pytest.mark.parametrize("kind", MarkerType)
 @pytest.mark.parametrize("label", ["Pnn", "C*", "T0N", "<id>", "{n} of [x]", "\\Pnn", "\\\\<id>", "\\ Pnn"])
 def test_a_marker_that_is_called_like_an_id_to_fill_in_is_still_one(kind, label):

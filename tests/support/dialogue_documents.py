@@ -43,8 +43,13 @@ def _piece(at: int) -> str:
 
 
 pieces = st.integers(0, len(PIECES) - 1).map(_piece)
+#: Text of few pieces: often it matters how the same two or three follow each other, and among so many they seldom do.
+of_few = st.lists(pieces, min_size=2, max_size=5).flatmap(
+    lambda few: st.lists(st.sampled_from(few), max_size=10).map("".join)
+)
 #: Any text, and text made of what means something to the parser.
 texts = st.one_of(
+    of_few,
     st.lists(pieces, max_size=12).map("".join),
     st.lists(st.one_of(pieces, st.text(max_size=6)), max_size=8).map(" ".join),
     st.text(max_size=40),
@@ -102,4 +107,4 @@ documents = _made(
     st.lists(parts, max_size=4).map(tuple),
 )
 #: Text as documents are made of, in lines.
-markdown = st.lists(st.one_of(pieces, texts), max_size=14).map("\n".join)
+markdown = st.one_of(st.lists(st.one_of(pieces, texts), max_size=14).map("\n".join), of_few)
