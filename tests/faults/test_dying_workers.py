@@ -17,19 +17,9 @@ pytestmark = [pytest.mark.xdist_group("faults-of-workers"), pytest.mark.timeout(
 
 @pytest.mark.parametrize("boundary", Boundary)
 def test_sessions_survive_a_worker_that_is_killed_and_one_that_freezes_at_a_step_of_a_turn(
-    arena, survives, boundary
+    survives, boundary
 ):
-    given = []
-
-    def noted(fault):
-        def run(arena, random):
-            given.append(fault)
-            fault(arena, random)
-
-        return run
-
-    survives(noted(workers.kill_at(boundary)), noted(workers.freeze_at(boundary)))
-    assert len(given) == 2
+    assert survives(workers.kill_at(boundary), workers.freeze_at(boundary)).befell == [True, True]
 
 
 def test_sessions_survive_the_death_of_all_workers_at_once(arena, survives):
@@ -86,7 +76,7 @@ def test_an_order_is_carried_out_once(arena, survives):
     order = arena.orders.give(Boundary.SPEAKING, Act.WAIT)
 
     def waits(arena, _random):
-        taken = order.taken(timeout_s=30)
+        taken = arena.carried_out(order)
         assert taken is not None
         assert taken.session in arena.ids
         order.release()

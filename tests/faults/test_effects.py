@@ -23,7 +23,7 @@ def test_a_turn_that_is_asked_again_has_the_same_effect_id(arena):
     """Its worker dies with the answer in its hands: only the effect id tells the agent that it did it already."""
     arena.crew.wait_ready()
     outcome = arena.run([round_robin(Random(3))], [workers.kill_at(Boundary.BEFORE_COMMIT)])
-    assert not outcome.findings
+    assert (outcome.findings, outcome.befell) == ([], [True])
     (calls,) = outcome.calls.values()
     asked, effects = Counter(call.turn for call in calls.values()), defaultdict(set)
     for call in calls.values():

@@ -140,7 +140,12 @@ def test_what_is_being_said_is_kept_for_a_while_only(stage, model, talk):
     reader.finish()
     with connect(stage.redis_url) as client:
         for part in ("deltas", "listening"):
-            assert client.pttl(session_key(job.id, part)) > 0
+            key = session_key(job.id, part)
+            until(
+                lambda key=key: client.exists(key),
+                what="the words are sent, if only after the turn was written",
+            )
+            assert client.pttl(key) > 0
 
 
 def test_nothing_is_streamed_or_published_while_nobody_reads_along(stage, model):

@@ -19,7 +19,7 @@ from chaos.auditor import audit
 from chaos.courier import DELIVERED, Courier
 from chaos.crew import Crew, Member
 from chaos.evidence import Evidence, calls_by_session
-from chaos.orders import Orders
+from chaos.orders import Order, Orders, Taken
 from chaos.people import People
 from chaos.plays import Play
 from chaos.rounds import Pace, Round
@@ -34,6 +34,8 @@ from symposia.models.errors import StateError
 T = TypeVar("T")
 #: Faults of one round.
 MOST_FAULTS = 16
+#: Seconds until an order is withdrawn to which no turn comes, though sessions go on.
+PATIENCE_S = 30.0
 #: Befalls an arena; False: there was no occasion for it.
 Fault = Callable[["Arena", Random], bool | None]
 
@@ -133,6 +135,14 @@ class Arena:
 
         until(answered, timeout_s=timeout_s, what="the server acts")
         return answers[0]
+
+    def carried_out(self, order: Order) -> Taken | None:
+        """Who carries out an order; None and withdrawn: no turn of the round came to that boundary any more."""
+
+        def over() -> bool:
+            return len(self.ids) == self.expected and not self.insist(self._open)
+
+        return order.taken(timeout_s=PATIENCE_S, over=over)
 
     def submit(self, play: Play, **parameters: Any) -> None:
         """Submits a session; again, until it is."""

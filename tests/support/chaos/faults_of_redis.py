@@ -14,7 +14,6 @@ from redis import Redis
 from chaos.archived import FILE
 from chaos.arena import Arena, Fault
 from chaos.courier import DELIVERED, SENT, Manners
-from chaos.faults_of_workers import PATIENCE_S
 from chaos.orders import Act
 from symposia.tasks.boundaries import Boundary
 
@@ -116,7 +115,7 @@ def tampered(change: Callable[[Redis, str], None]) -> Fault:
 
     def fault(arena: Arena, _random: Random) -> bool:
         order = arena.orders.give(Boundary.BEFORE_COMMIT, Act.WAIT)
-        taken = order.taken(timeout_s=PATIENCE_S)
+        taken = arena.carried_out(order)
         if taken is None:
             return False
         arena.tampered.add(taken.session)

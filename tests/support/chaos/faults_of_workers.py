@@ -14,15 +14,12 @@ from chaos.orders import Act
 from live import until
 from symposia.tasks.boundaries import Boundary
 
-#: Seconds until an order is withdrawn to which no turn came.
-PATIENCE_S = 3.0
-
 
 def kill_at(boundary: Boundary) -> Fault:
     """SIGKILL of the process whose turn gets to the boundary next: a whole worker, or a child of a pool."""
 
     def fault(arena: Arena, _random: Random) -> bool:
-        return arena.orders.give(boundary, Act.DIE).taken(timeout_s=PATIENCE_S) is not None
+        return arena.carried_out(arena.orders.give(boundary, Act.DIE)) is not None
 
     return fault
 
@@ -31,7 +28,7 @@ def freeze_at(boundary: Boundary) -> Fault:
     """SIGSTOP at the boundary, SIGCONT once the lease has long run out: a writer that comes late."""
 
     def fault(arena: Arena, random: Random) -> bool:
-        taken = arena.orders.give(boundary, Act.FREEZE).taken(timeout_s=PATIENCE_S)
+        taken = arena.carried_out(arena.orders.give(boundary, Act.FREEZE))
         if taken is None:
             return False
         time.sleep(arena.pace.lease_s * random.uniform(1.2, 2.0))
@@ -45,11 +42,11 @@ def freeze_at(boundary: Boundary) -> Fault:
 def late_writer(arena: Arena, _random: Random) -> bool:
     """A turn with all said and nothing written stops until its lease is over and another speaks it; then both write."""
     late = arena.orders.give(Boundary.BEFORE_COMMIT, Act.WAIT)
-    first = late.taken(timeout_s=PATIENCE_S)
+    first = arena.carried_out(late)
     if first is None:
         return False
     other = arena.orders.give(Boundary.SPEAKING, Act.WAIT, to=first)
-    second = other.taken(timeout_s=arena.pace.lease_s + PATIENCE_S)
+    second = arena.carried_out(other)
     late.release()
     if second is not None:
         time.sleep(0.1)  # the late commit comes while the other has the floor

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -48,10 +49,10 @@ class Order:
         self._file = file
         self._taken = file.with_suffix(".taken")
 
-    def taken(self, *, timeout_s: float) -> Taken | None:
-        """Who took it; None and withdrawn, if nobody came to that boundary in time."""
+    def taken(self, *, timeout_s: float, over: Callable[[], bool] = lambda: False) -> Taken | None:
+        """Who took it; None and withdrawn, if nobody came to that boundary in time, or before all was over."""
         with suppress(AssertionError):
-            until(self._taken.exists, timeout_s=timeout_s, what="an order is taken")
+            until(lambda: self._taken.exists() or over(), timeout_s=timeout_s, what="an order is taken")
         with suppress(FileNotFoundError):
             self._file.unlink()
         if not self._taken.exists():
