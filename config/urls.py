@@ -21,7 +21,7 @@ _OPTIONS = frozenset(
 
 def redis_url(given: SecretStr) -> SecretStr:
     """A URL that redis-py can use, with credentials out of its query. Raises ValueError, which says the rule."""
-    url = given.get_secret_value()
+    url = _text_of(given)
     if not url.startswith(_REDIS_SCHEMES):
         raise ValueError("must start with redis:// or rediss://")
     try:
@@ -39,7 +39,7 @@ def redis_url(given: SecretStr) -> SecretStr:
 
 def broker_url(given: SecretStr) -> SecretStr:
     """A URL of any of Celery's transports; of Redis, as `redis_url` has it."""
-    url = given.get_secret_value()
+    url = _text_of(given)
     if url.startswith(_REDIS_SCHEMES):
         return redis_url(given)
     scheme, separator, _ = url.partition("://")
@@ -50,7 +50,7 @@ def broker_url(given: SecretStr) -> SecretStr:
 
 def database_url(given: SecretStr) -> SecretStr:
     """A URL of SQLite or PostgreSQL. Raises ValueError, which says the rule."""
-    url = given.get_secret_value()
+    url = _text_of(given)
     scheme, separator, rest = url.partition("://")
     if scheme == "postgres":
         scheme = "postgresql"
@@ -75,6 +75,22 @@ def for_celery(url: str) -> str:
         kept.setdefault("ssl_cert_reqs", "required")
     path = f"/{options['db']}" if "db" in options else parts.path
     return parts._replace(path=path, query=urlencode(kept)).geturl()
+
+
+def _text_of(given: SecretStr) -> str:
+    """The URL. Raises ValueError for one that cannot be taken apart."""
+    url = given.get_secret_value()
+    try:
+        url.encode()
+    except UnicodeEncodeError:  # of a variable with other bytes; a password would be sent with a `?` in it
+        raise ValueError("must be UTF-8") from None
+    try:
+        urlsplit(url)
+    except ValueError:
+        raise ValueError(
+            "must be a URL: what stands in [ ] is an IPv6 address; write [ and ] as %5B and %5D"
+        ) from None
+    return url
 
 
 def _tidied(url: str, parts: SplitResult) -> str:

@@ -182,6 +182,32 @@ def test_an_option_that_makes_no_sense_is_refused_before_anything_connects(optio
         load_settings(redis_url=f"rediss://db/0?{option}")
 
 
+@pytest.mark.parametrize("name", ["redis_url", "broker_url", "database_url"])
+@pytest.mark.parametrize("host", ["[h", "[:::]", "pass[word@h"])
+def test_a_url_that_cannot_be_taken_apart_is_refused(name: str, host: str) -> None:
+    scheme = {"redis_url": "redis", "broker_url": "amqp", "database_url": "postgresql"}[name]
+    with pytest.raises(InvalidInput, match=r"%5B"):
+        load_settings(**{name: f"{scheme}://u:{host}/0"})
+
+
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [
+        ("redis_url", "rediss://db/0?ssl_cert_reqs=\udcff"),
+        ("memory_redis_url", "redis://:hunter\udcff@db/0"),
+        ("broker_url", "amqp://user:hunter\udcff@rabbit//"),
+        ("database_url", "postgresql://user:hunter\udcff@db/symposia"),
+    ],
+)
+def test_a_url_with_bytes_that_are_no_text_is_refused_by_the_name_of_its_variable(
+    monkeypatch: pytest.MonkeyPatch, name: str, url: str
+) -> None:
+    monkeypatch.setenv(f"SYMPOSIA_{name.upper()}", url)
+    with pytest.raises(InvalidInput, match=f"^SYMPOSIA_{name.upper()}: .*must be UTF-8") as caught:
+        load_settings()
+    assert "hunter" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("url", "told"),
     [

@@ -87,7 +87,8 @@ def nearly(draw: st.DrawFn, *valid: Any, values: st.SearchStrategy[Any] = JSON) 
     """One of the valid documents with a few changes anywhere in it."""
     document = copy.deepcopy(draw(st.sampled_from(valid)))
     for _ in range(draw(st.integers(0, 4))):
-        document = _mutate(document, draw(st.randoms(use_true_random=False)), draw(values), draw(TEXTS))
+        value = copy.deepcopy(draw(values))  # the next change may be one of it
+        document = _mutate(document, draw(st.randoms(use_true_random=False)), value, draw(TEXTS))
     return document
 
 
