@@ -21,11 +21,11 @@ _OPTIONS = frozenset(
 
 def redis_url(given: SecretStr) -> SecretStr:
     """A URL that redis-py can use, with credentials out of its query. Raises ValueError, which says the rule."""
-    url = _text_of(given)
+    url = _checked(given)
     if not url.startswith(_REDIS_SCHEMES):
         raise ValueError("must start with redis:// or rediss://")
+    parts = urlsplit(url)
     try:
-        parts = urlsplit(url)
         parts.port  # noqa: B018 - reading it checks it
     except ValueError:
         rule = (
@@ -39,7 +39,7 @@ def redis_url(given: SecretStr) -> SecretStr:
 
 def broker_url(given: SecretStr) -> SecretStr:
     """A URL of any of Celery's transports; of Redis, as `redis_url` has it."""
-    url = _text_of(given)
+    url = _checked(given)
     if url.startswith(_REDIS_SCHEMES):
         return redis_url(given)
     scheme, separator, _ = url.partition("://")
@@ -50,7 +50,7 @@ def broker_url(given: SecretStr) -> SecretStr:
 
 def database_url(given: SecretStr) -> SecretStr:
     """A URL of SQLite or PostgreSQL. Raises ValueError, which says the rule."""
-    url = _text_of(given)
+    url = _checked(given)
     scheme, separator, rest = url.partition("://")
     if scheme == "postgres":
         scheme = "postgresql"
@@ -77,7 +77,7 @@ def for_celery(url: str) -> str:
     return parts._replace(path=path, query=urlencode(kept)).geturl()
 
 
-def _text_of(given: SecretStr) -> str:
+def _checked(given: SecretStr) -> str:
     """The URL. Raises ValueError for one that cannot be taken apart."""
     url = given.get_secret_value()
     try:

@@ -119,9 +119,8 @@ class _Lane:
                 return connection.read_response()
             except ResponseError:
                 raise
-            except (
-                BaseException
-            ):  # also Ctrl-C between the two: the next command would be given this one's answer
+            except BaseException:
+                # Also Ctrl-C between the two: the next command would be given this one's answer.
                 connection.disconnect()
                 raise
 
