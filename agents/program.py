@@ -72,9 +72,11 @@ async def run(program: Program, given: bytes) -> Printed:
     finally:
         if not watch.has_ended.is_set():
             _kill(group)
-            await watch.has_ended.wait()
-        transport.close()
-        await watch.is_over.wait()
+        try:
+            await _outlast_cancels(watch.has_ended)
+        finally:
+            transport.close()
+            await _outlast_cancels(watch.is_over)
 
 
 def _feed(transport: asyncio.SubprocessTransport, given: bytes) -> None:
@@ -88,6 +90,18 @@ def _feed(transport: asyncio.SubprocessTransport, given: bytes) -> None:
 def _kill(group: int) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
+
+
+async def _outlast_cancels(event: asyncio.Event) -> None:
+    """Waits for what comes at once: of a turn that is cancelled while a cancel winds it up, nothing stays open."""
+    cancelled: asyncio.CancelledError | None = None
+    while not event.is_set():
+        try:
+            await event.wait()
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
 
 
 class _Watch(asyncio.SubprocessProtocol):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 import os
 import sys
 import threading
+import warnings
 from pathlib import Path
 
 import psutil
@@ -14,6 +17,7 @@ import pytest
 from live import until
 from symposia.agents.command import CommandAgent
 from symposia.agents.command_entry import CommandEntry
+from symposia.agents.program import Program, run
 from symposia.models.errors import AgentError, AgentFailed, AgentTimeout, BadOutcome, LeaseLost
 
 PYTHON = "{python}"
@@ -209,6 +213,27 @@ def test_a_cancelled_turn_kills_the_whole_group(runner, turn, family):
     with pytest.raises(LeaseLost):
         speaking.result()
     until(gone, what="both are gone")
+
+
+def test_of_a_program_that_is_cancelled_twice_nothing_stays_open(tmp_path):
+    started = tmp_path / "started"
+    argv = ("sh", "-c", f"touch {started}; exec sleep 600")
+    sleeping = Program(argv, tmp_path, os.environ, limits={}, limit_bytes=1)
+
+    async def cancelled_twice():
+        running = asyncio.create_task(run(sleeping, b""))
+        await asyncio.to_thread(until, started.exists)
+        running.cancel()
+        await asyncio.sleep(0)  # it kills the program, and waits for its end
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    with warnings.catch_warnings(record=True) as left_open:
+        warnings.simplefilter("always")
+        asyncio.run(cancelled_twice())
+        gc.collect()
+    assert [str(it.message) for it in left_open] == []
 
 
 def test_a_child_that_left_the_group_keeps_nobody_waiting(speak, tmp_path):
