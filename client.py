@@ -230,7 +230,8 @@ class Client:
                     inbox.strike(letter, at_ms)
             else:
                 found[question.session_id, question.turn_number] = question
-        return list(found.values())
+        # Another session's question may have been parked between the entry of this one and its parking.
+        return sorted(found.values(), key=lambda question: question.asked_at)
 
     def _is_over(self, letter: Letter) -> bool:
         """Nobody will ask this any more. A turn that is about to be parked has its letter already."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -17,7 +16,7 @@ from .models.deltas import Delta
 from .models.dialog import Dialog, Message
 from .models.errors import InvalidInput, ResultTimeout
 from .models.events import MapEvent
-from .models.ids import derived_id, new_id, timestamp_from_ms
+from .models.ids import derived_id, moment_from_ms, new_id, timestamp_from_ms
 from .models.meta import Event
 from .models.options import AgentBinding
 from .models.plan import BoardEntry
@@ -355,7 +354,7 @@ class CollabJob:
 
     def _collab(self, state: SessionState) -> Collab:
         events = tuple(self._read(Event, text, "journal") for text in self._texts("journal", False))
-        changed = {"status": state.status, "updated_at": _moment(state.updated_ms), "events": events}
+        changed = {"status": state.status, "updated_at": moment_from_ms(state.updated_ms), "events": events}
         return self._facts.collab.model_copy(update=changed)
 
     def _dialog(self, state: SessionState) -> Dialog:
@@ -365,8 +364,8 @@ class CollabJob:
             thread_id=self._facts.spec.thread_id,
             status=state.dialog_status,
             messages=list(self.messages()),
-            started_at=_moment(state.opened_ms),
-            ended_at=None if state.ended_ms is None else _moment(state.ended_ms),
+            started_at=moment_from_ms(state.opened_ms),
+            ended_at=None if state.ended_ms is None else moment_from_ms(state.ended_ms),
         )
 
     def _result(self) -> JobResult:
@@ -380,7 +379,3 @@ class CollabJob:
             turns=state.closed,
             rounds=state.rounds,
         )
-
-
-def _moment(ms: int) -> datetime:
-    return datetime.fromtimestamp(ms / 1000, UTC)

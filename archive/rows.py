@@ -10,6 +10,7 @@ from typing import Any
 from ..models.archived import Documents, Entry, Snapshot
 from ..models.collab import Collab
 from ..models.dialog import Message
+from ..models.ids import ms_from_moment
 from .engine import carried, is_carried
 
 Row = dict[str, Any]
@@ -150,4 +151,4 @@ def _placed(session: int, entry_id: str) -> Row:
 
 
 def _ms(timestamp: str) -> int:
-    return round(datetime.fromisoformat(timestamp).timestamp() * 1000)
+    return ms_from_moment(datetime.fromisoformat(timestamp))

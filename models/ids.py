@@ -80,6 +80,11 @@ def moment_from_ms(ms: int) -> datetime:
     return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest * 1000)
 
 
+def ms_from_moment(moment: datetime) -> int:
+    """A moment (which carries a zone) as milliseconds since the epoch."""
+    return round(moment.timestamp() * 1000)
+
+
 def is_timestamp(text: str) -> bool:
     """True for an RFC 3339 date and time with a zone."""
     return _parse(text) is not None

@@ -15,14 +15,12 @@ from typing import Protocol
 from redis.exceptions import RedisError
 
 from ..models.errors import ScheduleNotFound, ScriptError, SymposiaError
-from ..models.ids import new_id
+from ..models.ids import moment_from_ms, ms_from_moment, new_id
 from ..models.schedules.occurrences import (
     Occurrence,
     Outcome,
     Progress,
     Record,
-    millis,
-    moment,
     occurrence_id,
 )
 from ..models.schedules.schedule import Missed, Overlap, Schedule
@@ -174,27 +172,27 @@ class Keeper:
     @staticmethod
     def _due(state: ScheduleState) -> tuple[int, str] | None:
         """The first time due that is not done with, and what happens if another runs; or `missed`, `overtaken`."""
-        schedule, origin = state.schedule, moment(state.origin_ms)
-        now, last = moment(state.now_ms), moment(state.last_ms)
-        late = moment(state.now_ms - schedule.grace_s * 1000)
+        schedule, origin = state.schedule, moment_from_ms(state.origin_ms)
+        now, last = moment_from_ms(state.now_ms), moment_from_ms(state.last_ms)
+        late = moment_from_ms(state.now_ms - schedule.grace_s * 1000)
         if late > last:
             missed = schedule.when.until(late, origin=origin)
             if missed > last:
                 # All that were missed go with the latest of them, and nothing is made up for what is due anyway.
                 fresh = next(schedule.when.between(missed, now, origin=origin), None)
                 makes_up = schedule.missed is Missed.ONCE and fresh is None
-                return millis(missed), schedule.overlap if makes_up else "missed"
+                return ms_from_moment(missed), schedule.overlap if makes_up else "missed"
         due = schedule.when.after(last, origin=origin)
         if due > now:
             return None
         # Where the newest counts, nothing is begun only to be cancelled at once.
         is_overtaken = schedule.overlap is Overlap.CANCEL and schedule.when.after(due, origin=origin) <= now
-        return millis(due), "overtaken" if is_overtaken else schedule.overlap
+        return ms_from_moment(due), "overtaken" if is_overtaken else schedule.overlap
 
     def _next_look(self, state: ScheduleState) -> int:
         """When the sweep is to look again, should nobody send word before."""
-        due = state.schedule.when.after(moment(state.now_ms), origin=moment(state.origin_ms))
-        look_ms = millis(due) + self._grace_ms
+        due = state.schedule.when.after(moment_from_ms(state.now_ms), origin=moment_from_ms(state.origin_ms))
+        look_ms = ms_from_moment(due) + self._grace_ms
         if state.running is not None:
             age_ms = state.now_ms - (state.running.started_ms or state.now_ms)
             look_ms = min(look_ms, state.now_ms + min(max(age_ms // 10, _SOONEST_MS), _LATEST_MS))

@@ -17,8 +17,8 @@ from datetime import datetime
 from typing import Any
 
 from ..models.errors import InvalidInput, ScheduleNotFound
-from ..models.ids import new_id
-from ..models.schedules.occurrences import Record, moment, occurrence_id
+from ..models.ids import moment_from_ms, new_id
+from ..models.schedules.occurrences import Record, occurrence_id
 from ..models.schedules.schedule import Overlap, Schedule
 from ..state.schedules import ScheduleBook, ScheduleState
 from ..tasks.graph import BrokerAway
@@ -64,7 +64,7 @@ def record_json(record: Record) -> dict[str, Any]:
     """A record of the history as data."""
     return {
         "id": record.id,
-        "due": moment(record.due_ms).isoformat(),
+        "due": moment_from_ms(record.due_ms).isoformat(),
         "by_hand": record.by_hand,
         "outcome": record.outcome.value,
         "duration_s": record.duration_s,
@@ -193,7 +193,7 @@ class Schedules:
 
 
 def _next_due(state: ScheduleState) -> datetime:
-    return state.schedule.when.after(moment(state.now_ms), origin=moment(state.origin_ms))
+    return state.schedule.when.after(moment_from_ms(state.now_ms), origin=moment_from_ms(state.origin_ms))
 
 
 def read_schedules(document: Mapping[str, Any]) -> list[Schedule]:

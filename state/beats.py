@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redis import Redis
 
+from .clock import time_ms
 from .keys import BEATS
 
 #: A beat that has not been heard of for this long is gone.
@@ -37,5 +38,5 @@ class BeatBook:
         with self._client.pipeline(transaction=False) as pipe:
             pipe.hgetall(BEATS)
             pipe.time()
-            heard, (seconds, micros) = pipe.execute()
-        return {name: int(at) for name, at in heard.items()}, int(seconds) * 1000 + int(micros) // 1000
+            heard, time = pipe.execute()
+        return {name: int(at) for name, at in heard.items()}, time_ms(time)

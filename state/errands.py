@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ..models.ids import utcnow
 from ..models.review.errands import Errand
+from .clock import server_ms
 from .keys import ERRANDS, ERRANDS_FAILED
 from .timetable import Timetable
 
@@ -23,7 +24,7 @@ class ErrandIndex(Timetable):
 
     def add(self, errands: Sequence[Errand]) -> None:
         """Enters errands to be done now; those that wait already stay as they are."""
-        now = self._now_ms()
+        now = server_ms(self._client)
         if errands:
             self._client.zadd(ERRANDS, {_text(errand): now for errand in errands}, nx=True)
             self._client.zremrangebyrank(ERRANDS, MOST, -1)
@@ -38,12 +39,12 @@ class ErrandIndex(Timetable):
 
     def soon(self, errand: Errand) -> None:
         """It is tried again in a second, as if it had not been."""
-        self.look_at(_text(errand), self._now_ms() + 1_000)
+        self.look_at(_text(errand), server_ms(self._client) + 1_000)
 
     def later(self, errand: Errand, *, delay_ms: int) -> None:
         """It has failed once more, and is tried again after `delay_ms`."""
         again = errand.model_copy(update={"failed": errand.failed + 1})
-        due_ms = self._now_ms() + delay_ms
+        due_ms = server_ms(self._client) + delay_ms
         with self._client.pipeline(transaction=True) as both:
             both.zrem(ERRANDS, _text(errand))
             both.zadd(ERRANDS, {_text(again): due_ms})
@@ -64,10 +65,6 @@ class ErrandIndex(Timetable):
     def failures(self, *, count: int) -> list[str]:
         """The newest that were given up, a line each."""
         return [str(line) for line in self._client.lrange(ERRANDS_FAILED, 0, count - 1)]
-
-    def _now_ms(self) -> int:
-        seconds, micros = self._client.time()
-        return int(seconds) * 1000 + int(micros) // 1000
 
 
 def _text(errand: Errand) -> str:

@@ -15,6 +15,7 @@ from typing import cast
 
 from redis import Redis
 
+from .clock import server_ms
 from .keys import DUE, OWED, SESSIONS, session_key
 from .owed import OwedIndex
 from .timetable import HELD, Timetable, drop
@@ -36,8 +37,7 @@ class SessionIndex(Timetable):
 
     def now_ms(self) -> int:
         """The server's clock, milliseconds since the epoch."""
-        seconds, micros = self._client.time()
-        return int(seconds) * 1000 + int(micros) // 1000
+        return server_ms(self._client)
 
     def add(self, session_id: str, *, look_in_ms: int, archived: bool = False) -> int:
         """Enters a session that is about to be opened; one that is there already keeps its earlier look.

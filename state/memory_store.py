@@ -23,6 +23,7 @@ from ..models.memory.merge import Statement, Writer, applied, signed
 from ..models.memory.sharing import Sharing, read_sharing, write_sharing
 from ..models.memory.state import MemoryState
 from ..models.memory.wire_form import read_state
+from .clock import time_ms
 from .connect import answers_of
 from .keys import memory_key, sharing_key
 from .memory_counts import MemoryCounts, MemoryEvent
@@ -79,9 +80,9 @@ class MemoryStore:
         pipeline.time()
         pipeline.get(room_key)
         pipeline.get(shared_key)
-        (seconds, micros), room, shared = answers_of(self.client, pipeline)
+        time, room, shared = answers_of(self.client, pipeline)
         self.counts.deliver()
-        now_ms = int(seconds) * 1000 + int(micros) // 1000
+        now_ms = time_ms(time)
         return Look(now_ms, self._read_room(room_key, room, now_ms), self._read_sharing(shared_key, shared))
 
     def ttl_left_ms(self, owner: Owner) -> int:

@@ -15,6 +15,7 @@ from ..models.errors import ReviewNotFound
 from ..models.ids import new_id
 from ..models.review.items import Item
 from ..models.review.runs import ItemState
+from .clock import server_ms
 from .keys import review_key
 from .review_records import BatchHead, BatchView, ItemRecord, batch_view
 from .scripts import evaluate, load
@@ -43,8 +44,7 @@ class ReviewStore:
 
     def now_ms(self) -> int:
         """The server's clock, milliseconds since the epoch."""
-        seconds, micros = self._client.time()
-        return int(seconds) * 1000 + int(micros) // 1000
+        return server_ms(self._client)
 
     # -- handing over -------------------------------------------------------------------------
 

@@ -23,8 +23,10 @@ from typing import cast
 from redis import Redis
 
 from ..models.errors import CorruptSchedule, InvalidInput, ScheduleNotFound
-from ..models.schedules.occurrences import Occurrence, Record, millis, moment
+from ..models.ids import moment_from_ms, ms_from_moment
+from ..models.schedules.occurrences import Occurrence, Record
 from ..models.schedules.schedule import Schedule
+from .clock import server_ms, time_ms
 from .keys import SCHEDULES_LOOK, schedule_keys
 from .scripts import call, load, type_value
 from .timetable import Timetable
@@ -67,8 +69,7 @@ class ScheduleBook:
 
     def now_ms(self) -> int:
         """The server's clock."""
-        seconds, micros = self._client.time()
-        return int(seconds) * 1000 + int(micros) // 1000
+        return server_ms(self._client)
 
     # -- the schedules ------------------------------------------------------------------------
 
@@ -80,7 +81,7 @@ class ScheduleBook:
         """
         keys, now_ms = schedule_keys(schedule.name), self.now_ms()
         origin_ms = int(self._client.hget(keys["entry"], "origin_ms") or now_ms // 1000 * 1000)
-        first = schedule.when.after(moment(now_ms), origin=moment(origin_ms))
+        first = schedule.when.after(moment_from_ms(now_ms), origin=moment_from_ms(origin_ms))
         args: dict[str, type_value] = {
             "name": schedule.name,
             "definition": definition_of(schedule, origin_ms),
@@ -88,7 +89,7 @@ class ScheduleBook:
             "source": source,
             "origin_ms": origin_ms,
             "mode": mode,
-            "score": millis(first) // 1000,
+            "score": ms_from_moment(first) // 1000,
             "most": MOST_SCHEDULES,
         }
         word = self._run("schedule_put", schedule.name, args)
@@ -120,10 +121,10 @@ class ScheduleBook:
             pipe.hgetall(keys["entry"])
             pipe.llen(keys["queue"])
             pipe.time()
-            fields, queued, (seconds, micros) = pipe.execute()
+            fields, queued, time = pipe.execute()
         if "document" not in fields:
             raise ScheduleNotFound(name)
-        return _read(name, fields, queued=queued, now_ms=int(seconds) * 1000 + int(micros) // 1000)
+        return _read(name, fields, queued=queued, now_ms=time_ms(time))
 
     def history(self, name: str, *, count: int = 20) -> list[Record]:
         """What came of a schedule's occurrences, newest first; nothing where there is no such schedule."""

@@ -14,6 +14,7 @@ from redis import Redis
 
 from ..models.limits import DailyLimits, Most
 from ..models.turn import MOST_SPENT, Usage
+from .clock import server_ms
 from .keys import tenant_keys
 from .records import Lack
 from .scripts import call, type_value
@@ -99,8 +100,7 @@ class TenantBooks:
         books, _ = tenant_keys(tenant)
         values = self._client.hmget(books, ["day", "tokens", "cost", "turns"])
         day, *spent = (int(value or 0) for value in cast("list[str | None]", values))
-        seconds, _ = self._client.time()
-        return Spent(*spent) if day == int(seconds) // 86_400 else Spent()
+        return Spent(*spent) if day == server_ms(self._client) // 86_400_000 else Spent()
 
 
 def _shown(limit: int | None) -> type_value:

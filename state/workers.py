@@ -9,6 +9,7 @@ from typing import cast
 
 from redis import Redis
 
+from .clock import server_ms
 from .keys import WORKERS
 
 #: A worker that has not been heard of for this long is gone.
@@ -31,13 +32,9 @@ class WorkerBook:
     def __init__(self, client: Redis) -> None:
         self._client = client
 
-    def _now_ms(self) -> int:
-        seconds, micros = self._client.time()
-        return int(seconds) * 1000 + int(micros) // 1000
-
     def announce(self, name: str, agents: Iterable[str]) -> None:
         """Says that a worker lives, and strikes out those that have been silent for long."""
-        now = self._now_ms()
+        now = server_ms(self._client)
         self._client.hset(WORKERS, name, json.dumps({"at": now, "agents": sorted(agents)}))
         gone = [entry.name for entry in self._entries(now) if entry.age_ms > 10 * SILENT_MS]
         if gone:
@@ -45,7 +42,7 @@ class WorkerBook:
 
     def alive(self) -> list[WorkerEntry]:
         """Workers heard of within the last 30 seconds, by name."""
-        return [entry for entry in self._entries(self._now_ms()) if entry.age_ms <= SILENT_MS]
+        return [entry for entry in self._entries(server_ms(self._client)) if entry.age_ms <= SILENT_MS]
 
     def known_agents(self) -> frozenset[str]:
         """Names of the agents that every worker knows, since any of them may be given a turn.

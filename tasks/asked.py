@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from ..models.collab import ParticipantKind
 from ..models.dialog import Role
 from ..models.directives import read_directives
-from ..models.ids import new_id
+from ..models.ids import moment_from_ms, new_id
 from ..models.plan import PlannedTurn
 from ..models.turn import Draft, GivenAnswer, OutcomeKind, TurnContext, TurnOutcome
 from ..models.waiting import Line, Pending, Waiting
@@ -57,8 +56,8 @@ class Asked:
             is_own=self.waiting.is_own,
             expects=self.planned.expects,
             reply_token=self.parking.reply_token,
-            asked_at=_moment(self.parking.parked_ms),
-            until=None if until_ms is None else _moment(until_ms),
+            asked_at=moment_from_ms(self.parking.parked_ms),
+            until=None if until_ms is None else moment_from_ms(until_ms),
         )
 
     # -- answers ---------------------------------------------------------------------------
@@ -88,7 +87,7 @@ class Asked:
         grant, spent = self._grant(), total(self.record.spent.values())
         words = Words(self.facts, self.planned, grant.number, grant.token, grant.fence, self.waiting, spent)
         result = words.result(kind, outcome, error=error)
-        speech = words.speech(result, outcome or TurnOutcome(), now=_moment(self.state.now_ms))
+        speech = words.speech(result, outcome or TurnOutcome(), now=moment_from_ms(self.state.now_ms))
         return Reply(
             number=self.number,
             reply_token=self.parking.reply_token,
@@ -183,7 +182,3 @@ def all_asked(facts: SessionFacts, state: SessionState) -> list[Asked]:
     """The session's open questions, by turn number."""
     found = (read_asked(facts, state, number) for number in state.records)
     return [asked for asked in found if asked is not None]
-
-
-def _moment(ms: int) -> datetime:
-    return datetime.fromtimestamp(ms / 1000, UTC)

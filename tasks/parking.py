@@ -17,6 +17,7 @@ from ..models.ids import new_id
 from ..models.options import AgentBinding
 from ..models.turn import Question, TurnContext, TurnOutcome
 from ..models.waiting import Delivery, Line, Waiting, WaitPolicy
+from ..state.clock import server_ms
 from ..state.inbox import Inbox, Letter
 from ..state.parked import FAR_MS, LayAside, ParkedTurns
 from ..state.records import Answer, Grant, SessionState
@@ -84,7 +85,7 @@ def park(runtime: Runtime, turn: Parked, outcome: TurnOutcome, *, until: float) 
     laid = replace(laid, spent={**turn.floor.accounts(), turn.grant.token: outcome.usage})
 
     def write() -> Answer:
-        Inbox(runtime.store.client).add(letters, at_ms=turn.state.now_ms)
+        Inbox(runtime.store.client).add(letters, at_ms=server_ms(runtime.store.client))
         # Whoever is asked next, when nobody answers, has as long again.
         turn.floor.desk.keep_for(BEYOND_WAIT_MS + 2 * (laid.until_in_ms or FAR_MS))
         return ParkedTurns(runtime.store.client).park(session_id, turn.grant, laid)

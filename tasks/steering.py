@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from pydantic import JsonValue
 from redis import Redis
@@ -17,9 +16,10 @@ from redis import Redis
 from ..models.collab import Collab, Participant
 from ..models.dialog import Message, Role
 from ..models.errors import InvalidInput, MessageTooLarge, SessionEnded, SessionNotFound
-from ..models.ids import new_id
+from ..models.ids import moment_from_ms, new_id
 from ..models.spec import SessionSpec
 from ..models.steering import AnyBinding, AnyParticipant, Cast, read_participant, seat_for
+from ..state.clock import server_ms
 from ..state.records import Answer, SessionState
 from ..state.steering import Change, Documents, Steering, read_documents
 from ..state.stored import read_stored
@@ -84,9 +84,7 @@ class Helm:
         if role not in (Role.USER, Role.SYSTEM):
             raise InvalidInput("role", role, "must be user or system")
         _check_text("text", text, self.limit_bytes)
-        seconds, micros = self.client.time()
-        now = datetime.fromtimestamp(int(seconds) + int(micros) / 1e6, UTC)
-        message = Message(role=Role(role), content=text, timestamp=now)
+        message = Message(role=Role(role), content=text, timestamp=moment_from_ms(server_ms(self.client)))
         about: dict[str, JsonValue] = {"by": self.by, "role": role}
         answer = Steering(self.client).post(
             self.session_id, message.to_json(), request=self.request, about=about

@@ -15,6 +15,7 @@ from enum import StrEnum
 from pydantic import JsonValue
 
 from ..models.events import MapEvent, MAPEventType
+from ..models.ids import ms_from_moment
 
 
 class Outcome(StrEnum):
@@ -174,7 +175,7 @@ def last_spoken(newest_first: Iterable[MapEvent]) -> tuple[str, int] | None:
             closed = Closed.of(event)
             end = closed if closed.is_final else None
         elif end is not None and _is_grant(event, end.token_id):
-            return end.participant, round(event.timestamp.timestamp() * 1000)
+            return end.participant, ms_from_moment(event.timestamp)
     return None
 
 

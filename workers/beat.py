@@ -24,7 +24,7 @@ from redbeat.schedulers import RedBeatScheduler, RedBeatSchedulerEntry, ensure_c
 from redis.exceptions import RedisError
 
 from ..config.settings import load_settings
-from ..models.schedules.occurrences import moment
+from ..models.ids import moment_from_ms
 from ..models.schedules.recurrence import Recurrence
 from ..models.shown import without_password
 from ..reviews.schedule_tasks import send_word
@@ -56,7 +56,7 @@ class DueTimes(BaseSchedule):
     def read(cls, data: Mapping[str, Any]) -> DueTimes:
         """Out of the definition of an entry (`state/schedules.py`)."""
         when = {part: value for part, value in data.items() if part != "origin_ms"}
-        return cls(Recurrence(**when), moment(int(data["origin_ms"])))
+        return cls(Recurrence(**when), moment_from_ms(int(data["origin_ms"])))
 
     def now(self) -> datetime:
         """Now, in UTC."""

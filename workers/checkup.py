@@ -21,6 +21,7 @@ from ..models.errors import ArchiveError, InvalidInput, LocalModelError, RedisUn
 from ..models.options import AgentBinding
 from ..models.shown import without_password
 from ..state.beats import BeatBook
+from ..state.clock import server_ms
 from ..state.connect import check_reachable, connect
 from ..state.errands import ErrandIndex
 from ..state.keys import DUE, REVIEWS_DUE
@@ -220,9 +221,8 @@ def _workers(client: Redis) -> Iterator[Finding]:
 
 def _unfinished(client: Redis, *, subject: str, index: str) -> Finding:
     """What has not ended, and what of it nobody looks after."""
-    seconds, micros = client.time()
-    now_ms = int(seconds) * 1000 + int(micros) // 1000
-    unfinished, overdue = client.zcard(index), client.zcount(index, "-inf", now_ms - OVERDUE_MS)
+    unfinished = client.zcard(index)
+    overdue = client.zcount(index, "-inf", server_ms(client) - OVERDUE_MS)
     if not overdue:
         return Finding(subject, Grade.GOOD, f"{unfinished} have not ended")
     text = f"{overdue} of {unfinished} that have not ended are overdue: no worker looks after them"
@@ -248,9 +248,8 @@ def _deliveries(client: Redis, settings: Settings) -> Iterator[Finding]:
 
 def _owed(client: Redis, settings: Settings) -> Finding:
     """What the archive lacks: their live keys wait for it."""
-    seconds, _ = client.time()
     owed = OwedIndex(client)
-    number, late = owed.count(), owed.count(before_ms=int(seconds) * 1000 - OWED_MS)
+    number, late = owed.count(), owed.count(before_ms=server_ms(client) - OWED_MS)
     counts = {"owed": number, "late": late}
     if not number or (settings.archive and not late):
         return Finding("archive", Grade.GOOD, f"looks after {number} sessions", counts=counts)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from datetime import UTC, datetime
 
 from pydantic import TypeAdapter
 from sqlalchemy import RowMapping
 
+from ...models.ids import moment_from_ms, ms_from_moment
 from ...models.review.findings import Finding
 from ...models.review.items import Item, Skipped
 from ...models.review.runs import ItemResult, ReviewRun
@@ -37,8 +37,8 @@ def run_row(run: ReviewRun) -> Row:
         "panel": carried(run.panel),
         "panel_sha": run.panel_sha,
         "state": run.state.value,
-        "started_ms": _ms(run.started_at),
-        "ended_ms": None if run.ended_at is None else _ms(run.ended_at),
+        "started_ms": ms_from_moment(run.started_at),
+        "ended_ms": None if run.ended_at is None else ms_from_moment(run.ended_at),
         "revision": run.revision,
         "summary": carried(run.summary),
         "skipped": _SKIPPED.dump_json(run.skipped).decode(),
@@ -84,8 +84,8 @@ def run_of(row: RowMapping, items: Iterable[RowMapping], found: Iterable[RowMapp
         panel=row["panel"],
         panel_sha=row["panel_sha"],
         state=row["state"],
-        started_at=_moment(row["started_ms"]),
-        ended_at=None if row["ended_ms"] is None else _moment(row["ended_ms"]),
+        started_at=moment_from_ms(row["started_ms"]),
+        ended_at=None if row["ended_ms"] is None else moment_from_ms(row["ended_ms"]),
         revision=row["revision"],
         summary=row["summary"],
         skipped=_SKIPPED.validate_json(row["skipped"]),
@@ -146,11 +146,3 @@ def _counts(usage: Usage) -> Row:
 
 def _usage(row: RowMapping) -> Usage:
     return Usage(**{name: row[name] for name in COUNTS})
-
-
-def _ms(moment: datetime) -> int:
-    return round(moment.timestamp() * 1000)
-
-
-def _moment(ms: int) -> datetime:
-    return datetime.fromtimestamp(ms // 1000, UTC).replace(microsecond=ms % 1000 * 1000)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated
 
@@ -80,13 +79,3 @@ def occurrence_id(schedule: str, origin_ms: int, due_ms: int, *, by_hand: str = 
     `by_hand`: an id of the request, where somebody asked for it: two may ask in the same millisecond.
     """
     return derived_id(f"{schedule}|{origin_ms}|{due_ms}|{by_hand}")
-
-
-def moment(ms: int) -> datetime:
-    """Milliseconds since the epoch as a moment in UTC."""
-    return datetime.fromtimestamp(ms / 1000, UTC)
-
-
-def millis(moment: datetime) -> int:
-    """A moment as milliseconds since the epoch."""
-    return round(moment.timestamp() * 1000)

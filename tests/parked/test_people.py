@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
+import callable_agents
+from live import until
 from symposia.models.collab import CollabStatus
 from symposia.models.errors import InvalidInput, MessageTooLarge, ReplyRefused
+from symposia.models.ids import moment_from_ms
 from symposia.models.turn import Expects
 from symposia.state.inbox import Inbox
 from symposia.state.parked import ParkedTurns
@@ -217,6 +223,30 @@ def test_the_inbox_shows_open_questions_oldest_first_and_forgets_those_that_are_
     jobs[2].cancel()
     assert [question.session_id for question in inbox()] == [jobs[1].id]
     assert len(list(Inbox(office.client._to.redis).letters())) == 1
+
+
+def test_the_inbox_goes_by_when_a_question_was_asked_not_by_when_its_turn_began(make_office):
+    office = make_office(
+        '[agents.slow]\nkind = "python"\ncallable = "callable_agents:ask_ben_when_released"\n'
+    )
+    callable_agents.release.clear()
+    callable_agents.running = threading.Semaphore(0)
+    slow = office.submit("pair", {"ann": "slow"}, people=["ben"])
+    assert office.deliver() == "advanced"
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            speaking = pool.submit(office.deliver)
+            assert callable_agents.running.acquire(timeout=20)
+            quick = office.submit("pair", {"ann": "noop"}, people=["ben"])
+            office.work()
+            (question,) = quick.pending()
+            # The index tells moments apart that are more than a millisecond from each other.
+            until(lambda: moment_from_ms(office.runtime.index.now_ms() - 2) > question.asked_at)
+        finally:
+            callable_agents.release.set()
+        assert speaking.result(20) == "parked"
+    assert [question.session_id for question in office.client.inbox()] == [quick.id, slow.id]
+    assert [question.session_id for question in office.client.inbox(limit=1)] == [quick.id]
 
 
 def test_a_person_of_a_registered_name_is_that_agent(make_office):

@@ -71,6 +71,11 @@ def wait_for_release(turn: TurnContext) -> str:
     return "released"
 
 
+def ask_ben_when_released(turn: TurnContext) -> str:
+    wait_for_release(turn)
+    return "ASK ben: May I?"
+
+
 def sleepy(turn: TurnContext) -> str:
     time.sleep(0.01)
     return "awake"

@@ -8,7 +8,8 @@ from zoneinfo import ZoneInfo
 from rich.table import Table
 from rich.text import Text
 
-from ...models.schedules.occurrences import Record, moment
+from ...models.ids import moment_from_ms
+from ...models.schedules.occurrences import Record
 from ...reviews.schedules import Entry
 from .screen import printable
 
@@ -42,7 +43,7 @@ def history_table(entry: Entry, records: list[Record]) -> Table:
     for title in ("due", "outcome", "seconds", "tokens", "usd", "id", "detail"):
         table.add_column(title, justify="right" if title in ("seconds", "tokens", "usd") else "left")
     for it in records:
-        due = shown(entry, moment(it.due_ms))
+        due = shown(entry, moment_from_ms(it.due_ms))
         table.add_row(
             *(f"{due} (by hand)" if it.by_hand else due, it.outcome.value, f"{it.duration_s:.1f}"),
             *(f"{it.usage.tokens:,}", f"{it.usage.cost_micros / 1e6:.4f}", it.id[:8]),
