@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
+from everything_kept import everything_kept
 from live import REGISTRY, LiveWorker, until
 from model_stub import StubModel, completion, refusal
 from symposia.client import Client
@@ -59,19 +60,6 @@ def everything_sent(redis_url: str) -> Iterator[list[str]]:
         client.echo("that is all")
         thread.join(20)
         assert not thread.is_alive()
-
-
-def everything_kept(client: Redis) -> Iterator[str]:
-    readers = {
-        "string": client.get,
-        "hash": client.hgetall,
-        "stream": client.xrange,
-        "list": lambda key: client.lrange(key, 0, -1),
-        "set": client.smembers,
-        "zset": lambda key: client.zrange(key, 0, -1),
-    }
-    for key in client.scan_iter("*"):
-        yield f"{key}: {readers[client.type(key)](key)}"
 
 
 def test_a_key_is_in_no_store_no_log_no_event_and_no_task(tmp_path: Path, redis_url: str, model: StubModel):

@@ -10,6 +10,7 @@ import sys
 import psutil
 import pytest
 
+from everything_kept import everything_kept
 from symposia.client import Client
 from symposia.config.secrets import known_secrets
 from symposia.models.options import AfterRetries
@@ -25,19 +26,8 @@ def raw_content(guarded):
     """What Redis holds, read as bytes and uncompressed."""
 
     def read() -> str:
-        told = []
         with connect(guarded.settings.redis_url.get_secret_value()) as client:
-            for key in client.scan_iter("*"):
-                readers = {
-                    "hash": client.hgetall,
-                    "stream": client.xrange,
-                    "string": client.get,
-                    "list": lambda name: client.lrange(name, 0, -1),
-                    "set": client.smembers,
-                    "zset": lambda name: client.zrange(name, 0, -1),
-                }
-                told.append(f"{key} {readers[client.type(key)](key)}")
-        return "\n".join(told)
+            return "\n".join(everything_kept(client))
 
     return read
 

@@ -135,8 +135,11 @@ class Ledger:
         speaking = {t["token"]: t["scope"] for t in self.turns.values() if t["status"] == "speaking"}
         prefix = session_key(self.id, "lock:")
         for key in self.client.scan_iter(prefix.replace("[", "\\[") + "*"):
-            token, scope = str(self.client.get(key)).partition("|")[0], key.removeprefix(prefix)
+            holder, scope = self.client.get(key), key.removeprefix(prefix)
+            if holder is None:
+                continue  # its time was up just now
             if not self.is_final:
+                token = str(holder).partition("|")[0]
                 assert speaking.get(token) == scope, "a lock is held by a turn that is under way in its scope"
             assert self.client.pttl(key) != -1, "a lock is a lease"
 
