@@ -23,6 +23,9 @@ Toolset = AbstractToolset[ToolDesk]
 #: Where a server of the protocol finds the effect id of a call, in the call's `_meta`.
 EFFECT_ID = "symposia/effect_id"
 
+#: Seconds in which a server must have started and greeted; one that starts an interpreter may well take five.
+_STARTING_S = 30.0
+
 NO_MCP = "tools of MCP servers need the package fastmcp-slim: pip install 'symposia[mcp]'"
 
 
@@ -85,7 +88,9 @@ def mcp_toolset(name: str, entry: McpEntry, getenv: Callable[[str], str | None])
         program, *arguments = entry.command
         passed = {variable: _variable(variable, getenv) for variable in entry.env}
         server = StdioTransport(program, arguments, env=passed or None, keep_alive=False)
-    toolset: Toolset = MCPToolset(server, id=name, auth=token, process_tool_call=_with_effect_id)
+    toolset: Toolset = MCPToolset(
+        server, id=name, auth=token, process_tool_call=_with_effect_id, init_timeout=_STARTING_S
+    )
     if entry.tools is not None:
         wanted = frozenset(entry.tools)
         toolset = toolset.filtered(lambda _, tool: tool.name in wanted)

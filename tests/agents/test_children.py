@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 import symposia
+from gone import is_gone
 from live import until
 from symposia.agents.children import bounded, dying_with_parent
 from symposia.agents.program import Printed, Program, run
@@ -76,7 +77,7 @@ sys.stdin.read()
         assert parent.stdout is not None
         grandchild = psutil.Process(int(parent.stdout.readline()))
         parent.kill()
-    until(lambda: not grandchild.is_running() or grandchild.status() == psutil.STATUS_ZOMBIE, what="it ends")
+    until(lambda: is_gone(grandchild), what="it ends")
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 
 import pytest
 
@@ -298,10 +299,10 @@ def test_the_http_client_gives_up_after_that(speak, model):
     assert len(model.asked) == 2
 
 
-def test_a_model_that_does_not_answer_in_time_ends_the_turn(speak, model):
+def test_a_model_that_does_not_answer_in_time_ends_the_turn(speak, model, turn):
     model.answers(Answer(gate=threading.Event()))
     with pytest.raises(AgentTimeout):
-        speak(timeout_s=0.3)
+        speak(turn(timeout_s=60), timeout_s=0.3)
 
 
 def test_one_request_may_have_less_time_than_the_turn(speak, model):
@@ -337,6 +338,7 @@ def test_turns_of_many_threads_share_one_pool_of_connections(runner, turn, agent
 def test_a_forked_child_opens_connections_of_its_own(runner, turn, agent, model):
     speaker = agent()
     runner.run(speaker, turn(), timeout_s=10)
+    left_at = time.monotonic()
     child = os.fork()
     if child == 0:
         status = 1
@@ -347,9 +349,10 @@ def test_a_forked_child_opens_connections_of_its_own(runner, turn, agent, model)
             os._exit(status)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
+    idle_s = time.monotonic() - left_at
     runner.run(speaker, turn(), timeout_s=10)
     parents, childs, parents_again = (asked.peer for asked in model.asked)
-    assert parents == parents_again
+    assert parents == parents_again or idle_s > 4  # a connection that is idle for five seconds is closed
     assert parents != childs
 
 

@@ -106,10 +106,10 @@ def test_a_connection_cut_or_stuck_in_the_middle_of_an_answer_is_a_passing_troub
     assert speak(request_timeout_s=1.0).messages[0].content == "again"
 
 
-def test_a_body_that_never_ends_ends_with_the_turn(speak, model):
+def test_a_body_that_never_ends_ends_with_the_turn(speak, model, turn):
     model.answers(completion("well said", pause=threading.Event()))
     with pytest.raises(AgentTimeout):
-        speak(timeout_s=0.5)
+        speak(turn(timeout_s=60), timeout_s=0.5)
 
 
 @given(

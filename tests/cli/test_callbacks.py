@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from live import until
+from ports import own_port
 from remote_system import post
-from symposia.workers.processes import free_port
 
 
 def test_it_listens_until_ctrl_c(terminal):
-    port = free_port("127.0.0.1")
+    port = own_port()
     running = terminal.start("callbacks", "--port", str(port)).until("Ctrl-C stops it")
     url = f"http://127.0.0.1:{port}/replies"
     until(lambda: _answers(url), what="it answers")
@@ -17,7 +17,7 @@ def test_it_listens_until_ctrl_c(terminal):
 
 
 def test_a_port_that_is_taken_is_told_in_one_line(terminal):
-    port = free_port("127.0.0.1")
+    port = own_port()
     terminal.start("callbacks", "--port", str(port)).until("Ctrl-C stops it")
     until(lambda: _answers(f"http://127.0.0.1:{port}/replies"), what="the first one answers")
     said = terminal.run("callbacks", "--port", str(port))

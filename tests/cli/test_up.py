@@ -8,7 +8,7 @@ from urllib.request import ProxyHandler, build_opener
 import pytest
 
 from live import until
-from symposia.workers.processes import free_port
+from ports import own_port
 from terminal import Running, Terminal, command_of
 
 
@@ -124,7 +124,7 @@ def test_a_worker_does_not_wait_for_a_redis_that_nobody_named(bare: Terminal, mo
 
 @pytest.mark.slow
 def test_flower_shows_the_workers_and_no_password_stands_in_any_command_line(bare: Terminal):
-    port = free_port("127.0.0.1")
+    port = own_port()
     bare.settings["flower_port"] = str(port)
     running = bare.start("up", "--no-local-model").until("ready.")
     page = f"http://127.0.0.1:{port}/workers"

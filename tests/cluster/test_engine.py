@@ -11,6 +11,7 @@ import psutil
 import pytest
 from docker.errors import NotFound
 
+from gone import is_gone
 from live import until
 from local_engine.client import LocalEngine
 from local_engine.container import LocalContainer
@@ -47,10 +48,6 @@ def family(engine: LocalEngine) -> tuple[LocalContainer, psutil.Process]:
     container = engine.containers.run("python", command=["python", "-c", FAMILY])
     until(lambda: b"child" in container.logs(), what="the child is there")
     return container, psutil.Process(int(container.logs().split()[-1]))
-
-
-def is_gone(process: psutil.Process) -> bool:
-    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
 def test_a_server_keeps_its_port_over_a_restart(engine: LocalEngine):

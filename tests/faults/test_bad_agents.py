@@ -12,7 +12,7 @@ from chaos.plays import modelled, moody, plays
 from chaos.wire import Wire
 from live import until
 from model_stub import StubModel
-from symposia.workers.processes import free_port
+from ports import own_port
 
 pytestmark = pytest.mark.xdist_group("faults-of-workers")
 
@@ -36,7 +36,7 @@ def test_a_model_endpoint_that_is_gone_for_a_while_costs_retries_and_no_turn(tmp
         address = endpoint.url.replace("redis://", "http://").replace("/0", "/v1")
         with Arena(tmp_path, registry=registry.format(address)) as arena:
             arena.with_workers(1)
-            there, endpoint.upstream = endpoint.upstream, free_port("127.0.0.1")
+            there, endpoint.upstream = endpoint.upstream, own_port()
 
             def comes_back(_arena, _random):
                 until(lambda: endpoint.refused >= 3, timeout_s=40, what="the model is asked in vain")

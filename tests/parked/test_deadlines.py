@@ -133,7 +133,7 @@ def test_whoever_answers_an_escalated_question_first_is_heard(make_office):
 
 
 def test_reminders_are_events_and_each_is_recorded_once(office, asked):
-    job = asked(deadline_s=LONG, remind_after_s=[0.05, 0.3])
+    job = asked(deadline_s=LONG, remind_after_s=[0.05, 3])
     office.sweep_until(job, lambda: len(notes(job, "turn.reminded")) == 2)
     office.runtime.index.sooner(job.id, 0)
     office.sweep()
@@ -155,7 +155,7 @@ def test_a_reply_after_the_deadline_is_late_even_before_anybody_noticed(office, 
 
 def test_a_wait_without_a_deadline_lasts_until_the_sessions_own(office):
     ben = {"agent": "human", "wait": {"deadline_s": None}}
-    job = office.submit("round_robin", {"ann": "noop", "ben": ben}, stop={"deadline_s": 1})
+    job = office.submit("round_robin", {"ann": "noop", "ben": ben}, stop={"deadline_s": 4})
     office.work()
     assert job.pending()[0].until is None
     office.sweep_until(job, lambda: job.state().is_final)

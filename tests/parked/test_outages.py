@@ -14,13 +14,14 @@ import pytest
 from chaos.spawning import from_the_staying_thread
 from live import until
 from office import Office
+from ports import own_port
 from symposia.tasks.boundaries import Boundary
 from symposia.workers.embedded import EmbeddedServer
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
-    with EmbeddedServer(tmp_path / "server", bound=True) as server:
+    with EmbeddedServer(tmp_path / "server", port=own_port(), bound=True) as server:
         yield server
 
 

@@ -133,7 +133,7 @@ def test_the_default_of_the_person_is_the_answer(office):
 
 
 def test_a_question_may_be_passed_on_to_somebody_else(office):
-    job = ask(office, ben={"agent": "busy", "wait": {"deadline_s": 1, "then": "reassign", "to": "shy"}})
+    job = ask(office, ben={"agent": "busy", "wait": {"deadline_s": 3, "then": "reassign", "to": "shy"}})
     (before,) = job.pending()
     office.sweep_until(job, lambda: job.pending() and job.pending()[0].asked == ("shy",))
     assert job.pending()[0].reply_token != before.reply_token

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from live import LiveWorker, until
+from ports import own_port
 from symposia.models.stop import MaxTurns
 from symposia.workers.embedded import EmbeddedServer
 
@@ -37,7 +38,7 @@ NOTICED = ("Connection to broker lost", "Cannot connect to")
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
     """A server that keeps what it was told, for one test."""
-    with EmbeddedServer(tmp_path / "server", bound=True) as server:
+    with EmbeddedServer(tmp_path / "server", port=own_port(), bound=True) as server:
         yield server
 
 

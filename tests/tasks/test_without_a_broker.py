@@ -10,16 +10,16 @@ import pytest
 from celery import Celery
 
 from by_hand import ByHand
+from ports import own_port
 from symposia.models.collab import CollabStatus
 from symposia.tasks.graph import BrokerAway, TaskGraph
 from symposia.tasks.sweep import sweep
-from symposia.workers.processes import free_port
 
 
 @pytest.fixture
 def hand(redis_url: str, tmp_path: Path) -> ByHand:
     """Its Redis answers, its broker does not."""
-    nowhere = Celery(broker=f"redis://127.0.0.1:{free_port('127.0.0.1')}/0", set_as_current=False)
+    nowhere = Celery(broker=f"redis://127.0.0.1:{own_port()}/0", set_as_current=False)
     hand = ByHand.on(redis_url, tmp_path)
     return replace(hand, runtime=replace(hand.runtime, graph=TaskGraph(nowhere)))
 

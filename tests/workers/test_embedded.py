@@ -14,7 +14,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from gone import is_gone
 from live import until
+from ports import own_port
 from symposia.config.settings import load_settings
 from symposia.models.errors import EmbeddedServerError, PortTaken, RedisUnavailable
 from symposia.state.connect import connect
@@ -26,10 +28,6 @@ from symposia.workers.embedded import EmbeddedServer
 def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
     with EmbeddedServer(tmp_path, bound=True) as server:
         yield server
-
-
-def is_gone(pid: int) -> bool:
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
 def port_of(url: str) -> int:
@@ -52,7 +50,7 @@ def test_what_was_written_survives_the_end_of_the_server(tmp_path: Path) -> None
 
 
 def test_a_restart_keeps_the_url(tmp_path: Path) -> None:
-    with EmbeddedServer(tmp_path, bound=True) as first:
+    with EmbeddedServer(tmp_path, port=own_port(), bound=True) as first:
         url = first.url
     with EmbeddedServer(tmp_path, bound=True) as second:
         assert second.url == url
@@ -179,9 +177,9 @@ def test_it_dies_with_a_killed_parent(tmp_path: Path) -> None:
         [sys.executable, "-c", script, tmp_path], stdout=subprocess.PIPE, text=True
     ) as parent:
         assert parent.stdout is not None
-        pid = int(parent.stdout.readline())
+        server = psutil.Process(int(parent.stdout.readline()))
         parent.kill()
-    until(lambda: is_gone(pid), what="the server dies with its parent")
+    until(lambda: is_gone(server), what="the server dies with its parent")
 
 
 def test_ctrl_c_in_the_terminal_does_not_reach_it(server: EmbeddedServer) -> None:

@@ -6,15 +6,15 @@ import time
 
 import pytest
 
+from ports import own_port
 from symposia.models.errors import RedisUnavailable, SessionNotFound
 from symposia.state.connect import connect
 from symposia.tasks.patience import outlast_outage
-from symposia.workers.processes import free_port
 
 
 def test_a_redis_that_stays_away_is_told_when_the_time_is_over() -> None:
     tries = 0
-    with connect(f"redis://127.0.0.1:{free_port('127.0.0.1')}/0", retries=0) as client:
+    with connect(f"redis://127.0.0.1:{own_port()}/0", retries=0) as client:
 
         def write() -> object:
             nonlocal tries

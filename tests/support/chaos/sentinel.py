@@ -20,7 +20,7 @@ from chaos.arena import Arena
 from chaos.server import HOST, Valkey
 from chaos.spawning import spawn
 from live import until
-from symposia.workers.processes import free_port
+from ports import own_port
 
 #: One Sentinel decides alone, and when it is told: by itself it would take a busy machine's master for dead.
 _CONFIGURATION = """\
@@ -41,7 +41,7 @@ class Pair:
         arena.server.client.config_set("repl-diskless-sync-delay", 0)
         self._replica = Valkey(arena.folder / "replica", options=("--replicaof", f"{HOST} {master}")).start()
         until(self._has_the_data, timeout_s=40, what="the replica has the data")
-        self._port = free_port(HOST)
+        self._port = own_port()
         self._sentinel = self._watch(arena, master)
         self._asked = Redis(HOST, self._port, decode_responses=True)
         until(self._knows_both, timeout_s=40, what="the Sentinel knows the replica")

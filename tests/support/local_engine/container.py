@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from local_engine.programs import HOST, listening, local_command
-from symposia.workers.processes import dying_with_parent, free_port
+from ports import own_port
+from symposia.workers.processes import dying_with_parent
 
 #: All that a container sees of the environment of the tests.
 INHERITED = ("PATH", "LANG", "LC_ALL", "TZ")
@@ -51,7 +52,7 @@ class LocalContainer:
         self._order = order
         self._folder = folder
         # Kept over a restart: others were told.
-        self._ports = {name: free_port(HOST) for name in order.ports}
+        self._ports = {name: own_port() for name in order.ports}
         self._log = folder / "log"
         self._log_from = 0
         self._process: subprocess.Popen[bytes] | None = None
