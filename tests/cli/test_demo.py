@@ -11,6 +11,9 @@ from symposia.tasks.opening import prepare
 from symposia.workers.demo_sessions import demo_sessions
 from terminal import Terminal
 
+#: They start many processes one after the other.
+pytestmark = pytest.mark.timeout(180)
+
 FACTS = {
     "round_robin": ("max_rounds", 6),
     "orchestrated": ("satisfied", 6),
@@ -96,7 +99,7 @@ def test_the_local_model_speaks(bare: Terminal):
         require_engine()
     except LocalModelError as error:
         pytest.skip(str(error))
-    (session,) = bare.run("demo", "--mode", "broadcast", "--json").json()["sessions"]
+    (session,) = bare.run("demo", "--mode", "broadcast", "--json", timeout_s=140).json()["sessions"]
     assert (session["reason"], session["turns"]) == ("max_rounds", 3)
     assert session["usage"]["output_tokens"] > 0
     nothing_is_left(bare)

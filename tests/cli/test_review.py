@@ -194,7 +194,9 @@ def test_interrupted_it_reports_what_was_found_so_far(worked: Terminal, project)
     assert run["state"] == "cancelled"
     assert (set(states), states.total()) == ({"done", "cancelled"}, 61)
     done = {it["item"]["path"] for it in run["results"] if it["state"] == "done"}
-    assert {it["path"] for it in run["findings"]} == {it for it in done if "risky" in it}
+    found = {it["path"] for it in run["findings"]}
+    assert {it for it in done if "risky" in it} <= found
+    assert len(found - done) <= 1, "of the one that was under way, what was said by then"
 
 
 @pytest.mark.slow

@@ -11,6 +11,9 @@ from live import until
 from ports import own_port
 from terminal import Running, Terminal, command_of
 
+#: They start many processes one after the other.
+pytestmark = pytest.mark.timeout(180)
+
 
 @pytest.fixture
 def up(bare: Terminal) -> Running:

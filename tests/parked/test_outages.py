@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from chaos.spawning import from_the_staying_thread
+from killing import kill_server
 from live import until
 from office import Office
 from ports import own_port
@@ -37,8 +36,7 @@ def test_a_turn_is_parked_as_soon_as_redis_is_back(
 ) -> None:
     def lose_it(boundary: Boundary, _session_id: str, _number: int) -> None:
         if boundary is Boundary.SPEAKING:
-            assert server.pid is not None
-            os.kill(server.pid, signal.SIGKILL)
+            kill_server(server)
 
     def bring_it_back() -> None:
         until(lambda: "waits to be written" in caplog.text, what="the question waits")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from live import LiveWorker
 from symposia.models.options import FailurePolicy
 from symposia.models.stop import MaxTurns
+
+#: They start many processes one after the other.
+pytestmark = pytest.mark.timeout(180)
 
 
 def test_a_turn_waits_for_a_worker_that_knows_its_agent_and_no_attempt_is_lost(stage, checked):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from killing import kill_server
 from live import LiveWorker, until
 from ports import own_port
 from symposia.models.stop import MaxTurns
@@ -47,11 +46,6 @@ def redis_url(server: EmbeddedServer) -> str:
     return server.url
 
 
-def kill(server: EmbeddedServer) -> None:
-    assert server.pid is not None
-    os.kill(server.pid, signal.SIGKILL)
-
-
 def speaking(stage, count: int = 1, **options):
     """Sessions whose third turn waits for the gate, in flight at this moment."""
     jobs = [
@@ -83,7 +77,7 @@ def test_a_worker_with_turns_in_flight_outlives_the_server(stage, server, checke
     stage.lease_s = 60
     worker = stage.start_worker()
     jobs = speaking(stage, 3)
-    kill(server)
+    kill_server(server)
     finds_the_broker_lost(worker)
     until(lambda: "Cannot connect to" in worker.log(), what="the worker tries again")
     server.start()
@@ -103,7 +97,7 @@ def test_words_that_are_said_while_the_server_is_away_are_written_when_it_is_bac
     stage.lease_s = 60
     worker = stage.start_worker()
     (job,) = speaking(stage)
-    kill(server)
+    kill_server(server)
     open_the_gate(stage)
     until(lambda: "waits to be written" in worker.log(), what="the agent has spoken")
     server.start()
@@ -120,7 +114,7 @@ def test_a_worker_outlives_a_server_that_goes_away_again_and_again(stage, server
     (job,) = speaking(stage)
     for _ in range(3):
         said_before = len(worker.log())
-        kill(server)
+        kill_server(server)
         # The connection that is lost may be one that was just being made.
         until(
             lambda before=said_before: any(words in worker.log()[before:] for words in NOTICED),
@@ -140,6 +134,7 @@ def test_a_worker_outlives_a_server_that_goes_away_again_and_again(stage, server
 
 def test_a_worker_whose_connections_are_cut_goes_on(stage, server, checked):
     """The server stays, so what the worker holds could be given back, and would be spoken twice."""
+    stage.lease_s = 60
     worker = stage.start_worker()
     (job,) = speaking(stage)
     stage.client.workers._client.client_kill_filter(_type="normal", skipme=True)
@@ -160,7 +155,7 @@ def test_celerys_own_consumer_still_ends_the_worker(stage, server):
     (stage.folder / "celerys_own.py").write_text(CELERYS_OWN)
     worker = stage.start_worker(app="celerys_own")
     speaking(stage)
-    kill(server)
+    kill_server(server)
     finds_the_broker_lost(worker)
     server.start()
     open_the_gate(stage)

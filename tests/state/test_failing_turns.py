@@ -18,12 +18,13 @@ def test_a_failed_turn_is_tried_again(table):
 
 
 def test_nobody_takes_a_failed_turn_before_its_delay_has_passed(table):
-    grant = table.grant(table.plan_one())
-    answer = table.fail(grant, delay_ms=40)
-    assert answer.due_ms is not None
-    assert table.begin(grant.number).word == "early"
-    granted = until(lambda: (a := table.begin(grant.number)).word == "granted" and a)
-    assert granted.state.now_ms >= answer.due_ms
+    one, two = table.plan(turn("ann"), turn("bob"))
+    table.fail(table.grant(one), delay_ms=60_000)
+    assert table.begin(one).word == "early"
+    due_ms = table.fail(table.grant(two), delay_ms=40).due_ms
+    assert due_ms is not None
+    granted = until(lambda: (a := table.begin(two)).word == "granted" and a)
+    assert granted.state.now_ms >= due_ms
 
 
 def test_a_substitute_starts_with_a_clean_record(table):

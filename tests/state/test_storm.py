@@ -73,7 +73,7 @@ class Worker:
             return
         if fate < 0.5:
             # Freezes for longer than its lease, or its session.
-            until(lambda: self.table.owner(record.scope) != grant.token, timeout_s=2)
+            until(lambda: self.table.owner(record.scope) != grant.token)
         text = f"{number}:{grant.token}"
         ahead = None
         if len(answer.state.open_turns()) == 1 and answer.state.closed < self.turns:
