@@ -52,7 +52,7 @@ def celery_backend_cluster(celery_redis_backend: RedisTestBackend) -> CeleryBack
 @pytest.fixture
 def default_redis_broker_command() -> list[str]:
     """A broker that remembers over a restart what it was told."""
-    return RedisContainer.command("--appendonly", "yes")
+    return RedisContainer.command("--appendonly", "yes", "--appendfsync", "always")
 
 
 @pytest.fixture

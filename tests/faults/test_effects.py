@@ -16,7 +16,7 @@ from symposia.state.requests import Claim
 from symposia.tasks.boundaries import Boundary
 from symposia.tasks.speak import TAKEOVERS
 
-pytestmark = pytest.mark.xdist_group("faults-of-workers")
+pytestmark = [pytest.mark.xdist_group("faults-of-workers"), pytest.mark.timeout(180)]
 
 
 def test_a_turn_that_is_asked_again_has_the_same_effect_id(arena):
@@ -28,7 +28,7 @@ def test_a_turn_that_is_asked_again_has_the_same_effect_id(arena):
     asked, effects = Counter(call.turn for call in calls.values()), defaultdict(set)
     for call in calls.values():
         effects[call.turn].add(call.effect)
-    assert max(asked.values()) == 2
+    assert max(asked.values()) >= 2
     assert all(len(ids) == 1 for ids in effects.values())
     assert len({next(iter(ids)) for ids in effects.values()}) == len(effects), "another turn has another one"
 
@@ -42,7 +42,7 @@ def test_a_turn_that_kills_its_workers_is_given_up_and_its_policy_decides(tmp_pa
     office.deliver()
     store = office.runtime.store
     for _ in range(TAKEOVERS + 1):
-        claim = Claim(1, "floor", new_id(), lease_ms=1_000, timeout_ms=1_000, window=0, task_id=new_id())
+        claim = Claim(1, "floor", new_id(), lease_ms=60_000, timeout_ms=60_000, window=0, task_id=new_id())
         assert store.begin(job.id, claim).word == "granted"
         assert store.client.delete(lock_key(job.id, "floor")), "the worker died, and its lease ran out"
     office.work()

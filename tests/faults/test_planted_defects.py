@@ -14,7 +14,7 @@ from chaos.plays import broadcast, plays, round_robin
 from chaos.rounds import Pace
 from symposia.tasks.boundaries import Boundary
 
-pytestmark = pytest.mark.xdist_group("planted-defects")
+pytestmark = [pytest.mark.xdist_group("planted-defects"), pytest.mark.timeout(180)]
 
 #: A defect may need a race to be seen; it gets a few.
 ROUNDS = 5

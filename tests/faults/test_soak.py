@@ -15,7 +15,7 @@ from chaos.rounds import Round
 from chaos.script import Finding
 from chaos.soak import fill
 
-pytestmark = pytest.mark.xdist_group("faults-of-redis")
+pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180)]
 SUPPORT = Path(__file__).parents[1] / "support"
 
 

@@ -105,6 +105,7 @@ def test_callbacks_with_any_headers(office: Office, letter: dict[str, Any], exam
     headers = st.fixed_dictionaries({}, optional=dict.fromkeys(signed, values))
 
     def use(given: dict[str, str]) -> None:
-        assert receiver.receive(given, body.encode()).status == 401
+        if given != signed:
+            assert receiver.receive(given, body.encode()).status == 401
 
     hammer(headers, use, examples=examples)

@@ -12,7 +12,7 @@ from celery import Celery
 from redis import Redis
 from redis.exceptions import NoPermissionError, ResponseError
 
-from live import REGISTRY, LiveWorker
+from live import REGISTRY, LiveWorker, until
 from own_server import own_server
 from symposia.client import Client
 from symposia.config.settings import Settings, load_settings
@@ -69,6 +69,19 @@ def submitted(client: Client, mode: str) -> CollabJob:
     return client.submit(Collab(title="t", purpose="p", mode=mode, participants=people), agents=agents, **how)
 
 
+def steered(client: Client, gate: Path) -> CollabJob:
+    """A session that is suspended, goes on and is stopped while its first turn waits for the gate."""
+    people = [Participant(participant_id=name) for name in ("ann", "bob")]
+    collab = Collab(title="t", purpose="p", mode="round_robin", participants=people)
+    agents = dict.fromkeys(("ann", "bob"), "gated")
+    job = client.submit(collab, agents=agents, stop={"max_rounds": 2}, parameters={"gate": str(gate)})
+    job.suspend()
+    job.resume()
+    job.stop()
+    gate.touch()
+    return job
+
+
 class Monitor(Thread):
     """Watches the workers' events as Flower does; ends with the first it is told of."""
 
@@ -106,16 +119,14 @@ def test_sessions_of_all_modes_run_and_nothing_is_refused(place, tmp_path):
         monitor = Monitor(app)
         monitor.start()
         jobs = {mode: submitted(client, mode) for mode in SESSIONS}
-        steered = submitted(client, "round_robin")
-        steered.suspend()
-        steered.resume()
-        steered.stop()
+        stopped = steered(client, tmp_path / "gate")
         assert {mode: job.result(timeout=40).ok for mode, job in jobs.items()} == dict.fromkeys(
             SESSIONS, True
         )
-        assert steered.result(timeout=20)
+        assert stopped.result(timeout=20)
         assert len(client.jobs()) == 6
         assert [it for it in check_up(settings) if it.grade is Grade.BAD] == []
+        until(lambda: monitor.told or not submitted(client, "pair").result(timeout=40), what="it hears")
         monitor.join(30)
         assert [list(told) for told in app.control.ping(timeout=10, limit=1)] == [["w1@live"]]
     finally:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,6 +23,8 @@ from symposia.tasks.boundaries import Boundary
 ANY = "any"
 #: Seconds at most that a turn waits for whoever told it to.
 LONGEST_WAIT_S = 30.0
+#: Who dies must not take along an order that another turn of the process has half taken.
+_TAKING = threading.Lock()
 
 
 class Act(StrEnum):
@@ -101,17 +104,17 @@ class Obedience:
                 self._take(file, Act(act), session, number)
 
     def _take(self, file: Path, act: Act, session: str, number: int) -> None:
-        claimed = file.with_suffix(f".{os.getpid()}")
-        try:
-            file.rename(claimed)  # one process only gets it
-        except FileNotFoundError:
-            return
-        claimed.write_text(f"{os.getpid()} {session} {number}")
-        taken = claimed.with_suffix(".taken")
-        claimed.rename(taken)
-        match act:
-            case Act.DIE:
+        claimed, taken = file.with_suffix(f".{os.getpid()}"), file.with_suffix(".taken")
+        with _TAKING:
+            try:
+                file.rename(claimed)  # one process only gets it
+            except FileNotFoundError:
+                return
+            claimed.write_text(f"{os.getpid()} {session} {number}")
+            claimed.rename(taken)
+            if act is Act.DIE:
                 os.kill(os.getpid(), signal.SIGKILL)
+        match act:
             case Act.FREEZE:
                 os.kill(os.getpid(), signal.SIGSTOP)
             case Act.WAIT:

@@ -62,7 +62,8 @@ def _waits_s(evidence: Evidence, killed_ms: int) -> Iterator[float]:
         again = [
             grant.at_ms for grant in evidence.grants if grant.number == number and grant.at_ms > killed_ms
         ]
-        yield (again[0] - killed_ms) / 1000
+        if again:  # else it changed hands before the kill
+            yield (again[0] - killed_ms) / 1000
 
 
 def _lines(log: Path) -> list[str]:
