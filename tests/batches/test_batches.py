@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from live import until
@@ -10,6 +12,8 @@ from symposia.models.errors import InvalidInput, ReviewNotFound
 from symposia.models.ids import new_id
 from symposia.models.review.runs import ItemState, RunState
 from symposia.models.turn import Usage
+from symposia.reviews.batch import go_on, look_at
+from symposia.state.store import SessionStore
 
 DEADLINE_S = 50
 
@@ -97,8 +101,25 @@ def test_a_cancelled_batch_keeps_what_was_found_and_lets_nothing_more_begin(desk
     job.cancel("enough")
     run = job.result(DEADLINE_S)
     assert run.state in (RunState.CANCELLED, RunState.COMPLETED)
-    assert len(run.findings) == job.progress().done >= 1
+    done = job.progress().done
+    assert done >= 1
+    assert len(run.findings) - done in (0, 1), "of the one that was under way, what was said by then"
     assert set(states(run).values()) <= {"done", "cancelled"}
+
+
+def test_an_item_whose_batch_is_stopped_while_it_is_looked_at_was_cancelled_and_did_not_fail(desk: Desk):
+    office = desk.client.office
+    job = desk.review(panel("finds"), texts(1))
+    go_on(office, job.id)
+    look_at(office, job.id, 1)  # opens its session
+
+    class StoppedNow(SessionStore):
+        def state(self, session_id):
+            job.cancel("enough")
+            return super().state(session_id)
+
+    look_at(replace(office, sessions=StoppedNow(office.sessions.client)), job.id, 1)
+    assert states(job.run()) == {"f1.txt": "cancelled"}
 
 
 def test_cancelled_items_can_be_retried_even_where_they_never_began(desk: Desk):

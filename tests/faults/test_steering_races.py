@@ -73,6 +73,15 @@ PAIRS = [
 ]
 
 
+#: What a commit or a reply may be told beside a suspend, by who was first.
+WINS = {"committed", "held", "replied"}
+
+
+def beside_suspends(seen: Counter) -> set[str]:
+    """What commits and replies were told so far."""
+    return {told for (_, does, told, _) in seen if does == "suspends"}
+
+
 def race(table: Table, pool: ThreadPoolExecutor, players: list[Player], pair) -> list[str]:
     """One turn, for which two run at the same time; answers what each was told."""
     grant = table.grant(table.plan_one())
@@ -103,7 +112,7 @@ def test_whoever_wins_a_turn_is_written_once_or_not_at_all_a_thousand_times(redi
     random, seen = Random(), Counter()
     players = [Player(redis_url), Player(redis_url)]
     with connect(redis_url) as client, ThreadPoolExecutor(2) as pool:
-        while seen.total() < RACES:
+        while seen.total() < RACES or (beside_suspends(seen) != WINS and seen.total() < 5 * RACES):
             table = Table(client)
             for _ in range(TURNS):
                 if table.state().status != "active":
@@ -123,5 +132,4 @@ def test_whoever_wins_a_turn_is_written_once_or_not_at_all_a_thousand_times(redi
     both = [told for (_, does, *told), _ in seen.items() if does in ("commits", "replies")]
     assert both
     assert all(sorted(told) in (["committed", "done"], ["double", "replied"]) for told in both)
-    outcomes = {told for (_, does, told, _) in seen if does == "suspends"}
-    assert outcomes == {"committed", "held", "replied"}, "each side wins some of the races"
+    assert beside_suspends(seen) == WINS, "each side wins some of the races"
