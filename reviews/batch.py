@@ -70,12 +70,13 @@ def look_at(office: Office, batch_id: str, number: int) -> None:
     if record is None or record.state is not ItemState.RUNNING:
         return
     session_id = session_of(batch_id, number, record.attempt)
+    view = office.store.view(batch_id)
     try:
         state = office.sessions.state(session_id)
     except SessionNotFound:
-        _begin(office, office.store.view(batch_id), record)
+        _begin(office, view, record)
         return
-    # Not before the session: a stop ends the batch first, and then what is under way.
+    # Once more, after the session: a stop ends the batch first, and then what is under way.
     view = office.store.view(batch_id)
     if state.is_final:
         _settle(office, view, record, _result(office, record, state, view))
