@@ -70,20 +70,28 @@ def look_at(office: Office, batch_id: str, number: int) -> None:
     if record is None or record.state is not ItemState.RUNNING:
         return
     session_id = session_of(batch_id, number, record.attempt)
-    view = office.store.view(batch_id)
-    try:
-        state = office.sessions.state(session_id)
-    except SessionNotFound:
+    state = _state(office, session_id)
+    # The batch not before the session, since a stop ends the batch first, and then what is under way; and the item
+    # once more with it: by now it may be settled, its batch stopped and asked for again.
+    view, now = office.store.look(batch_id, number)
+    if now is None or (now.state, now.attempt) != (record.state, record.attempt):
+        return
+    if state is None:
         _begin(office, view, record)
         return
-    # Once more, after the session: a stop ends the batch first, and then what is under way.
-    view = office.store.view(batch_id)
     if state.is_final:
         _settle(office, view, record, _result(office, record, state, view))
         return
     office.store.drop_text(batch_id, number)
     if view.state == "stopping":  # it was opened while the batch was stopped
         _cancel_session(office, session_id)
+
+
+def _state(office: Office, session_id: str) -> SessionState | None:
+    try:
+        return office.sessions.state(session_id)
+    except SessionNotFound:
+        return None
 
 
 def sweep_batches(office: Office) -> int:

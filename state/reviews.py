@@ -155,14 +155,25 @@ class ReviewStore:
 
     def view(self, batch_id: str) -> BatchView:
         """How far it is. Raises ReviewNotFound."""
+        return self._seen(batch_id)[0]
+
+    def look(self, batch_id: str, number: int) -> tuple[BatchView, ItemRecord | None]:
+        """How far it is, and one of its items at the same moment. Raises ReviewNotFound."""
+        view, values = self._seen(batch_id, number)
+        return view, None if values[0] is None else _record(batch_id, number, values)
+
+    def _seen(self, batch_id: str, number: int = 0) -> tuple[BatchView, list[str | None]]:
+        """A batch, and with `number` the fields of one of its items."""
         with self._client.pipeline(transaction=True) as together:
             together.hgetall(self._key(batch_id, "batch"))
             together.zcard(self._key(batch_id, "waiting"))
             together.zcard(self._key(batch_id, "running"))
-            fields, waiting, running = together.execute()
+            if number:
+                together.hmget(self._key(batch_id, "items"), [f"{number}:{field}" for field in _FIELDS])
+            fields, waiting, running, *items = together.execute()
         if not fields:
             raise ReviewNotFound(batch_id)
-        return batch_view(batch_id, fields, waiting=waiting, running=running)
+        return batch_view(batch_id, fields, waiting=waiting, running=running), items[0] if items else []
 
     def outcome(self, batch_id: str) -> str:
         """How it will have ended, once it is being reported; empty before."""

@@ -8,11 +8,12 @@ import pytest
 
 from live import until
 from review_rooms import Desk, panel, read
-from symposia.models.errors import InvalidInput, ReviewNotFound
+from symposia.models.errors import InvalidInput, ReviewNotFound, SessionNotFound
 from symposia.models.ids import new_id
 from symposia.models.review.runs import ItemState, RunState
 from symposia.models.turn import Usage
 from symposia.reviews.batch import go_on, look_at
+from symposia.reviews.item_sessions import session_of
 from symposia.state.store import SessionStore
 
 DEADLINE_S = 50
@@ -120,6 +121,30 @@ def test_an_item_whose_batch_is_stopped_while_it_is_looked_at_was_cancelled_and_
 
     look_at(replace(office, sessions=StoppedNow(office.sessions.client)), job.id, 1)
     assert states(job.run()) == {"f1.txt": "cancelled"}
+
+
+def test_an_item_that_is_settled_and_asked_for_again_while_it_is_looked_at_is_begun_once(desk: Desk):
+    office = desk.client.office
+    job = desk.review(panel("finds"), texts(1))
+    go_on(office, job.id)
+    first = office.store.item(job.id, 1)
+    assert first is not None
+
+    class AskedAgainNow(SessionStore):
+        def state(self, session_id):
+            job.cancel("enough")
+            look_at(office, job.id, 1)
+            go_on(office, job.id)
+            assert job.retry() == 1
+            go_on(office, job.id)
+            return super().state(session_id)
+
+    look_at(replace(office, sessions=AskedAgainNow(office.sessions.client)), job.id, 1)
+    with pytest.raises(SessionNotFound):
+        office.sessions.state(session_of(job.id, 1, first.attempt))
+    desk.start_worker()
+    assert job.result(DEADLINE_S).state is RunState.COMPLETED
+    assert desk.calls() == ["f1.txt"]
 
 
 def test_cancelled_items_can_be_retried_even_where_they_never_began(desk: Desk):
