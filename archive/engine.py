@@ -7,6 +7,7 @@ locked `FOR UPDATE`), so no transaction fails half way because another was faste
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,8 @@ from ..models.errors import ArchiveError, ArchiveUnavailable
 #: Seconds one writer waits for another, and anybody for an answer.
 _BUSY_S = 30
 _CONNECT_S = 5
+#: Seconds between two tries for what SQLite does not wait for by itself.
+_AGAIN_S = 0.01
 
 #: Text that SQL databases refuse.
 _NUL = "\x00"
@@ -116,8 +119,27 @@ def _engine(url: str) -> Engine:
 def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
     # Transactions are begun by `_begin_sqlite`, not by the driver's guess.
     connection.isolation_level = None
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+    _use_wal(connection)
+    for pragma in ("synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Writes ahead in a log, from the first connection to the file on.
+
+    That one changes the file, which SQLite refuses at once while anybody else looks at it: two who changed it together
+    would wait for each other.
+    """
+    until = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                raise
+        else:
+            return
+        time.sleep(_AGAIN_S)
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -158,3 +160,18 @@ def test_archives_that_start_at_once_migrate_once(database_url: str) -> None:
     assert errors == []
     for archive in archives:
         archive.close()
+
+
+def test_who_opens_a_new_file_at_the_same_time_as_others_waits_for_them(tmp_path: Path) -> None:
+    def open_it(database: Database, together: threading.Barrier) -> None:
+        together.wait()
+        with database.writing():
+            pass
+
+    for number in range(100):
+        together = threading.Barrier(4)
+        databases = [Database(f"sqlite:///{tmp_path}/{number}.sqlite3") for _ in range(4)]
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(open_it, databases, [together] * 4))
+        for database in databases:
+            database.close()
