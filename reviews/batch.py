@@ -84,7 +84,7 @@ def look_at(office: Office, batch_id: str, number: int) -> None:
         return
     office.store.drop_text(batch_id, number)
     if view.state == "stopping":  # it was opened while the batch was stopped
-        _cancel_session(office, session_id)
+        _withdraw(office, batch_id, record)
 
 
 def _state(office: Office, session_id: str) -> SessionState | None:
@@ -126,6 +126,10 @@ def _begin(office: Office, view: BatchView, record: ItemRecord) -> None:
         _settle(office, view, record, failed)
         return
     office.store.drop_text(batch_id, number)
+    view, now = office.store.look(batch_id, number)
+    if view.state != "running" or now is None or now.attempt != record.attempt:
+        # A stop before it was opened found no session to cancel.
+        _withdraw(office, batch_id, record)
 
 
 def _opening(office: Office, head: BatchHead, record: ItemRecord) -> str | None:
@@ -176,6 +180,12 @@ def _settle(office: Office, view: BatchView, record: ItemRecord, result: ItemRes
         log.warning("review %s: %r %s: %s", view.batch_id, record.item.path, word, result.error)
     if word in ("settled", "again"):
         go_on(office, view.batch_id)
+
+
+def _withdraw(office: Office, batch_id: str, record: ItemRecord) -> None:
+    """Cancels an item's session, and has the item settled: who cancels sends the word that an end would."""
+    _cancel_session(office, session_of(batch_id, record.number, record.attempt))
+    office.queue.send_items(batch_id, [record.number])
 
 
 def _cancel_session(office: Office, session_id: str) -> None:

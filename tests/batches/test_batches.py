@@ -123,6 +123,45 @@ def test_an_item_whose_batch_is_stopped_while_it_is_looked_at_was_cancelled_and_
     assert states(job.run()) == {"f1.txt": "cancelled"}
 
 
+@pytest.mark.parametrize("is_settled", [False, True], ids=["under-way", "settled"])
+def test_a_session_that_is_opened_after_its_batch_was_stopped_is_cancelled(desk: Desk, is_settled: bool):
+    office = desk.client.office
+    job = desk.review(panel("finds"), texts(1))
+    go_on(office, job.id)
+    record = office.store.item(job.id, 1)
+    assert record is not None
+
+    class StoppedNow:
+        def open(self, submission):
+            job.cancel("enough")
+            if is_settled:
+                look_at(office, job.id, 1)
+            return office.opener.open(submission)
+
+    look_at(replace(office, opener=StoppedNow()), job.id, 1)
+    assert office.sessions.state(session_of(job.id, 1, record.attempt)).is_final
+    look_at(office, job.id, 1)
+    assert states(job.run()) == {"f1.txt": "cancelled"}
+
+
+def test_who_finds_the_session_of_a_stopped_batch_under_way_has_its_item_settled(desk: Desk):
+    office = desk.client.office
+    job = desk.review(panel("finds"), texts(1))
+    go_on(office, job.id)
+    look_at(office, job.id, 1)
+    office.store.stop(job.id, outcome="cancelled", reason="enough")  # by who found no session to cancel
+    told = []
+
+    class Told:
+        def send_items(self, batch_id, numbers):
+            told.append((batch_id, list(numbers)))
+
+    look_at(replace(office, queue=Told()), job.id, 1)
+    assert told == [(job.id, [1])]
+    look_at(office, job.id, 1)
+    assert states(job.run()) == {"f1.txt": "cancelled"}
+
+
 def test_an_item_that_is_settled_and_asked_for_again_while_it_is_looked_at_is_begun_once(desk: Desk):
     office = desk.client.office
     job = desk.review(panel("finds"), texts(1))
