@@ -125,10 +125,10 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """Writes ahead in a log, from the first connection to the file on.
+    """Writes ahead in a log: the first connection changes the file, all others find it so.
 
-    That one changes the file, which SQLite refuses at once while anybody else looks at it: two who changed it together
-    would wait for each other.
+    SQLite waits for those who read the file meanwhile, but refuses at once when somebody else writes to it: each
+    might wait for the other.
     """
     until = time.monotonic() + _BUSY_S
     while True:

@@ -128,7 +128,7 @@ def _begin(office: Office, view: BatchView, record: ItemRecord) -> None:
     office.store.drop_text(batch_id, number)
     view, now = office.store.look(batch_id, number)
     if view.state != "running" or now is None or now.attempt != record.attempt:
-        # A stop before it was opened found no session to cancel.
+        # It was stopped before there was a session to cancel; by now its item may be settled, and even asked for again.
         _withdraw(office, batch_id, record)
 
 

@@ -114,7 +114,7 @@ def test_a_worker_of_its_own_serves_and_stops_when_it_is_told_to(terminal: Termi
     said = terminal.call("run", pair_file)
     assert (said.code, said.err) == (0, "")
     worker.process.terminate()
-    # Celery forgets what a pool's process was given and has not accepted yet; it waits 30 s to be heard when that is done.
+    # Celery forgets a task that a process was given and has not accepted yet; the process waits 30 s for it to take the result.
     assert worker.ended(timeout_s=60).code == 0
     terminal.wait_until_nothing_runs()
 
