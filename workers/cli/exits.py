@@ -44,6 +44,9 @@ def guarded(app: typer.Typer, arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.DONE
     except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            # Before Python 3.12 it comes out of `__set_name__`, while a module is imported, as a RuntimeError.
+            return ExitCode.INTERRUPTED
         if (blame := exit_code_of(error)) is None or debug:
             raise
         _tell(error)
