@@ -2,21 +2,64 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+import pytest
 import typer
 
-from symposia.workers.cli.exits import ExitCode, guarded
+from symposia.workers.cli import app, main
 
 
-def test_ctrl_c_is_ctrl_c_also_while_a_class_is_made(capsys):
-    class Struck:
-        def __set_name__(self, owner, name):
-            raise KeyboardInterrupt
+class Strikes:
+    """Ctrl-C while a class is made, and while a module is looked for."""
 
-    app = typer.Typer()
+    def __set_name__(self, owner: type, name: str) -> NoReturn:
+        raise KeyboardInterrupt
 
-    @app.command()
-    def make() -> None:
-        type("Made", (), {"it": Struck()})
+    def find_spec(self, *_: object) -> NoReturn:
+        raise KeyboardInterrupt
 
-    assert guarded(app, []) == ExitCode.INTERRUPTED
+
+def making_a_class() -> None:
+    type("Made", (), {"it": Strikes()})
+
+
+def wrapped() -> NoReturn:
+    """What Python before 3.12 makes of `making_a_class`."""
+    raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+
+def defect() -> NoReturn:
+    raise RuntimeError("a defect") from ValueError("of Symposia")
+
+
+def run(command: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> object:
+    """The exit code of a command line that has this one command."""
+    line = typer.Typer()
+    line.command()(command)
+    monkeypatch.setattr(app, "app", line)
+    with pytest.raises(SystemExit) as end:
+        main([])
+    return end.value.code
+
+
+@pytest.mark.parametrize("command", [making_a_class, wrapped])
+def test_ctrl_c_is_ctrl_c_also_while_a_class_is_made(command, monkeypatch, capsys):
+    assert run(command, monkeypatch) == 130
     assert capsys.readouterr() == ("", "")
+
+
+def test_ctrl_c_is_ctrl_c_also_before_there_are_commands(monkeypatch, capsys):
+    monkeypatch.delitem(sys.modules, app.__name__)
+    monkeypatch.setattr(sys, "meta_path", [Strikes(), *sys.meta_path])
+    with pytest.raises(SystemExit) as end:
+        main(["--help"])
+    assert end.value.code == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_defect_is_told_with_all_that_led_to_it(monkeypatch):
+    with pytest.raises(RuntimeError, match="a defect"):
+        run(defect, monkeypatch)

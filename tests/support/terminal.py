@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, chdir, redirect_stderr, redirect_stdout, suppress
+from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
@@ -68,6 +68,19 @@ class Running:
         """Ctrl-C: the terminal sends it to the whole process group."""
         os.killpg(self.process.pid, signal.SIGINT)
         return self
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """It stands still (without its children) while the context lasts: what it has said stays what it has said."""
+        self.process.send_signal(signal.SIGSTOP)
+        until(self._stands_still, what="it stands still")
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
+
+    def _stands_still(self) -> bool:
+        return psutil.Process(self.process.pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE)
 
     def ended(self, *, timeout_s: float = 30) -> Said:
         try:

@@ -7,7 +7,7 @@
 | 2 | bad input, or not possible in this status |
 | 3 | no such session or schedule, or no task or conversation that one takes part in |
 | 4 | Redis, a worker or another part is missing |
-| 130 | interrupted |
+| 130 | interrupted: see `main` |
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ import typer
 
 
 class ExitCode(IntEnum):
-    """Exit codes of all commands."""
+    """Exit codes of all commands that are not interrupted."""
 
     DONE = 0
     CANCELLED = 1
     BAD_INPUT = 2
     NOT_FOUND = 3
     MISSING = 4
-    INTERRUPTED = 130
 
 
 def guarded(app: typer.Typer, arguments: Sequence[str]) -> int:
@@ -37,16 +36,11 @@ def guarded(app: typer.Typer, arguments: Sequence[str]) -> int:
     try:
         code = app(args=list(arguments), prog_name="symposia", standalone_mode=False)
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        return ExitCode.INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output has seen enough; the interpreter must not flush into the void.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.DONE
     except Exception as error:
-        if isinstance(error.__cause__, KeyboardInterrupt):
-            # Before Python 3.12 it comes out of `__set_name__`, while a module is imported, as a RuntimeError.
-            return ExitCode.INTERRUPTED
         if (blame := exit_code_of(error)) is None or debug:
             raise
         _tell(error)
