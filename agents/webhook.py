@@ -69,6 +69,8 @@ def post(target: Target, body: bytes, headers: Mapping[str, str]) -> None:
             path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
             connection.request("POST", path, body, {"Content-Type": "application/json", **headers})
             with connection.getresponse() as response:
+                if is_cut.is_set():  # what was cut off reads like what had ended
+                    raise TimeoutError("timed out")
                 _judge(host, response.status, response.getheader("Retry-After"))
     except (OSError, HTTPException) as error:
         text = scrubbed(str(error)) or type(error).__name__
@@ -97,7 +99,7 @@ def _connected(addresses: Sequence[tuple[str, int]], until: float) -> socket.soc
             return socket.create_connection(address, left_s)
         except OSError as error:
             trouble = error
-    raise trouble or OSError("it has no address")
+    raise trouble or TimeoutError("timed out")
 
 
 def _encrypted(plain: socket.socket, host: str) -> ssl.SSLSocket:

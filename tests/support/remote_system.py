@@ -45,7 +45,8 @@ class RemoteSystem:
 
             def _drip(self) -> None:
                 try:
-                    for byte in b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 10_000:
+                    self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
+                    for byte in b"x" * 10_000:
                         self.wfile.write(bytes([byte]))
                         time.sleep(system.drip_s)
                 except OSError:
