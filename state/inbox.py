@@ -8,13 +8,12 @@ reads it looks at the session, and strikes out what is over.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from random import random
 from typing import NamedTuple, cast
 
 from redis import Redis
 
 from .keys import INBOX
-from .timetable import drop
+from .timetable import drop, enter_anew
 
 #: Open questions that are kept track of; of more, the oldest are answered by session only.
 KEPT = 100_000
@@ -41,10 +40,9 @@ class Inbox:
 
     def add(self, letters: Iterable[Letter], *, at_ms: int) -> None:
         """Enters questions that were asked at `at_ms`, in milliseconds since the epoch, also once more."""
-        # A fraction of a millisecond tells an entry from the one before, which a reader may be about to strike out.
-        entries = {letter.member(): at_ms + random() for letter in letters}  # noqa: S311 - no secret
-        if entries:
-            self._client.zadd(INBOX, entries)
+        members = [letter.member() for letter in letters]
+        if members:
+            enter_anew(self._client, INBOX, members, at_ms)
             self._client.zremrangebyrank(INBOX, 0, -KEPT - 1)
 
     def remove(self, letters: Iterable[Letter]) -> None:

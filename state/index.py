@@ -10,7 +10,6 @@ is opened until after it has ended, at a time no later than anything it may be o
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from random import random
 from typing import cast
 
 from redis import Redis
@@ -18,7 +17,7 @@ from redis import Redis
 from .clock import server_ms
 from .keys import DUE, OWED, SESSIONS, session_key
 from .owed import OwedIndex
-from .timetable import HELD, Timetable, drop
+from .timetable import HELD, Timetable, drop, enter_anew
 
 #: The listing keeps this many of the newest sessions.
 LISTED = 100_000
@@ -57,8 +56,7 @@ class SessionIndex(Timetable):
 
     def list_at(self, session_id: str, opened_ms: int) -> None:
         """Lists a session that is there, and was listed under its id before, among those of its time."""
-        # A fraction of a millisecond tells the entry from the one before, which a reader may be about to take off.
-        self._client.zadd(SESSIONS, {session_id: opened_ms + random()})  # noqa: S311 - no secret
+        enter_anew(self._client, SESSIONS, [session_id], opened_ms)
 
     def sooner(self, session_id: str, due_ms: int) -> None:
         """Has the session looked at by `due_ms` at the latest; one that has ended meanwhile stays out."""

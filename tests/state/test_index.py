@@ -5,10 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from symposia.state import index as index_module
+from symposia.state import timetable as timetable_module
 from symposia.state.keys import DUE, SESSIONS
 from table import until
 
 HOUR = 3_600_000
+#: A time of this age, which a double tells from others by 4096ths of a millisecond.
+MOMENT_MS = 1_800_000_000_000
 
 
 def due(index, session_id):
@@ -178,6 +181,19 @@ def test_a_session_that_was_listed_again_since_it_was_looked_for_stays_listed(in
     index.list_at("s", 5)
     index.unlist("s", before)
     assert listed(index) == ["s"]
+
+
+@pytest.mark.parametrize("fraction", [1, 2_047])
+def test_a_session_that_is_listed_again_is_told_from_before_whatever_is_drawn(index, monkeypatch, fraction):
+    monkeypatch.setattr(timetable_module, "randrange", lambda *_: fraction)
+    for _ in range(3):
+        index.list_at("s", MOMENT_MS)
+        ((_, time),) = index.listed()
+        index.list_at("s", MOMENT_MS)
+        index.unlist("s", time)
+        ((_, after),) = index.listed()
+        assert after != time
+        assert int(after) == int(time) == MOMENT_MS
 
 
 def test_the_listing_keeps_the_newest_only(index, monkeypatch):

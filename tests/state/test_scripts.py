@@ -19,6 +19,7 @@ VERBS = sorted(path.name.removesuffix(".lua") for path in LUA.iterdir() if not p
 LIBRARY = (LUA / "_lib.lua").read_text("utf-8")
 #: Scripts whose keys are no session's, by the first of them.
 ALONE = {
+    "anew": "due",
     "claim": "due",
     "drop": "due",
     "postpone": "due",
@@ -249,7 +250,7 @@ def test_a_failing_script_says_which_it_was_and_what_the_server_said(table):
 
 
 def test_the_index_scripts_work_on_the_due_index_alone(client):
-    for verb in ("claim", "drop", "postpone"):
+    for verb in ("anew", "claim", "drop", "postpone"):
         script = load(verb)
         assert (script.keys, script.rest_of_keys) == (("due",), None)
     assert evaluate(client, load("claim"), [DUE], [10, 1000]) == ["claimed", []]
