@@ -59,11 +59,11 @@ def keep_up(settings: Settings, household: Household, *, heard: Heard) -> None:
             url, services = server.start(), [Server(server)]
         services += _rest(with_server(settings, url), household, heard)
         supervisor = stack.enter_context(Supervisor(services, interrupts=interrupts, say=say))
-        say(f"server at {without_password(url)}")
-        if household.flower:
-            say(f"Flower at {flower_url(settings.flower_port)}")
-        say("Ctrl-C stops everything")
         try:
+            say(f"server at {without_password(url)}")
+            if household.flower:
+                say(f"Flower at {flower_url(settings.flower_port)}")
+            say("Ctrl-C stops everything")
             while True:
                 supervisor.tend()
                 time.sleep(_TEND_EVERY_S)

@@ -27,7 +27,7 @@ MAX_DELAY_S = 30.0
 SETTLED_S = 60.0
 
 _LOOK_EVERY_S = 0.25
-#: Seconds after which an interrupt that was lost in a finalizer comes again.
+#: Seconds after which an interrupt that could not be raised where it struck comes again.
 _AGAIN_S = 0.05
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -63,6 +63,9 @@ class Interrupts:
     def __init__(self) -> None:
         self.hurry = threading.Event()
         self._armed = True
+        #: In the hook an exception would be lost: a signal that strikes there is owed one.
+        self._is_deaf = False
+        self._owed = False
         self._restore = ExitStack()
 
     def calm(self) -> None:
@@ -80,22 +83,34 @@ class Interrupts:
         self._restore.close()
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        if self._armed:
+        if self._is_deaf:
+            self._owed = True
+        elif self._armed:
             self._armed = False
             raise KeyboardInterrupt
-        self.hurry.set()
+        else:
+            self.hurry.set()
 
     def _on_unraisable(
         self, others: Callable[[sys.UnraisableHookArgs], object], it: sys.UnraisableHookArgs
     ) -> None:
-        if not isinstance(it.exc_value, KeyboardInterrupt):
-            others(it)
-            return
-        # It struck inside a finalizer, from where nothing can be raised: it comes again when that has ended.
-        self._armed = True
-        again = threading.Timer(_AGAIN_S, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
-        again.daemon = True
-        again.start()
+        self._is_deaf = True
+        try:
+            if isinstance(it.exc_value, KeyboardInterrupt):
+                self._armed = self._owed = (
+                    True  # it struck inside a finalizer, from where nothing can be raised
+                )
+            else:
+                others(it)
+            while self._owed:
+                self._owed = False
+                again = threading.Timer(
+                    _AGAIN_S, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)
+                )
+                again.daemon = True
+                again.start()
+        finally:
+            self._is_deaf = False
 
 
 @dataclass(slots=True)

@@ -6,6 +6,8 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -123,16 +125,54 @@ def test_a_killed_program_says_by_what(noted):
     program.stop(threading.Event())
 
 
-def test_an_interrupt_that_strikes_in_a_finalizer_is_not_lost():
-    class Struck:
-        def __del__(self) -> None:
-            signal.raise_signal(signal.SIGTERM)
+class Finalized:
+    """Does this when it is finalized."""
 
-    struck = [Struck()]
-    with Interrupts():
-        struck.clear()
-        with pytest.raises(KeyboardInterrupt):
-            threading.Event().wait(50)
+    def __init__(self, do: Callable[[], object]) -> None:
+        self._do = do
+
+    def __del__(self) -> None:
+        self._do()
+
+
+def finalize_and_wait(do: Callable[[], object]) -> None:
+    [Finalized(do)].clear()
+    threading.Event().wait(50)
+
+
+class Slow(threading.Timer):
+    """The first one has done its work before `start` answers."""
+
+    is_slow = True
+
+    def start(self) -> None:
+        super().start()
+        if Slow.is_slow:
+            Slow.is_slow = False
+            self.join()
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+def test_an_interrupt_that_strikes_in_a_finalizer_is_not_lost(is_slow, monkeypatch):
+    """Nor where it comes again before that has ended."""
+    monkeypatch.setattr(Slow, "is_slow", is_slow)
+    monkeypatch.setattr(threading, "Timer", Slow)
+    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
+        finalize_and_wait(partial(signal.raise_signal, signal.SIGTERM))
+    assert not interrupts.hurry.is_set()
+
+
+def test_an_interrupt_that_strikes_while_another_error_of_a_finalizer_is_told_is_not_lost(monkeypatch):
+    told = []
+
+    def tell(it: sys.UnraisableHookArgs) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        told.append(it.exc_type)
+
+    monkeypatch.setattr(sys, "unraisablehook", tell)
+    with Interrupts(), pytest.raises(KeyboardInterrupt):
+        finalize_and_wait(lambda: 1 / 0)
+    assert told == [ZeroDivisionError]
 
 
 def test_the_first_signal_interrupts_and_the_next_means_hurry():
