@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 from redis import Redis
 
+from live import until
 from symposia.config.settings import ALSO_NAMED
 from symposia.models.collab import CollabStatus
 from symposia.state.connect import connect
@@ -51,6 +53,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="the Redis-compatible server program to run the tests on; default: the embedded Valkey",
     )
+
+
+@pytest.fixture
+def same_day() -> None:
+    """The UTC day, by which tenants' budgets go, does not end within the test."""
+    until(lambda: time.time() % 86_400 < 86_380, what="another day")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -29,7 +29,8 @@ from symposia.models.options import AgentBinding
 #: One server is enough for two cores.
 on_one_worker = pytest.mark.xdist_group("local-model")
 
-pytestmark = pytest.mark.real_models
+#: The first of them waits for a server to start, which may take a minute.
+pytestmark = [pytest.mark.real_models, pytest.mark.timeout(240)]
 
 
 def wait_until(condition, timeout_s=20):
@@ -55,7 +56,8 @@ def test_it_speaks_through_the_registry(local_model, runner, turn, message, name
 def test_it_is_found_while_it_runs_and_gone_after(tmp_path):
     assert find_running(tmp_path) is None
     with LocalModelServer(tmp_path) as server:
-        assert find_running(tmp_path) == recorded_url(tmp_path) == server.url
+        wait_until(lambda: find_running(tmp_path) == server.url)
+        assert recorded_url(tmp_path) == server.url
         record = run_file(tmp_path).path
         assert stat.S_IMODE(record.stat().st_mode) == 0o600
         pid = json.loads(record.read_text())["pid"]

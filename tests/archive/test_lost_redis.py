@@ -90,6 +90,10 @@ def test_the_session_completes_with_every_message_archived_before_the_loss(
         lambda: archive.writer.progress([job.id]) and len(archived(archive, job.id)["dialog"]) == LOST - 1,
         what="what was said so far is archived",
     )
+    until(
+        lambda: spoken(archived(archive, job.id)) == spoken(live(redis, job.id)),
+        what="and who has the floor now",
+    )
     redis.flushall()
     before = archived(archive, job.id)
 

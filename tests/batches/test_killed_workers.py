@@ -36,12 +36,13 @@ def check(desk: Desk, run: ReviewRun, count: int) -> None:
 def test_of_two_workers_one_is_killed_in_the_middle(desk: Desk):
     desk.lease_s = 2.0
     first, _ = desk.start_worker(), desk.start_worker()
-    count = 60
-    job = desk.review(panel("finds"), [read(f"f{number}.txt", f"text {number}") for number in range(count)])
+    names = ["held.txt", *(f"f{number}.txt" for number in range(59))]
+    job = desk.review(panel("holds"), [read(name, f"text of {name}") for name in names])
     until(lambda: job.progress().done >= 10, timeout_s=40, what="ten are done")
     first.kill()
-    check(desk, job.result(50), count)
-    assert set(desk.calls()) == {f"f{number}.txt" for number in range(count)}
+    (desk.folder / "gate").touch()
+    check(desk, job.result(50), 60)
+    assert set(desk.calls()) == set(names)
 
 
 @pytest.mark.slow

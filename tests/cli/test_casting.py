@@ -25,7 +25,7 @@ def waiting(busy, tmp_path, gate):
     path = tmp_path / "trio.yaml"
     path.write_text(TRIO.format(gate=gate))
     session = busy.call("submit", str(path)).out.strip()
-    until(lambda: "ann" in str(busy.call("show", session, "--json").json()), what="the session runs")
+    busy.wait_until_speaks(session, "ann")
     return session
 
 
@@ -60,6 +60,7 @@ def test_what_makes_no_sense_is_refused_in_one_line(busy, waiting, gate):
     assert (late.code, "takes no more changes" in late.err) == (2, True)
 
 
+@pytest.mark.usefixtures("same_day")
 def test_a_tenants_day_is_shown(busy, waiting, gate):
     gate.touch()
     assert busy.call("watch", waiting).code == 0

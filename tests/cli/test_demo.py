@@ -67,15 +67,8 @@ def test_settings_of_the_user_have_no_part_in_it(bare: Terminal):
     assert bare.run("demo", "--mode", "swarm", "--agents", "scripted").code == 0
 
 
-def test_ctrl_c_while_it_starts_leaves_nothing_behind(bare: Terminal):
-    running = bare.start("demo", "--agents", "scripted")
-    bare.wait_until_something_runs(count=2)
-    assert running.interrupt().ended().code == 130
-    nothing_is_left(bare)
-
-
-@pytest.mark.parametrize("moment", ["Started", "Host"])
-def test_ctrl_c_while_it_speaks_leaves_nothing_behind(bare: Terminal, moment):
+@pytest.mark.parametrize("moment", ["at once", "Started", "Host"])
+def test_ctrl_c_leaves_nothing_behind(bare: Terminal, moment):
     assert interrupted_at(moment, bare).code == 130
     nothing_is_left(bare)
 
@@ -86,7 +79,11 @@ def interrupted_at(moment: str, terminal: Terminal) -> Said:
     From the first word to the last takes it 0.2 s: where it was quicker than we, there is another.
     """
     for _ in range(20):
-        running = terminal.start("demo", "--agents", "scripted").until(moment)
+        running = terminal.start("demo", "--agents", "scripted")
+        if moment == "at once":
+            terminal.wait_until_something_runs(count=2)
+        else:
+            running.until(moment)
         with running.held():
             if in_time := "board_empty" not in running.out:
                 running.interrupt()

@@ -83,7 +83,14 @@ def never_expire(redis, script):
 
 
 def first(redis, script, kind):
-    return next(e for e in entries(redis, script, "events") if json.loads(e[1]["e"])["event_type"] == kind)
+    """The first of a turn that was written: where a lease ran out there may be one before."""
+    written = {closing.token for closing in Evidence(redis, script.session).written}
+    return next(e for e in entries(redis, script, "events") if of_kind(e, kind, written))
+
+
+def of_kind(entry, kind, tokens):
+    event = json.loads(entry[1]["e"])
+    return event["event_type"] == kind and event["payload"]["token_id"] in tokens
 
 
 def change_first(redis, script, kind, **changes):

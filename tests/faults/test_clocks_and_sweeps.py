@@ -11,7 +11,7 @@ from chaos.arena import Arena
 from chaos.evidence import stamp_ms
 from chaos.faults_of_people import suspend_and_resume, sweeps_at_once
 from chaos.faults_of_workers import freeze_at, kill_at
-from chaos.skew import AHEAD
+from chaos.skew import AHEAD, UTC
 from symposia.tasks.boundaries import Boundary
 
 pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180)]
@@ -24,7 +24,7 @@ def first_logged(member):
 
 def test_sessions_survive_a_worker_whose_clock_is_an_hour_ahead(tmp_path, survives):
     with Arena(tmp_path) as arena:
-        arena.crew.start([arena.member("right"), arena.member("ahead", **AHEAD)])
+        arena.crew.start([arena.member("right", environment=UTC), arena.member("ahead", **AHEAD)])
         right, ahead = (first_logged(member) for member in arena.crew.members)
         assert ahead - right > timedelta(minutes=50), "the clock is wrong indeed"
         outcome = survives(kill_at(Boundary.SPEAKING), freeze_at(Boundary.BEFORE_COMMIT), on=arena)

@@ -28,7 +28,7 @@ def test_a_turn_that_is_asked_again_has_the_same_effect_id(arena):
     asked, effects = Counter(call.turn for call in calls.values()), defaultdict(set)
     for call in calls.values():
         effects[call.turn].add(call.effect)
-    assert max(asked.values()) == 2
+    assert max(asked.values()) >= 2, "asked again, and once more where its lease ran out meanwhile"
     assert all(len(ids) == 1 for ids in effects.values())
     assert len({next(iter(ids)) for ids in effects.values()}) == len(effects), "another turn has another one"
 

@@ -17,6 +17,8 @@ from symposia.state.keys import tenant_keys
 from symposia.state.records import Lack
 from symposia.state.tenants import UNKNOWN_TOKENS, Fate, Settlement, Spent, TenantBooks
 
+pytestmark = pytest.mark.usefixtures("same_day")
+
 LATE_MS = 600_000
 LIMITS = DailyLimits(tokens=100)
 THIRTY = Most(tokens=30, cost_micros=0)

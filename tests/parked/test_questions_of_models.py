@@ -7,7 +7,7 @@ import pytest
 from model_stub import StubModel, completion, refusal
 from symposia.state.keys import calls_key
 
-pytestmark = pytest.mark.real_models
+pytestmark = [pytest.mark.real_models, pytest.mark.usefixtures("same_day")]
 
 REGISTRY = """
 [models.stub]

@@ -125,6 +125,7 @@ def test_sessions_of_all_modes_run_and_nothing_is_refused(place, tmp_path):
         )
         assert stopped.result(timeout=20)
         assert len(client.jobs()) == 6
+        until(client.workers.alive, what="the worker has announced itself")
         assert [it for it in check_up(settings) if it.grade is Grade.BAD] == []
         until(lambda: monitor.told or not submitted(client, "pair").result(timeout=40), what="it hears")
         monitor.join(30)

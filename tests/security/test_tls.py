@@ -10,7 +10,7 @@ import pytest
 from kombu import Connection
 from kombu.exceptions import OperationalError
 
-from live import REGISTRY, LiveWorker
+from live import REGISTRY, LiveWorker, until
 from symposia.client import Client
 from symposia.config.settings import load_settings
 from symposia.models.collab import Collab, Participant
@@ -56,6 +56,7 @@ def test_a_session_runs_on_a_store_and_a_broker_behind_tls(encrypted, tmp_path):
         collab = Collab(title="t", purpose="p", mode="round_robin", participants=people)
         job = Client(settings).submit(collab, agents={"ann": "say", "bob": "say"}, stop={"max_rounds": 2})
         assert job.result(timeout=30).turns == 4
+        until(Client(settings).workers.alive, what="the worker has announced itself")
         assert [it for it in check_up(settings) if it.grade is Grade.BAD] == []
     finally:
         worker.close()

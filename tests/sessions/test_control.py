@@ -14,6 +14,7 @@ from symposia.models.stop import MaxTurns
 @pytest.fixture
 def gated_job(stage):
     """A session whose second turn waits at a gate."""
+    stage.lease_s = 60.0  # whoever is cancelled while it renews its lease says nothing any more
     stage.start_worker()
     gate = stage.folder / "gate"
     job = stage.submit(

@@ -10,6 +10,7 @@ import pytest
 
 from half_open import Wire, half_open_wire
 from live import until
+from ports import own_port
 from symposia.models.stop import MaxTurns
 from symposia.workers.embedded import EmbeddedServer
 
@@ -23,7 +24,7 @@ KOMBUS_OWN_S = 26
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
-    with EmbeddedServer(tmp_path / "server", durable=False, bound=True) as server:
+    with EmbeddedServer(tmp_path / "server", port=own_port(), durable=False, bound=True) as server:
         yield server
 
 

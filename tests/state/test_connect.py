@@ -124,7 +124,7 @@ def test_a_wrong_password_is_told_at_once(redis_url):
 
 def test_a_server_that_comes_back_is_used_again(tmp_path: Path):
     with (
-        EmbeddedServer(tmp_path, durable=False, bound=True) as server,
+        EmbeddedServer(tmp_path, port=own_port(), durable=False, bound=True) as server,
         connect(server.url, retries=0) as client,
     ):
         index = SessionIndex(client)

@@ -34,10 +34,22 @@ def finds(turn: TurnContext) -> str:
 def gated(turn: TurnContext) -> str:
     """The same, once the file `gate` is there; waits a minute at most."""
     _note(turn)
+    _wait()
+    return _found(1)
+
+
+def holds(turn: TurnContext) -> str:
+    """The same, which waits only with what has `held` in its path."""
+    _note(turn)
+    if "held" in _path(turn):
+        _wait()
+    return _found(1)
+
+
+def _wait() -> None:
     deadline = time.monotonic() + 60
     while not Path("gate").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
-    return _found(1)
 
 
 def fails(turn: TurnContext) -> str:

@@ -25,6 +25,10 @@ callable = "review_agents:finds"
 kind = "python"
 callable = "review_agents:gated"
 
+[agents.holds]
+kind = "python"
+callable = "review_agents:holds"
+
 [agents.fails]
 kind = "python"
 callable = "review_agents:fails"

@@ -57,8 +57,9 @@ class Running:
 
     def until(self, text: str, *, timeout_s: float = 30) -> Running:
         def said() -> bool:
+            has_ended = self.process.poll() is not None  # before it is read, which is all that it said then
             is_there = text in self.out or text in self.err
-            assert is_there or self.process.poll() is None, (self.out, self.err)
+            assert is_there or not has_ended, (self.out, self.err)
             return is_there
 
         until(said, timeout_s=timeout_s, what=f"{text!r} in {self.out}\n{self.err}")
@@ -80,7 +81,10 @@ class Running:
             self.process.send_signal(signal.SIGCONT)
 
     def _stands_still(self) -> bool:
-        return psutil.Process(self.process.pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE)
+        return (
+            self.process.poll() is not None
+            or psutil.Process(self.process.pid).status() == psutil.STATUS_STOPPED
+        )
 
     def ended(self, *, timeout_s: float = 30) -> Said:
         try:

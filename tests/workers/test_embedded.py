@@ -26,7 +26,7 @@ from symposia.workers.embedded import EmbeddedServer
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
-    with EmbeddedServer(tmp_path, bound=True) as server:
+    with EmbeddedServer(tmp_path, port=own_port(), bound=True) as server:
         yield server
 
 
@@ -125,7 +125,7 @@ def test_a_taken_port_is_said_to_be_taken(tmp_path: Path) -> None:
 
 
 def test_a_port_taken_since_the_last_run_is_replaced(tmp_path: Path) -> None:
-    with EmbeddedServer(tmp_path, bound=True) as first:
+    with EmbeddedServer(tmp_path, port=own_port(), bound=True) as first:
         port = port_of(first.url)
     with socket.create_server(("127.0.0.1", port)), EmbeddedServer(tmp_path, bound=True) as second:
         assert port_of(second.url) != port

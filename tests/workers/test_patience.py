@@ -9,10 +9,25 @@ import pytest
 from ports import own_port
 from symposia.models.errors import RedisUnavailable, SessionNotFound
 from symposia.state.connect import connect
+from symposia.tasks import patience
 from symposia.tasks.patience import outlast_outage
 
 
-def test_a_redis_that_stays_away_is_told_when_the_time_is_over() -> None:
+class Clock:
+    """Time passes only where somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def test_a_redis_that_stays_away_is_told_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "time", Clock())
     tries = 0
     with connect(f"redis://127.0.0.1:{own_port()}/0", retries=0) as client:
 
@@ -22,8 +37,8 @@ def test_a_redis_that_stays_away_is_told_when_the_time_is_over() -> None:
             return client.ping()
 
         with pytest.raises(RedisUnavailable):
-            outlast_outage(write, until=time.monotonic() + 1, what="turn 1")
-    assert tries > 1
+            outlast_outage(write, until=1, what="turn 1")
+    assert tries == 1 + 1 / patience.PAUSE_S
 
 
 def test_what_waiting_cannot_mend_is_told_at_once() -> None:

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from ports import own_port
 from symposia.workers.processes import end, free_port
 
 
@@ -27,8 +28,8 @@ def test_a_process_that_does_not_listen_is_killed() -> None:
 
 
 def test_the_preferred_port_is_taken_when_it_is_free() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        taken = other.getsockname()[1]
+    taken = own_port()
+    with socket.create_server(("127.0.0.1", taken)):
         assert free_port("127.0.0.1", preferred=taken) != taken
     assert free_port("127.0.0.1", preferred=taken) == taken
 

@@ -15,6 +15,7 @@ from chaos.spawning import from_the_staying_thread
 from chaos.wire import Wire
 from live import LiveWorker, until
 
+_ENDING = (signal.SIGTERM, signal.SIGQUIT, signal.SIGKILL)
 #: Between two looks at who has died.
 _LOOK_S = 0.05
 
@@ -33,6 +34,8 @@ class Member:
     worker: LiveWorker | None = None
     #: How many workers it has had.
     lives: int = 0
+    #: How many of them have come to their end, or were asked to.
+    _asked_to_end: int = 0
 
     @property
     def pid(self) -> int:
@@ -47,17 +50,23 @@ class Member:
 
     def signal(self, number: signal.Signals, *, group: bool = True) -> None:
         """To the worker with its pool children, or to its main process alone."""
+        if number in _ENDING:
+            self._asked_to_end = self.lives
         with suppress(ProcessLookupError):
             (os.killpg if group else os.kill)(self.pid, number)
 
     def wait_ready(self) -> None:
-        """Until a worker of this place takes turns."""
-        until(lambda: self.worker is not None and "ready." in self.worker.log(), timeout_s=60, what=self.name)
+        """Until a worker of this place takes turns, and will go on."""
+        until(self._is_ready, timeout_s=60, what=self.name)
 
     def wait_reborn(self, lives: int) -> None:
         """Until it has had more workers than `lives`, and the newest takes turns."""
         until(lambda: self.lives > lives, timeout_s=60, what=f"{self.name} is started again")
         self.wait_ready()
+
+    def _is_ready(self) -> bool:
+        goes_on = self.lives > self._asked_to_end  # one that is stopping says that it was ready
+        return goes_on and self.worker is not None and "ready." in self.worker.log()
 
 
 class Crew:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from random import Random
 from uuid import uuid4
 
@@ -13,8 +13,9 @@ from redis import Redis
 
 from chaos.archived import FILE
 from chaos.arena import Arena, Fault
-from chaos.courier import DELIVERED, SENT, Manners
+from chaos.courier import DELIVERED, SENT, Courier, Manners
 from chaos.orders import Act
+from live import until
 from symposia.tasks.boundaries import Boundary
 
 #: Where the broker notes messages that a worker has taken and not acknowledged.
@@ -93,21 +94,26 @@ def queue_deleted(arena: Arena, random: Random) -> None:
 
 
 def tripled(arena: Arena, random: Random) -> None:
-    """Every message comes three times, and none in its place."""
-    _deliver(arena, random, Manners(copies=3, shuffles_s=random.uniform(0, 0.3)))
+    """For a while, and until it happened, every message comes three times, and none in its place."""
+    courier = _courier(arena)
+    before, courier.manners = courier.copied, Manners(copies=3, shuffles_s=random.uniform(0, 0.3))
+    time.sleep(random.uniform(1, 2))
+    with suppress(AssertionError):
+        until(lambda: courier.copied > before)
+    courier.manners = Manners()
 
 
 def lossy(arena: Arena, random: Random) -> None:
     """One message in ten never arrives."""
-    _deliver(arena, random, Manners(loses=0.1))
-
-
-def _deliver(arena: Arena, random: Random, manners: Manners) -> None:
-    if arena.courier is None:
-        raise AssertionError("this arena has no courier")
-    arena.courier.manners = manners
+    courier = _courier(arena)
+    courier.manners = Manners(loses=0.1)
     time.sleep(random.uniform(1, 2))
-    arena.courier.manners = Manners()
+    courier.manners = Manners()
+
+
+def _courier(arena: Arena) -> Courier:
+    assert arena.courier is not None, "this arena has no courier"
+    return arena.courier
 
 
 def tampered(change: Callable[[Redis, str], None]) -> Fault:
