@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Protocol, Self
 
 from ..models.errors import ServiceEnded, SymposiaError
@@ -63,8 +63,7 @@ class Interrupts:
     def __init__(self) -> None:
         self.hurry = threading.Event()
         self._armed = True
-        #: In the hook an exception would be lost: a signal that strikes there is owed one.
-        self._is_deaf = False
+        #: A signal struck where an exception would have been lost.
         self._owed = False
         self._restore = ExitStack()
 
@@ -82,35 +81,38 @@ class Interrupts:
     def __exit__(self, *_: object) -> None:
         self._restore.close()
 
-    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        if self._is_deaf:
+    def _on_signal(self, _number: int, frame: FrameType | None) -> None:
+        if not self._armed:
+            self.hurry.set()
+        elif _is_in(Interrupts._on_unraisable.__code__, frame):
             self._owed = True
-        elif self._armed:
+        else:
             self._armed = False
             raise KeyboardInterrupt
-        else:
-            self.hurry.set()
 
     def _on_unraisable(
         self, others: Callable[[sys.UnraisableHookArgs], object], it: sys.UnraisableHookArgs
     ) -> None:
-        self._is_deaf = True
-        try:
-            if isinstance(it.exc_value, KeyboardInterrupt):
-                self._armed = self._owed = (
-                    True  # it struck inside a finalizer, from where nothing can be raised
-                )
-            else:
-                others(it)
-            while self._owed:
-                self._owed = False
-                again = threading.Timer(
-                    _AGAIN_S, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)
-                )
-                again.daemon = True
-                again.start()
-        finally:
-            self._is_deaf = False
+        if isinstance(it.exc_value, KeyboardInterrupt):
+            # It struck inside a finalizer, from where nothing can be raised.
+            self._armed = self._owed = True
+        else:
+            others(it)
+        # Nor from here: a signal that strikes meanwhile asks for another round.
+        while self._owed:
+            self._owed = False
+            again = threading.Timer(
+                _AGAIN_S, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)
+            )
+            again.daemon = True
+            again.start()
+
+
+def _is_in(code: CodeType, frame: FrameType | None) -> bool:
+    """Whether the frame, or one that led to it, runs this code."""
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame is not None
 
 
 @dataclass(slots=True)

@@ -175,6 +175,40 @@ def test_an_interrupt_that_strikes_while_another_error_of_a_finalizer_is_told_is
     assert told == [ZeroDivisionError]
 
 
+def test_while_things_are_put_away_a_signal_means_hurry_also_where_an_error_of_a_finalizer_is_told(
+    monkeypatch,
+):
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: signal.raise_signal(signal.SIGTERM))
+    with Interrupts() as interrupts:
+        interrupts.calm()
+        [Finalized(lambda: 1 / 0)].clear()
+        assert interrupts.hurry.is_set()
+
+
+def test_an_interrupt_is_not_kept_waiting_by_another_thread_that_tells_of_an_error(monkeypatch):
+    tells, goes_on = threading.Event(), threading.Event()
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: tells.set() or goes_on.wait(50))
+    with Interrupts():
+        other = threading.Thread(target=[Finalized(lambda: 1 / 0)].clear)
+        other.start()
+        assert tells.wait(50)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        goes_on.set()
+        other.join()
+
+
+def test_an_interrupt_is_not_lost_where_one_error_of_a_finalizer_is_told_within_another(monkeypatch):
+    def tell(it: sys.UnraisableHookArgs) -> None:
+        if it.exc_type is ZeroDivisionError:
+            [Finalized(lambda: int("x"))].clear()
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(sys, "unraisablehook", tell)
+    with Interrupts(), pytest.raises(KeyboardInterrupt):
+        finalize_and_wait(lambda: 1 / 0)
+
+
 def test_the_first_signal_interrupts_and_the_next_means_hurry():
     with Interrupts() as interrupts:
         with pytest.raises(KeyboardInterrupt):
