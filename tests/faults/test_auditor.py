@@ -98,8 +98,9 @@ def change_first(redis, script, kind, **changes):
 
 
 def change_last(redis, script, kind, **changes):
-    of_kind = [e for e in entries(redis, script, "events") if json.loads(e[1]["e"])["event_type"] == kind]
-    rewrite(redis, script, of_kind[-1][0], changes)
+    events = entries(redis, script, "events")
+    last = next(e for e in reversed(events) if json.loads(e[1]["e"])["event_type"] == kind)
+    rewrite(redis, script, last[0], changes)
 
 
 def rewrite(redis, script, changed_id, changes):

@@ -105,8 +105,9 @@ def test_callbacks_with_any_headers(office: Office, letter: dict[str, Any], exam
     headers = st.fixed_dictionaries({}, optional=dict.fromkeys(signed, values))
 
     def use(given: dict[str, str]) -> None:
-        # Blanks around a signature, as around one of several, are none of it.
-        if {**given, SIGNATURE: given.get(SIGNATURE, "").strip()} != signed:
+        # Of several signatures, between blanks, one is enough.
+        has_it = signed[SIGNATURE] in given.get(SIGNATURE, "").split()
+        if not has_it or {**given, SIGNATURE: signed[SIGNATURE]} != signed:
             assert receiver.receive(given, body.encode()).status == 401
 
     hammer(headers, use, examples=examples)
