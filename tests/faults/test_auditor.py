@@ -138,13 +138,13 @@ def test_whatever_is_changed_in_what_a_session_left_is_found(ended, change, kind
     redis = arena.server.client
     names = [key(script, part) for part in ("session", "dialog", "events")]
     raw = arena.server.raw
-    saved = {name: (raw.pttl(name), raw.dump(name)) for name in names}
+    saved = {name: (raw.pexpiretime(name), raw.dump(name)) for name in names}
     try:
         change(redis, script)
         findings = audit(Evidence(redis, script.session), script, calls, lease_ms=1_000)
     finally:
-        for name, (ttl_ms, dump) in saved.items():
-            raw.restore(name, ttl_ms, dump, replace=True)
+        for name, (expires_ms, dump) in saved.items():
+            raw.restore(name, expires_ms, dump, replace=True, absttl=True)
     assert kind in {finding.kind for finding in findings}
     assert not audit(Evidence(redis, script.session), script, calls, lease_ms=1_000)
 

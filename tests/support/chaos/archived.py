@@ -25,6 +25,7 @@ def differences(database: Path, evidence: Evidence) -> list[Finding]:
 
 
 def _differences(sql: sqlite3.Connection, evidence: Evidence) -> Iterator[str]:
+    sql.execute("BEGIN")  # all of it is read at one instant
     columns = ", ".join(REPEATED)
     newest = f"SELECT id, {columns} FROM collab WHERE collab_id = ? ORDER BY opened_ms DESC"  # noqa: S608 - names from here
     row = sql.execute(newest, (evidence.id,)).fetchone()

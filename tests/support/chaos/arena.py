@@ -173,6 +173,7 @@ class Arena:
         self._rounds += 1
         self.ids.clear()
         self.expected = len(plays)
+        self.orders.only_for(play.id for play in plays)
         self.cancelled.clear()
         self.tampered.clear()
         outcome = Round(sessions=len(plays))
@@ -260,14 +261,14 @@ class Arena:
         return f"{fields}, due {redis.zscore('symposia:due', session)}, turns {redis.hgetall(key + 'turns')}"
 
     def _judge(self, plays: Sequence[Play], outcome: Round) -> None:
-        outcome.calls = calls_by_session(self.log)
         stuck = {finding.session for finding in outcome.findings if finding.kind == "stuck"}
+        ended = [play for play in plays if play.id not in stuck]
+        outcome.evidence = {play.id: Evidence(self.server.client, play.id) for play in ended}
+        # Notes last: a call of a turn that comes too late is noted before anything of it is in Redis.
+        outcome.calls = calls_by_session(self.log)
         lease_ms = int(self.pace.lease_s * 1000)
-        for play in plays:
-            if play.id in stuck:
-                continue
-            evidence = Evidence(self.server.client, play.id)
-            outcome.evidence[play.id] = evidence
+        for play in ended:
+            evidence = outcome.evidence[play.id]
             outcome.findings += audit(
                 evidence,
                 play.script,

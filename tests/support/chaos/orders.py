@@ -9,7 +9,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,6 +21,8 @@ from symposia.tasks.boundaries import Boundary
 
 #: An order for any turn.
 ANY = "any"
+#: The file that names the sessions whose turns carry out orders.
+SESSIONS = "sessions"
 #: Seconds at most that a turn waits for whoever told it to.
 LONGEST_WAIT_S = 30.0
 #: Who dies must not take along an order that another turn of the process has half taken.
@@ -76,6 +78,13 @@ class Orders:
         self._numbers = count(1)
         for boundary in Boundary:
             (folder / boundary).mkdir(parents=True, exist_ok=True)
+        self.only_for(())
+
+    def only_for(self, sessions: Iterable[str]) -> None:
+        """From now on only turns of these carry out orders: one of a session that is over may still be under way."""
+        written = self._folder / "sessions.new"
+        written.write_text("\n".join(sessions))
+        written.rename(self._folder / SESSIONS)
 
     def give(self, boundary: Boundary, act: Act, *, to: Taken | None = None) -> Order:
         """Whoever comes to the boundary next does it; with `to`, only with the same turn as that one."""
@@ -95,12 +104,14 @@ class Obedience:
     """A `Crossing` that carries out the orders of a folder."""
 
     def __init__(self, folder: Path) -> None:
+        self._sessions = folder / SESSIONS
         self._folders = {boundary: folder / boundary for boundary in Boundary}
 
     def __call__(self, boundary: Boundary, session: str, number: int) -> None:
         for file in self._folders[boundary].iterdir():
             _, act, turn, state = file.name.split(".")
-            if state == "open" and turn in (ANY, f"{session} {number}"):
+            is_meant = state == "open" and turn in (ANY, f"{session} {number}")
+            if is_meant and session in self._sessions.read_text().split():
                 self._take(file, Act(act), session, number)
 
     def _take(self, file: Path, act: Act, session: str, number: int) -> None:
