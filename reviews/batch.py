@@ -17,7 +17,7 @@ from ..state.records import SessionState
 from ..state.review_index import LOOK_MS
 from ..state.review_records import BatchHead, BatchView, ItemRecord
 from ..state.stored import read_stored
-from .ending import finish
+from .ending import finish, take_off
 from .item_sessions import opening_of, result_of, session_of, submission_of
 from .office import Office
 
@@ -40,7 +40,7 @@ def go_on(office: Office, batch_id: str) -> None:
         case "idle":
             finish(office, batch_id)
         case "closed" | "missing":
-            office.index.settle(batch_id)
+            take_off(office, batch_id)
         case _:  # it is still being handed over
             pass
 
@@ -79,10 +79,10 @@ def look_at(office: Office, batch_id: str, number: int) -> None:
     if state is None:
         _begin(office, view, record)
         return
+    office.store.drop_text(batch_id, number)
     if state.is_final:
         _settle(office, view, record, _result(office, record, state, view))
         return
-    office.store.drop_text(batch_id, number)
     if view.state == "stopping":  # it was opened while the batch was stopped
         _withdraw(office, batch_id, record)
 

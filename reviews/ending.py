@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
-from ..models.errors import ArchiveUnavailable
+from ..models.errors import ArchiveUnavailable, ReviewNotFound
 from ..models.ids import moment_from_ms, new_id
 from ..models.review.findings import Finding
 from ..models.review.runs import ItemResult, ItemState, ReviewRun, RunState
@@ -47,9 +48,17 @@ def finish(office: Office, batch_id: str) -> bool:
             log.warning("review %s ends without the archive, which is away", batch_id)
     office.tell(run, head)
     office.store.end(batch_id, reporter, lease_ms=REPORTING_MS, is_done=True)
-    office.index.settle(batch_id)
+    take_off(office, batch_id)
     log.info("review %s %s: %s", batch_id, run.state, run.summary)
     return True
+
+
+def take_off(office: Office, batch_id: str) -> None:
+    """Nobody need look any more at a batch that has ended, or expired; one that was asked for again meanwhile is put back."""
+    office.index.settle(batch_id)
+    with suppress(ReviewNotFound):
+        if not office.store.view(batch_id).has_ended:
+            office.index.add(batch_id, office.store.now_ms())
 
 
 def read_run(office: Office, batch_id: str) -> ReviewRun:

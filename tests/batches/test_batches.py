@@ -14,6 +14,7 @@ from symposia.models.review.runs import ItemState, RunState
 from symposia.models.turn import Usage
 from symposia.reviews.batch import go_on, look_at
 from symposia.reviews.item_sessions import session_of
+from symposia.state.review_index import ReviewIndex
 from symposia.state.store import SessionStore
 
 DEADLINE_S = 50
@@ -42,7 +43,7 @@ def test_each_item_is_reviewed_once_and_what_was_found_is_told_with_its_path(des
 def test_no_more_sessions_run_side_by_side_than_the_panel_says(desk: Desk):
     desk.start_worker()
     job = desk.review(panel("gated", parallel=2), texts(5))
-    until(lambda: len(desk.calls()) == 2, timeout_s=DEADLINE_S, what="two are at work")
+    until(lambda: len(set(desk.calls())) == 2, timeout_s=DEADLINE_S, what="two are at work")
     view = job.progress()
     assert (view.running, view.waiting, view.settled) == (2, 3, 0)
     (desk.folder / "gate").touch()
@@ -184,6 +185,46 @@ def test_an_item_that_is_settled_and_asked_for_again_while_it_is_looked_at_is_be
     desk.start_worker()
     assert job.result(DEADLINE_S).state is RunState.COMPLETED
     assert desk.calls() == ["f1.txt"]
+
+
+@pytest.mark.parametrize("who", ["who ends it", "who finds that it has ended"])
+def test_a_batch_that_is_retried_while_it_is_taken_off_the_index_is_looked_at_again(desk: Desk, who: str):
+    office = desk.client.office
+    job = desk.review(panel("finds"), texts(1))
+    go_on(office, job.id)
+    job.cancel("enough")
+
+    class RetriedNow(ReviewIndex):
+        def settle(self, batch_id):
+            assert job.retry() == 1
+            super().settle(batch_id)
+
+    retried_now = replace(office, index=RetriedNow(office.index._client))
+    if who == "who ends it":
+        look_at(retried_now, job.id, 1)
+    else:
+        look_at(office, job.id, 1)
+        go_on(retried_now, job.id)
+    assert job.progress().state == "running"
+    assert office.index.time_of(job.id) is not None
+
+
+def test_a_text_is_gone_also_where_who_opened_its_session_dies_and_it_has_ended(desk: Desk):
+    office = desk.client.office
+    job = desk.review(panel("finds"), texts(1))
+    go_on(office, job.id)
+
+    class Dies:
+        def open(self, submission):
+            office.opener.open(submission)
+            raise SystemExit
+
+    with pytest.raises(SystemExit):
+        look_at(replace(office, opener=Dies()), job.id, 1)
+    office.sessions.cancel(session_of(job.id, 1, 1), reason="over", retention_ms=office.retention_ms)
+    assert office.store.text(job.id, 1) is not None
+    look_at(office, job.id, 1)
+    assert office.store.text(job.id, 1) is None
 
 
 def test_cancelled_items_can_be_retried_even_where_they_never_began(desk: Desk):
