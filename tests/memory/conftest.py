@@ -10,7 +10,7 @@ from redis import Redis
 
 from by_hand import ByHand
 from live import SUPPORT
-from memory_room import Room, open_room
+from memory_room import LONG_S, Room, open_room
 from symposia.state.connect import connect
 from symposia.state.memory import DialogMemory
 
@@ -30,6 +30,7 @@ def memory(client: Redis) -> DialogMemory:
 def by_hand(redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ByHand:
     """Sessions whose turns a test runs one by one."""
     monkeypatch.syspath_prepend(str(SUPPORT))
+    monkeypatch.setattr("symposia.workers.memory._PATIENCE_S", LONG_S)
     return ByHand.on(redis_url, tmp_path)
 
 

@@ -74,7 +74,7 @@ def test_a_memory_that_comes_back_is_used_again(tmp_path: Path):
     (tmp_path / "room").mkdir()
     with EmbeddedServer(folder, durable=True, bound=True) as server:
         url = server.url
-        rooms = open_room(tmp_path / "room", memory_redis_url=url)
+        rooms = open_room(tmp_path / "room", patience_s=2, memory_redis_url=url)
         room = next(rooms)
         try:
             assert seen(room, user_id=1, room_id="r", service="travel", said=TRIP)["degraded"] is False

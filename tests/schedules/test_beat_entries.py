@@ -40,7 +40,7 @@ def schedules(redis_url) -> Iterator[Schedules]:
 
 
 def test_an_entry_names_the_task_and_the_schedule_and_when_it_is_due(app, beat, schedules):
-    added = schedules.add("nightly", cron="0 3 * * *", zone="Asia/Tokyo", job="x")
+    added = schedules.add("nightly", cron="0 3 1 1 *", zone="Asia/Tokyo", job="x")
     entry = Entry.from_key(KEY, app=app)
     assert (entry.task, entry.kwargs) == (OCCURRENCE, {"schedule": "nightly"})
     assert entry.due_at == added.next_due

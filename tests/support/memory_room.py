@@ -16,6 +16,9 @@ from symposia.models.collab import Collab, Participant
 from symposia.models.stop import MaxTurns
 from symposia.workers.embedded import EmbeddedServer
 
+#: Seconds for which no turn goes on without its memory, whatever else the machine does.
+LONG_S = 20.0
+
 
 @dataclass
 class Room:
@@ -48,8 +51,8 @@ class Room:
         return [message.content for message in job.result(timeout=50).dialog.messages]
 
 
-def open_room(folder: Path, **settings: Any) -> Iterator[Room]:
-    """A server and a worker of their own, gone afterwards."""
+def open_room(folder: Path, *, patience_s: float = LONG_S, **settings: Any) -> Iterator[Room]:
+    """A server and a worker of their own, gone afterwards. For the memory each turn waits `patience_s`."""
     (folder / "agents.toml").write_text(REGISTRY)
     with EmbeddedServer(folder / "server", durable=False, bound=True) as server:
         chosen = {
@@ -61,6 +64,7 @@ def open_room(folder: Path, **settings: Any) -> Iterator[Room]:
             **settings,
         }
         environment = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in chosen.items()}
+        environment["MEMORY_PATIENCE_S"] = str(patience_s)
         worker = LiveWorker("memory", folder, environment, app="memory_app", concurrency=4)
         try:
             yield Room(folder, chosen, worker.wait_ready())
