@@ -17,6 +17,7 @@ from ..agents.local_model import LocalModelServer, find_running
 from ..models.shown import without_password
 from .discovery import find_running as find_server
 from .embedded import EmbeddedServer
+from .hurry import Hurry
 from .processes import dying_with_parent
 
 #: Lines of a program's output that are kept to tell why it ended.
@@ -43,7 +44,7 @@ class Server:
             return _exit_of(self._server.pid)
         return None if find_server(self._server.data_dir) else "does not answer any more"
 
-    def stop(self, hurry: threading.Event) -> None:
+    def stop(self, hurry: Hurry) -> None:
         """End it, if it was started here."""
         self._server.stop(timeout_s=1.0 if hurry.is_set() else 10.0)
 
@@ -72,7 +73,7 @@ class Model:
             return _exit_of(self._model.pid)
         return None if find_running(self._data_dir) else "does not answer any more"
 
-    def stop(self, _hurry: threading.Event) -> None:
+    def stop(self, _hurry: Hurry) -> None:
         """End it, if it was started here."""
         if self._model is not None:
             self._model.stop()
@@ -138,7 +139,7 @@ class Program:
         last = next((line for line in reversed(self._last) if line.strip()), "")
         return _described(code) + (f": {last.strip()}" if last else "")
 
-    def stop(self, hurry: threading.Event) -> None:
+    def stop(self, hurry: Hurry) -> None:
         """Ask it to end, and insist when there is a hurry or its time is up."""
         process = self._process
         if process is None:
@@ -147,11 +148,13 @@ class Program:
             process.terminate()
         until = None if self._patience_s is None else time.monotonic() + self._patience_s
         while process.poll() is None:
-            if hurry.wait(_POLL_S) or (until is not None and time.monotonic() > until):
+            if hurry.is_set() or (until is not None and time.monotonic() > until):
                 # Its group too: a pool's processes would wait for one that is gone.
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+            else:
+                time.sleep(_POLL_S)
         self._close()
 
     def _listen(self, process: subprocess.Popen[str]) -> None:
@@ -162,7 +165,9 @@ class Program:
             self._heard(text)
 
     def _close(self) -> None:
-        if self._listener is not None:
+        if (
+            self._listener is not None and self._listener.is_alive()
+        ):  # an interrupt may have come before it began
             self._listener.join(timeout=1.0)
         if self._process is not None and self._process.stdout is not None and not self._is_listening():
             self._process.stdout.close()

@@ -19,6 +19,7 @@ from types import CodeType, FrameType
 from typing import Protocol, Self
 
 from ..models.errors import ServiceEnded, SymposiaError
+from .hurry import Hurry
 
 #: Seconds before a service that ended is started again, doubled each time it ends soon.
 FIRST_DELAY_S = 0.5
@@ -48,7 +49,7 @@ class Service(Protocol):
         """Why it does not run; None: it runs."""
         ...
 
-    def stop(self, hurry: threading.Event) -> None:
+    def stop(self, hurry: Hurry) -> None:
         """End it and wait for that; at once when `hurry` is set, before or meanwhile."""
         ...
 
@@ -61,7 +62,7 @@ class Interrupts:
     """
 
     def __init__(self) -> None:
-        self.hurry = threading.Event()
+        self.hurry = Hurry()
         self._armed = True
         #: A signal struck where an exception would have been lost.
         self._owed = False

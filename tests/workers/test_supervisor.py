@@ -8,12 +8,16 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
 from live import until
 from symposia.models.errors import ServiceEnded, StateError
+from symposia.workers import services
+from symposia.workers.hurry import Hurry
 from symposia.workers.services import Program, worker_command
 from symposia.workers.supervisor import MAX_DELAY_S, SETTLED_S, Backoff, Interrupts, Supervisor
 
@@ -91,10 +95,15 @@ def test_what_does_not_stay_up_is_given_up_where_that_was_asked_for(noted):
 
 
 def test_when_one_cannot_be_started_the_others_are_stopped(noted):
-    missing = Program("missing", ["/no/such/program"], environment={}, heard=noted.heard.append)
+    class Missing(Program):
+        def start(self) -> None:
+            until(noted.lines)
+            super().start()
+
+    missing = Missing("missing", ["/no/such/program"], environment={}, heard=noted.heard.append)
     with pytest.raises(FileNotFoundError), supervisor(noted, noted.steady("a"), missing):
         pass
-    assert noted.lines() in ([], ["+a", "-a"])
+    assert noted.lines() == ["+a", "-a"]
 
 
 def test_one_more_can_join(noted):
@@ -109,7 +118,7 @@ def test_who_does_not_listen_is_killed_in_a_hurry_or_when_patience_ends(noted, h
     program = noted.program("deaf", DEAF, patience_s=0.2 if how == "patience" else None)
     program.start()
     until(lambda: noted.heard)
-    hurry = threading.Event()
+    hurry = Hurry()
     if how == "hurry":
         threading.Timer(0.2, hurry.set).start()
     program.stop(hurry)
@@ -117,12 +126,54 @@ def test_who_does_not_listen_is_killed_in_a_hurry_or_when_patience_ends(noted, h
     program.stop(hurry)
 
 
+def test_a_signal_may_come_at_any_moment_while_a_program_is_stopped(noted, monkeypatch):
+    monkeypatch.setattr(services, "_POLL_S", 0.001)
+    for moment in range(1, 40):
+        program = noted.program("deaf", DEAF)
+        program.start()
+        until(lambda moment=moment: len(noted.heard) == moment)
+        with Interrupts() as interrupts:
+            interrupts.calm()
+            stop_and_strike(program, interrupts, at_line=moment)
+        assert program.ended() is None
+
+
+def stop_and_strike(program: Program, interrupts: Interrupts, *, at_line: int) -> None:
+    """Stops it; a signal comes when so many lines of that have run, of the standard library too."""
+    lines = count(1)
+
+    def trace(_frame: FrameType, event: str, _: object) -> object:
+        if event == "line" and next(lines) == at_line:
+            signal.raise_signal(signal.SIGTERM)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        program.stop(interrupts.hurry)
+    finally:
+        sys.settrace(before)
+
+
+def test_what_was_interrupted_before_it_was_listened_to_can_be_stopped(noted, monkeypatch):
+    def interrupted(_: threading.Thread) -> None:
+        raise KeyboardInterrupt
+
+    program = noted.steady("a")
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            program.start()
+    program.stop(Hurry())
+    assert program.ended() is None
+
+
 def test_a_killed_program_says_by_what(noted):
     program = noted.program("victim", "echo $$; while :; do sleep 0.05; done")
     program.start()
     os.kill(int(until(lambda: noted.heard)[0]), signal.SIGKILL)
     assert until(program.ended).startswith("was ended by SIGKILL")
-    program.stop(threading.Event())
+    program.stop(Hurry())
 
 
 class Finalized:
@@ -231,7 +282,7 @@ def test_a_password_that_a_program_prints_is_not_handed_on(noted):
     program = noted.program("chatty", "echo redis://:hush@host/0; exit 1")
     program.start()
     assert "redis://:***@host/0" in until(program.ended)
-    program.stop(threading.Event())
+    program.stop(Hurry())
     assert noted.heard == ["redis://:***@host/0"]
 
 
