@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -61,14 +62,22 @@ def same_day() -> None:
     until(lambda: time.time() % 86_400 < 86_380, what="another day")
 
 
+def running(process: psutil.Process) -> str:
+    """A process and its command; empty when it has ended."""
+    with suppress(psutil.NoSuchProcess):  # also of one that nobody has taken note of
+        return f"{process.pid}: {' '.join(process.cmdline())}"
+    return ""
+
+
 @pytest.fixture(scope="session", autouse=True)
 def nothing_runs_on() -> Iterator[None]:
     """Fails when a process that the tests started is still there at their end, and ends it."""
     yield
     left = psutil.Process().children(recursive=True)
-    described = [f"{child.pid}: {' '.join(child.cmdline())}" for child in left if child.is_running()]
+    described = [text for child in left if (text := running(child))]
     for child in left:
-        child.kill()
+        with suppress(psutil.NoSuchProcess):
+            child.kill()
     psutil.wait_procs(left, timeout=5)
     assert not described, f"processes left behind: {described}"
 

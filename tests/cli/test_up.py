@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
 
 import pytest
 
 from live import until
 from ports import own_port
+from symposia.workers.embedded import EmbeddedServer
 from terminal import Running, Terminal, command_of
 
 #: They start many processes one after the other.
@@ -17,7 +19,10 @@ pytestmark = pytest.mark.timeout(180)
 
 @pytest.fixture
 def up(bare: Terminal) -> Running:
+    with EmbeddedServer(Path(bare.settings["data_dir"]), port=own_port(), bound=True):
+        pass  # its port is the one that it takes, and nobody else while it is away
     running = bare.start("up", "--no-flower", "--no-local-model", "--concurrency", "2")
+    running.until("Ctrl-C stops everything")
     until(lambda: bare.call("doctor").code == 0, timeout_s=40, what="all is well")
     return running
 

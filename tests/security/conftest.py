@@ -14,6 +14,7 @@ from symposia.config.settings import Settings, load_settings
 from symposia.job import CollabJob
 from symposia.models.collab import Collab, Participant
 from symposia.workers.embedded import EmbeddedServer
+from symposia.workers.making import create_app
 
 SECRETS = {"HOUSE_API_KEY": "not-shaped-like-a-key", "UPSTREAM_TOKEN": "nor-this-like-a-token"}
 
@@ -74,6 +75,8 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
         try:
             worker.wait_ready()
             until(Client(settings).workers.alive, what="the worker has announced itself")
+            app = create_app(settings)
+            until(lambda: app.control.ping(timeout=2, limit=1), what="the worker hears what all are told")
             yield Guarded(folder, settings, environment, password, worker)
         finally:
             worker.close()

@@ -19,6 +19,7 @@ from symposia.workers.cli.app import app as command_line
 from symposia.workers.cli.exits import guarded as run_guarded
 from symposia.workers.making import create_app
 from symposia.workers.redaction import Redaction
+from terminal import command_of
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def test_no_representation_tells_a_password(guarded):
 
 def test_no_secret_stands_in_the_arguments_of_a_process(guarded):
     family = [psutil.Process(), *psutil.Process().children(recursive=True)]
-    arguments = " ".join(" ".join(process.cmdline()) for process in family)
+    arguments = " ".join(" ".join(command_of(process)) for process in family)
     assert "symposia.workers" in arguments
     assert [secret for secret in guarded.secrets if secret in arguments] == []
 

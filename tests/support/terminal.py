@@ -186,7 +186,8 @@ class Terminal:
     def close(self) -> None:
         left = self.processes()
         for process in left:
-            process.kill()
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
         for running in self._started:
             running.process.wait(10)
         psutil.wait_procs(left, timeout=5)
