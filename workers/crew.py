@@ -15,6 +15,7 @@ from ..client import Client
 from ..config.settings import Settings, child_environment
 from ..models.submission import Submission
 from ..state.connect import check_reachable, connect
+from .hurry import Hurry
 from .services import Model, Program, worker_command
 from .sharing import shared_server
 from .supervisor import Interrupts, Service, Supervisor
@@ -74,10 +75,14 @@ class Crew:
         client: of the installation that is used.
         supervisor: keeps the services.
         hire: makes the worker, once.
+        hurry: set by a signal after the one that interrupted.
     """
 
-    def __init__(self, client: Client, supervisor: Supervisor, *, hire: Callable[[], Service]) -> None:
+    def __init__(
+        self, client: Client, supervisor: Supervisor, *, hire: Callable[[], Service], hurry: Hurry
+    ) -> None:
         self.client = client
+        self.hurry = hurry
         self._supervisor = supervisor
         self._hire: Callable[[], Service] | None = hire
         self._next_look = 0.0
@@ -125,4 +130,4 @@ def crew_for_a_run(
 
         services: list[Service] = [Model(settings.data_dir)] if local_model else []
         supervisor = Supervisor(services, interrupts=interrupts, say=say, gives_up_after=3)
-        yield Crew(client, stack.enter_context(supervisor), hire=hire)
+        yield Crew(client, stack.enter_context(supervisor), hire=hire, hurry=interrupts.hurry)

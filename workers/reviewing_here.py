@@ -115,8 +115,14 @@ def _awaited(job: ReviewJob, crew: Crew, watcher: Watcher) -> ReviewRun:
     except KeyboardInterrupt:
         watcher.say("Interrupted: what was found so far is reported. Again: leave at once.")
         job.cancel("interrupted")
+
+        def watch_on(view: BatchView) -> None:
+            if crew.hurry.is_set():
+                raise TimeoutError
+            watch(view)
+
         try:
-            return job.result(_PATIENCE_S, on_progress=watch)
+            return job.result(_PATIENCE_S, on_progress=watch_on)
         except TimeoutError:
             return job.run().model_copy(update={"state": RunState.CANCELLED})
 

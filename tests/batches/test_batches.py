@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,6 +17,8 @@ from symposia.reviews.batch import go_on, look_at
 from symposia.reviews.item_sessions import session_of
 from symposia.state.review_index import ReviewIndex
 from symposia.state.store import SessionStore
+from symposia.workers import reviewing_here
+from symposia.workers.hurry import Hurry
 
 DEADLINE_S = 50
 
@@ -48,7 +51,7 @@ def test_no_more_sessions_run_side_by_side_than_the_panel_says(desk: Desk):
     assert (view.running, view.waiting, view.settled) == (2, 3, 0)
     (desk.folder / "gate").touch()
     assert job.result(DEADLINE_S).state is RunState.COMPLETED
-    assert len(desk.calls()) == 5
+    assert len(set(desk.calls())) == 5
 
 
 @pytest.mark.leaves_keys
@@ -225,6 +228,26 @@ def test_a_text_is_gone_also_where_who_opened_its_session_dies_and_it_has_ended(
     assert office.store.text(job.id, 1) is not None
     look_at(office, job.id, 1)
     assert office.store.text(job.id, 1) is None
+
+
+def test_who_interrupts_a_review_twice_is_told_at_once_what_was_found_so_far(desk: Desk, monkeypatch):
+    monkeypatch.setattr(reviewing_here, "_PATIENCE_S", 3_600)
+    job = desk.review(panel("finds"), texts(2))
+    go_on(desk.client.office, job.id)  # no worker will ever look at them
+
+    class Interrupted:
+        hurry = Hurry()
+        tended = 0
+
+        def tend(self):
+            self.tended += 1
+            if self.tended == 1:
+                raise KeyboardInterrupt
+            self.hurry.set()
+
+    watcher = SimpleNamespace(say=lambda _: None, reviewing=lambda _: None)
+    run = reviewing_here._awaited(job, Interrupted(), watcher)
+    assert (run.state, job.progress().state) == (RunState.CANCELLED, "stopping")
 
 
 def test_cancelled_items_can_be_retried_even_where_they_never_began(desk: Desk):
