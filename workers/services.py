@@ -134,8 +134,7 @@ class Program:
         code = None if self._process is None else self._process.poll()
         if code is None:
             return None
-        if self._listener is not None:  # its last words may still be in the pipe
-            self._listener.join(timeout=1.0)
+        self._hear_out()
         last = next((line for line in reversed(self._last) if line.strip()), "")
         return _described(code) + (f": {last.strip()}" if last else "")
 
@@ -164,11 +163,13 @@ class Program:
             self._last.append(text)
             self._heard(text)
 
-    def _close(self) -> None:
-        if (
-            self._listener is not None and self._listener.is_alive()
-        ):  # an interrupt may have come before it began
+    def _hear_out(self) -> None:
+        """Its last words may still be in the pipe."""
+        if self._listener is not None and self._is_listening():  # an interrupt may have come before it began
             self._listener.join(timeout=1.0)
+
+    def _close(self) -> None:
+        self._hear_out()
         if self._process is not None and self._process.stdout is not None and not self._is_listening():
             self._process.stdout.close()
         self._process = self._listener = None

@@ -159,11 +159,12 @@ def test_what_was_interrupted_before_it_was_listened_to_can_be_stopped(noted, mo
     def interrupted(_: threading.Thread) -> None:
         raise KeyboardInterrupt
 
-    program = noted.steady("a")
+    program = noted.program("brief", "exit 7")
     with monkeypatch.context() as meanwhile:
         meanwhile.setattr(threading.Thread, "start", interrupted)
         with pytest.raises(KeyboardInterrupt):
             program.start()
+    assert until(program.ended) == "ended with exit code 7"
     program.stop(Hurry())
     assert program.ended() is None
 
