@@ -31,8 +31,8 @@ def survives(arena: Arena) -> Callable[..., Round]:
         seed = Random().randrange(10**6) if seed is None else seed
         on.crew.wait_ready()
         outcome = on.run(plays(Random(seed), sessions), faults, seed=seed, timeout_s=30)
-        on.crew.wait_ready()  # nobody is started again while others run their tests
         assert not outcome.findings, f"seed {seed}\n" + "\n".join(map(str, outcome.findings[:10]))
+        on.crew.wait_ready()  # nobody is started again while others run their tests
         return outcome
 
     return run

@@ -186,6 +186,7 @@ class Arena:
                 self.submit(play, think_ms=think_ms, **(parameters or {}))
             outcome.befell = [befell.result() for befell in befall]
             self.orders.withdraw()
+            self.orders.only_for(())
             outcome.findings += self._wait_for_the_end(timeout_s)
         self._judge(plays, outcome)
         return outcome
