@@ -56,8 +56,7 @@ def test_it_speaks_through_the_registry(local_model, runner, turn, message, name
 def test_it_is_found_while_it_runs_and_gone_after(tmp_path):
     assert find_running(tmp_path) is None
     with LocalModelServer(tmp_path) as server:
-        wait_until(lambda: find_running(tmp_path) == server.url)
-        assert recorded_url(tmp_path) == server.url
+        assert find_running(tmp_path) == recorded_url(tmp_path) == server.url
         record = run_file(tmp_path).path
         assert stat.S_IMODE(record.stat().st_mode) == 0o600
         pid = json.loads(record.read_text())["pid"]

@@ -44,14 +44,15 @@ def test_each_item_is_reviewed_once_and_what_was_found_is_told_with_its_path(des
 
 
 def test_no_more_sessions_run_side_by_side_than_the_panel_says(desk: Desk):
+    desk.lease_s = 60.0  # one that is lost would be asked for again
     desk.start_worker()
     job = desk.review(panel("gated", parallel=2), texts(5))
-    until(lambda: len(set(desk.calls())) == 2, timeout_s=DEADLINE_S, what="two are at work")
+    until(lambda: len(desk.calls()) == 2, timeout_s=DEADLINE_S, what="two are at work")
     view = job.progress()
     assert (view.running, view.waiting, view.settled) == (2, 3, 0)
     (desk.folder / "gate").touch()
     assert job.result(DEADLINE_S).state is RunState.COMPLETED
-    assert len(set(desk.calls())) == 5
+    assert len(desk.calls()) == 5
 
 
 @pytest.mark.leaves_keys

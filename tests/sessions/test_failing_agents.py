@@ -89,9 +89,10 @@ def test_a_hanging_agent_is_cut_off_at_its_deadline(stage, checked):
 
 @pytest.mark.parametrize("agent", ["unspeakable", "misshapen"])
 def test_what_cannot_be_written_fails_at_once_and_is_not_asked_for_again(stage, checked, agent):
+    stage.lease_s = 20.0
     stage.start_worker()
     job = stage.submit("pair", {"ann": agent, "bob": "say"}, stop=MaxTurns(2), policy={"attempts": 1})
-    result = job.result(timeout=20)
+    result = job.result(timeout=stage.lease_s)
     assert (result.ok, result.reason) == (False, "failed")
     assert len(stage.calls()) == 1
     checked(job, result)

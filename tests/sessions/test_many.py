@@ -73,8 +73,10 @@ def test_turn_two_thousand_costs_what_turn_one_costs(quiet_stage):
         size, task, kwargs = take_message(redis)
         session = kwargs["session"]
         if task == "symposia.advance":
+            assert session != job.id
             advance(runtime, session, parent=session)
             continue
+        assert task == "symposia.turn"
         began = time.perf_counter()
         call = TurnCall(**{**kwargs, "mode": CollabMode(kwargs["mode"])})
         assert run_turn(runtime, call, task_id=new_id(), parent_id=session) == "committed"
