@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 from redis import Redis
 
+from gone import command_of, is_gone
 from live import until
 from symposia.config.settings import ALSO_NAMED
 from symposia.models.collab import CollabStatus
@@ -62,19 +63,12 @@ def same_day() -> None:
     until(lambda: time.time() % 86_400 < 86_380, what="another day")
 
 
-def running(process: psutil.Process) -> str:
-    """A process and its command; empty when it has ended."""
-    with suppress(psutil.NoSuchProcess):  # also of one that nobody has taken note of
-        return f"{process.pid}: {' '.join(process.cmdline())}"
-    return ""
-
-
 @pytest.fixture(scope="session", autouse=True)
 def nothing_runs_on() -> Iterator[None]:
     """Fails when a process that the tests started is still there at their end, and ends it."""
     yield
     left = psutil.Process().children(recursive=True)
-    described = [text for child in left if (text := running(child))]
+    described = [f"{child.pid}: {' '.join(command_of(child))}" for child in left if not is_gone(child)]
     for child in left:
         with suppress(psutil.NoSuchProcess):
             child.kill()

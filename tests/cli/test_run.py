@@ -6,10 +6,11 @@ import threading
 
 import pytest
 
+from gone import command_of
 from live import REGISTRY
 from symposia.state.connect import connect
 from symposia.state.workers import WorkerBook
-from terminal import Terminal, command_of
+from terminal import Terminal
 
 #: They start many processes one after the other.
 pytestmark = pytest.mark.timeout(180)

@@ -8,10 +8,10 @@ from urllib.request import ProxyHandler, build_opener
 
 import pytest
 
+from gone import command_of
 from live import until
-from ports import own_port
-from symposia.workers.embedded import EmbeddedServer
-from terminal import Running, Terminal, command_of
+from ports import keep_port, own_port
+from terminal import Running, Terminal
 
 #: They start many processes one after the other.
 pytestmark = pytest.mark.timeout(180)
@@ -19,8 +19,7 @@ pytestmark = pytest.mark.timeout(180)
 
 @pytest.fixture
 def up(bare: Terminal) -> Running:
-    with EmbeddedServer(Path(bare.settings["data_dir"]), port=own_port(), bound=True):
-        pass  # its port is the one that it takes, and nobody else while it is away
+    keep_port(Path(bare.settings["data_dir"]))
     running = bare.start("up", "--no-flower", "--no-local-model", "--concurrency", "2")
     running.until("Ctrl-C stops everything")
     until(lambda: bare.call("doctor").code == 0, timeout_s=40, what="all is well")

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from everything_kept import everything_kept
+from gone import command_of
 from symposia.client import Client
 from symposia.config.secrets import known_secrets
 from symposia.models.options import AfterRetries
@@ -19,7 +20,6 @@ from symposia.workers.cli.app import app as command_line
 from symposia.workers.cli.exits import guarded as run_guarded
 from symposia.workers.making import create_app
 from symposia.workers.redaction import Redaction
-from terminal import command_of
 
 
 @pytest.fixture

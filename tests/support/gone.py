@@ -1,4 +1,4 @@
-"""Whether a process has ended."""
+"""What becomes of a process: it may end while it is looked at."""
 
 from __future__ import annotations
 
@@ -11,3 +11,19 @@ def is_gone(process: psutil.Process) -> bool:
         return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
+
+
+def stands_still(pid: int) -> bool:
+    """True when it is stopped, or has ended."""
+    try:
+        return psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
+
+
+def command_of(process: psutil.Process) -> list[str]:
+    """Its command line; empty when it has ended by now."""
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []

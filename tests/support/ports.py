@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from random import SystemRandom
 
+from symposia.workers.embedded import EmbeddedServer
 from symposia.workers.processes import free_port
 
 HOST = "127.0.0.1"
@@ -23,3 +25,9 @@ def own_port() -> int:
         wanted = _FIRST + _EACH * (os.getpid() % _PROCESSES) + SystemRandom().randrange(_EACH)
         if free_port(HOST, preferred=wanted) == wanted:
             return wanted
+
+
+def keep_port(folder: Path) -> None:
+    """From now on the embedded server of a data folder has a port of ours, which nobody takes while it is away."""
+    with EmbeddedServer(folder, port=own_port(), bound=True):
+        pass

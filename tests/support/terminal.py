@@ -18,6 +18,7 @@ from uuid import uuid4
 import psutil
 import pytest
 
+from gone import command_of, stands_still
 from live import SUPPORT, until
 from symposia.workers.cli.app import app
 from symposia.workers.cli.exits import guarded
@@ -74,17 +75,11 @@ class Running:
     def held(self) -> Iterator[None]:
         """It stands still (without its children) while the context lasts: what it has said stays what it has said."""
         self.process.send_signal(signal.SIGSTOP)
-        until(self._stands_still, what="it stands still")
+        until(lambda: stands_still(self.process.pid), what="it stands still")
         try:
             yield
         finally:
             self.process.send_signal(signal.SIGCONT)
-
-    def _stands_still(self) -> bool:
-        return (
-            self.process.poll() is not None
-            or psutil.Process(self.process.pid).status() == psutil.STATUS_STOPPED
-        )
 
     def ended(self, *, timeout_s: float = 30) -> Said:
         try:
@@ -203,11 +198,3 @@ class Terminal:
     def _described(self) -> Iterator[str]:
         for process in self.processes():
             yield f"{process.pid}: {' '.join(command_of(process))}"
-
-
-def command_of(process: psutil.Process) -> list[str]:
-    """Its command line; empty when it has ended by now."""
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from live import until
-from ports import own_port
+from ports import keep_port
 from symposia.models.errors import EmbeddedServerError
 from symposia.state.connect import connect
 from symposia.workers.discovery import Health, ServerRecord, find_running, health
@@ -28,8 +28,7 @@ def test_it_outlives_whoever_started_it_and_ends_with_the_last_who_uses_it(tmp_p
 
 
 def test_what_was_written_is_there_for_the_next(tmp_path: Path) -> None:
-    with EmbeddedServer(tmp_path, port=own_port(), bound=True):
-        pass  # its port is the one they use
+    keep_port(tmp_path)
     with shared_server(tmp_path) as url, connect(url) as client:
         client.set("symposia:x", "1")
     with shared_server(tmp_path) as again, connect(again) as client:

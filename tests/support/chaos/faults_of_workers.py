@@ -8,11 +8,10 @@ import time
 from contextlib import suppress
 from random import Random
 
-import psutil
-
 from chaos.arena import Arena, Fault
 from chaos.crew import Member
 from chaos.orders import Act
+from gone import stands_still
 from live import until
 from symposia.tasks.boundaries import Boundary
 
@@ -33,7 +32,7 @@ def freeze_at(boundary: Boundary) -> Fault:
         taken = arena.carried_out(arena.orders.give(boundary, Act.FREEZE))
         if taken is None:
             return False
-        until(lambda: _stands_still(taken.pid), what="it is frozen")
+        until(lambda: stands_still(taken.pid), what="it is frozen")
         time.sleep(arena.pace.lease_s * random.uniform(1.2, 2.0))
         with suppress(ProcessLookupError):
             os.kill(taken.pid, signal.SIGCONT)
@@ -127,13 +126,6 @@ def answers_lost(arena: Arena, random: Random) -> None:
         until(lambda: sum(wire.lost for wire in arena.wires) > before)
     for wire in arena.wires:
         wire.loses = 0.0
-
-
-def _stands_still(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return True
 
 
 def _anyone(arena: Arena, random: Random) -> Member:
