@@ -37,6 +37,7 @@ class LeaseKeeper:
         self._lease_ms = lease_ms
         self._every_s = lease_ms / 3000
         self._held: dict[str, _Held] = {}
+        self._is_over = False
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
@@ -45,19 +46,24 @@ class LeaseKeeper:
         """Renews the grant's lease while the block runs."""
         entry = _Held(session_id, grant, on_lost, time.monotonic() + self._every_s)
         with self._lock:
-            self._held[grant.token] = entry
+            in_vain = self._is_over
+            if not in_vain:
+                self._held[grant.token] = entry
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="symposia-leases", daemon=True)
                 self._thread.start()
         try:
+            if in_vain:
+                on_lost()
             yield
         finally:
             with self._lock:
                 self._held.pop(grant.token, None)
 
     def let_go(self) -> None:
-        """Tells everybody who speaks now that it was in vain; their leases run out. For a worker that must end."""
+        """Tells all who speak, now or later, that it is in vain; their leases run out. For a worker that must end."""
         with self._lock:
+            self._is_over = True
             held = list(self._held.values())
             self._held.clear()
         for entry in held:

@@ -1,13 +1,18 @@
 """A consumer whose turns do not hold up a cold shutdown (SIGQUIT, the second Ctrl-C).
 
-Celery 5.7.0 kills the tasks that still run then. Threads cannot be killed: it raises `NotImplementedError` in its signal
-handler, and the process stays until the last agent has answered. But the agents can be told to stop, and then
-their threads end. What they would have said is said elsewhere, when their leases have run out.
+In its signal handler Celery 5.7.0 does two things that threads do not bear:
+
+1. It kills the tasks that still run. Threads cannot be killed: it raises `NotImplementedError`, and the process stays
+   until the last agent has answered. But the agents can be told to stop, and then their threads end. What they would
+   have said is said elsewhere, when their leases have run out.
+2. It stops the pool. That takes a lock of the executor which the signal may have interrupted the main thread with, while
+   it handed a task over: the process would wait for itself for good (python/cpython#121649). So nobody stops the
+   threads; they end by themselves, and the interpreter waits for them before it goes.
 """
 
 from __future__ import annotations
 
-import threading
+import _thread
 
 from celery.concurrency.thread import TaskPool as ThreadPool
 from celery.worker.consumer import Consumer
@@ -23,5 +28,10 @@ class PromptConsumer(Consumer):
         if not isinstance(self.pool, ThreadPool):
             super().cancel_active_requests()
             return
-        # Called from a signal handler, which may have interrupted whoever holds the lock that is needed for it.
-        threading.Thread(target=runtime_of(self.app).leases.let_go, daemon=True).start()
+        self.pool.on_stop = _leave_to_themselves  # type: ignore[method-assign]
+        # Any lock may be held by what the signal interrupted: not even a `Thread` is safe to start, which takes one.
+        _thread.start_new_thread(runtime_of(self.app).leases.let_go, ())
+
+
+def _leave_to_themselves() -> None:
+    """Instead of the pool's `on_stop`, which the signal handler calls next."""

@@ -61,3 +61,15 @@ def test_a_cold_shutdown_waits_for_no_agent_and_its_turn_is_taken_over(stage, ch
     assert (result.ok, result.turns) == (True, 4)
     assert attempts(stage) == [(1, 1), (2, 1), (2, 2), (3, 1), (4, 1)]
     checked(job, result)
+
+
+def test_a_cold_shutdown_while_a_task_is_handed_to_its_thread_ends_the_worker(stage, checked):
+    interrupted = stage.start_worker(app="live_apps:interrupted")
+    job = stage.submit("round_robin", {"ann": "gated", "bob": "gated"}, stop=MaxTurns(2))
+    interrupted.process.wait(30)
+    assert "Cold shutdown" in interrupted.log()
+    stage.start_worker()
+    result = job.result(timeout=40)
+
+    assert (result.ok, result.turns) == (True, 2)
+    checked(job, result)

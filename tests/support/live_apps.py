@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
+
+from celery import bootsteps
 
 from symposia.config.settings import load_settings
 from symposia.tasks.boundaries import Boundary
@@ -58,3 +63,30 @@ def _hesitant_runtime():
 
 
 install(hesitant, per_process(_hesitant_runtime))
+
+
+class InterruptedHandingOver(ThreadPoolExecutor):
+    """Gets SIGQUIT while it hands over its first task, and holds the lock that it takes for this."""
+
+    def _adjust_thread_count(self) -> None:
+        super()._adjust_thread_count()  # type: ignore[misc]
+        if not Path("interrupted").exists():
+            Path("interrupted").touch()
+            signal.raise_signal(signal.SIGQUIT)
+
+
+class InterruptedStep(bootsteps.StartStopStep):
+    """Has the worker's threads handed over like that."""
+
+    requires = ("celery.worker.components:Pool",)
+
+    def start(self, worker: Any) -> None:
+        worker.pool.executor = InterruptedHandingOver(worker.pool.limit)
+
+
+interrupted = create_app(settings)
+interrupted.steps["worker"].add(InterruptedStep)
+install(
+    interrupted,
+    per_process(lambda: build_runtime(interrupted, settings, redis_url=redis_url_in_use(settings))),
+)

@@ -40,3 +40,12 @@ def test_an_error_that_nobody_expects_does_not_end_the_renewals():
     with LeaseKeeper(store, lease_ms=60).hold(new_id(), GRANT, lambda: lost.append(True)):
         until(lambda: store.asked >= 3, what="the lease is renewed again")
     assert not lost
+
+
+def test_who_begins_when_all_were_told_to_let_go_is_told_at_once():
+    keeper, lost = LeaseKeeper(StumblingStore(), lease_ms=30_000), []
+    with keeper.hold(new_id(), GRANT, lambda: lost.append("before")):
+        keeper.let_go()
+        assert lost == ["before"]
+    with keeper.hold(new_id(), GRANT, lambda: lost.append("after")):
+        assert lost == ["before", "after"]
