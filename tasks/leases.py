@@ -49,9 +49,7 @@ class LeaseKeeper:
             in_vain = self._is_over
             if not in_vain:
                 self._held[grant.token] = entry
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="symposia-leases", daemon=True)
-                self._thread.start()
+                self._start_renewing()
         try:
             if in_vain:
                 on_lost()
@@ -68,6 +66,11 @@ class LeaseKeeper:
             self._held.clear()
         for entry in held:
             entry.on_lost()
+
+    def _start_renewing(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="symposia-leases", daemon=True)
+            self._thread.start()
 
     def _run(self) -> None:
         while True:

@@ -63,11 +63,12 @@ def test_a_cold_shutdown_waits_for_no_agent_and_its_turn_is_taken_over(stage, ch
     checked(job, result)
 
 
-def test_a_cold_shutdown_while_a_task_is_handed_to_its_thread_ends_the_worker(stage, checked):
-    interrupted = stage.start_worker(app="live_apps:interrupted")
-    job = stage.submit("round_robin", {"ann": "gated", "bob": "gated"}, stop=MaxTurns(2))
-    interrupted.process.wait(30)
-    assert "Cold shutdown" in interrupted.log()
+@pytest.mark.parametrize("doing", ["starting", "handing_over"])
+def test_a_cold_shutdown_ends_the_worker_whatever_the_signal_interrupts(stage, checked, doing):
+    worker = stage.start_worker(app=f"live_apps:interrupted_{doing}", wait=False)
+    job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(2))
+    worker.process.wait(30)
+    assert "Cold shutdown" in worker.log()
     stage.start_worker()
     result = job.result(timeout=40)
 

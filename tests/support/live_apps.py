@@ -65,18 +65,29 @@ def _hesitant_runtime():
 install(hesitant, per_process(_hesitant_runtime))
 
 
+def _interrupted_runtime():
+    signal.raise_signal(signal.SIGQUIT)
+    return build_runtime(interrupted_starting, settings, redis_url=redis_url_in_use(settings))
+
+
+interrupted_starting = create_app(settings)
+install(interrupted_starting, per_process(_interrupted_runtime))
+
+
 class InterruptedHandingOver(ThreadPoolExecutor):
     """Gets SIGQUIT while it hands over its first task, and holds the lock that it takes for this."""
 
+    _is_interrupted = False
+
     def _adjust_thread_count(self) -> None:
         super()._adjust_thread_count()  # type: ignore[misc]
-        if not Path("interrupted").exists():
-            Path("interrupted").touch()
+        if not self._is_interrupted:
+            self._is_interrupted = True
             signal.raise_signal(signal.SIGQUIT)
 
 
 class InterruptedStep(bootsteps.StartStopStep):
-    """Has the worker's threads handed over like that."""
+    """Has the worker's tasks handed over like that."""
 
     requires = ("celery.worker.components:Pool",)
 
@@ -84,9 +95,10 @@ class InterruptedStep(bootsteps.StartStopStep):
         worker.pool.executor = InterruptedHandingOver(worker.pool.limit)
 
 
-interrupted = create_app(settings)
-interrupted.steps["worker"].add(InterruptedStep)
-install(
-    interrupted,
-    per_process(lambda: build_runtime(interrupted, settings, redis_url=redis_url_in_use(settings))),
-)
+def _runtime_of_the_interrupted():
+    return build_runtime(interrupted_handing_over, settings, redis_url=redis_url_in_use(settings))
+
+
+interrupted_handing_over = create_app(settings)
+interrupted_handing_over.steps["worker"].add(InterruptedStep)
+install(interrupted_handing_over, per_process(_runtime_of_the_interrupted))
