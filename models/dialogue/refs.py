@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .words import ARROWS, FILLERS, ID_LETTERS, JOINERS, JOINING_WORDS, RANGES
+from .words import ARROWS, FILLERS, ID_LETTERS, JOINERS, JOINING_WORDS, OWN_LETTERS, RANGES
 
+_ALL_LETTERS = ID_LETTERS + "".join(OWN_LETTERS.values())
 _MOST_DIGITS = 6
 _MOST_BARE_DIGITS = 3
 _MOST_IN_A_RANGE = 99
@@ -32,7 +33,11 @@ class Ref:
 
     def __str__(self) -> str:
         own = self.id if self.round is None else f"R{self.round}-{self.id}"
-        return own if self.agent is None else f"{self.agent} {own}"
+        if self.agent is None:
+            return own
+        told = f"{self.agent} {own}"
+        # A name may look like an id itself, in one kind of marker or another: `@P1 T01`.
+        return told if read_refs(told, letters=_ALL_LETTERS).found == (self,) else f"@{told}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from symposia.models.dialogue import (
     Marker,
     MarkerType,
     Prose,
+    Ref,
     Round,
     Section,
     Table,
@@ -78,6 +79,14 @@ def test_a_line_of_dashes_below_nothing_is_no_heading(blank, line):
 def test_a_marker_that_is_called_like_an_id_to_fill_in_is_still_one(kind, label):
     called = Turn("Muffin", "🧁", "", (Marker(kind, (), label),))
     reads_back(AlignmentDialogue("", parts=(Round(0, "", (), (called,)),)))
+
+
+@pytest.mark.parametrize("kind", MarkerType)
+@pytest.mark.parametrize("agent", ["P0", "T12", "C1", "R2", "T-1", "PN", "C_", "P0N-x", "Pam"])
+@pytest.mark.parametrize("round_", [None, 1])
+def test_an_agent_that_is_called_like_an_id_keeps_its_ids(kind, agent, round_):
+    bound = Marker(kind, (Ref("T01", agent, round_), Ref("P02")), "why")
+    reads_back(AlignmentDialogue("", preamble=(bound,)))
 
 
 @pytest.mark.soak

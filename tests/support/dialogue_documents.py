@@ -73,7 +73,10 @@ def _made(make, *args, **kwargs):
 
 ids = st.builds(lambda letter, n: f"{letter}{n:02}", st.sampled_from("PT"), st.integers(0, 120))
 refs = st.builds(
-    Ref, ids, st.sampled_from([None, None, None, "MUFFIN", "Scone"]), st.none() | st.integers(0, 12)
+    Ref,
+    ids,
+    st.sampled_from([None] * 6 + ["MUFFIN", "Scone", "P1", "C1", "R2", "T-1", "PN"]),
+    st.none() | st.integers(0, 12),
 )
 markers = _made(
     lambda kind, refs, label: Marker(kind, tuple(dict.fromkeys(refs)), label),
