@@ -79,7 +79,8 @@ class Marker:
 
     def __str__(self) -> str:
         """The canonical spelling, which stands alone on its line."""
-        ids = ", ".join(map(str, self.refs))
+        letters = _letters(self.type)
+        ids = ", ".join(ref.spelled(letters) for ref in self.refs)
         head = f"[{self.type.word} {ids}" if ids else f"[{self.type.word}"
         if not self.label:
             return head + "]"
@@ -259,8 +260,12 @@ def _inner_refs(words: str, kind: MarkerType) -> tuple[Ref, ...]:
     return ()
 
 
+def _letters(kind: MarkerType) -> str:
+    return ID_LETTERS + OWN_LETTERS.get(kind, "")
+
+
 def _read(text: str, kind: MarkerType, *, strict: bool, number: str = "") -> Refs:
-    return read_refs(text, letters=ID_LETTERS + OWN_LETTERS.get(kind, ""), strict=strict, number=number)
+    return read_refs(text, letters=_letters(kind), strict=strict, number=number)
 
 
 def _is_placeholder(text: str, kind: MarkerType) -> bool:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .words import ARROWS, FILLERS, ID_LETTERS, JOINERS, JOINING_WORDS, OWN_LETTERS, RANGES
+from .words import ARROWS, FILLERS, ID_LETTERS, JOINERS, JOINING_WORDS, RANGES
 
-_ALL_LETTERS = ID_LETTERS + "".join(OWN_LETTERS.values())
 _MOST_DIGITS = 6
 _MOST_BARE_DIGITS = 3
 _MOST_IN_A_RANGE = 99
@@ -32,12 +31,15 @@ class Ref:
     round: int | None = None
 
     def __str__(self) -> str:
+        return self.spelled(ID_LETTERS)
+
+    def spelled(self, letters: str) -> str:
+        """As it is written where `letters` begin ids: `@P1 T01` when the agent's name looks like an id there."""
         own = self.id if self.round is None else f"R{self.round}-{self.id}"
         if self.agent is None:
             return own
         told = f"{self.agent} {own}"
-        # A name may look like an id itself, in one kind of marker or another: `@P1 T01`.
-        return told if read_refs(told, letters=_ALL_LETTERS).found == (self,) else f"@{told}"
+        return told if read_refs(told, letters=letters).found == (self,) else f"@{told}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,12 @@ def test_an_agent_that_is_called_like_an_id_keeps_its_ids(kind, agent, round_):
     reads_back(AlignmentDialogue("", preamble=(bound,)))
 
 
+@pytest.mark.parametrize("text", ["[RESOLVED C1 T01: w]", "[RESOLVED CX T01: w]", "[CONCESSION @C1 T01: w]"])
+def test_only_what_looks_like_an_id_in_this_kind_of_marker_is_told_apart(text):
+    (marker,) = parse(text).preamble
+    assert str(marker) == text
+
+
 @pytest.mark.soak
 @given(documents)
 @very_often
