@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from celery import bootsteps
+from celery import Celery, bootsteps
 
 from symposia.config.settings import load_settings
 from symposia.tasks.boundaries import Boundary
 from symposia.tasks.graph import TaskGraph, TurnCall
-from symposia.tasks.runtime import install
+from symposia.tasks.runtime import Runtime, install
 from symposia.workers.connection import redis_url_in_use
 from symposia.workers.making import create_app
 from symposia.workers.runtime import build_runtime, per_process
@@ -34,15 +34,18 @@ class EverythingTwice(TaskGraph):
 
 
 settings = load_settings()
+
+
+def _runtime_of(app: Celery) -> Runtime:
+    return build_runtime(app, settings, redis_url=redis_url_in_use(settings))
+
+
+def _twice_runtime():
+    return dataclasses.replace(_runtime_of(twice), graph=EverythingTwice(twice))
+
+
 twice = create_app(settings)
-
-
-def _runtime():
-    runtime = build_runtime(twice, settings, redis_url=redis_url_in_use(settings))
-    return dataclasses.replace(runtime, graph=EverythingTwice(twice))
-
-
-install(twice, per_process(_runtime))
+install(twice, per_process(_twice_runtime))
 
 
 class WaitsBeforeCommit:
@@ -58,8 +61,7 @@ hesitant = create_app(settings)
 
 
 def _hesitant_runtime():
-    runtime = build_runtime(hesitant, settings, redis_url=redis_url_in_use(settings))
-    return dataclasses.replace(runtime, crossing=WaitsBeforeCommit())
+    return dataclasses.replace(_runtime_of(hesitant), crossing=WaitsBeforeCommit())
 
 
 install(hesitant, per_process(_hesitant_runtime))
@@ -67,7 +69,7 @@ install(hesitant, per_process(_hesitant_runtime))
 
 def _interrupted_runtime():
     signal.raise_signal(signal.SIGQUIT)
-    return build_runtime(interrupted_starting, settings, redis_url=redis_url_in_use(settings))
+    return _runtime_of(interrupted_starting)
 
 
 interrupted_starting = create_app(settings)
@@ -95,10 +97,5 @@ class InterruptedStep(bootsteps.StartStopStep):
         worker.pool.executor = InterruptedHandingOver(worker.pool.limit)
 
 
-def _runtime_of_the_interrupted():
-    return build_runtime(interrupted_handing_over, settings, redis_url=redis_url_in_use(settings))
-
-
 interrupted_handing_over = create_app(settings)
 interrupted_handing_over.steps["worker"].add(InterruptedStep)
-install(interrupted_handing_over, per_process(_runtime_of_the_interrupted))
