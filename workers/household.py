@@ -13,6 +13,7 @@ from ..models.shown import without_password
 from .crew import Heard, configured_server, with_server, worker
 from .embedded import EmbeddedServer
 from .flower import flower_command, flower_url
+from .runtime import load_registry
 from .services import Model, Program, Server, beat_command
 from .sharing import using_server
 from .supervisor import Interrupts, Service, Supervisor
@@ -44,12 +45,14 @@ def keep_up(settings: Settings, household: Household, *, heard: Heard) -> None:
     to be said about them, under the name `up`.
 
     Raises:
+        RegistryError: the agents file is wrong; nothing was started.
         StateError, LocalModelError: a part could not be started; nothing is left running.
     """
 
     def say(line: str) -> None:
         heard("up", line)
 
+    load_registry(settings)  # workers would end with this error, again and again
     with Interrupts() as interrupts, ExitStack() as stack:
         services: list[Service] = []
         if (url := configured_server(settings)) is None:

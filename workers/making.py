@@ -16,9 +16,10 @@ from .conversations import TaskStep
 from .delivering import DeliveryStep, build_courier
 from .reviewing import ReviewStep, build_office
 from .runtime import build_runtime, per_process
+from .runtime_step import RuntimeStep
 from .scheduling import ScheduleStep, build_keeper
 from .sent_events import SentEventsStep
-from .steps import RuntimeStep, SweepStep
+from .steps import SweepStep
 
 
 def create_app(settings: Settings) -> Celery:

@@ -12,6 +12,7 @@ from celery import bootsteps
 from redis.exceptions import RedisError
 
 from ..tasks.graph import BrokerAway
+from .runtime_step import RuntimeStep
 
 log = logging.getLogger(__name__)
 
@@ -64,11 +65,11 @@ class RoundThread(threading.Thread):
 class RoundStep(bootsteps.StartStopStep):
     """Part of a worker: a round thread for as long as it runs. Those that are of one kind say what and how.
 
-    It begins when the pool is there, so that what is sent can run, and ends when a shutdown begins: turns under
-    way still commit, but nothing new is begun. Another worker, or the next start, looks again.
+    It begins when the pool and the runtime are there, so that what is sent can run, and ends when a shutdown
+    begins: turns under way still commit, but nothing new is begun. Another worker, or the next start, looks again.
     """
 
-    requires = ("celery.worker.components:Pool",)
+    requires = (RuntimeStep,)
     #: What is done, for the log and the thread's name.
     what: ClassVar[str]
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from functools import partial
 from typing import Any
 
-from celery import Celery, bootsteps
+from celery import Celery
 
 from ..state.workers import WorkerBook
 from ..tasks.runtime import runtime_of
 from ..tasks.sweep import sweep
 from .rounds import RoundStep, RoundThread
-
-log = logging.getLogger(__name__)
 
 ANNOUNCE_EVERY_S = 10.0
 
@@ -43,19 +40,3 @@ class SweepStep(RoundStep):
     def rounds(self, worker: Any) -> RoundThread:
         """Sweeps at the interval of the settings."""
         return sweeping(worker.app, worker.hostname, interval_s=worker.app.conf.symposia_sweep_interval_s)
-
-
-class RuntimeStep(bootsteps.StartStopStep):
-    """Builds the runtime when the worker starts, so that a bad agents file is told at once, and what would
-    fail in its agents' turns, too.
-
-    Nothing is closed when it stops: in a warm shutdown turns still speak, and need their leases, after
-    this step. Its threads are daemons and end with the process.
-    """
-
-    requires = ("celery.worker.components:Pool",)
-
-    def start(self, worker: Any) -> None:
-        """Raises RegistryError, which ends the worker."""
-        for problem in runtime_of(worker.app).registry.check():
-            log.warning("agents: %s", problem)

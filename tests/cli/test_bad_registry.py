@@ -16,6 +16,10 @@ BROKEN = {
         '[webhooks]\nhosts = ["*.example.com"]\n' + SYSTEM.replace("USER", ""),
         "[agents.bot] url: must be on a host that [webhooks] hosts allows: *.example.com (got 'example.org')",
     ),
+    "a program without its arguments": (
+        '[agents.tool]\nkind = "command"',
+        "[agents.tool] argv: is required (got 'nothing')",
+    ),
     "a secret in the file": (
         SYSTEM.replace("USER", "me:pw@"),
         "[agents.bot] url: must not hold credentials",
@@ -62,9 +66,19 @@ def test_a_worker_does_not_start_with_a_file_that_breaks_a_rule(terminal, regist
     said = _start(terminal)
     try:
         until(lambda: said.process.poll() is not None, timeout_s=40, what="the worker ends")
-        assert f"{path}: {problem}" in said.log()
+        assert said.process.returncode == 2
+        assert said.log().count(f"{path}: {problem}") == 1
+        assert "Traceback" not in said.log()
     finally:
         said.close()
+
+
+@pytest.mark.parametrize("command", ["worker", "up"])
+def test_commands_refuse_a_broken_file_in_one_line(terminal, registry, command):
+    text, problem = BROKEN["a program without its arguments"]
+    path = registry(text)
+    said = terminal.run(command)
+    assert (said.code, said.out, said.err) == (2, "", f"symposia: {path}: {problem}\n")
 
 
 def test_a_worker_names_what_is_missing_when_it_starts(terminal, registry):

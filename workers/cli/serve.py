@@ -95,10 +95,12 @@ def worker(
     from ...state.connect import check_reachable, connect
     from ..connection import redis_url_in_use
     from ..discovery import resolve_redis_url
+    from ..runtime import load_registry
     from ..services import worker_command
 
     # As a setting, too: what else depends on it reads it there.
     settings = load_settings(**({} if concurrency is None else {"worker_concurrency": concurrency}))
+    load_registry(settings)
     if resolve_redis_url(settings) is None:
         # A Redis that is configured is waited for; one that nobody named is not.
         url = redis_url_in_use(settings)
