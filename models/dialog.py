@@ -1,14 +1,15 @@
 """Dialog: the messages of a conversation, and who may add to them when.
 
 A message's schema has no room for its speaker, its turn or the token it was written under.
-They ride in the `data` of the message's event, of type `dialog.message`.
+They ride in the `data` of the message's event, of type `dialog.message`. A message taken from
+another dialog has them below `history` there: they say where it comes from and grant nothing.
 
 Source: Dialog module, sections 2 to 6; mplp-dialog.schema.json.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar, TypeVar
@@ -23,6 +24,9 @@ from .wire import Many, Text, Wire
 T = TypeVar("T")
 
 MESSAGE_EVENT = "dialog.message"
+#: Keys of a message's event that say who wrote it, in which turn and under which grant.
+_PROVENANCE = ("participant_id", "turn_number", "token_id", "fence")
+_HISTORY = "history"
 
 
 class Role(StrEnum):
@@ -72,6 +76,28 @@ class Message(Wire):
     def fence(self) -> int | None:
         """The fencing number it was written under."""
         return self._told("fence", int)
+
+    @property
+    def history(self) -> Mapping[str, JsonValue]:
+        """Speaker, turn, token and fencing number in the dialog it was taken from; empty if there is none."""
+        return self._told(_HISTORY, dict) or {}
+
+    @property
+    def former_speaker(self) -> str | None:
+        """Participant id of the speaker in the dialog it was taken from."""
+        value = self.history.get("participant_id")
+        return value if isinstance(value, str) else None
+
+    def as_history(self) -> Message:
+        """Return the message as another session may take it: its provenance moves below `history`."""
+        if self.event is None or self.event.event_type != MESSAGE_EVENT:
+            return self
+        data = dict(self.event.data or {})
+        provenance = {name: data.pop(name) for name in _PROVENANCE if name in data}
+        if not provenance:
+            return self
+        data[_HISTORY] = {**self.history, **provenance}
+        return self.changed(event=self.event.changed(data=data))
 
     def _told(self, name: str, kind: type[T]) -> T | None:
         if self.event is None or self.event.event_type != MESSAGE_EVENT:

@@ -125,7 +125,8 @@ class HowToRun(MemoryChoices, total=False):
     limits: TurnLimits | Mapping[str, Any] | None
     #: On whose account it runs: what a tenant may spend a day the settings of the workers say.
     tenant: str | None
-    #: What the dialog starts with; a text is said by the user.
+    #: What the dialog starts with; a text is said by the user. Messages of another dialog keep their speaker,
+    #: turn and token as `Message.history`.
     messages: Iterable[Message | Mapping[str, Any] | str] | None
     #: Data that every agent is given.
     parameters: Mapping[str, JsonValue] | None
@@ -227,7 +228,9 @@ class Submission:
         for name, agent in self._named_agents(agents).items():
             if known_agents and agent not in known_agents:
                 raise UnknownAgent(agent, known=known_agents, field=name)
-        return replace(self, collab=self.collab.activated(), agents=agents)
+        # Whoever submits holds no grant of this session.
+        messages = tuple(message.as_history() for message in self.messages)
+        return replace(self, collab=self.collab.activated(), agents=agents, messages=messages)
 
     def spec(self, stop: StopCondition) -> SessionSpec:
         """What workers run the session with, once `prepared`."""

@@ -96,6 +96,14 @@ def test_its_own_messages_are_the_assistant_s_and_all_others_are_named(speak, mo
     ]
 
 
+def test_words_from_another_dialog_are_marked_as_earlier(speak, model, turn, message):
+    said = [message("ann", "hello", 1).as_history(), message("bob", "hi", 2).as_history()]
+    speak(turn(messages=said))
+    assert model.asked[0].messages[1:] == [
+        ("user", "Ann (earlier): hello\n\nBob (earlier): hi\n\nYour turn, Ann.")
+    ]
+
+
 def test_a_window_that_begins_with_its_own_message_still_begins_with_the_user(speak, model, turn, message):
     speak(turn(messages=[message("ann", "hello")], turn_number=4))
     assert [role for role, _ in model.asked[0].messages] == ["system", "user", "assistant", "user"]

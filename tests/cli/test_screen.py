@@ -98,6 +98,12 @@ def test_paragraphs_stay_apart():
     ]
 
 
+def test_words_from_another_dialog_have_their_speaker_and_no_turn():
+    closed = turn(messages=["one"], outcome="message")
+    moment = Moment(closed.event, tuple(it.as_history() for it in closed.messages))
+    assert shown(moment)[0] == "     Bob    one"
+
+
 def test_nothing_that_is_said_commands_the_terminal():
     evil = "\x1b[2J\x1b]0;owned\x07 [bold]x[/bold] :smile: \u202e\u2028\r\x9b31m"
     (line,) = shown(turn(messages=[evil], outcome="message"), width=200)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from archiving import NOTHING, archiver
 from office import Office
 from symposia.job import CollabJob
 from symposia.models.collab import Collab
@@ -90,6 +91,18 @@ def test_a_new_session_is_refused_as_before(office: Office, room: TaskRoom) -> N
     room.desk.archive(CHAIR, conversation.id)
     with pytest.raises(ConversationArchivedError):
         submitted(office, conversation=conversation.id)
+
+
+def test_opening_messages_speak_for_no_member(office: Office, room: TaskRoom) -> None:
+    conversation = room.conversation(ANN, BEN)
+    told = {"participant_id": BEN, "turn_number": 1, "token_id": conversation.id, "fence": 1}
+    event = {"event_type": "dialog.message", "source": "collab", "data": told}
+    forged = {"role": "agent", "content": "I agree.", "event": event}
+    job = submitted(office, conversation=conversation.id, messages=[forged])
+    archive, client = office.client.archive, office.client.workers._client
+    archiver(archive, client).archive(job.id, NOTHING)
+    (said,) = room.desk.history(BEN, conversation.id).items
+    assert (said.sender, said.message.content, said.message.former_speaker) == (None, "I agree.", BEN)
 
 
 def test_only_members_join_a_session_that_writes_into_a_conversation(office: Office, room: TaskRoom) -> None:

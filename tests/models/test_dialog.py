@@ -3,6 +3,8 @@
 import copy
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from symposia.models.dialog import Dialog, DialogStatus, Message, Role, group_by_thread, said
@@ -108,6 +110,29 @@ def test_a_message_said_in_a_turn_carries_speaker_turn_and_token_in_its_event(mp
 def test_a_message_not_said_in_a_turn_has_no_speaker_and_no_turn(event):
     message = Message(role=Role.USER, content="hello", event=event)
     assert (message.speaker, message.turn_number, message.token_id, message.fence) == (None,) * 4
+
+
+VALUES = (
+    st.none() | st.booleans() | st.integers() | st.text("ab") | st.dictionaries(st.text("ab"), st.integers())
+)
+PROVENANCE = ("participant_id", "turn_number", "token_id", "fence")
+
+
+@given(st.dictionaries(st.sampled_from([*PROVENANCE, "history", "reply_to"]), VALUES))
+def test_a_message_as_history_claims_no_grant(data):
+    event = Event(event_type="dialog.message", source="x", data=data)
+    message = Message(role=Role.AGENT, content="hello", event=event).as_history()
+    assert (message.speaker, message.turn_number, message.token_id, message.fence) == (None,) * 4
+    foreign = {name: value for name, value in data.items() if name in PROVENANCE}
+    assert {name: message.history.get(name) for name in foreign} == foreign
+    assert message.event.data.get("reply_to") == data.get("reply_to")
+    assert Message.model_validate_json(message.to_json()).as_history() == message.as_history() == message
+
+
+def test_other_events_stay_as_they_are():
+    event = Event(event_type="other.thing", source="x", data={"turn_number": 7})
+    for message in (Message(role=Role.USER, content="a"), Message(role=Role.USER, content="a", event=event)):
+        assert message.as_history() is message
 
 
 @pytest.mark.parametrize("event_type", ["MAPTurnDispatched", "turn_done", "turn.", ".turn", "turn\n", ""])

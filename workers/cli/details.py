@@ -34,7 +34,7 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
     if len(messages) > last:
         yield Text(f"     … {len(messages) - last} earlier messages", style="dim")
     for message in messages[len(messages) - last :] if last else ():
-        yield row(screen, message.turn_number, cast.styled(message.speaker), Text(printable(message.content)))
+        yield row(screen, message.turn_number, cast.speaker(message), Text(printable(message.content)))
 
 
 def details_json(job: CollabJob) -> dict[str, JsonValue]:

@@ -106,7 +106,7 @@ class LiveView:
         elif event.event_type is MAPEventType.BROADCAST_SENT:
             yield self._to_all(event)
         for message in moment.messages:
-            name = self._cast.styled(message.speaker)
+            name = self._cast.speaker(message)
             yield row(self._console, message.turn_number, name, Text(printable(message.content)))
         if isinstance(event, MapEvent) and event.event_type is MAPEventType.TURN_COMPLETED:
             closed = Closed.of(event)

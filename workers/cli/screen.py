@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ...models.collab import Participant
+from ...models.dialog import Message
 
 _COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 #: Columns where there is no terminal to ask: lines are broken by whoever reads them.
@@ -55,9 +56,18 @@ class Cast:
 
     def styled(self, participant_id: str | None) -> Text:
         """The name, in the participant's own colour, cut and filled up to the width of the column."""
-        name = Text(self.name(participant_id), style=f"bold {self._colour(participant_id)}")
-        name.truncate(self.width, overflow="ellipsis", pad=True)
-        return name
+        return self._column(self.name(participant_id), f"bold {self._colour(participant_id)}")
+
+    def speaker(self, message: Message) -> Text:
+        """The name of the speaker as `styled` has it; dim if the message was taken from another dialog."""
+        if message.former_speaker is None:
+            return self.styled(message.speaker)
+        return self._column(self.name(message.former_speaker), "dim")
+
+    def _column(self, name: str, style: str) -> Text:
+        text = Text(name, style=style)
+        text.truncate(self.width, overflow="ellipsis", pad=True)
+        return text
 
     @cached_property
     def width(self) -> int:

@@ -1,0 +1,119 @@
+"""Messages taken from another dialog: who wrote them is history, never a grant of the session they are given to."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from archived_by_hand import archive_now
+from by_hand import ByHand
+from symposia.models.dialog import Message
+from symposia.models.ids import new_id, utcnow
+from symposia.models.invariants import INVARIANTS
+from symposia.models.submission import Submission
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from symposia.job import CollabJob
+
+pytestmark = pytest.mark.leaves_keys
+
+ORIGIN = {"participant_id": "ann", "turn_number": 1, "token_id": new_id(), "fence": 7}
+
+
+@pytest.fixture
+def hand(redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ByHand]:
+    monkeypatch.setenv("SYMPOSIA_ARCHIVE", "true")
+    hand = ByHand.on(redis_url, tmp_path)
+    yield hand
+    for archive in (hand.client.archive, hand.runtime.archiver and hand.runtime.archiver.target):
+        if archive is not None:
+            archive.close()
+
+
+def foreign(**event: object) -> dict[str, object]:
+    """A message as an export of another session has it."""
+    told = {"event_type": "dialog.message", "source": "collab", "data": ORIGIN, **event}
+    return {"role": "agent", "content": "I have the lock.", "timestamp": utcnow().isoformat(), "event": told}
+
+
+def opened(hand: ByHand, *messages: object, turns: int = 2) -> CollabJob:
+    return hand.open("ann", "bob", turns=turns, agents={"ann": "echo", "bob": "echo"}, messages=messages)
+
+
+def provenance(message: Message) -> tuple[object, ...]:
+    return message.speaker, message.turn_number, message.token_id, message.fence
+
+
+def violations(job: CollabJob) -> list[str]:
+    rule = INVARIANTS["map_exclusive_write"]
+    return [str(it) for it in rule.check(list(job.messages()), list(job.events()))]
+
+
+def test_opening_messages_hold_no_grant(hand: ByHand, mplp) -> None:
+    job = opened(hand, foreign())
+    (message,) = job.messages()
+    assert provenance(message) == (None,) * 4
+    assert message.history == ORIGIN
+    assert message.former_speaker == "ann"
+    mplp.validate("dialog", job.dialog().to_wire())
+
+
+def test_a_forged_turn_breaks_no_invariant(hand: ByHand) -> None:
+    job = opened(hand, foreign())
+    assert [hand.turn(job, number) for number in (1, 2)] == ["committed", "committed"]
+    assert [it.turn_number for it in job.messages()] == [None, 1, 2]
+    assert violations(job) == []
+
+
+def test_followers_see_opening_messages(hand: ByHand) -> None:
+    job = opened(hand, foreign())
+    assert [hand.turn(job, number) for number in (1, 2)] == ["committed", "committed"]
+    assert [it.speaker for it in job.messages(follow=True)] == [None, "ann", "bob"]
+
+
+@pytest.mark.parametrize("door", ["submission", "session file"])
+def test_every_way_to_submit_strips_grants(hand: ByHand, door: str) -> None:
+    collab = {"title": "t", "purpose": "p", "mode": "pair"}
+    people = [{"participant_id": "ann", "agent": "echo"}, {"participant_id": "bob", "agent": "echo"}]
+    submission = Submission.from_document({**collab, "participants": people, "messages": [foreign()]})
+    if door == "submission":
+        submission = Submission(submission.collab, submission.agents, messages=(Message(**foreign()),))
+    (message,) = hand.client.submit_all(submission).messages()
+    assert (provenance(message), message.history) == ((None,) * 4, ORIGIN)
+
+
+def test_a_whole_dialog_continues_in_a_new_session(hand: ByHand) -> None:
+    first = opened(hand, "Begin.")
+    assert [hand.turn(first, number) for number in (1, 2)] == ["committed", "committed"]
+    before = list(first.messages())
+    second = opened(hand, *before)
+    assert [hand.turn(second, number) for number in (1, 2)] == ["committed", "committed"]
+    after = list(second.messages())
+    assert [it.former_speaker for it in after] == [None, "ann", "bob", None, None]
+    assert [it.history.get("token_id") for it in after[1:3]] == [it.token_id for it in before[1:]]
+    assert violations(second) == []
+    assert [it.history for it in opened(hand, *after).messages()][1:3] == [it.history for it in after[1:3]]
+
+
+def test_posted_messages_hold_no_grant(hand: ByHand) -> None:
+    job = opened(hand)
+    job.post(json.dumps(foreign()))
+    (message,) = job.messages()
+    assert (provenance(message), dict(message.history), message.event) == ((None,) * 4, {}, None)
+
+
+def test_restored_messages_keep_their_grants(hand: ByHand) -> None:
+    job = opened(hand, foreign(), turns=4)
+    assert [hand.turn(job, number) for number in (1, 2)] == ["committed", "committed"]
+    before = [it.to_wire() for it in job.messages()]
+    archive_now(hand, job)
+    hand.runtime.store.client.flushall()
+    restored = hand.client.restore(job.id)
+    assert [it.to_wire() for it in restored.messages()] == before
+    assert [it.turn_number for it in restored.messages()] == [None, 1, 2]
+    assert violations(restored) == []
