@@ -24,6 +24,7 @@ from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
 from ..models.errors import LocalModelError
+from ..models.paths import make_private_folder
 from .runfile import RunFile
 
 #: The model's name at its endpoint.
@@ -72,7 +73,7 @@ class LocalModelServer:
         """
         weights = find_weights()
         require_engine()
-        self._log_path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._log_path.parent)
         with self._log_path.open("wb") as log:
             self._process = subprocess.Popen(
                 self._command(weights),

@@ -10,6 +10,8 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from ..models.paths import make_private_folder
+
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
@@ -37,7 +39,7 @@ class RunFile:
 
     def write(self, record: RunRecord) -> None:
         """Replace the file in one step: a reader sees the old record or the new one."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self.path.parent)
         draft = self.path.with_name(f"{self.path.name}.{os.getpid()}")
         draft.unlink(missing_ok=True)
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

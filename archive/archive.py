@@ -17,10 +17,15 @@ from .writer import ArchiveWriter
 
 
 class Archive:
-    """Sessions, tasks and conversations in the database at `url`. Making one touches nothing."""
+    """Sessions, tasks and conversations in the database at `url`. Making one touches nothing.
 
-    def __init__(self, url: str) -> None:
-        self.database = Database(url)
+    Args:
+        url: See `Database`.
+        owns_folder: See `Database`.
+    """
+
+    def __init__(self, url: str, *, owns_folder: bool = False) -> None:
+        self.database = Database(url, owns_folder=owns_folder)
         self.writer = ArchiveWriter(self.database)
         self.reader = ArchiveReader(self.database)
         self.pruner = ArchivePruner(self.database)

@@ -13,12 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Dialect, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from ..models.errors import ArchiveError, ArchiveUnavailable
+from ..models.paths import make_private_folder
+from .private import create_private, exposed, restrict_folder
 
 #: Seconds one writer waits for another, and anybody for an answer.
 _BUSY_S = 30
@@ -35,15 +37,19 @@ class Database:
 
     Args:
         url: `sqlite:///...` or `postgresql://...`.
+        owns_folder: The folder of a SQLite file is Symposia's own: other users lose their rights in it.
 
     Raises:
         ArchiveUnavailable: from `reading` and `writing`, when the database does not answer.
         ArchiveError: when it refuses what it is given.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, owns_folder: bool = False) -> None:
         self.url = url
+        self._owns_folder = owns_folder
         self._engine = _engine(url)
+        if self.is_sqlite:
+            event.listen(self._engine, "do_connect", self._keep_private)
 
     @property
     def is_sqlite(self) -> bool:
@@ -53,8 +59,11 @@ class Database:
     @property
     def is_there(self) -> bool:
         """False for a file that nobody has written yet."""
-        file = self._engine.url.database
-        return not self.is_sqlite or (file is not None and Path(file).exists())
+        return not self.is_sqlite or self._file.exists()
+
+    def exposed(self) -> list[tuple[Path, int]]:
+        """List the files and the folder of a SQLite database in which other users have rights, each with its mode."""
+        return exposed(self._file) if self.is_sqlite else []
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -65,8 +74,8 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that writes: all of it, or nothing."""
-        if self.is_sqlite and not self.is_there:
-            Path(self._engine.url.database or "").parent.mkdir(parents=True, exist_ok=True)
+        if not self.is_there:
+            self._make_folder()
         with self._told(), self._engine.connect() as connection:
             connection.execution_options(writes=True)
             with connection.begin():
@@ -75,6 +84,26 @@ class Database:
     def close(self) -> None:
         """Ends its connections."""
         self._engine.dispose()
+
+    @property
+    def _file(self) -> Path:
+        return Path(self._engine.url.database or "")
+
+    def _make_folder(self) -> None:
+        try:
+            make_private_folder(self._file.parent)
+        except OSError as error:
+            raise ArchiveUnavailable(self.url, hint=str(error)) from error
+
+    def _keep_private(self, _dialect: Dialect, _record: Any, arguments: list[Any], _options: Any) -> None:
+        """Set the rights of the file before SQLite opens it."""
+        file = Path(arguments[0])
+        if self._owns_folder:
+            restrict_folder(file.parent)
+        try:
+            create_private(file)
+        except OSError as error:
+            raise sqlite3.OperationalError(str(error)) from error
 
     @contextmanager
     def _told(self) -> Iterator[None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import Annotated, Literal
 
 from platformdirs import user_data_path
@@ -43,6 +44,11 @@ NamedPaths = Annotated[
 ]
 
 
+def default_data_dir() -> Path:
+    """Return the data folder of an installation that names none."""
+    return user_data_path("symposia")
+
+
 class Settings(BaseSettings):
     """What an operator may choose. A value given to the constructor wins over the environment.
 
@@ -59,7 +65,7 @@ class Settings(BaseSettings):
     #: Where task messages travel. None: `redis_url`.
     broker_url: Annotated[SecretStr, AfterValidator(urls.broker_url)] | None = None
     #: Folder of what Symposia keeps on this machine: the embedded server's data, logs.
-    data_dir: ExpandedPath = Field(default_factory=lambda: user_data_path("symposia"))
+    data_dir: ExpandedPath = Field(default_factory=default_data_dir)
     #: The agent registry. None: `agents.toml` in the working folder, where there is one.
     agents_file: ExpandedPath | None = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
 from pydantic import SecretStr
@@ -54,7 +55,8 @@ def database_url(given: SecretStr) -> SecretStr:
     scheme, separator, rest = url.partition("://")
     if scheme == "postgres":
         scheme = "postgresql"
-    is_file = scheme == "sqlite" and rest.startswith("/") and len(rest) > 1
+    # SQLite reads `file:` and `:memory:` in its own way: the first may name any file, the second none.
+    is_file = scheme == "sqlite" and len(rest) > 1 and re.match(r"/(?!file:|:memory:)", rest)
     if not separator or not (is_file or (scheme == "postgresql" and rest)):
         raise ValueError("must be sqlite:///file, sqlite:////absolute/file or postgresql://host/database")
     return SecretStr(f"{scheme}://{rest}")

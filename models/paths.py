@@ -1,4 +1,4 @@
-"""Paths as a person writes them: `~` and `~name` are home folders."""
+"""Paths as a person writes them (`~` and `~name` are home folders), and folders for private files."""
 
 from __future__ import annotations
 
@@ -17,3 +17,19 @@ def _expanded(path: Path) -> Path:
 
 #: A path with its home folder in place. What stands before the first slash is told when nobody is called that.
 ExpandedPath = Annotated[Path, AfterValidator(_expanded)]
+
+
+def make_private_folder(folder: Path) -> None:
+    """Create a folder and its missing parents, each with access for this user only (mode 0700).
+
+    The mode of a folder that exists stays as it is.
+
+    Args:
+        folder: The folder that must exist afterwards.
+
+    Raises:
+        OSError: A folder cannot be created, or the path names something else.
+    """
+    missing = [it for it in folder.parents if not it.exists()]
+    for it in (*reversed(missing), folder):
+        it.mkdir(mode=0o700, exist_ok=True)

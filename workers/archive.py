@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..config.settings import Settings
+from ..config.settings import Settings, default_data_dir
 from ..tasks.archiving import Archiver, ArchivingTimes
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ def open_archive(settings: Settings) -> Archive | None:
         return None
     from ..archive.archive import Archive
 
-    return Archive(url)
+    # The folder of any other file may hold what other users need.
+    owns_folder = settings.database_url is None and settings.data_dir == default_data_dir()
+    return Archive(url, owns_folder=owns_folder)
 
 
 def archiver(settings: Settings, client: Redis) -> Archiver | None:

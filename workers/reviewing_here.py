@@ -12,6 +12,7 @@ from ..agents.llm_seats import LOCAL_MODEL
 from ..agents.registry import Registry
 from ..config.settings import Settings, load_settings, variable
 from ..models.errors import InvalidInput, SessionNotFound, UnknownAgent
+from ..models.paths import make_private_folder
 from ..models.review.panels import BatchLimits, Panel
 from ..models.review.runs import ReviewRun, RunState
 from ..reviews.job import ReviewJob
@@ -75,7 +76,7 @@ def carry_out(asked: Reviewing, watcher: Watcher) -> tuple[ReviewRun, Transcript
     order = _order(asked, settings)
     registry = _registry(settings)
     folder = settings.data_dir
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private_folder(folder)
     with crew_for_a_run(
         settings,
         local_model=_needs_local_model(order.panel, registry),

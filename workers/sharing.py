@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from ..models.errors import EmbeddedServerError
+from ..models.paths import make_private_folder
 from .discovery import ServerRecord, find_running, server_folder
 from .embedded import EmbeddedServer, acquire, private, reap
 
@@ -41,7 +42,7 @@ def using_server(data_dir: Path) -> Iterator[None]:
     """Keeps a shared server alive that is there, or will be. Raises EmbeddedServerError."""
     folder = server_folder(data_dir)
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(folder)
         users = private(folder / "users")
     except OSError as error:
         raise EmbeddedServerError(f"the embedded server in {folder} cannot be used: {error}") from error

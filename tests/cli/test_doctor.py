@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import stat
+from pathlib import Path
+
 import pytest
 
 from live import until
@@ -166,6 +169,19 @@ def test_how_much_the_archive_is_owed_is_told_and_counted(terminal: Terminal):
     assert (told["grade"], told["counts"]) == ("warning", {"owed": 2, "late": 1})
     assert told["text"].startswith("1 of 2 sessions that it looks after wait for it")
     assert told["advice"] == "start a worker whose database answers"
+
+
+def test_archive_folder_open_to_other_users_is_warned_of(terminal: Terminal, tmp_path: Path):
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o755)
+    file = tmp_path / "open" / "archive.sqlite3"
+    terminal.settings |= {"archive": "true", "database_url": f"sqlite:///{file}"}
+    file.touch(mode=0o644)
+    _, there, folder = findings(terminal, "archive")
+    assert (there["grade"], folder["grade"]) == ("ok", "warning")
+    assert folder["text"] == f"other users have rights in {file.parent} (mode 0755)"
+    assert folder["advice"].startswith(f"chmod go= '{file.parent}', or ")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 def test_an_archive_that_nobody_has_written_yet_is_no_matter(terminal: Terminal):
