@@ -5,6 +5,7 @@ Source: Collab module, sections 2 to 4; mplp-collab.schema.json.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import ClassVar, Self
 
@@ -107,14 +108,21 @@ def orchestrator_of(collab: Collab, explicit: str | None = None) -> str:
         found = [explicit] if explicit in ids else []
         rule, value = "must be the id of a participant", explicit
     else:
-        found = [p.participant_id for p in collab.participants if _orchestrates_by_role(p)]
-        found = found or [i for i in ids if i == "orchestrator" or i.startswith("orchestrator-")]
+        found = orchestrators_among(collab.participants)
         rule = "must hold exactly one orchestrator: give it role_id 'orchestrator', or name it"
         value = ", ".join(found) or ABSENT
     if len(found) == 1:
         return found[0]
     field = "participants" if explicit is None else "orchestrator"
     raise InvariantViolation("map_orchestrator_required", field=field, value=value, rule=rule)
+
+
+def orchestrators_among(participants: Iterable[Participant]) -> list[str]:
+    """Return the ids of all participants that their role, or else their id, names as the orchestrator."""
+    everyone = list(participants)
+    ids = [p.participant_id for p in everyone]
+    by_role = [p.participant_id for p in everyone if _orchestrates_by_role(p)]
+    return by_role or [i for i in ids if i == "orchestrator" or i.startswith("orchestrator-")]
 
 
 def _orchestrates_by_role(participant: Participant) -> bool:

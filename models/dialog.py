@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import Field, JsonValue
 
@@ -143,10 +143,19 @@ class Dialog(Wire):
     thread_id: Id | None = None
     status: DialogStatus = DialogStatus.ACTIVE
     messages: Many[Message] = ()
-    started_at: Timestamp | None = Field(default_factory=utcnow)
+    #: A new dialog starts now; one that is read keeps what it says, and says nothing that is not there.
+    started_at: Timestamp | None = None
     ended_at: Timestamp | None = None
     trace: Trace | None = None
     events: Many[Event] | None = None
+
+    if not TYPE_CHECKING:  # type checkers see the fields instead
+
+        def __init__(self, /, **data: Any) -> None:
+            super().__init__(**({"started_at": utcnow()} | data))
+
+        # Reading a dialog (`model_validate`) does not come through here.
+        __init__.__pydantic_base_init__ = True
 
     __hash__ = None  # type: ignore[assignment]  # unlike its parts, a dialog changes
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import ClassVar, Self
 
-from pydantic import ConfigDict, Field, JsonValue, StrictInt, ValidationError, model_validator
+from pydantic import ConfigDict, Field, JsonValue, StrictInt, model_validator
 
-from .errors import invalid_input
+from .errors import InvalidInput
 from .ids import AnyUuid, Timestamp, new_id, utcnow
 from .wire import JsonObject, Many, Text, Wire
 
@@ -133,5 +133,5 @@ class MapEvent(Wire):
         """
         try:
             return PAYLOADS[self.event_type].model_validate(self.payload or {})
-        except ValidationError as error:
-            raise invalid_input(error, "payload") from None
+        except InvalidInput as error:
+            raise error.within("payload") from None

@@ -15,12 +15,11 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from pydantic import ValidationError
 from pydantic_core import from_json
 
 from .collab import Collab
 from .dialog import Dialog, Message
-from .errors import InvalidInput, invalid_input
+from .errors import InvalidInput
 from .events import MapEvent
 from .repairs import Repair, repair
 from .shown import ABSENT
@@ -56,8 +55,7 @@ def read_dialog(data: Document) -> Reading[Dialog]:
     Raises:
         InvalidInput: the first field that breaks a rule no repair is known for.
     """
-    # A dialog that does not say when it started must not be given a time.
-    return _read(Dialog, _parsed(data, "dialog"), started_at=None)
+    return _read(Dialog, _parsed(data, "dialog"))
 
 
 def read_message(data: Document) -> Reading[Message]:
@@ -90,12 +88,9 @@ def _parsed(data: object, kind: str) -> dict[str, Any]:
     return dict(document)
 
 
-def _read(model: type[W], document: dict[str, Any], **absent: None) -> Reading[W]:
+def _read(model: type[W], document: dict[str, Any]) -> Reading[W]:
     repairs = tuple(repair(document))
-    try:
-        value = model.model_validate({**absent, **document}, by_alias=True, by_name=False)
-    except ValidationError as error:
-        raise invalid_input(error) from None
+    value = model.model_validate(document, by_alias=True, by_name=False)
     for field in _missing(value):
         raise InvalidInput(field, ABSENT, "is required")
     return Reading(value, repairs)

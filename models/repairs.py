@@ -18,6 +18,7 @@ Free-form objects (`data`, `payload`, `attributes`) are left as they are.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -59,6 +60,36 @@ def repair(document: dict[str, Any]) -> Iterator[Repair]:
     if isinstance(meta, dict):
         yield from _repair_meta(meta)
     yield from _repair_object(document, "")
+
+
+def with_nearest_form(error: InvalidInput, data: object) -> InvalidInput:
+    """Add the nearest valid form to an error about `data`, where one of the habits above explains it."""
+    plain = _plain(data)
+    if not isinstance(plain, dict):
+        return error
+    with suppress(InvalidInput):  # two fields contradict each other
+        for made in repair(plain):
+            if made.field == error.field:
+                error.rule = f"{error.rule}; {_nearest_form(made)}"
+                break
+    return error
+
+
+def _nearest_form(made: Repair) -> str:
+    if made.after is None:
+        return "leave it out"
+    if isinstance(made.before, str) and made.field.endswith(f".{made.before}"):
+        return f"write {made.after!r}"
+    return f"the nearest valid form is {str(made.after)!r}"
+
+
+def _plain(value: object) -> object:
+    """A copy of tables and lists; what they hold stays as it is."""
+    if isinstance(value, dict):
+        return {key: _plain(it) for key, it in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(it) for it in value]
+    return value
 
 
 def _repair_meta(meta: dict[str, Any]) -> Iterator[Repair]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias, Typ
 from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue, StringConstraints, ValidationError
 from pydantic_core import to_json
 
-from .errors import invalid_input
+from .errors import InvalidInput, invalid_input
 
 T = TypeVar("T")
 
@@ -65,10 +65,22 @@ class Wire(BaseModel):
             try:
                 super().__init__(**data)
             except ValidationError as error:
-                raise invalid_input(error) from None
+                raise _refusal(error, data) from None
 
         # Objects inside this one are still validated by pydantic itself, so that a path is kept whole.
         __init__.__pydantic_base_init__ = True
+
+    @classmethod
+    def model_validate(cls, obj: Any, **options: Any) -> Self:
+        """Read this object from JSON data, as its schema has it.
+
+        Raises:
+            InvalidInput: the first field that breaks a rule, with the nearest valid form where one is known.
+        """
+        try:
+            return super().model_validate(obj, **options)
+        except ValidationError as error:
+            raise _refusal(error, obj) from None
 
     def changed(self, **changes: object) -> Self:
         """A copy with other values in some fields, validated like a new object."""
@@ -81,3 +93,10 @@ class Wire(BaseModel):
     def to_json(self) -> str:
         """`to_wire` as compact JSON text."""
         return self.model_dump_json(by_alias=True, exclude_none=True)
+
+
+def _refusal(error: ValidationError, data: object) -> InvalidInput:
+    # Imported on failure only: the repairs know `Meta`, which is a protocol object itself.
+    from .repairs import with_nearest_form
+
+    return with_nearest_form(invalid_input(error), data)

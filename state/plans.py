@@ -12,7 +12,7 @@ from typing import Any
 from ..models.collab import Participant
 from ..models.ids import new_id
 from ..models.plan import BoardEntry, Finish, PlannedTurn, Step
-from .roles import role_of, role_uuid_of
+from .roles import broadcaster_role_of, role_of, role_uuid_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,8 @@ def _turn(planned: PlannedTurn, frame: PlanFrame) -> dict[str, Any]:
 def _announcement(step: Step, frame: PlanFrame) -> dict[str, Any]:
     targets = [role_of(frame.roster[turn.participant]) for turn in step.turns]
     message = {"content": step.announce or frame.purpose}
-    payload = {"broadcaster_role_id": "system", "target_count": len(targets), "message": message}
+    broadcaster = broadcaster_role_of(frame.roster)
+    payload = {"broadcaster_role_id": broadcaster, "target_count": len(targets), "message": message}
     return {"payload": payload, "targets": targets}
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
-from ..models.collab import Collab, Participant
+from ..models.collab import Collab, Participant, orchestrators_among
+from ..models.dialog import Role
 from ..models.ids import role_uuid
 
 
@@ -16,6 +18,12 @@ def role_of(participant: Participant) -> str:
 def role_uuid_of(participant: Participant) -> str:
     """The same as the UUID that event payloads ask for."""
     return role_uuid(role_of(participant))
+
+
+def broadcaster_role_of(roster: Mapping[str, Participant]) -> str:
+    """Return the role that asks the question of a broadcast: the orchestrator's, or `user` without one."""
+    found = orchestrators_among(roster.values())
+    return role_of(roster[found[0]]) if len(found) == 1 else Role.USER.value
 
 
 def roles_document(collab: Collab) -> str:

@@ -65,7 +65,12 @@ def test_what_ran_is_shown_listed_exported_and_found_after_redis_lost_it(
 ) -> None:
     terminal, client = office
     session_id = ran(office)
-    commands = (["show", session_id, "--json"], ["export", session_id], ["list", "--json"])
+    commands = (
+        ["show", session_id, "--json"],
+        ["export", session_id],
+        ["export", session_id, "--format", "map-events"],
+        ["list", "--json"],
+    )
     before = [terminal.call(*command).json() for command in commands]
     client.flushall()
     assert [terminal.call(*command).json() for command in commands] == before

@@ -73,7 +73,26 @@ def test_export_gives_the_protocols_documents_and_the_formats_of_models(busy, sp
     mplp.validate("dialog", document["dialog"])
     for form in ("openai", "anthropic"):
         messages = busy.call("export", spoken, "--format", form).json()["messages"]
-        assert [message["role"] for message in messages] == ["assistant"] * 4
+        assert [message["role"] for message in messages] == ["user"] + ["assistant"] * 4
+        assert messages[0]["content"] == document["collab"]["purpose"]
+        seen = busy.call("export", spoken, "--format", form, "--as", "bob").json()["messages"]
+        assert [message["role"] for message in seen] == ["user", "assistant", "user", "assistant"]
+
+
+def test_export_as_an_unknown_participant_is_refused(busy, spoken):
+    unknown = busy.call("export", spoken, "--format", "openai", "--as", "zoe")
+    assert (unknown.code, unknown.err.count("\n")) == (2, 1)
+    assert "must be a participant: ann, bob" in unknown.err
+    assert busy.call("export", spoken, "--as", "bob").code == 2
+
+
+def test_export_writes_the_map_events(busy, spoken, mplp):
+    document = busy.call("export", spoken, "--format", "map-events").json()
+    assert document["session_id"] == spoken
+    types = [event["event_type"] for event in document["events"]]
+    assert (types[0], types[-1]) == ("MAPSessionStarted", "MAPSessionCompleted")
+    for event in document["events"]:
+        mplp.validate("map-event", event)
 
 
 @pytest.mark.parametrize(

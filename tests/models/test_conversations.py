@@ -1,18 +1,27 @@
 """Dialogs as message lists of model providers, and windows onto them."""
 
+import re
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openai.types.chat import ChatCompletionMessageParam
+from pydantic import TypeAdapter
 
 import protocol_values as values
 from symposia.models.conversations import (
+    Reader,
     estimate_tokens,
     recent_messages,
     to_anthropic_messages,
     to_openai_messages,
 )
-from symposia.models.dialog import Dialog, Message, Role
-from symposia.models.ids import new_id
+from symposia.models.dialog import Dialog, Message, Role, said
+from symposia.models.ids import new_id, utcnow
+
+#: What OpenAI's own client takes as messages.
+OPENAI = TypeAdapter(list[ChatCompletionMessageParam])
 
 
 def dialog_of(*said):
@@ -57,10 +66,68 @@ def test_no_content_is_lost_in_conversion(dialog):
     contents = [m.content for m in dialog.messages]
     assert [m["content"] for m in to_openai_messages(dialog)] == contents
     system, messages = to_anthropic_messages(dialog)
-    assert [m["content"] for m in messages] == [
-        m.content for m in dialog.messages if m.role is not Role.SYSTEM
-    ]
+    shown = [m.content for m in dialog.messages if m.role is not Role.SYSTEM and m.content.strip()]
+    assert len(messages) == len(shown)
+    assert all(whole.rstrip() in m["content"] for m, whole in zip(messages, shown, strict=True))
     assert all(m.content in system for m in dialog.messages if m.role is Role.SYSTEM)
+
+
+def turn_of(speaker, content, number=1):
+    return said(
+        Role.AGENT, content, timestamp=utcnow(), participant_id=speaker, turn_number=number,
+        token_id=new_id(), fence=number,
+    )  # fmt: skip
+
+
+SPOKEN = Dialog(
+    context_id=new_id(), messages=[turn_of("coder", "Done."), turn_of("Prüfer 1", "[QA] Good.", 2), turn_of("coder", "", 3)]
+)  # fmt: skip
+READER = Reader({"coder": "Coder", "Prüfer 1": "QA"}, opening="Fix the login.")
+
+
+def test_openai_messages_name_their_speakers():
+    messages = to_openai_messages(SPOKEN, READER)
+    assert messages[0] == {"role": "user", "content": "Fix the login."}
+    names = [it["name"] for it in messages[1:]]
+    assert names[0] == names[2] == "coder"
+    assert re.fullmatch(r"Pr_fer_1_[0-9a-f]{8}", names[1])
+    assert [it["role"] for it in messages[1:]] == ["assistant"] * 3
+
+
+def test_anthropic_messages_begin_with_their_speaker():
+    assert to_anthropic_messages(SPOKEN, READER)[1] == [
+        {"role": "user", "content": "Fix the login."},
+        {"role": "assistant", "content": "[Coder] Done."},
+        {"role": "assistant", "content": "[QA] Good."},
+    ]
+
+
+def test_messages_as_one_participant_sees_them():
+    reader = replace(READER, me="coder")
+    assert to_anthropic_messages(SPOKEN, reader)[1] == [
+        {"role": "user", "content": "Fix the login."},
+        {"role": "assistant", "content": "Done."},
+        {"role": "user", "content": "[QA] Good."},
+    ]
+    assert [it["role"] for it in to_openai_messages(SPOKEN, reader)] == [
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+    ]
+
+
+@given(values.dialogs, st.sampled_from([None, "a", "nobody"]))
+def test_exports_are_accepted_by_the_apis(dialog, me):
+    reader = Reader(me=me, opening="The purpose.")
+    openai = OPENAI.validate_python(to_openai_messages(dialog, reader))
+    assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", it["name"]) for it in openai if "name" in it)
+    assert next(it["role"] for it in openai if it["role"] != "system") == "user"
+    _, messages = to_anthropic_messages(dialog, reader)
+    assert messages[0]["role"] == "user"
+    assert all(it.keys() == {"role", "content"} and it["content"].strip() for it in messages)
+    assert {it["role"] for it in messages} <= {"user", "assistant"}
+    assert messages[-1]["role"] == "user" or messages[-1]["content"] == messages[-1]["content"].rstrip()
 
 
 @pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("日本", 2)])

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from symposia.models.collab import CollabStatus
-from symposia.models.dialog import DialogStatus
+from symposia.models.collab import Collab, CollabStatus
+from symposia.models.dialog import Dialog, DialogStatus
 from symposia.models.errors import InvalidInput
 from symposia.models.ids import derived_id, is_uuid4
 from symposia.models.invariants import check_collab
@@ -353,3 +353,31 @@ def test_what_is_no_document_at_all_is_refused_in_one_line(data, start):
         read_collab(data)
     assert str(caught.value).startswith(start)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("001", Collab), ("000", Dialog)])
+def test_invalid_examples_are_refused_with_the_nearest_form(mplp, name, kind):
+    """The complete examples of the source documents are not valid under their own schema."""
+    example = seed(mplp, name, -1)
+    id_field = f"{kind.__name__.lower()}_id"
+    for read in (kind.model_validate, lambda data: kind(**data)):
+        document = copy.deepcopy(example)
+        with pytest.raises(
+            InvalidInput, match=r"meta\.protocolVersion: is not a known field; write 'protocol_version'"
+        ):
+            read(document)
+        document["meta"] = {**META, "source": "mplp-runtime"}
+        with pytest.raises(InvalidInput, match=r"meta\.source: is not a known field; leave it out"):
+            read(document)
+        document["meta"] = META
+        nearest = example[id_field].partition("-")[2]
+        with pytest.raises(
+            InvalidInput, match=f"{id_field}: must be a UUID v4; the nearest valid form is '{nearest}'"
+        ):
+            read(document)
+
+
+def test_a_dialog_without_a_start_is_given_none():
+    assert Dialog.model_validate(DIALOG).started_at is None
+    assert Dialog.model_validate_json(json.dumps(DIALOG)).started_at is None
+    assert Dialog(context_id=V4).started_at is not None

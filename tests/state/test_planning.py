@@ -7,7 +7,7 @@ import pytest
 
 from symposia.models.plan import BoardEntry, Finish, Step
 from symposia.models.turn import WorkItem
-from table import turn
+from table import Table, turn
 
 
 def test_turns_are_numbered_from_one_on_and_never_anew(table):
@@ -89,12 +89,20 @@ def test_a_broadcast_is_announced_to_all_it_asks(table):
     )
     (sent,) = table.events("MAPBroadcastSent")
     assert sent["target_roles"] == ["bob", "cyd"]
-    expected = {"broadcaster_role_id": "system", "target_count": 2, "message": {"content": "Ideas?"}}
+    expected = {"broadcaster_role_id": "user", "target_count": 2, "message": {"content": "Ideas?"}}
     assert sent["payload"] == expected
+    assert sent["initiator_role"] == "user", "the user asked: no orchestrator takes part"
     table.speak(1, "one", scope="slot:bob")
     (received,) = table.events("MAPBroadcastReceived")
     assert received["payload"]["receiver_role_id"] == "bob"
     assert received["payload"]["response"]["turn_number"] == 1
+
+
+def test_broadcast_initiator_is_the_orchestrator(client):
+    table = Table(client, names=("orchestrator-1", "bob", "cyd"))
+    table.plan(turn("bob", "slot:bob", broadcast=True), turn("cyd", "slot:cyd", broadcast=True), announce="")
+    (sent,) = table.events("MAPBroadcastSent")
+    assert sent["initiator_role"] == sent["payload"]["broadcaster_role_id"] == "orchestrator-1"
 
 
 def test_a_broadcast_without_a_text_says_the_purpose(table):

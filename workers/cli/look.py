@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,6 +27,7 @@ class ExportFormat(StrEnum):
     JSON = "json"
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
+    MAP_EVENTS = "map-events"
     MARKDOWN = "markdown"
 
 
@@ -104,30 +105,57 @@ def graph(
 
 def export(
     session: SessionId,
-    form: Annotated[ExportFormat, typer.Option("--format", help="Whose format.")] = ExportFormat.JSON,
+    form: Annotated[ExportFormat, typer.Option("--format", help="Output format.")] = ExportFormat.JSON,
+    seen_by: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="NAME",
+            help="With openai or anthropic: as seen by this participant. Its own messages become the"
+            " assistant's, those of all others the user's.",
+        ),
+    ] = None,
     save: Annotated[bool, typer.Option("--save", help="Write markdown to ID.dialogue.md, here.")] = False,
 ) -> None:
-    """Print a session as JSON: the protocol's own documents, or messages for a model's API.
+    """Print a session as JSON: the protocol's own documents, its MAP events, or messages for a model's API.
 
     An alignment session can be printed as markdown, a dialogue document that `symposia lint` checks.
 
     Example: [bold]symposia export 3f2a91c4 --format openai > messages.json[/bold]
     """
-    from ...models.conversations import to_anthropic_messages, to_openai_messages
     from .screen import print_json
     from .transcript import print_transcript, save_transcript
 
     job = _job(session)
+    if seen_by is not None and form not in (ExportFormat.OPENAI, ExportFormat.ANTHROPIC):
+        raise typer.BadParameter("needs --format openai or --format anthropic", param_hint="--as")
     match form:
         case ExportFormat.JSON:
             print_json({"collab": job.collab().to_wire(), "dialog": job.dialog().to_wire()})
-        case ExportFormat.OPENAI:
-            print_json({"messages": to_openai_messages(job.dialog())})
-        case ExportFormat.ANTHROPIC:
-            system, messages = to_anthropic_messages(job.dialog())
-            print_json({"system": system, "messages": messages} if system else {"messages": messages})
+        case ExportFormat.OPENAI | ExportFormat.ANTHROPIC:
+            print_json(_messages_for(form, job, seen_by))
+        case ExportFormat.MAP_EVENTS:
+            print_json({"session_id": job.id, "events": [event.to_wire() for event in job.events()]})
         case ExportFormat.MARKDOWN:
             (save_transcript if save else print_transcript)(job)
+
+
+def _messages_for(form: ExportFormat, job: CollabJob, seen_by: str | None) -> dict[str, Any]:
+    """The dialog as a request of a model's API has it. Raises InvalidInput for an unknown participant."""
+    from ...models.conversations import Reader, to_anthropic_messages, to_openai_messages
+    from ...models.errors import InvalidInput
+
+    collab, dialog = job.collab(), job.dialog()
+    names = {it.participant_id: it.display_name or it.participant_id for it in collab.participants}
+    # Somebody who was removed from the session is not in the roster any more, but in the dialog.
+    known = {*names, *(it.speaker for it in dialog.messages if it.speaker)}
+    if seen_by is not None and seen_by not in known:
+        raise InvalidInput("--as", seen_by, f"must be a participant: {', '.join(sorted(known))}")
+    reader = Reader(names, me=seen_by, opening=collab.purpose)
+    if form is ExportFormat.OPENAI:
+        return {"messages": to_openai_messages(dialog, reader)}
+    system, messages = to_anthropic_messages(dialog, reader)
+    return {"system": system, "messages": messages} if system else {"messages": messages}
 
 
 def _job(session: str) -> CollabJob:
