@@ -21,7 +21,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 INSTALLED := .venv/.installed
 LOCAL_MODEL := .venv/.local-model
-DEBIAN_PACKAGES := redis-server postgresql
+DEBIAN_PACKAGES := redis-server postgresql rabbitmq-server
 
 .PHONY: help
 help: ## List the targets

@@ -78,6 +78,11 @@ def _broker(settings: Settings, *, broker_url: str) -> dict[str, Any]:
         # A turn goes on when the broker is lost: it commits to Redis over a connection of its own, and what it says
         # is paid for. Celery 6 would cancel it.
         "worker_cancel_long_running_tasks_on_connection_loss": False,
+        # After a lost connection take as many turns as before. Celery would take fewer at first and restore the number
+        # from the threads that run the turns: over AMQP two threads then read from one socket, and the one that waits
+        # for the broker's answer waits forever, which is the worker's event loop. Turns that are taken too early only
+        # wait for a thread: the sweep sends those again that wait for too long.
+        "worker_enable_prefetch_count_reduction": False,
         # A connection for each thread that sends the next turn, one for the sweep, one to spare.
         "broker_pool_limit": settings.worker_concurrency + 2,
         "broker_transport_options": dict(_REDIS_TRANSPORT) if _is_redis(broker_url) else {},

@@ -16,6 +16,7 @@ from redis import Redis
 
 from gone import command_of, is_gone
 from live import until
+from rabbit import MISSING, Rabbit, own_rabbit, program
 from symposia.config.settings import ALSO_NAMED
 from symposia.models.collab import CollabStatus
 from symposia.state.connect import connect
@@ -107,6 +108,22 @@ def redis_url(valkey_server: EmbeddedServer) -> str:
     with connect(valkey_server.url) as client:
         client.flushall()
     return valkey_server.url
+
+
+@pytest.fixture(scope="session")
+def rabbit() -> Iterator[Rabbit]:
+    """A RabbitMQ node of this test process's own."""
+    if (node_program := program()) is None:
+        pytest.skip(MISSING)
+    with own_rabbit(node_program) as node:
+        yield node
+
+
+@pytest.fixture
+def amqp_url(rabbit: Rabbit) -> Iterator[str]:
+    """The URL of an empty virtual host of RabbitMQ."""
+    with rabbit.virtual_host() as url:
+        yield url
 
 
 @pytest.fixture(autouse=True)

@@ -60,7 +60,12 @@ class ReconnectingConsumer(PromptConsumer, UnstoppableConsumer):
 def _settle(settle: Callable[..., None], *args: Any, **options: Any) -> None:
     """Looks at the channel at the last moment: the connection may get lost while this waits for the event loop."""
     message = settle.__self__  # type: ignore[attr-defined]
-    if getattr(message.channel, "closed", False):
+    if _is_lost(message.channel):
         log.info("message %s came over a connection that was lost; it will come again", message.delivery_tag)
         return
     settle(*args, **options)
+
+
+def _is_lost(channel: Any) -> bool:
+    """Whether the channel was closed: virtual transports say so, py-amqp takes its connection away."""
+    return getattr(channel, "closed", False) or channel.connection is None

@@ -25,11 +25,14 @@ class Stage:
     folder: Path
     redis_url: str
     lease_s: float = 5.0
+    broker_url: str | None = None
     workers: list[LiveWorker] = field(default_factory=list)
 
     @property
     def settings(self) -> dict[str, Any]:
+        broker = {"broker_url": self.broker_url} if self.broker_url else {}
         return {
+            **broker,
             "redis_url": self.redis_url,
             "agents_file": self.folder / "agents.toml",
             "data_dir": self.folder,

@@ -1,0 +1,113 @@
+"""Sessions whose tasks travel over RabbitMQ, which goes away under a worker with turns in flight and comes back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from live import until
+from rabbit import Rabbit
+from symposia.config.celery import QUEUE
+from symposia.models.stop import MaxRounds, MaxTurns
+
+pytestmark = [pytest.mark.xdist_group("rabbitmq"), pytest.mark.timeout(300)]
+
+RESTARTS = 10
+CONCURRENCY = 4
+#: More than the worker has places: some wait in the queue when the broker stops.
+SESSIONS = 6
+#: Mode -> agents and options of a session in it.
+MODES = {
+    "round_robin": ({"ann": "say", "bob": "say"}, {"stop": MaxRounds(2)}),
+    "orchestrated": ({"orchestrator": "lead", "coder": "say", "tester": "say", "writer": "say"}, {}),
+    "pair": ({"driver": "say", "navigator": "navigator"}, {}),
+    "broadcast": ({"ann": "say", "bob": "say", "sum": "say"}, {"options": {"aggregator": "sum"}}),
+    "swarm": (
+        {"ann": "claimer", "tess": "claimer"},
+        {"roles": {"tess": "tester"}, "options": {"items": [{"text": "plan"}]}},
+    ),
+}
+
+
+@pytest.fixture
+def stage(stage, amqp_url):
+    stage.broker_url = amqp_url
+    stage.lease_s = 60
+    return stage
+
+
+def calls_of(stage, gate: str) -> list[tuple[int, int]]:
+    """Turn and attempt of every call of an agent in the sessions of a gate."""
+    log = stage.folder / f"{gate}.jsonl"
+    lines = log.read_text().splitlines() if log.exists() else []
+    return [(call["turn"], call["attempt"]) for call in map(json.loads, lines)]
+
+
+def submit_gated(stage, gate: str) -> list:
+    """Submit sessions whose first turns wait for a gate file; return when the worker has no place left."""
+    parameters = {
+        "gate": str(stage.folder / gate),
+        "gate_turn": 1,
+        "log": str(stage.folder / f"{gate}.jsonl"),
+    }
+    agents = {"ann": "gated", "bob": "gated"}
+    jobs = [
+        stage.submit("round_robin", agents, stop=MaxTurns(4), parameters=parameters) for _ in range(SESSIONS)
+    ]
+    until(lambda: len(calls_of(stage, gate)) == CONCURRENCY, what="the worker has no place left")
+    return jobs
+
+
+def check_ended(stage, gate: str, jobs: list, checked) -> None:
+    for job in jobs:
+        result = job.result(timeout=60)
+        assert (result.ok, result.turns) == (True, 4)
+        checked(job, result)
+    once = [(turn, 1) for turn in range(1, 5)]
+    assert sorted(calls_of(stage, gate)) == sorted(once * SESSIONS), "no turn is paid for twice"
+
+
+def await_lost_connection(worker, act) -> None:
+    """Do something to the broker and wait until the worker notices."""
+    before = worker.log().count("Connection to broker lost")
+    act()
+    until(lambda: worker.log().count("Connection to broker lost") > before, what="the worker notices")
+
+
+def test_sessions_of_every_mode_run(stage, rabbit: Rabbit, amqp_url, checked):
+    stage.start_worker()
+    jobs = [stage.submit(mode, agents, **options) for mode, (agents, options) in MODES.items()]
+    for job in jobs:
+        result = job.result(timeout=60)
+        assert result.ok
+        checked(job, result)
+    until(lambda: rabbit.queues(amqp_url)[QUEUE].unacknowledged == 0, what="all is acknowledged")
+
+
+@pytest.mark.slow
+def test_a_worker_survives_ten_broker_restarts(stage, rabbit: Rabbit, amqp_url, checked):
+    worker = stage.start_worker(concurrency=CONCURRENCY)
+    for restart in range(RESTARTS):
+        gate = f"gate{restart}"
+        jobs = submit_gated(stage, gate)
+        await_lost_connection(worker, rabbit.stop_app)
+        if restart % 2:  # turns end while the broker is away, or after it is back
+            (stage.folder / gate).touch()
+        rabbit.start_app()
+        (stage.folder / gate).touch()
+        check_ended(stage, gate, jobs, checked)
+    until(lambda: rabbit.queues(amqp_url)[QUEUE].unacknowledged == 0, what="all is acknowledged")
+
+    assert worker.process.poll() is None, worker.log()
+    assert "came over a connection that was lost" in worker.log()
+
+
+def test_a_worker_survives_closed_connections(stage, rabbit: Rabbit, amqp_url, checked):
+    """The broker stays, so messages of turns in flight are delivered again at once."""
+    worker = stage.start_worker(concurrency=CONCURRENCY)
+    jobs = submit_gated(stage, "gate")
+    await_lost_connection(worker, rabbit.close_connections)
+    (stage.folder / "gate").touch()
+    check_ended(stage, "gate", jobs, checked)
+    until(lambda: rabbit.queues(amqp_url)[QUEUE].unacknowledged == 0, what="all is acknowledged")
