@@ -55,6 +55,8 @@ class Totals:
 
     #: Closed turns, passes and skips included.
     turns: int = 0
+    #: Of the closed turns, those that were skipped: the agent failed for good, or nobody answered in time.
+    skipped: int = 0
     #: Completed rounds.
     rounds: int = 0
     usage: Usage = field(default_factory=Usage)

@@ -67,6 +67,11 @@ class SessionState:
         return self._int("closed")
 
     @property
+    def skipped(self) -> int:
+        """Closed turns that were skipped."""
+        return self._int("skipped")
+
+    @property
     def next_number(self) -> int:
         """The number the next planned turn gets."""
         return self._int("next")

@@ -38,6 +38,9 @@ def decide(
     answer keep no stop waiting, and turns that have not begun none for want of means (`exhausted` is such a stop,
     met by a turn that can never begin). If the session then ends by itself in the same instant (approved,
     satisfied, board empty), that is the reason given.
+
+    However a session ends, it is completed only if somebody answered a turn: said something, decided, or
+    passed on purpose.
     """
     observed = stop.observe(stop_state, view.results, roster_size=len(view.roster))
     view = replace(view, turns_left=_turns_left(view, stop))
@@ -46,6 +49,8 @@ def decide(
         or _stopped(view, stop.reason(observed, view.totals) or exhausted, stop_requested)
         or _planned(view)
     )
+    if isinstance(plan, Finish) and not plan.aborted:
+        plan = _completed(view, plan)
     return Decided(plan=plan, stop_state=stop_state if isinstance(plan, Wait) else observed)
 
 
@@ -72,6 +77,22 @@ def _stopped(view: SessionView, met: StopReason | None, requested: bool) -> Plan
     if isinstance(own_end, Finish):
         return own_end
     return Finish(reason=reason.code, detail=reason.detail, board=board_at_end(view, reason.code))
+
+
+def _completed(view: SessionView, end: Finish) -> Finish:
+    """The end as it is if somebody answered a turn; otherwise the session is cancelled, and says why."""
+    turns = view.totals.turns
+    if not turns and end.reason != _REQUESTED.code:
+        detail = ", ".join(filter(None, [end.detail, "before any turn was completed"]))
+        return end.model_copy(update={"aborted": True, "detail": detail})
+    if not turns or view.totals.skipped < turns:
+        return end
+    detail = f"{turns} of {turns} turns failed or were skipped"
+    if view.results:
+        last = view.results[-1]
+        detail += f", the last one: {last.participant}: {last.error or last.kind.value}"
+    detail += f"; {end.reason}: {end.detail}" if end.detail else f"; {end.reason}"
+    return end.model_copy(update={"reason": "all_turns_failed", "detail": detail, "aborted": True})
 
 
 def _is_waited_for(turn: OpenTurn, reason: StopReason) -> bool:

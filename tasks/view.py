@@ -10,7 +10,7 @@ from ..models.dialog import Message
 from ..models.memory.recall import MemoryView
 from ..models.plan import OpenTurn, PlannedTurn, SessionView, Totals
 from ..models.spec import SessionSpec
-from ..models.turn import Budget, TurnContext, TurnResult, Usage
+from ..models.turn import Budget, OutcomeKind, TurnContext, TurnResult, Usage
 from ..state.accounts import total
 from ..state.records import Grant, SessionState
 from ..state.steering import Documents
@@ -89,9 +89,9 @@ def _open_turn(facts: SessionFacts, state: SessionState, record: TurnRecord) -> 
     )
 
 
-def _totals(state: SessionState, *, closed: int, rounds: int, usage: Usage) -> Totals:
+def _totals(state: SessionState, *, closed: int, skipped: int, rounds: int, usage: Usage) -> Totals:
     elapsed_s = (state.now_ms - state.opened_ms) / 1000
-    return Totals(turns=closed, rounds=rounds, usage=usage, elapsed_s=elapsed_s)
+    return Totals(turns=closed, skipped=skipped, rounds=rounds, usage=usage, elapsed_s=elapsed_s)
 
 
 def begins_round(facts: SessionFacts, state: SessionState, *, said: TurnResult | None = None) -> bool:
@@ -111,13 +111,14 @@ def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult |
     """What the planner sees; with `said`, what it would see once that turn were committed. Raises CorruptSession."""
     results = [turn_result(state, record) for record in state.unconsumed() if record.result]
     open_turns = [_open_turn(facts, state, record) for record in state.open_turns()]
-    closed, usage = state.closed, state.usage
+    closed, skipped, usage = state.closed, state.skipped, state.usage
     if said is not None:
         results = sorted([*results, said], key=lambda result: result.number)
         open_turns = [turn for turn in open_turns if turn.number != said.number]
         # What it has spent in former attempts is booked already.
         before = total(state.records[said.number].spent.values())
         closed, usage = closed + 1, usage + said.usage.beyond(before)
+        skipped += said.kind is OutcomeKind.SKIPPED
     rounds = state.rounds + (state.ends_round and not open_turns)
     return SessionView(
         mode=facts.collab.mode,
@@ -128,7 +129,7 @@ def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult |
         state=read_object(state.planner, session_id=state.session_id, part="planner"),
         results=tuple(results),
         open=tuple(open_turns),
-        totals=_totals(state, closed=closed, rounds=rounds, usage=usage),
+        totals=_totals(state, closed=closed, skipped=skipped, rounds=rounds, usage=usage),
         turns_left=None,
     )
 
@@ -157,7 +158,9 @@ def turn_context(
     """What the agent of one turn is told; of the messages granted, the newest `window`."""
     texts = grant.messages[-window:] if window else ()
     binding = facts.spec.agents[planned.participant]
-    totals = _totals(state, closed=state.closed, rounds=state.rounds, usage=state.usage)
+    totals = _totals(
+        state, closed=state.closed, skipped=state.skipped, rounds=state.rounds, usage=state.usage
+    )
     return TurnContext(
         session_id=facts.session_id,
         mode=facts.collab.mode,

@@ -1,5 +1,5 @@
 --- What every verb shares. The loader puts this file in front of each script.
---- VIEW: status dialog_status version closed next fence rounds ends_round planner stop input_tokens output_tokens cached_tokens requests cost_micros messages opened_ms updated_ms ended_ms deadline_ms stop_requested planned_by reason detail edition awaited
+--- VIEW: status dialog_status version closed skipped next fence rounds ends_round planner stop input_tokens output_tokens cached_tokens requests cost_micros messages opened_ms updated_ms ended_ms deadline_ms stop_requested planned_by reason detail edition awaited
 ---
 --- The session hash holds the fields above, `collab`, `spec` and `digest` as submitted, `moved_by` (the
 --- request of the newest move), `advanced_ms` (when a step was last asked for again), the slots `token:0`
@@ -266,6 +266,7 @@ local function settle(k, number, turn, outcome)
     redis.call('XADD', k.dialog, '*', 'm', message)
   end
   redis.call('HINCRBY', k.session, 'closed', 1)
+  if outcome.kind == 'skipped' then redis.call('HINCRBY', k.session, 'skipped', 1) end
   if #outcome.messages > 0 then redis.call('HINCRBY', k.session, 'messages', #outcome.messages) end
   close_grant(k.events, number, turn, {
     outcome = outcome.kind, messages = #outcome.messages, usage = named({ 0, 0, 0, 0, 0 }), left_out = outcome.left_out, error = outcome.error,

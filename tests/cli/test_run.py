@@ -79,6 +79,15 @@ def test_a_worker_that_is_there_is_used(busy: Terminal, pair_file):
     assert (said.code, said.err) == (0, "")
 
 
+def test_a_run_whose_turns_were_all_skipped_exits_with_1(busy: Terminal, pair_file, tmp_path):
+    skipping = (tmp_path / "pair.yaml").read_text().replace("agent: echo", "agent: moody")
+    said = busy.run(
+        "run", "-", stdin=f"{skipping}\nparameters: {{fails: 9}}\npolicy: {{attempts: 1, then: skip}}\n"
+    )
+    assert said.code == 1
+    assert "cancelled: all_turns_failed (2 of 2 turns failed or were skipped" in " ".join(said.out.split())
+
+
 def test_ctrl_c_stops_what_was_started_and_leaves_the_session(terminal: Terminal, gated_file):
     running = terminal.start("run", gated_file).until("ann")
     session = terminal.call("list", "--json").json()[0]["id"]

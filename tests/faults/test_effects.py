@@ -36,8 +36,8 @@ def test_a_turn_that_is_asked_again_has_the_same_effect_id(tmp_path):
     assert len({next(iter(ids)) for ids in effects.values()}) == len(effects), "another turn has another one"
 
 
-@pytest.mark.parametrize(("then", "status"), [("skip", "completed"), ("abort", "cancelled")])
-def test_a_turn_that_kills_its_workers_is_given_up_and_its_policy_decides(tmp_path, redis_url, then, status):
+@pytest.mark.parametrize(("then", "reason"), [("skip", "all_turns_failed"), ("abort", "failed")])
+def test_a_turn_that_kills_its_workers_is_given_up_and_its_policy_decides(tmp_path, redis_url, then, reason):
     office = Office(tmp_path, redis_url, '[agents.deadly]\nkind = "scripted"\nreplies = ["never said"]\n')
     job = office.submit(
         "round_robin", {"ann": "deadly"}, stop={"max_turns": 1}, policy={"attempts": 1, "then": then}
@@ -49,5 +49,5 @@ def test_a_turn_that_kills_its_workers_is_given_up_and_its_policy_decides(tmp_pa
         assert store.begin(job.id, claim).word == "granted"
         assert store.client.delete(lock_key(job.id, "floor")), "the worker died, and its lease ran out"
     office.work()
-    assert (job.status(), list(job.messages())) == (status, [])
+    assert (job.status(), job.state().reason, list(job.messages())) == ("cancelled", reason, [])
     office.close()

@@ -8,7 +8,7 @@ from simulation import Simulation, people
 from symposia.models.collab import CollabMode
 from symposia.models.options import ModeOptions
 from symposia.models.plan import FLOOR, Finish, OpenTurn, PlannedTurn, SessionView, Step, Totals, Wait
-from symposia.models.stop import CostBudget, Deadline, MaxTurns, TextSeen, TokenBudget
+from symposia.models.stop import CostBudget, Deadline, MaxRounds, MaxTurns, TextSeen, TokenBudget
 from symposia.models.turn import OutcomeKind, TurnResult, Usage
 from symposia.tasks.decide import decide
 from symposia.tasks.planners import check_step
@@ -79,6 +79,36 @@ def test_a_requested_stop_does_not_keep_a_deadline_waiting():
 def test_a_stop_may_be_requested_before_anybody_spoke():
     decided = decide(view(), MaxTurns(9), {}, stop_requested=True)
     assert decided.plan.reason == "stop_requested"
+
+
+def test_a_session_of_skipped_turns_is_cancelled_and_says_why():
+    session = table(stop=MaxRounds(1))
+    session.turn_out(OutcomeKind.SKIPPED, error="ValueError: no disk")
+    session.turn_out(OutcomeKind.SKIPPED, error="ValueError: no net")
+    detail = "2 of 2 turns failed or were skipped, the last one: bob: ValueError: no net; max_rounds: 1 of 1 rounds"
+    assert session.finish == Finish(reason="all_turns_failed", detail=detail, aborted=True)
+
+
+def test_a_requested_stop_does_not_complete_a_session_of_skipped_turns():
+    session = table()
+    session.stop_requested = True
+    session.turn_out(OutcomeKind.SKIPPED)
+    assert (session.finish.reason, session.finish.aborted) == ("all_turns_failed", True)
+
+
+def test_a_pass_on_purpose_completes_a_session():
+    session = table()
+    session.turn_out(OutcomeKind.PASSED)
+    session.turn_out(OutcomeKind.SKIPPED)
+    assert (session.finish.reason, session.finish.aborted) == ("round_of_passes", False)
+
+
+def test_a_deadline_before_any_turn_closed_cancels_the_session():
+    late = view(open=(OpenTurn(number=1, participant="ann"),), totals=Totals(elapsed_s=61))
+    plan = decide(late, Deadline(60), {}).plan
+    assert plan == Finish(
+        reason="deadline", detail="61 of 60 seconds, before any turn was completed", aborted=True
+    )
 
 
 def test_what_stop_conditions_saw_survives_as_json_until_the_end():

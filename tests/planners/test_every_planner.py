@@ -104,7 +104,7 @@ def test_it_ends_for_a_documented_reason(mode, data):
         CollabMode.BROADCAST: set(),
         CollabMode.SWARM: {"board_empty"},
     }[mode]
-    assert session.finish.reason in own | {"max_turns", "text_seen", "round_of_passes"}
+    assert session.finish.reason in own | {"max_turns", "text_seen", "round_of_passes", "all_turns_failed"}
     if session.finish.reason == "max_turns":
         assert len(session.closed) == LIMIT
     if session.finish.reason in ("satisfied", "approved"):
@@ -116,7 +116,19 @@ def test_it_ends_for_a_documented_reason(mode, data):
 def test_it_ends_within_its_turn_limit_when_nobody_ever_says_anything(mode, data):
     session = data.draw(sessions(mode, stop=MaxTurns(LIMIT)))
     play(session, data, kinds=st.sampled_from([OutcomeKind.PASSED, OutcomeKind.SKIPPED]))
-    assert session.finish.reason in {"round_of_passes", "board_empty", "stalled"}
+    assert session.finish.reason in {"round_of_passes", "board_empty", "stalled", "all_turns_failed"}
+
+
+@pytest.mark.parametrize("mode", CollabMode)
+@given(data=st.data())
+def test_it_completes_only_if_a_turn_was_answered(mode, data):
+    session = data.draw(sessions(mode, stop=MaxTurns(data.draw(st.integers(1, LIMIT)))))
+    common, rare = OutcomeKind.SKIPPED, data.draw(st.sampled_from(OutcomeKind))
+    play(session, data, kinds=st.sampled_from([common] * 4 + [rare]))
+    ended = {result.kind for result in session.results.values()}
+    answered = bool(ended & {OutcomeKind.MESSAGE, OutcomeKind.PASSED})
+    assert session.finish.aborted == (not answered or OutcomeKind.FAILED in ended)
+    assert (session.finish.reason == "all_turns_failed") == (ended == {OutcomeKind.SKIPPED})
 
 
 @pytest.mark.parametrize("mode", CollabMode)

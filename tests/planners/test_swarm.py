@@ -152,7 +152,7 @@ def test_an_item_is_put_back_three_times_at_most():
     for name in ("ann", "bob", "cyd"):
         swarm.turn_out(OutcomeKind.SKIPPED, name, error="deadline")
     assert (swarm.finish.reason, why(swarm, "chore")) == (
-        "board_empty",
+        "all_turns_failed",
         "put back 3 times; the last one: deadline",
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from live import until
-from symposia.models.stop import MaxTurns
+from symposia.models.stop import MaxRounds, MaxTurns
 
 FAST = {"attempts": 2, "backoff_s": 0.05}
 
@@ -55,6 +55,24 @@ def test_a_participant_who_cannot_speak_is_skipped(stage, checked):
         ("ann", "skipped"),
         ("bob", "message"),
     ] * 2
+    checked(job, result)
+
+
+@pytest.mark.parametrize("mode", ["round_robin", "broadcast"])
+def test_a_session_of_skipped_turns_is_cancelled(stage, checked, mode):
+    stage.start_worker()
+    job = stage.submit(
+        mode,
+        {"ann": "moody", "bob": "moody"},
+        stop=MaxRounds(1),
+        policy={"attempts": 1, "then": "skip"},
+        parameters={"fails": 9},
+    )
+    result = job.result(timeout=20)
+    assert (result.ok, result.collab.status, result.reason) == (False, "cancelled", "all_turns_failed")
+    assert result.detail.startswith("2 of 2 turns failed or were skipped, the last one: ")
+    assert "AgentFailed: " in result.detail or "mood 1" in result.detail
+    assert [outcome for _, outcome in outcomes(job)] == ["skipped", "skipped"]
     checked(job, result)
 
 

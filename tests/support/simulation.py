@@ -95,7 +95,11 @@ class Simulation:
                 for number, turn in self.open.items()
             ),
             totals=Totals(
-                turns=len(self.closed), rounds=self.rounds + ended, usage=self.usage, elapsed_s=self.elapsed_s
+                turns=len(self.closed),
+                skipped=sum(result.kind is OutcomeKind.SKIPPED for result in self.results.values()),
+                rounds=self.rounds + ended,
+                usage=self.usage,
+                elapsed_s=self.elapsed_s,
             ),
         )
 
