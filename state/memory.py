@@ -20,10 +20,9 @@ from pydantic import JsonValue
 
 from ..models.errors import InvalidInput
 from ..models.memory.merge import Writer, applied
-from ..models.memory.recall import Asker, MemoryView, recall
+from ..models.memory.recall import Asker, MemoryView, recall, unmerged
 from ..models.memory.saying import Origin, heard
-from ..models.memory.services import Service, service_named
-from ..models.memory.values import is_said
+from ..models.memory.services import service_named
 from ..models.memory.wire_form import documented
 from .memory_counts import MemoryEvent
 from .memory_keeping import MemoryKeeping, unique_mark
@@ -45,7 +44,7 @@ class DialogMemory(MemoryKeeping):
         is away. Raises InvalidInput for a bad id.
         """
         look = self._looked(Owner.of(user_id, room_id))
-        return documented(look.room.value) if look.room.version else {}
+        return {} if look.room.value.is_blank else documented(look.room.value)
 
     def recall(
         self,
@@ -58,18 +57,17 @@ class DialogMemory(MemoryKeeping):
     ) -> MemoryView:
         """The new message's parameters, merged: new, then remembered, then defaults; and what to ask for.
 
-        Nothing is written. `service`: None is the one spoken of last.
+        Nothing is written. `service`: None is the one spoken of last; in a room where none was, such as one
+        that has expired, the new parameters and the defaults are all there is.
 
         Raises:
-            InvalidInput: a bad id, no service, an unknown one, or a value of the wrong type.
+            InvalidInput: a bad id, an unknown service, or a value of the wrong type.
         """
         look = self._looked(Owner.of(user_id, room_id))
         state, ttl_ms = look.room.value, self.kept.rules.ttl_ms
-        if (name := service or state.service) is None and look.degraded:
-            both = (*(defaults or {}).items(), *(parameters or {}).items())
-            merged = {parameter: value for parameter, value in both if is_said(value)}
-            return MemoryView.model_validate({"parameters": merged, "degraded": True})
-        known = _service(name)
+        if (name := service or state.service) is None:
+            return unmerged(parameters or {}, defaults, services=tuple(state.shelves), degraded=look.degraded)
+        known = service_named(name)
         new = heard(known, Origin(look.stamp_ms, session=_NOW), parameters or {}).checked()
         view = recall(
             applied(state, new),
@@ -125,7 +123,9 @@ class DialogMemory(MemoryKeeping):
         look = self._looked(owner)
         if (name := service or look.room.value.service) is None and look.degraded:
             return False
-        known = _service(name)
+        if name is None:
+            raise InvalidInput("service", None, "must be given: no service has been spoken of yet")
+        known = service_named(name)
         statement = heard(known, Origin(look.stamp_ms), parameters).checked()
         if owner is None or look.degraded or not statement.parameters:
             return False
@@ -155,9 +155,3 @@ class DialogMemory(MemoryKeeping):
     def _degraded(self, done: str, error: Exception) -> None:
         log.warning("Dialog state could not be %s: %s", done, error)
         self.kept.counts.keep(MemoryEvent.DEGRADED)
-
-
-def _service(name: str | None) -> Service:
-    if name is None:
-        raise InvalidInput("service", None, "must be given: no service has been spoken of yet")
-    return service_named(name)

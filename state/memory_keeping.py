@@ -90,15 +90,16 @@ class MemoryKeeping:
         return bool(statements) and self._forget(owner, statements, look)
 
     def forget_all(self, user_id: object, room_id: object | None = None) -> list[str]:
-        """Forgets everything in a room, or in every room and what rooms share. Answers the rooms.
+        """Forgets everything in a room, or in every room and what rooms share. Answers the rooms that had something.
 
         Raises RedisUnavailable, InvalidInput.
         """
-        user = _user(user_id)
-        rooms = self.kept.rooms(user) if room_id is None else [_owner(user_id, room_id).room]
-        for room in rooms:
+        user, had_something = _user(user_id), []
+        for room in self.kept.rooms(user) if room_id is None else [_owner(user_id, room_id).room]:
             owner = Owner(user, room)
             look = self.kept.look(owner)
+            if not look.room.value.is_blank:
+                had_something.append(room)
             # By name first, so that other rooms forget what they know from this one.
             named = [
                 Statement(service, look.stamp_ms, forget=tuple(shelf.parameters))
@@ -107,25 +108,34 @@ class MemoryKeeping:
             self._forget(owner, [*named, Statement(None, look.stamp_ms, forget_all=True)], look)
         if room_id is None:
             self.kept.client.delete(self.kept.shared_key(user))
-        return rooms
+        return had_something
 
     def rooms(self, user_id: object) -> list[str]:
         """Rooms in which something is remembered of a user: looks through all keys. Raises RedisUnavailable."""
-        return self.kept.rooms(_user(user_id))
+        user = _user(user_id)
+        return [room for room in self.kept.rooms(user) if not self._state(user, room).is_blank]
 
     def share(self, user_id: object, names: Iterable[str]) -> None:
-        """Lets a user's other rooms know these parameters (`travel.from`) from now on, and no others; none
-        ends it, and removes what was shared.
+        """Lets a user's other rooms know these parameters (`travel.from`), too, at once: what is remembered already
+        and what is said from now on.
 
         Raises:
             InvalidInput: an unknown service, or one such as payment that is never carried.
-            RedisUnavailable: nothing was changed.
+            RedisUnavailable: nothing was changed, or the same may be shared again.
         """
         user, wanted = _user(user_id), list(names)
-        while True:
-            sharing = self.kept.look(Owner(user, "")).sharing
-            if self.kept.write_sharing(user, sharing.value.only(wanted), version=sharing.version):
-                return
+        # The consent first: what is said while the rooms are read is shared by its writer.
+        self.kept.change_sharing(user, lambda sharing: sharing.adding(wanted))
+        rooms = [self._state(user, room) for room in self.kept.rooms(user)]
+        self.kept.change_sharing(user, lambda sharing: sharing.knowing(rooms))
+
+    def unshare(self, user_id: object, names: Iterable[str] | None = None) -> None:
+        """Lets a user's other rooms know these parameters no more, at once; None: nothing at all.
+
+        Raises RedisUnavailable, InvalidInput.
+        """
+        gone = None if names is None else list(names)
+        self.kept.change_sharing(_user(user_id), lambda sharing: sharing.without(gone))
 
     def shared(self, user_id: object) -> tuple[str, ...]:
         """The parameters a user's other rooms may know, sorted. Raises RedisUnavailable."""
@@ -134,6 +144,9 @@ class MemoryKeeping:
     def counts(self) -> dict[str, int]:
         """How often what happened, such as `corrupt`, in all processes. Raises RedisUnavailable."""
         return self.kept.counts.all()
+
+    def _state(self, user: str, room: str) -> MemoryState:
+        return self.kept.look(Owner(user, room)).room.value
 
     def _forget(self, owner: Owner, statements: list[Statement], look: Look) -> bool:
         writer = Writer(look.now_ms, mark=unique_mark(), messages=0)

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from hashlib import sha1
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
 
 from redis import Redis
-from redis.exceptions import NoScriptError, RedisError, ResponseError
+from redis.exceptions import RedisError
 
 from ..models.errors import CorruptMemory, ScriptError, StateError
 from ..models.memory.capping import fitted, too_large
@@ -28,8 +27,8 @@ from .connect import answers_of
 from .keys import memory_key, sharing_key
 from .memory_counts import MemoryCounts, MemoryEvent
 from .memory_log import log_dropped
+from .memory_swaps import Swap, send_swaps, version_of
 from .memory_values import Held, Look, MemoryRules, Owner
-from .scripts import load
 
 log = logging.getLogger("symposia.state.memory")
 
@@ -39,18 +38,6 @@ AWAY: Final = (RedisError, StateError, OSError)
 SHARING_TTL_MS = 365 * 86_400_000
 #: Times a change is made again because somebody else was faster, before it is given up.
 _MAX_TRIES = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Swap:
-    key: str
-    version: str
-    text: str
-    #: 0: as it is.
-    ttl_ms: int
-    #: What the text says.
-    value: MemoryState | Sharing
-    evicted: int = 0
 
 
 class MemoryStore:
@@ -117,20 +104,32 @@ class MemoryStore:
             swaps = self._swaps(owner, small, writer, look=look, slides=slides)
             if not swaps:
                 return look
-            answers = self._swap(swaps)
+            shared_key = self.shared_key(owner.user)
+            answers, shared = send_swaps(self.client, swaps, then_read=shared_key)
+            self._count_evicted(swaps, answers)
             look = self._looked_again(look, swaps, answers)
-            if all(answer is None for answer in answers):
-                self._count_evicted(swaps)
+            # A consent given since `look` covers this write, too: whoever gave it may have read the room before.
+            consent = self._read_sharing(shared_key, shared)
+            is_new = consent.value.allowed != look.sharing.value.allowed
+            look = replace(look, sharing=consent) if is_new else look
+            if not is_new and all(answer is None for answer in answers):
                 return look
         raise ScriptError("memory_swap", f"others were faster {_MAX_TRIES} times")
 
-    def write_sharing(self, user: str, sharing: Sharing, *, version: str) -> bool:
-        """Puts a consent in the place of the one that was read; an empty one removes it. False: it changed."""
-        text = write_sharing(sharing) if sharing.allowed else ""
-        return self._swap([_Swap(self.shared_key(user), version, text, SHARING_TTL_MS, sharing)]) == [None]
+    def change_sharing(self, user: str, change: Callable[[Sharing], Sharing]) -> None:
+        """Changes a consent, again if somebody else was faster; one that allows nothing is removed."""
+        for _ in range(_MAX_TRIES):
+            look = self.look(Owner(user, ""))
+            sharing = change(look.sharing.value)
+            sharing = replace(sharing, state=fitted(sharing.state, max_bytes=self.rules.max_bytes).state)
+            text = write_sharing(sharing) if sharing.allowed else ""
+            swap = Swap(self.shared_key(user), look.sharing.version, text, SHARING_TTL_MS, sharing)
+            if send_swaps(self.client, [swap])[0] == [None]:
+                return
+        raise ScriptError("memory_swap", f"others were faster {_MAX_TRIES} times")
 
     def rooms(self, user: str) -> list[str]:
-        """The rooms in which something is remembered of a user, sorted.
+        """The rooms of which a user has a memory, sorted; one where all is forgotten has one for a while.
 
         Looks through all keys of the server, page by page: for people who ask, never for turns.
         """
@@ -144,7 +143,7 @@ class MemoryStore:
         if raw is None:
             return Held(MemoryState())
         try:
-            held = Held(read_state(_text(raw)), _version(_text(raw)))
+            held = Held(read_state(_text(raw)), version_of(_text(raw)))
         except CorruptMemory as error:
             self._drop(key, raw, MemoryEvent.CORRUPT, error.detail)
             return Held(MemoryState())
@@ -155,7 +154,7 @@ class MemoryStore:
 
     def _read_sharing(self, key: str, raw: object) -> Held[Sharing]:
         try:
-            return Held(Sharing()) if raw is None else Held(read_sharing(_text(raw)), _version(_text(raw)))
+            return Held(Sharing()) if raw is None else Held(read_sharing(_text(raw)), version_of(_text(raw)))
         except CorruptMemory as error:
             self._drop(key, raw, MemoryEvent.CORRUPT, error.detail)
             return Held(Sharing())
@@ -165,19 +164,19 @@ class MemoryStore:
         log_dropped(key, why)
         self.counts.count(event)
         if isinstance(raw, str):
-            self._swap([_Swap(key, _version(raw), "", 0, MemoryState())])
+            send_swaps(self.client, [Swap(key, version_of(raw), "", 0, MemoryState())])
         else:
             self.client.delete(key)
 
-    def _looked_again(self, look: Look, swaps: Sequence[_Swap], answers: Sequence[str | None]) -> Look:
+    def _looked_again(self, look: Look, swaps: Sequence[Swap], answers: Sequence[str | None]) -> Look:
         """What was seen, with what has been written since, by this writer or another."""
         for swap, answer in zip(swaps, answers, strict=True):
             if isinstance(swap.value, MemoryState):
-                mine = Held(swap.value, _version(swap.text))
+                mine = Held(swap.value, version_of(swap.text))
                 there = self._read_room(swap.key, answer or None, look.now_ms)
                 look = replace(look, room=mine if answer is None else there)
             else:
-                shared = Held(swap.value, _version(swap.text))
+                shared = Held(swap.value, version_of(swap.text))
                 others = self._read_sharing(swap.key, answer or None)
                 look = replace(look, sharing=shared if answer is None else others)
         return look
@@ -186,25 +185,26 @@ class MemoryStore:
 
     def _swaps(
         self, owner: Owner, statements: Sequence[Statement], writer: Writer, *, look: Look, slides: bool
-    ) -> list[_Swap]:
+    ) -> list[Swap]:
         swaps = []
         after = _room_after(look, statements, writer)
         if after is not None:
             fit, version = fitted(after, max_bytes=self.rules.max_bytes), look.room.version
             # Only what is there has a time to live that could stay as it is.
             ttl_ms = self.rules.ttl_ms if slides or not version else 0
-            swaps.append(_Swap(self.key(owner), version, fit.text, ttl_ms, fit.state, len(fit.evicted)))
+            swaps.append(Swap(self.key(owner), version, fit.text, ttl_ms, fit.state, len(fit.evicted)))
         covered = [statement for statement in statements if look.sharing.value.covers(statement)]
         if covered:
             sharing = look.sharing.value.after(covered)
             state = signed(sharing.state, replace(writer, messages=0))
             sharing = replace(sharing, state=fitted(state, max_bytes=self.rules.max_bytes).state)
             key, version = self.shared_key(owner.user), look.sharing.version
-            swaps.append(_Swap(key, version, write_sharing(sharing), SHARING_TTL_MS, sharing))
+            swaps.append(Swap(key, version, write_sharing(sharing), SHARING_TTL_MS, sharing))
         return swaps
 
-    def _count_evicted(self, swaps: Sequence[_Swap]) -> None:
-        evicted = sum(swap.evicted for swap in swaps)
+    def _count_evicted(self, swaps: Sequence[Swap], answers: Sequence[str | None]) -> None:
+        made = (swap for swap, answer in zip(swaps, answers, strict=True) if answer is None)
+        evicted = sum(swap.evicted for swap in made)
         if evicted:
             self.counts.count(MemoryEvent.EVICTED, evicted)
 
@@ -216,23 +216,6 @@ class MemoryStore:
         self.counts.count(MemoryEvent.TOO_LARGE, len(refused))
         small = {name: known for name, known in statement.parameters.items() if name not in refused}
         return replace(statement, parameters=small)
-
-    def _swap(self, swaps: Sequence[_Swap]) -> list[str | None]:
-        """None for each that was put in place; for the others what is there now, empty for nothing."""
-        script = load("memory_swap")
-        answers = self._sent("evalsha", script.sha, swaps)
-        if any(isinstance(answer, NoScriptError) for answer in answers):
-            answers = self._sent("eval", script.text, swaps)
-        for answer in answers:
-            if isinstance(answer, ResponseError):
-                raise ScriptError(script.verb, str(answer)) from answer
-        return [None if answer[0] == "swapped" else answer[1] for answer in answers]
-
-    def _sent(self, command: str, script: str, swaps: Sequence[_Swap]) -> list[Any]:
-        pipeline = self.client.pipeline(transaction=False)
-        for swap in swaps:
-            getattr(pipeline, command)(script, 1, swap.key, swap.version, swap.text, swap.ttl_ms)
-        return answers_of(self.client, pipeline)
 
 
 def _room_after(look: Look, statements: Sequence[Statement], writer: Writer) -> MemoryState | None:
@@ -252,7 +235,3 @@ def _text(raw: object) -> str:
     if not isinstance(raw, str):
         raise CorruptMemory("the key holds no text")
     return raw
-
-
-def _version(text: str) -> str:
-    return sha1(text.encode(), usedforsecurity=False).hexdigest()

@@ -136,6 +136,7 @@ class TurnMemory:
             state,
             self._service(name),
             Asker(look.now_ms, ttl_ms, session=facts.session_id, ask_below=options.ask_below),
+            said=options.said,
             defaults=options.defaults,
             other_rooms=look.sharing.value.shelf(name, now_ms=look.now_ms, ttl_ms=ttl_ms),
             degraded=look.degraded,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import Field, JsonValue
 
@@ -72,13 +73,17 @@ def recall(
     service: Service | None,
     asker: Asker,
     *,
+    said: Mapping[str, JsonValue] | None = None,
     defaults: Mapping[str, JsonValue] | None = None,
     other_rooms: Shelf | None = None,
     degraded: bool = False,
 ) -> MemoryView:
-    """The view of a service's memory; `state` has the new message in it already."""
+    """The view of a service's memory; `state` has the new message in it already.
+
+    Without a service it could not be merged: `said` goes through, over the defaults.
+    """
     if service is None:
-        return MemoryView(services=tuple(state.shelves), degraded=degraded)
+        return unmerged(said or {}, defaults, services=tuple(state.shelves), degraded=degraded)
     shelf = state.shelf(service.name)
     values: dict[str, JsonValue] = {}
     known: dict[str, Known] = {}
@@ -98,6 +103,28 @@ def recall(
         missing=missing,
         ask=(*missing, *doubtful),
         services=tuple(state.shelves),
+        degraded=degraded,
+    )
+
+
+def unmerged(
+    said: Mapping[str, Any],
+    defaults: Mapping[str, JsonValue] | None = None,
+    *,
+    services: tuple[str, ...] = (),
+    degraded: bool = False,
+) -> MemoryView:
+    """The view where no service is known: nothing is remembered, so the values go through as they are.
+
+    Raises:
+        InvalidInput: a name or a value is not JSON.
+    """
+    layers = ((defaults or {}, Source.DEFAULT), (said, Source.SAID))
+    found = {name: (value, it) for layer, it in layers for name, value in layer.items() if is_said(value)}
+    return MemoryView(
+        parameters={name: value for name, (value, _) in found.items()},
+        known={name: Known(source=it, confidence=1.0) for name, (_, it) in found.items()},
+        services=services,
         degraded=degraded,
     )
 

@@ -55,17 +55,30 @@ class Sharing:
         }
         return Shelf(kept)
 
-    def only(self, allowed: Iterable[str]) -> Sharing:
-        """The consent to share these parameters alone; what it no longer covers is gone. Raises InvalidInput."""
-        names = frozenset(map(_checked, allowed))
-        if len(names) > MAX_SHARED:
-            raise InvalidInput("share", len(names), f"must be at most {MAX_SHARED} parameters")
+    def knowing(self, rooms: Iterable[MemoryState]) -> Sharing:
+        """The same consent with what these rooms remember already; of several values the newest one holds."""
+        return self.after(
+            Statement(service, known.at_ms, {name: known}, selects=False)
+            for room in rooms
+            for service, name, known in room.all_parameters()
+        )
+
+    def adding(self, names: Iterable[str]) -> Sharing:
+        """The consent to share these parameters as well. Raises InvalidInput."""
+        allowed = self.allowed.union(map(_checked, names))
+        if len(allowed) > MAX_SHARED:
+            raise InvalidInput("share", len(allowed), f"must be at most {MAX_SHARED} parameters")
+        return replace(self, allowed=allowed)
+
+    def without(self, names: Iterable[str] | None = None) -> Sharing:
+        """The consent to share these parameters no more; None: to share nothing. What it no longer covers is gone."""
+        allowed = frozenset() if names is None else self.allowed.difference(names)
         shelves = {}
         for service, shelf in self.state.shelves.items():
-            kept = {n: known for n, known in shelf.parameters.items() if f"{service}.{n}" in names}
+            kept = {n: known for n, known in shelf.parameters.items() if f"{service}.{n}" in allowed}
             if kept:
                 shelves[service] = Shelf(kept, shelf.forgotten)
-        return Sharing(names, replace(self.state, shelves=shelves))
+        return Sharing(allowed, replace(self.state, shelves=shelves))
 
 
 def write_sharing(sharing: Sharing) -> str:

@@ -80,6 +80,11 @@ class MemoryState:
     #: Everything at or before this stamp is forgotten.
     floor_ms: int = 0
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing is remembered: no service, and no parameter of any."""
+        return self.service is None and not any(shelf.parameters for shelf in self.shelves.values())
+
     def shelf(self, service: str | None) -> Shelf:
         """What is remembered for a service; an empty shelf when nothing is."""
         return self.shelves.get(service or "", _EMPTY)

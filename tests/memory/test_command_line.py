@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,7 +34,7 @@ def spoken(memory):
     return memory
 
 
-@pytest.mark.parametrize("command", ["show", "export", "forget", "share"])
+@pytest.mark.parametrize("command", ["show", "export", "forget", "share", "unshare"])
 def test_every_command_has_an_example(command):
     said = CliRunner().invoke(app, ["memory", command, "--help"])
     assert said.exit_code == 0
@@ -61,7 +63,8 @@ def test_show_without_a_room_lists_the_rooms(terminal, spoken):
 
 
 def test_a_room_that_another_program_named_cannot_command_the_terminal(terminal, client):
-    client.set("dialog:42:red\x1b[31m", "{}", ex=60)
+    state = {"timestamp": time.time(), "service": "travel", "parameters": {"to": "Oslo"}}
+    client.set("dialog:42:red\x1b[31m", json.dumps(state), ex=60)
     assert terminal.call("memory", "show", "42").out == "red [31m\n"
 
 
@@ -80,9 +83,10 @@ def test_forget_takes_names_or_everything(terminal, spoken):
         terminal.call("memory", "forget", "42", "room_123", "--all").out
         == "Forgotten: everything in room_123.\n"
     )
-    assert spoken.get(*HERE)["parameters"] == {}
+    assert spoken.get(*HERE) == {}
+    assert terminal.call("memory", "show", "42").out == "Nothing is remembered of user 42.\n"
     spoken.store(42, "two", {"to": "Oslo"}, service="travel")
-    assert terminal.call("memory", "forget", "42", "--all", "--json").json()["rooms"] == ["room_123", "two"]
+    assert terminal.call("memory", "forget", "42", "--all", "--json").json()["rooms"] == ["two"]
     assert terminal.call("memory", "forget", "7", "--all").out == "There was nothing to forget.\n"
     assert terminal.call("memory", "forget", "7", "r", "from").out == "There was nothing to forget.\n"
 
@@ -93,6 +97,8 @@ def test_share_shows_and_chooses(terminal, memory):
         terminal.call("memory", "share", "42", "travel.to", "travel.from").out == "travel.from, travel.to\n"
     )
     assert memory.shared(42) == ("travel.from", "travel.to")
+    assert terminal.call("memory", "unshare", "42", "travel.to").out == "travel.from\n"
+    assert terminal.call("memory", "share", "42", "email.subject").out == "email.subject, travel.from\n"
     assert terminal.call("memory", "share", "42", "--stop", "--json").json() == {
         "user_id": "42",
         "shared": [],

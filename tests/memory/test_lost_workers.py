@@ -102,7 +102,7 @@ def test_a_parameter_forgotten_while_a_turn_speaks_is_not_brought_back_by_it(by_
     assert memory.get(1, "r")["parameters"] == {"to": "London", "departure_date": "2026-02-10"}
     memory.forget_all(1, "r")
     by_hand.plan(job)
-    assert memory.get(1, "r")["parameters"] == {}
+    assert memory.get(1, "r") == {}
 
 
 def test_memory_that_expires_while_a_turn_speaks_begins_anew(by_hand):

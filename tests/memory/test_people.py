@@ -80,7 +80,8 @@ def test_forgetting_where_nothing_was_said_forgets_nothing(memory):
 def test_all_of_a_room_is_forgotten(spoken):
     spoken.store(42, "two", {"to": "Oslo"}, service="travel")
     assert spoken.forget_all(*HERE) == ["room_123"]
-    assert spoken.get(*HERE)["parameters"] == {}
+    assert spoken.get(*HERE) == {}
+    assert spoken.rooms(42) == ["two"]
     assert spoken.show(*HERE).lines == ()
     assert spoken.get(42, "two")["parameters"] == {"to": "Oslo"}
     left = spoken.kept.client.get("dialog:42:room_123")
@@ -93,6 +94,9 @@ def test_all_of_a_user_is_forgotten_in_every_room_and_what_they_share(spoken):
     spoken.store(7, "two", {"from": "Bergen"}, service="travel")
     assert spoken.forget_all(42) == ["room_123", "two"]
     assert spoken.shared(42) == ()
+    assert spoken.rooms(42) == []
+    assert spoken.get(42, "two") == {}
+    assert spoken.forget_all(42) == []
     assert spoken.merge(42, "three", {}, service="travel") == {}
     assert spoken.get(7, "two")["parameters"] == {"from": "Bergen"}
 
@@ -108,9 +112,42 @@ def test_what_a_user_shares_is_known_in_other_rooms_and_comes_last(memory):
     known = memory.recall(42, "two", {}, service="travel").known["from"]
     assert (known.source, known.confidence) == ("carried", 0.8)
     assert memory.shared(42) == ("travel.from", "travel.passenger_count")
-    memory.share(42, ["travel.from"])
+    memory.unshare(42, ["travel.passenger_count"])
     assert memory.merge(42, "two", {}, service="travel") == {"from": "Nairobi"}
+    memory.unshare(42)
+    assert memory.merge(42, "two", {}, service="travel") == {}
+
+
+def test_a_second_share_adds_and_unshare_takes_away(memory):
+    memory.store(42, "one", {"from": "Nairobi", "to": "London"}, service="travel")
+    memory.share(42, ["travel.from"])
+    memory.share(42, ["travel.to"])
     memory.share(42, [])
+    assert memory.shared(42) == ("travel.from", "travel.to")
+    memory.unshare(42, ["travel.from", "travel.max_price", "alchemy.gold"])
+    assert memory.shared(42) == ("travel.to",)
+    assert memory.merge(42, "two", {}, service="travel") == {"to": "London"}
+
+
+def test_share_reaches_what_is_remembered_already(memory):
+    memory.store(42, "one", {"from": "Nairobi", "to": "London"}, service="travel")
+    memory.store(42, "two", {"from": "Kisumu"}, service="travel")
+    memory.store(42, "two", {"subject": "Lunch"}, service="email")
+    memory.store(7, "one", {"from": "Bergen"}, service="travel")
+    memory.share(42, ["travel.from", "email.subject"])
+    assert memory.merge(42, "three", {}, service="travel") == {"from": "Kisumu"}, "the newest one"
+    assert memory.merge(42, "three", {}, service="email") == {"subject": "Lunch"}
+    assert memory.merge(7, "three", {}, service="travel") == {}
+
+
+def test_share_brings_back_nothing_that_was_forgotten(memory):
+    memory.store(42, "one", {"from": "Nairobi"}, service="travel")
+    memory.share(42, ["travel.from"])
+    memory.forget(42, "one", "from")
+    memory.share(42, ["travel.to"])
+    assert memory.merge(42, "two", {}, service="travel") == {}
+    memory.forget_all(42)
+    memory.share(42, ["travel.from"])
     assert memory.merge(42, "two", {}, service="travel") == {}
 
 
@@ -176,6 +213,7 @@ def test_without_redis_people_are_told_and_conversations_go_on(caplog):
         lambda: memory.forget(*HERE, "to"),
         lambda: memory.forget_all(42),
         lambda: memory.share(42, ["travel.to"]),
+        lambda: memory.unshare(42, ["travel.to"]),
         lambda: memory.rooms(42),
         memory.counts,
     ):

@@ -98,6 +98,17 @@ def test_a_turn_knows_who_said_it():
     assert (seen.session, seen.turn) == ("s1", 1)
 
 
+def test_without_a_service_values_go_through_unmerged():
+    state = after(spoken(9 * HOUR, said={"to": "London"}))
+    seen = recall(state, None, ASKER, said={"query": "x", "to": ""}, defaults={"to": "Oslo", "query": "y"})
+    assert seen.parameters == {"to": "Oslo", "query": "x"}
+    assert {name: it.source for name, it in seen.known.items()} == {
+        "to": Source.DEFAULT,
+        "query": Source.SAID,
+    }
+    assert (seen.service, seen.ask, seen.services) == (None, (), ("travel",))
+
+
 def test_without_a_service_only_the_remembered_ones_are_named():
     state = after(statement(1, to="London"), statement(2, "payment", amount=1))
     seen = recall(state, None, ASKER)
@@ -111,14 +122,20 @@ def test_a_parameter_that_was_forgotten_here_does_not_come_back_from_another_roo
 
 
 def test_other_rooms_know_only_what_the_user_allows():
-    sharing = Sharing().only(["travel.from"])
+    sharing = Sharing().adding(["travel.from"])
     sharing = sharing.after(
         [spoken(5, said={"from": "Nairobi", "to": "London"}), statement(6, "search", query="x")]
     )
     assert sharing.shelf("travel", now_ms=10, ttl_ms=100).parameters.keys() == {"from"}
     assert sharing.shelf("search", now_ms=10, ttl_ms=100).parameters == {}
     assert sharing.shelf("travel", now_ms=1_000, ttl_ms=100).parameters == {}, "too old"
-    assert sharing.only(["travel.to"]).shelf("travel", now_ms=10, ttl_ms=100).parameters == {}
+    assert (
+        sharing.adding(["travel.to"])
+        .without(["travel.from"])
+        .shelf("travel", now_ms=10, ttl_ms=100)
+        .parameters
+        == {}
+    )
     assert (
         sharing.after([statement(7, forget=("from",))]).shelf("travel", now_ms=10, ttl_ms=100).parameters
         == {}
@@ -128,10 +145,10 @@ def test_other_rooms_know_only_what_the_user_allows():
 @pytest.mark.parametrize("name", ["payment.amount", "payment.recipient"])
 def test_payment_is_never_shared(name):
     with pytest.raises(InvalidInput, match="must not be of payment: that is never carried into other rooms"):
-        Sharing().only([name])
+        Sharing().adding([name])
 
 
 @pytest.mark.parametrize("name", ["from", "hotels.city", "travel."])
 def test_what_is_shared_is_named_by_service_and_parameter(name):
     with pytest.raises(InvalidInput):
-        Sharing().only([name])
+        Sharing().adding([name])

@@ -93,6 +93,23 @@ def test_multi_turn_travel_booking_over_several_sessions(room):
     assert view["degraded"] is False
 
 
+def test_said_without_a_service_reaches_the_agent(room):
+    how = {"said": {"to": "London", "from": ""}, "defaults": {"to": "Oslo", "from": "Nairobi"}}
+    for owner in ({"user_id": 61, "room_id": "r"}, {}):
+        (view,) = (json.loads(it) for it in room.said(room.submit("viewer", turns=1, **owner, **how)))
+        assert view["parameters"] == {"to": "London", "from": "Nairobi"}
+        assert {name: it["source"] for name, it in view["known"].items()} == {"to": "said", "from": "default"}
+        assert (view["service"], view["ask"], view["degraded"]) == (None, [], False)
+    assert room.client.memory.rooms(61) == [], "nothing is remembered without a service"
+
+
+def test_said_is_merged_once_a_turn_names_the_service(room):
+    job = room.submit("parser", "viewer", turns=2, user_id=62, room_id="r", said={"cabin_class": "first"})
+    seen = json.loads(room.said(job)[1])["parameters"]
+    assert (seen["from"], seen["cabin_class"]) == ("Nairobi", "first")
+    assert room.client.memory.get(62, "r")["parameters"]["cabin_class"] == "first"
+
+
 def test_without_a_user_nothing_is_stored_and_what_was_said_is_still_merged(room):
     job = room.submit(
         "viewer", turns=1, service="travel", said={"to": "London"}, defaults={"passenger_count": 1}

@@ -69,6 +69,25 @@ def test_dialog_state_expiration(client, memory):
     assert memory.counts() == {"expired": 1}
 
 
+def test_merge_in_an_empty_room_returns_the_parameters(client, memory):
+    """Without a service, too, as the document has it."""
+    assert memory.merge(*HERE, TRIP) == TRIP
+    assert memory.merge(*HERE, {"to": "Paris"}, defaults={"from": "Kisumu", "to": "Oslo"}) == {
+        "from": "Kisumu",
+        "to": "Paris",
+    }
+    assert memory.merge(None, None, TRIP) == TRIP
+    view = memory.recall(*HERE, {"to": "Paris"}, defaults={"from": "Kisumu"})
+    assert {name: it.source.value for name, it in view.known.items()} == {"to": "said", "from": "default"}
+    assert not client.exists(KEY)
+
+
+def test_merge_in_an_expired_room_returns_the_parameters(client, memory):
+    memory.store(*HERE, TRIP, service="travel")
+    shifted(client, 6 * 3_600 + 1)
+    assert memory.merge(*HERE, {"return_date": "2026-02-20"}) == {"return_date": "2026-02-20"}
+
+
 def test_a_read_never_slides_the_time_to_live_and_a_write_does(client, memory):
     memory.store(*HERE, TRIP, service="travel")
     client.expire(KEY, 100)

@@ -1,4 +1,4 @@
-"""`symposia memory show`, `export`, `forget` and `share`."""
+"""`symposia memory show`, `export`, `forget`, `share` and `unshare`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AnyRoom = Annotated[str | None, typer.Argument(metavar="[ROOM]", help="The room'
 def add_to(app: typer.Typer) -> None:
     """Adds the commands."""
     group = typer.Typer(no_args_is_help=True, help="What is remembered of users: look, take along, forget.")
-    for command in (show, export, forget, share):
+    for command in (show, export, forget, share, unshare):
         group.command()(command)
     app.add_typer(group, name="memory")
 
@@ -105,21 +105,42 @@ def share(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", help="Parameters, such as travel.from.")
     ] = None,
-    stop: Annotated[bool, typer.Option("--stop", help="Share nothing any more.")] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop sharing all parameters.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show or choose which parameters a user's other rooms may know. Payment is never shared.
+    """Share parameters with a user's other rooms, besides those shared already, or list the shared ones.
 
     Example: [bold]symposia memory share 42 travel.from travel.cabin_class[/bold]
     """
     from ...models.errors import InvalidInput
-    from .screen import console, print_json
 
     if names and stop:
         raise InvalidInput("share", names, "must not stand with --stop, which shares nothing any more")
     memory = _memory()
-    if names or stop:
-        memory.share(user, [] if stop else names or [])
+    if stop:
+        memory.unshare(user)
+    elif names:
+        memory.share(user, names)
+    _print_shared(memory, user, as_json=as_json)
+
+
+def unshare(
+    user: User,
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Parameters, such as travel.from.")],
+    as_json: AsJson = False,
+) -> None:
+    """Stop sharing parameters with a user's other rooms.
+
+    Example: [bold]symposia memory unshare 42 travel.from[/bold]
+    """
+    memory = _memory()
+    memory.unshare(user, names)
+    _print_shared(memory, user, as_json=as_json)
+
+
+def _print_shared(memory: DialogMemory, user: str, *, as_json: bool) -> None:
+    from .screen import console, print_json
+
     shared = list(memory.shared(user))
     if as_json:
         print_json({"user_id": user, "shared": shared})

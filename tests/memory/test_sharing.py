@@ -1,0 +1,57 @@
+"""Sharing between rooms while turns are under way: consent given or withdrawn holds for what they write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from by_hand import ByHand
+from symposia.state.memory import DialogMemory
+from symposia.tasks.boundaries import Boundary
+
+pytestmark = pytest.mark.leaves_keys
+
+
+def speak(by_hand: ByHand, meanwhile: Callable[[DialogMemory], None]) -> DialogMemory:
+    """Run a turn that learns a trip in room one; something happens while it speaks."""
+    memory = by_hand.client.memory
+
+    def crossing(crossed: Boundary, session: str, turn: int) -> None:
+        if crossed is Boundary.SPEAKING:
+            meanwhile(memory)
+
+    job = by_hand.open("parser", turns=1, user_id=1, room_id="one")
+    assert by_hand.turn(job, 1, crossing=crossing) == "committed"
+    return memory
+
+
+def test_share_while_a_turn_speaks_covers_what_it_learns(by_hand: ByHand) -> None:
+    memory = speak(by_hand, lambda it: it.share(1, ["travel.from"]))
+    assert memory.merge(1, "two", {}, service="travel") == {"from": "Nairobi"}
+
+
+def test_unshare_while_a_turn_speaks_holds_for_what_it_learns(by_hand: ByHand) -> None:
+    by_hand.client.memory.share(1, ["travel.from", "travel.to"])
+    memory = speak(by_hand, lambda it: it.unshare(1, ["travel.from"]))
+    assert memory.merge(1, "two", {}, service="travel") == {"to": "London"}
+
+
+def test_forgetting_while_sharing_is_not_undone(
+    memory: DialogMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parameter is forgotten after the room was read, and before it is shared."""
+    memory.store(1, "one", {"from": "Nairobi"}, service="travel")
+    look = memory.kept.look
+
+    def forgetting(owner):
+        seen = look(owner)
+        if owner.room == "one":
+            monkeypatch.setattr(memory.kept, "look", look)
+            memory.forget(1, "one", "from")
+        return seen
+
+    monkeypatch.setattr(memory.kept, "look", forgetting)
+    memory.share(1, ["travel.from"])
+    assert memory.get(1, "one")["parameters"] == {}
+    assert memory.merge(1, "two", {}, service="travel") == {}
