@@ -19,7 +19,8 @@ from .headings import (
 from .lines import read_metadata
 from .names import Expert, Names, gather, person
 from .notes import Form
-from .round_headings import read_bold_round, round_of
+from .round_headings import bold_heading, read_round, round_of
+from .round_mentions import RoundMentions, mentioned_round
 from .scan import Line, LineReader
 from .turn_headings import read_agent
 from .underlines import underlined
@@ -33,12 +34,14 @@ class Builder(BlockReader):
     """Takes a document's lines and keeps the parts so far.
 
     `bold`: a line that is all bold may begin a round; else `bold_rounds` tells whether one would.
+    `confirmed`: lines of headings under which experts spoke in an earlier reading (see `mentions`).
     """
 
-    def __init__(self, names: Names, *, bold: bool = False) -> None:
+    def __init__(self, names: Names, *, bold: bool = False, confirmed: frozenset[int] = frozenset()) -> None:
         super().__init__(names)
         self._bold = bold
         self.bold_rounds = False
+        self.mentions = RoundMentions(confirmed)
         #: Lines of the headings that begin a turn.
         self.turn_lines: set[int] = set()
         self._title: str | None = None
@@ -61,10 +64,11 @@ class Builder(BlockReader):
             heading = self._heading_of(line, head)
             if heading is None:
                 self._line(line, head)
-            elif until_round and self._title is not None and round_of(heading, last=None):
+                continue
+            at = line if head in "#*_" else line._replace(number=line.number - 1)
+            if until_round and self._title is not None and self._round_at(at.number, heading):
                 break
-            else:
-                self._heading(line if head in "#*_" else line._replace(number=line.number - 1), heading)
+            self._heading(at, heading)
         self._end_blocks()
 
     def finished(self) -> AlignmentDialogue:
@@ -77,6 +81,11 @@ class Builder(BlockReader):
         """True when a round has begun."""
         return self._last_round is not None
 
+    @property
+    def round_lines(self) -> set[int]:
+        """Lines of the headings that begin a round."""
+        return {it.line for it in self._parts if isinstance(it.heading, RoundHeading)}
+
     def heard(self) -> Names:
         """Those who took a turn, if headings that were passed over may be theirs as well; nobody otherwise."""
         turns = (turn.heading for part in self._parts for turn in part.turns)
@@ -88,7 +97,7 @@ class Builder(BlockReader):
         if head == "#":
             return read_heading(line.text)
         if head and head in "*_":
-            return self._bold_heading(line.text)
+            return self._bold_heading(line)
         heading = underlined(self._above, line.text, self._names) if head and head in "=-" else None
         if heading is not None:
             self._prose.pop()
@@ -96,11 +105,18 @@ class Builder(BlockReader):
             self.notes.add(Form.UNDERLINED, line.number, hint="")
         return heading
 
-    def _bold_heading(self, text: str) -> Heading | None:
+    def _bold_heading(self, line: Line) -> Heading | None:
         """The heading that a line in bold stands for."""
-        begun = read_bold_round(text)
-        self.bold_rounds = self.bold_rounds or begun is not None
-        return Heading(SECTION, str(begun).lstrip("# ")) if begun and self._bold else None
+        heading = bold_heading(line.text)
+        if heading is None:
+            return None
+        begun = read_round(heading) or self.mentions.read(line.number, heading)
+        self.bold_rounds = bool(self.bold_rounds or begun or mentioned_round(heading))
+        if begun and self._bold:
+            return Heading(SECTION, str(begun).lstrip("# "))
+        if self._bold:
+            self.mentions.offer(line.number, heading, last=self._last_number, deepest=SECTION)
+        return None
 
     def _header_line(self, line: Line) -> bool:
         """Takes a line of metadata. They end with the first line that is none; before them, a sentence may stand."""
@@ -123,7 +139,7 @@ class Builder(BlockReader):
             return
         self._in_header = False
         heading = Heading(max(heading.level, SECTION), heading.text)
-        kind = self._kind(heading)
+        kind = self._kind(line.number, heading)
         if kind is not None:
             self._part(line, heading, kind)
             self.notes.compare(_FORMS[type(kind)], line.number, text=line.text, canonical=str(kind))
@@ -132,13 +148,30 @@ class Builder(BlockReader):
         if not isinstance(kind, AgentHeading):
             self._passed_over.add(heading)
 
-    def _kind(self, heading: Heading) -> RoundHeading | JudgeHeading | AgentHeading | None:
+    def _kind(self, line: int, heading: Heading) -> RoundHeading | JudgeHeading | AgentHeading | None:
         """What a heading begins where it stands; None: a section, or nothing."""
         deepest = max(SECTION, self._round_level) if self._last_round else heading.level
-        begun = None if self._is_of_an_expert(heading) else round_of(heading, last=self._last_number)
-        if begun and heading.level <= deepest:
-            return begun
-        return read_judge(heading) or self._speaker(heading)
+        if not self._is_of_an_expert(heading):
+            begun = self._round_at(line, heading)
+            if begun and (heading.level <= deepest or line in self.mentions.confirmed):
+                return begun
+        kind = read_judge(heading) or self._speaker(heading)
+        if isinstance(kind, JudgeHeading):
+            self.mentions.close(heading.level)
+        elif kind or self._would_speak(heading):
+            self.mentions.speak(heading.level, last=self._last_number)
+        elif self._names.get(person(heading.text)[0]) is None:
+            self.mentions.offer(line, heading, last=self._last_number, deepest=deepest)
+        return kind
+
+    def _round_at(self, line: int, heading: Heading) -> RoundHeading | None:
+        """The round that a heading names, if it is one by its words or by who speaks under it."""
+        return round_of(heading, last=self._last_number) or self.mentions.read(line, heading)
+
+    def _would_speak(self, heading: Heading) -> bool:
+        """True for an expert's heading that is no turn only because the heading above it has begun no round."""
+        discussed = self._agent is None and 0 < self._speaking_level < heading.level
+        return self.mentions.pending and not discussed and self._agent_of(heading) is not None
 
     def _speaker(self, heading: Heading) -> AgentHeading | None:
         """The expert whose turn a heading begins, if it stands where a turn may begin."""
@@ -155,9 +188,11 @@ class Builder(BlockReader):
         """Begins what the heading of this kind begins."""
         if isinstance(kind, RoundHeading):
             self._begin(PartDraft(kind, line.number), level=0)
+            if self._last_round is None or line.number not in self.mentions.confirmed:
+                self._round_level = heading.level
             self._round = self._last_round = self._parts[-1]
-            self._round_level = heading.level
             self._number = self._last_number = kind.number
+            self.mentions.begin_round(kind.number)
         elif isinstance(kind, JudgeHeading):
             self._begin(PartDraft(kind, line.number), level=heading.level)
         elif into := self._turns_into(heading):
@@ -172,7 +207,7 @@ class Builder(BlockReader):
         if heading is None or (heading.level == TITLE and self._title is None):
             return None
         heading = Heading(max(heading.level, SECTION), heading.text)
-        kind = self._kind(heading)
+        kind = self._kind(line.number, heading)
         if kind is None:
             return None
         self._in_header = False
@@ -196,6 +231,7 @@ class Builder(BlockReader):
             self._line(line, "#")
             return
         self._begin(PartDraft(heading.text, line.number), level=0)
+        self.mentions.begin_section(line.number, heading.text)
         if is_about_all(heading.text):
             self._round = None
         self.notes.compare(Form.SECTION, line.number, text=line.text, canonical=str(heading))

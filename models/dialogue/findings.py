@@ -44,6 +44,10 @@ RULES: dict[Code, tuple[Severity, str]] = {
     Form.METADATA: (_W, "metadata is not written `**Key**: Value`"),
     Form.SECTION: (_W, "a section is not written `## Name`"),
     Form.ROUND: (_W, "a round is not written `## Round N: Label`"),
+    Form.UNCLEAR_ROUND: (
+        _W,
+        "experts speak under this heading, which begins no round: their turns count to the round before, or to none",
+    ),
     Form.AGENT: (_W, "a turn is not written `### Name Emoji`"),
     Form.JUDGE: (_W, "the judge's section is not written `## 💙 Judge: Label`"),
     Form.MARKER: (_W, "a marker does not stand alone on its line, in its canonical spelling"),

@@ -18,6 +18,7 @@ from .headings import (
 from .markers import Marker, find_markers
 from .names import Names
 from .round_headings import read_bold_round, read_round
+from .round_mentions import mentioned_round
 from .tables import is_row, read_row
 from .text import has_bracket, one_line, plain, plainest, unescaped, veil
 from .turn_headings import read_agent
@@ -111,7 +112,11 @@ def is_structure(line: str, names: Names) -> bool:
         return True
     heading = read_heading(line) if line.lstrip()[:1] == "#" else None
     return heading is not None and bool(
-        heading.level <= SECTION or read_round(heading) or read_judge(heading) or read_agent(heading, names)
+        heading.level <= SECTION
+        or read_round(heading)
+        or mentioned_round(heading)
+        or read_judge(heading)
+        or read_agent(heading, names)
     )
 
 

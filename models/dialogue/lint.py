@@ -11,7 +11,7 @@ from .notes import Form, Note
 from .reader import read
 
 #: A fix of these would change what the document says.
-_UNSAFE = frozenset({Form.NEAR_MARKER})
+_UNSAFE = frozenset({Form.NEAR_MARKER, Form.UNCLEAR_ROUND})
 
 
 def lint(markdown: str, *, strict: bool = False) -> tuple[Finding, ...]:

@@ -15,6 +15,7 @@ class Form(StrEnum):
     METADATA = "metadata-form"
     SECTION = "section-form"
     ROUND = "round-form"
+    UNCLEAR_ROUND = "round-unclear"
     AGENT = "agent-form"
     JUDGE = "judge-form"
     MARKER = "marker-form"

@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from .blocks import BlockReader
 from .builder import Builder
 from .document import AlignmentDialogue
+from .headings import RoundHeading
 from .markers import Marker
 from .names import Names
 from .notes import Form, Note
 from .scan import LineReader
 from .speakers import speaker_of
 from .tidying import names_of
+
+#: Further readings of a text in which experts speak under headings that only mention a round.
+_MOST_READINGS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,8 @@ def read(markdown: str) -> Reading:
         builder.notes.add(Form.UNCLOSED_FENCE, reader.open_fence)
     for number in reader.open_comments:
         builder.notes.add(Form.UNCLOSED_COMMENT, number)
+    for number, begun in builder.mentions.unclear().items():
+        builder.notes.add(Form.UNCLEAR_ROUND, number, hint=str(begun) if begun else None)
     document = builder.finished()
     _note_speakers(document, builder, markdown)
     notes = sorted(builder.notes.found, key=lambda note: (note.line, note.column))
@@ -56,7 +62,11 @@ def read(markdown: str) -> Reading:
 
 
 def _note_speakers(document: AlignmentDialogue, builder: Builder, markdown: str) -> None:
-    """Notes the turns that no heading begins."""
+    """Notes the turns that no heading begins, and the rounds that begin only because of them."""
+    headed = builder.round_lines
+    for part in document.rounds:
+        if part.line not in headed:
+            builder.notes.add(Form.ROUND, part.line, hint=str(RoundHeading(part.number, part.label)))
     turns = [turn for part in document.rounds for turn in part.turns if turn.line not in builder.turn_lines]
     lines = markdown.replace("\r\n", "\n").replace("\r", "\n").split("\n") if turns else []
     names = names_of(document.metadata, document.preamble, document.parts)
@@ -69,19 +79,42 @@ def _note_speakers(document: AlignmentDialogue, builder: Builder, markdown: str)
 
 def _built(markdown: str, *, bold: bool = False) -> tuple[Names, Builder, LineReader]:
     """All of the text taken, under the names of those who take part."""
-    names = _names(markdown, bold=bold)
-    builder, reader = Builder(names, bold=bold), LineReader(markdown)
+    confirmed: frozenset[int] = frozenset()
+    late: frozenset[int] = frozenset()
+    built = _built_once(markdown, bold=bold, confirmed=confirmed)
+    for _ in range(_MOST_READINGS):
+        builder = built[1]
+        more = builder.mentions.found() - late
+        if more and _names(markdown, bold=bold, confirmed=confirmed | more) != _names(
+            markdown, bold=bold, confirmed=confirmed
+        ):
+            # A panel after these headings says who takes part: they begin no round.
+            first = min(builder.round_lines, default=0)
+            late |= frozenset(line for line in more if not 0 < first < line)
+            more -= late
+        if not more:
+            break
+        confirmed |= more
+        built = _built_once(markdown, bold=bold, confirmed=confirmed)
+    return built
+
+
+def _built_once(markdown: str, *, bold: bool, confirmed: frozenset[int]) -> tuple[Names, Builder, LineReader]:
+    """The text taken once; headings in the lines `confirmed` begin rounds."""
+    names = _names(markdown, bold=bold, confirmed=confirmed)
+    builder, reader = Builder(names, bold=bold, confirmed=confirmed), LineReader(markdown)
     builder.read(reader)
     if not names and (heard := builder.heard()):
         # Nobody was introduced: who has spoken under an emoji is known without one, too.
-        names, builder, reader = heard, Builder(heard, bold=bold), LineReader(markdown)
+        names, builder = heard, Builder(heard, bold=bold, confirmed=confirmed)
+        reader = LineReader(markdown)
         builder.read(reader)
     return names, builder, reader
 
 
-def _names(markdown: str, *, bold: bool) -> Names:
+def _names(markdown: str, *, bold: bool, confirmed: frozenset[int]) -> Names:
     """Who takes part, from what stands before the first round."""
-    builder = Builder(Names(), bold=bold)
+    builder = Builder(Names(), bold=bold, confirmed=confirmed)
     builder.read(LineReader(markdown), until_round=True)
     document = builder.finished()
     return names_of(document.metadata, document.preamble, document.parts)

@@ -26,10 +26,10 @@ from .words import (
 
 _ROUND = "round"
 #: What parts a label from the round's number, besides a colon.
-_PARTING = DASHES + ".,;|·•→>)] "
+PARTING = DASHES + ".,;|·•→>)] "
 #: What says with a second number that a heading is about several rounds: `Round 1-2`, `Round 1 & 2`.
 _SEVERAL = ("&", "+", ",", "and ", "to ", *DASHES)
-_MOST_ROUNDS = 99
+MOST_ROUNDS = 99
 #: Words that make of `X (Round N)` a heading about a round.
 _NO_LABEL = ABOUT_A_ROUND | LEFT_BY_A_ROUND | SECTION_WORDS | {JUDGE.casefold()}
 _LONGEST = 300
@@ -54,8 +54,8 @@ def read_round(heading: Heading) -> RoundHeading | None:
     text = heading.text
     if text.startswith("Round ") and (canonical := _canonical(text)):
         return canonical
-    text = _undressed(text)
-    word, rest = _first_word(text)
+    text = undressed(text)
+    word, rest = first_word(text)
     if word == _ROUND:
         return _counted(rest, heading.level)
     if found := _ordinal(text, heading.level):
@@ -72,16 +72,22 @@ def read_last_round(heading: Heading) -> str | None:
     """The label of a round that has no number but follows those before it: `Final Round: The vote`."""
     if heading.level > SECTION:
         return None
-    words = _undressed(heading.text).split(" ", 2)
+    words = undressed(heading.text).split(" ", 2)
     if len(words) < 2 or words[0].casefold() not in LATER_ROUNDS or words[1].casefold().rstrip(":") != _ROUND:
         return None
     rest = words[2] if len(words) > 2 else ""
     label = _label(rest, SECTION)
-    return None if label is None else _titled(f"{words[0]} {words[1].rstrip(':')}", label)
+    return None if label is None else titled(f"{words[0]} {words[1].rstrip(':')}", label)
 
 
 def read_bold_round(line: str) -> RoundHeading | None:
     """The round of a line that is all bold: `**Round 1: X**`. It counts where no heading begins a round."""
+    heading = bold_heading(line)
+    return read_round(heading) if heading else None
+
+
+def bold_heading(line: str) -> Heading | None:
+    """The heading that a line would be if it is all bold."""
     text = line.strip()
     if (
         len(text) > _LONGEST
@@ -90,7 +96,7 @@ def read_bold_round(line: str) -> RoundHeading | None:
         or text[:2] in text[2:-2]
     ):
         return None
-    return read_round(Heading(SECTION, " ".join(text[2:-2].split())))
+    return Heading(SECTION, " ".join(text[2:-2].split()))
 
 
 def _canonical(text: str) -> RoundHeading | None:
@@ -100,8 +106,8 @@ def _canonical(text: str) -> RoundHeading | None:
     return RoundHeading(int(number), label.strip())
 
 
-def _undressed(text: str) -> str:
-    """Without markup, decoration, and the emoji and the list's number in front."""
+def undressed(text: str) -> str:
+    """`text` without markup, decoration, and the emoji and the list's number in front."""
     text = plain(without_markup(text)).lstrip(_FRONT).lstrip("*_ ")
     number, _, rest = text.partition(" ")
     listed = number[-1:] in (".", ")") and number[:-1].replace(".", "").isdecimal()
@@ -109,7 +115,8 @@ def _undressed(text: str) -> str:
     return text.replace("**", "").replace("__", "")
 
 
-def _first_word(text: str) -> tuple[str, str]:
+def first_word(text: str) -> tuple[str, str]:
+    """The letters that `text` begins with, in lower case, and the rest."""
     end = next((i for i, c in enumerate(text) if not c.isalpha()), len(text))
     return text[:end].casefold(), text[end:]
 
@@ -117,24 +124,25 @@ def _first_word(text: str) -> tuple[str, str]:
 def _counted(rest: str, level: int) -> RoundHeading | None:
     """The round of what follows the word `Round`."""
     found = read_number(rest)
-    if found is None or _is_several(found.rest):
+    if found is None or is_several(found.rest):
         return None
     label = _label(found.rest, level)
-    counts = found.number > _MOST_ROUNDS and label and label == found.rest  # `Round 2024 budget`
+    counts = found.number > MOST_ROUNDS and label and label == found.rest  # `Round 2024 budget`
     return (
         None
         if label is None or counts
-        else RoundHeading(found.number, _titled(found.spelled, label) if found.suffixed else label)
+        else RoundHeading(found.number, titled(found.spelled, label) if found.suffixed else label)
     )
 
 
-def _is_several(rest: str) -> bool:
+def is_several(rest: str) -> bool:
+    """True if a second number follows the first: `1-2`, `1 & 2`."""
     text = rest.lstrip()
     for mark in _SEVERAL:
         if text.startswith(mark):
             second = read_number(text[len(mark) :])
             return (
-                second is not None and second.number <= _MOST_ROUNDS and second.rest[:1] in ("", ":", *DASHES)
+                second is not None and second.number <= MOST_ROUNDS and second.rest[:1] in ("", ":", *DASHES)
             )
     return False
 
@@ -150,7 +158,7 @@ def _label(rest: str, level: int) -> str | None:
         return None
     if not rest or rest[0] == ":":
         return rest[1:].strip()
-    label = rest.lstrip(_PICTORIAL).lstrip(_PARTING)
+    label = rest.lstrip(_PICTORIAL).lstrip(PARTING)
     label = label[1:].strip() if label[:1] == ":" else label
     if label.startswith("(") and label.endswith(")") and "(" not in label[1:]:
         label = label[1:-1].strip()
@@ -172,14 +180,20 @@ def _is_short(rest: str) -> bool:
 
 def _ordinal(text: str, level: int) -> RoundHeading | None:
     """`First Round: X`, `2nd Round`."""
+    found = read_ordinal(text)
+    said = _label(found[1], level) if found else None
+    return None if found is None or said is None else RoundHeading(found[0], said)
+
+
+def read_ordinal(text: str) -> tuple[int, str] | None:
+    """The number of `First Round: X` or `2nd Round`, and what follows the word `Round`."""
     word, _, rest = text.partition(" ")
-    after, label = _first_word(rest)
+    after, label = first_word(rest)
     digits = word.rstrip("stndrh").lstrip("0")
     number = NUMBER_WORDS.get(word.casefold()) if word.casefold().endswith(("st", "nd", "rd", "th")) else None
     if number is None and digits != word and digits.isdecimal() and len(digits) <= 2:
         number = int(digits)
-    said = _label(label, level) if number is not None and after == _ROUND else None
-    return None if number is None or said is None else RoundHeading(number, said)
+    return None if number is None or after != _ROUND else (number, label)
 
 
 def _named(text: str) -> RoundHeading | None:
@@ -192,18 +206,19 @@ def _named(text: str) -> RoundHeading | None:
     name, rest = " ".join(words[: at + 1]).rstrip(":"), " ".join(words[at + 1 :])
     rest = f": {rest}" if words[at].endswith(":") else rest
     found = read_number(rest)
-    if found is not None and not _is_several(found.rest):
+    if found is not None and not is_several(found.rest):
         label = _label(found.rest, SECTION)
         if label is None:
             return None
         told = " ".join(words[:at]) if {*front} <= DIALOGUES else name
-        return RoundHeading(found.number, _titled(told, label))
+        return RoundHeading(found.number, titled(told, label))
     label = _label(rest, SECTION)
     first = front[-1] in FIRST_ROUNDS and label is not None
-    return RoundHeading(0, _titled(name, label or "")) if first else None
+    return RoundHeading(0, titled(name, label or "")) if first else None
 
 
-def _titled(name: str, label: str) -> str:
+def titled(name: str, label: str) -> str:
+    """A label with the name of its round in front."""
     return f"{name}: {label}" if label else name
 
 
@@ -217,7 +232,7 @@ def _round_at_the_end(text: str) -> RoundHeading | None:
     about = {*bare.casefold().split()} & _NO_LABEL
     if bare == label or not bare or about or counted is None:
         return None
-    if counted.rest and (counted.rest[0] not in (":", *DASHES) or _is_several(counted.rest)):
+    if counted.rest and (counted.rest[0] not in (":", *DASHES) or is_several(counted.rest)):
         return None
     said = _label(counted.rest, SECTION)
-    return None if said is None else RoundHeading(counted.number, _titled(bare, said))
+    return None if said is None else RoundHeading(counted.number, titled(bare, said))

@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .headings import SECTION, TITLE, read_heading
+from .headings import SECTION, TITLE, read_heading, read_judge
 from .indents import Indents
 from .lines import Content, DialogueLine, MetadataLine, classify
 from .names import Names
 from .round_headings import round_of
+from .round_mentions import RoundMentions
+from .turn_headings import read_agent
 
 _BOM = "\ufeff"
 _SHORTEST_FENCE = 3
@@ -143,14 +145,36 @@ def scan(markdown: str, names: Names | None = None) -> Iterator[ScannedLine]:
     """Every line with its kind, its section and its round."""
     section, number, last, in_header = "", None, None, True
     names = names or Names()
+    mentions = _mentions(markdown, names)
     for line in LineReader(markdown).lines():
         kind: DialogueLine = Content(line.text.strip()) if line.hidden else classify(line.text, names)
         heading = None if line.hidden else read_heading(line.text)
-        if heading and heading.level in (TITLE, SECTION):
-            begun = round_of(heading, last=last) if heading.level == SECTION else None
+        mentioned = mentions.read(line.number, heading) if heading else None
+        if heading and (mentioned or heading.level in (TITLE, SECTION)):
+            begun = mentioned or (round_of(heading, last=last) if heading.level == SECTION else None)
             section, number = heading.text, begun.number if begun else None
             last = last if number is None else number
             in_header = heading.level == TITLE and in_header
         if not in_header and isinstance(kind, MetadataLine):
             kind = Content(line.text.strip())
         yield ScannedLine(line.number, line.raw, kind, line.hidden, section, number)
+
+
+def _mentions(markdown: str, names: Names) -> RoundMentions:
+    """The headings that begin a round only because experts speak under them."""
+    mentions, last = RoundMentions(), None
+    for line in LineReader(markdown).lines():
+        heading = None if line.hidden else read_heading(line.text)
+        if heading is None:
+            continue
+        begun = round_of(heading, last=last) if heading.level == SECTION else None
+        if begun:
+            last = begun.number
+            mentions.begin_round(last)
+        elif read_judge(heading):
+            mentions.close(heading.level)
+        elif read_agent(heading, names):
+            mentions.speak(heading.level, last=last)
+        else:
+            mentions.offer(line.number, heading, last=last, deepest=SECTION)
+    return RoundMentions(mentions.found())

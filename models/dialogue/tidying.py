@@ -12,6 +12,7 @@ from .document import Block, Blocks, Judge, Metadata, MetadataForm, Part, Prose,
 from .headings import SECTION, Heading, read_heading
 from .markers import Marker
 from .names import Expert, Names, expert_of_item, experts_in, experts_of, gather, is_panel
+from .round_mentions import mentioned_round
 from .speakers import speaker_of
 from .tables import Table
 from .text import plain
@@ -44,15 +45,15 @@ def tidied(document: AlignmentDialogue) -> Tidied:
     metadata, preamble = _with_tables(document.metadata, tidy(document.preamble))
     names = names_of(metadata, preamble, document.parts)
     parts: list[Part] = []
+    numbers = {part.number for part in document.parts if isinstance(part, Round)}
     in_rounds = False
     for part in document.parts:
         in_rounds = in_rounds or isinstance(part, Round)
-        if isinstance(part, Round):
-            parts.append(_round(part, names))
-        else:
-            if isinstance(part, Section) and in_rounds and read_agent(Heading(SECTION, part.title), names):
+        if isinstance(part, Section) and in_rounds:
+            if read_agent(Heading(SECTION, part.title), names):
                 raise InvalidInput("section.title", part.title, "must not read as the heading of a turn")
-            parts.append(part)
+            part = _section(part, names, numbers)  # noqa: PLW2901
+        parts.append(_round(part, names) if isinstance(part, Round) else part)
     return Tidied(metadata=metadata, preamble=preamble, parts=tuple(parts))
 
 
@@ -118,6 +119,21 @@ def _round(part: Round, names: Names) -> Round:
         return replace(part, turns=tuple(_turn(turn, names) for turn in part.turns))
     lead, turns = _labelled(part, names)
     return replace(part, blocks=lead, turns=turns) if turns else part
+
+
+def _section(part: Section, names: Names, numbers: set[int]) -> Section | Round:
+    """The round that a section is which mentions its number, a new one, and quotes experts by name."""
+    begun = mentioned_round(Heading(SECTION, part.title)) if names else None
+    if begun is None or begun.number in numbers:
+        return part
+    blocks = tuple(
+        replace(block, round=begun.number) if isinstance(block, Marker) else block for block in part.blocks
+    )
+    found = Round(begun.number, begun.label, blocks, line=part.line)
+    if not _labelled(found, names)[1]:
+        return part
+    numbers.add(begun.number)
+    return found
 
 
 def _turn(turn: Turn, names: Names) -> Turn:

@@ -10,6 +10,7 @@ from .indents import is_item
 from .lines import read_metadata
 from .names import Names
 from .round_headings import round_of
+from .round_mentions import mentioned_round
 from .text import one_line, plain, split_emoji
 from .turn_headings import read_agent
 from .words import PANEL_WORDS, SECTION_WORDS
@@ -32,5 +33,6 @@ def underlined(above: str, line: str, names: Names) -> Heading | None:
         return Heading(TITLE, text)
     heading = Heading(SECTION, plain(text))
     words = {*split_emoji(text)[0].casefold().split()}
-    known = round_of(heading, last=None) or read_judge(heading) or read_agent(heading, names)
+    begun = round_of(heading, last=None) or mentioned_round(heading)
+    known = begun or read_judge(heading) or read_agent(heading, names)
     return heading if known or words & (SECTION_WORDS | PANEL_WORDS | {"scoreboard"}) else None

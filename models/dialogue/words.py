@@ -108,6 +108,10 @@ TELLS_OF_A_ROUND = frozenset(
 LEFT_BY_A_ROUND = frozenset(
     "questions decisions recommendations takeaways findings actions highlights lessons feedback metrics".split()
 )
+#: Words that make what follows them a part of a sentence: `Lessons from Round 1`.
+LINKING_WORDS = frozenset(
+    "from in of after before to for since until by with about on at and or during the this that next last".split()
+)
 #: Words of headings that name a section of the whole document.
 SECTION_WORDS = frozenset("panel experts tensions tracker perspectives inventory".split())
 NUMBER_WORDS = {

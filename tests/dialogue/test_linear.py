@@ -30,6 +30,8 @@ SHAPES = {
     "fences of many lengths": lambda n: "\n".join("`" * k for k in range(3 + int((2 * n) ** 0.5), 3, -1)),
     "comments": lambda n: "<!--\n" * n,
     "rounds": lambda n: "## Round 1: X\n\n### Muffin 🧁\n\nhi\n\n" * n,
+    "mentions of rounds": lambda n: "".join(f"## Round {i} (Review)\n\n### Muffin 🧁\n\nhi\n\n" for i in range(n)),
+    "sections with turns": lambda n: "## Round 1\n\n" + "## Positions\n\n### Muffin 🧁\n\nhi\n\n" * n,
     "sections": lambda n: "## S\n\nsome words\n\n" * n,
     "sections of other names": lambda n: "".join(f"## S{i}\n\nsome words\n\n" for i in range(n)),
     "underlines": lambda n: "Round 1: X\n---\n\nMuffin 🧁\n---\n\nwords\n---\n\n" * n,

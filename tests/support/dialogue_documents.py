@@ -33,7 +33,7 @@ PIECES = [
     "Muffin 🧁", "### [Muffin](#m)", "{#a}", "<b>", "### 🧁 Scone [TENSION T01: x]", "__Muffin__", "# Round 1", "# Round 2", "##### Ada", "@", "Round",
     '[TENSION "T01": x]', "[RESOLVED T01](#t): x", "](#t): ", '"T01"', '"', "Dr. ", "### Dr. Muffin", "Prof. Ada", "## Round 2 was skipped", "Round 2024 budget",
     "> ## Round 1", "<h2>Round 1</h2>", "**Round 1**: X", "### Muffin & Scone", "### Alice",
-    "### Bob 🐙",
+    "### Bob 🐙", "## Round 2 (Review)", "### Round 4 Summary", "Synthesis — Round 3", "**Round 5 (Vote)**", "## Tensions (Round 6)", "## Positions",
 ]  # fmt: skip
 
 

@@ -1,0 +1,163 @@
+"""Headings that name a round's number among other words: `Round 2 (Convergence)`, `Open Questions (Round 1)`.
+
+Such a heading may be about a round that is over, or may begin one. It begins a round if experts speak under it.
+
+Source: RFC 0028, "Tolerance Policy".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .headings import SECTION, TURN, Heading, RoundHeading, is_about_all, read_judge
+from .names import is_panel
+from .numerals import Number, read_number
+from .round_headings import MOST_ROUNDS, PARTING, first_word, is_several, read_ordinal, titled, undressed
+from .text import PICTORIAL
+from .words import ABOUT_A_ROUND, DASHES, LINKING_WORDS
+
+_ROUND = "round"
+_PICTORIAL = "".join(PICTORIAL)
+_BRACKETS = {"(": ")", "[": "]"}
+#: Words that may stand before `Round N` without a sign between: `Convergence Round 2`.
+_MOST_WORDS_BEFORE = 3
+
+
+@lru_cache(maxsize=4096)
+def mentioned_round(heading: Heading) -> RoundHeading | None:
+    """The round that a heading names, whatever its label; None if it names several rounds or no number."""
+    if heading.level > TURN + 1 or read_judge(heading):
+        return None
+    text = undressed(heading.text)
+    word, rest = first_word(text)
+    if word == _ROUND:
+        return _with_label(read_number(rest))
+    if ordinal := read_ordinal(text):
+        return RoundHeading(ordinal[0], _bare(ordinal[1]))
+    if heading.level > SECTION or is_panel(heading.text):
+        return None
+    return _short(rest) if word == "r" else _at_the_end(text)
+
+
+def _with_label(found: Number | None) -> RoundHeading | None:
+    if found is None or is_several(found.rest) or found.number > MOST_ROUNDS:
+        return None
+    label = _bare(found.rest)
+    return RoundHeading(found.number, titled(found.spelled, label) if found.suffixed else label)
+
+
+def _bare(rest: str) -> str:
+    """A label without what parts it from the number: `(Convergence)`, `— Convergence`, `'s review`."""
+    label = rest.strip().removeprefix("'s ").removeprefix("’s ").lstrip(_PICTORIAL).lstrip(PARTING + ":")
+    if label[-1:] == _BRACKETS.get(label[:1]) and label[:1] not in label[1:]:
+        label = label[1:-1].strip()
+    return label
+
+
+def _short(rest: str) -> RoundHeading | None:
+    """`R2 (Convergence)`, `R2 Convergence`; `R2 is a robot` is a sentence."""
+    found = read_number(rest) if rest[:1].isdecimal() else None
+    if found is None:
+        return None
+    about = first_word(found.rest)[0] in ABOUT_A_ROUND
+    return _with_label(found) if about or found.rest[:1] in _BRACKETS else None
+
+
+def _at_the_end(text: str) -> RoundHeading | None:
+    """`Open Questions (Round 1)`, `Synthesis — Round 2`, `Convergence Round 2`."""
+    at = text.casefold().rfind(f"{_ROUND} ")
+    if at <= 0 or text[at - 1].isalnum() or len(text.casefold()) != len(text):
+        return None
+    label, found = text[:at].rstrip(), read_number(text[at + len(_ROUND) + 1 :].rstrip(" )]"))
+    bare = label.rstrip("(:[|" + DASHES).strip()
+    words = bare.casefold().split()
+    if found is None or not words or not _BRACKETS.keys().isdisjoint(bare):
+        return None
+    if words[-1] in LINKING_WORDS or (bare == label and len(words) > _MOST_WORDS_BEFORE):
+        return None
+    begun = _with_label(found)
+    return RoundHeading(begun.number, titled(bare, begun.label)) if begun else None
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A heading that mentions a round, its line and level, and the round that it may begin."""
+
+    line: int
+    level: int
+    begun: RoundHeading
+    #: It counts only if no other heading begins a round of this number.
+    weak: bool
+
+
+class RoundMentions:
+    """Finds the headings that begin a round only because experts speak under them.
+
+    `confirmed`: lines of such headings, from an earlier reading of the same text.
+    """
+
+    def __init__(self, confirmed: frozenset[int] = frozenset()) -> None:
+        self.confirmed = confirmed
+        self._pending: Mention | None = None
+        self._spoken: list[Mention] = []
+        self._numbers: set[int] = set()
+        #: The last section in this round, by its line and title.
+        self._section: tuple[int, str] | None = None
+        self._unclear: dict[int, RoundHeading | None] = {}
+
+    @property
+    def pending(self) -> bool:
+        """True while the next turn would confirm a heading."""
+        return self._pending is not None
+
+    def found(self) -> frozenset[int]:
+        """Lines of headings under which experts spoke in this reading, besides those confirmed before."""
+        return frozenset(it.line for it in self._spoken if not self._is_taken(it))
+
+    def unclear(self) -> dict[int, RoundHeading | None]:
+        """Lines of sections under which experts spoke, each with the round that its heading may mean."""
+        return self._unclear | {it.line: it.begun for it in self._spoken if it.level <= SECTION}
+
+    def _is_taken(self, it: Mention) -> bool:
+        return it.weak and it.begun.number in self._numbers
+
+    def read(self, line: int, heading: Heading) -> RoundHeading | None:
+        """The round of a heading that is confirmed."""
+        return mentioned_round(heading) if line in self.confirmed else None
+
+    def begin_round(self, number: int) -> None:
+        """Take the beginning of a round."""
+        self._pending = self._section = None
+        self._numbers.add(number)
+
+    def begin_section(self, line: int, title: str) -> None:
+        """Take the heading of a section."""
+        self._section = line, title
+
+    def close(self, level: int) -> None:
+        """Take a heading of this level: what it does not stand under is over."""
+        if self._pending is not None and level <= self._pending.level:
+            self._pending = None
+
+    def offer(self, line: int, heading: Heading, *, last: int | None, deepest: int) -> None:
+        """Take a heading that begins nothing. Rounds of the document have headings down to level `deepest`."""
+        self.close(heading.level)
+        begun = mentioned_round(heading)
+        if begun is None:
+            return
+        deep = heading.level > deepest
+        if deep and last is not None and begun.number <= last:
+            return  # a subheading about this round or an earlier one
+        weak = deep or last is None or is_about_all(heading.text)
+        self._pending = Mention(line, heading.level, begun, weak)
+
+    def speak(self, level: int, *, last: int | None) -> None:
+        """Take the heading of a turn; `last` is the number of the round that the section above it stands in."""
+        it, self._pending = self._pending, None
+        section, self._section = self._section, None
+        if it is not None and level >= it.level and (last is not None or level > SECTION):
+            self._spoken.append(it)
+        elif section is not None and last is not None:
+            line, title = section
+            self._unclear[line] = None if _ROUND in title.casefold() else RoundHeading(last + 1, title)
