@@ -35,7 +35,8 @@ from .state.index import SessionIndex
 from .state.schedules import ScheduleBook
 from .state.store import SessionStore
 from .state.tenants import Spent, TenantBooks
-from .state.workers import WorkerBook
+from .state.worker_watch import WorkerWatch
+from .state.workers import WorkerBook, common_agents
 from .tasks.conversations.together import Placing
 from .tasks.graph import TaskGraph
 from .tasks.opening import prepare
@@ -62,14 +63,24 @@ if TYPE_CHECKING:
 class Client:
     """One Symposia installation: a Redis, a broker, and the sessions there."""
 
-    def __init__(self, settings: Settings | None = None, *, app: Celery | None = None) -> None:
-        """`settings`: of this process, when not given. `app`: a Celery app that sends the tasks."""
+    def __init__(
+        self, settings: Settings | None = None, *, app: Celery | None = None, worker_grace_s: float = 0.0
+    ) -> None:
+        """Connect lazily.
+
+        Args:
+            settings: None: of this process.
+            app: a Celery app that sends the tasks.
+            worker_grace_s: seconds without a running worker before a call that waits logs a warning; above 0,
+                `submit` logs none.
+        """
         self.settings = settings or load_settings()
         self.redis_url = redis_url_in_use(self.settings)
         self._sender = app or create_app(self.settings)
         # Nothing here holds the client itself: when it is dropped, its connections are closed at once.
         self._opened = cache(partial(open_archive, self.settings))
         redis = connect(self.redis_url)
+        self.workers = WorkerBook(redis)
         self._to = Connections(
             redis=redis,
             redis_url=self.redis_url,
@@ -79,9 +90,9 @@ class Client:
             retention_ms=self.settings.retention_s * 1000,
             max_message_bytes=self.settings.max_message_bytes,
             check_joining=Placing(self._opened).check_joining,
+            watch_workers=partial(WorkerWatch, self.workers, grace_s=worker_grace_s),
         )
         self._opener = session_opener(self.settings, self._to.store, self._to.index, self._to.graph)
-        self.workers = WorkerBook(redis)
         #: What is done at set times.
         self.schedules = Schedules(ScheduleBook(redis), partial(send_word, self._sender))
         #: What is remembered of users, room by room.
@@ -102,17 +113,22 @@ class Client:
         return self.submit_all(Submission.build(collab, **how))
 
     def submit_all(self, submission: Submission) -> CollabJob:
-        """Submits what a session file says."""
+        """Submit what a session file says. Logs a warning when no worker is running."""
         try:
-            known = self.known_agents()
+            workers = self.workers.alive()
         except RedisUnavailable:
             # What is wrong with the submission can be mended without a Redis, and comes first.
             prepare(submission, max_message_bytes=self.settings.max_message_bytes)
             raise
-        facts = self._opener.open(submission, known_agents=known)
+        facts = self._opener.open(submission, known_agents=common_agents(workers))
         if facts is None:
-            return self.get_live_job(submission.collab.collab_id)
-        return CollabJob(facts, self._to)
+            job = self.get_live_job(submission.collab.collab_id)
+            if job.state().is_final:
+                return job
+        else:
+            job = CollabJob(facts, self._to)
+        self._to.watch_workers(job.id).take(bool(workers))
+        return job
 
     def review(self, *paths: str | Path, **how: Unpack[HowToReview]) -> ReviewJob:
         """Has a panel review files on this machine, each in a session of its own; no path: the working folder.

@@ -32,6 +32,7 @@ from .state.records import SessionState
 from .state.store import SessionStore
 from .state.stored import read_stored
 from .state.streams import Stream, StreamReader
+from .state.worker_watch import WorkerWatch
 from .tasks.advance import redrive
 from .tasks.asked import all_asked
 from .tasks.drawing import GraphFormat, draw
@@ -59,6 +60,8 @@ class Connections:
     max_message_bytes: int
     #: Raises where somebody may not take part in a session that is run so.
     check_joining: Callable[[SessionSpec, Participant], None]
+    #: Makes what warns, in a call that waits for the session with this id, when no worker is running.
+    watch_workers: Callable[[str], WorkerWatch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +190,7 @@ class CollabJob:
 
         With `deltas` also what is being said: models whose turns begin from now on speak word by word.
         """
-        return watch(self._to.redis, self.id, deltas=deltas)
+        return watch(self._to.redis, self.id, deltas=deltas, waiting=self._to.watch_workers(self.id).look)
 
     def stream(self) -> Iterator[Delta | Message]:
         """What is being said, piece by piece, and each message when it is written, until the session ends.
@@ -218,17 +221,21 @@ class CollabJob:
             yield piece
 
     def result(self, timeout: float | None = None) -> JobResult:
-        """Waits for the end. `timeout` in seconds; raises ResultTimeout, and the session goes on."""
-        for _ in follow(self._to.redis, self.id, "events", after=END_ONLY, timeout_s=timeout):
+        """Wait for the end. `timeout` in seconds; raises ResultTimeout, and the session continues.
+
+        Logs a warning when no worker is running; so do `messages`, `events`, `live` and `stream` while they wait.
+        """
+        look = self._to.watch_workers(self.id).look
+        for _ in follow(self._to.redis, self.id, "events", after=END_ONLY, timeout_s=timeout, waiting=look):
             pass
         return self._result()
 
     async def aresult(self, timeout: float | None = None) -> JobResult:
         """`result` for asyncio."""
-        client = aconnect(self._to.redis_url)
+        client, look = aconnect(self._to.redis_url), self._to.watch_workers(self.id).alook
         try:
             async with asyncio.timeout(timeout):
-                async for _ in afollow(client, self.id, "events", after=END_ONLY):
+                async for _ in afollow(client, self.id, "events", after=END_ONLY, waiting=look):
                     pass
         except TimeoutError:
             raise ResultTimeout(self.id, timeout_s=timeout or 0) from None
@@ -329,8 +336,10 @@ class CollabJob:
     # -- reading ----------------------------------------------------------------------------
 
     def _texts(self, stream: Stream, follows: bool) -> Iterator[str]:
-        entries = follow(self._to.redis, self.id, stream) if follows else self._streams.whole(self.id, stream)
-        return (text for _, text in entries)
+        if not follows:
+            return (text for _, text in self._streams.whole(self.id, stream))
+        look = self._to.watch_workers(self.id).look
+        return (text for _, text in follow(self._to.redis, self.id, stream, waiting=look))
 
     def _read(self, kind: type[M], text: str, part: str) -> M:
         return read_stored(kind, text, session_id=self.id, part=part)
@@ -345,9 +354,9 @@ class CollabJob:
             for text in await asyncio.to_thread(lambda: list(self._texts(stream, False))):
                 yield text
             return
-        client = aconnect(self._to.redis_url)
+        client, look = aconnect(self._to.redis_url), self._to.watch_workers(self.id).alook
         try:
-            async for _, text in afollow(client, self.id, stream):
+            async for _, text in afollow(client, self.id, stream, waiting=look):
                 yield text
         finally:
             await client.aclose()

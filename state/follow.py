@@ -8,7 +8,7 @@ after its last message.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from math import inf
 from typing import Any
 
@@ -72,9 +72,17 @@ class Follower:
 
 
 def follow(
-    client: Redis, session_id: str, stream: Stream, *, after: str = "0", timeout_s: float | None = None
+    client: Redis,
+    session_id: str,
+    stream: Stream,
+    *,
+    after: str = "0",
+    timeout_s: float | None = None,
+    waiting: Callable[[], object] = lambda: None,
 ) -> Iterator[Entry]:
     """(cursor, JSON) pairs behind a cursor, as they come, until the session has ended.
+
+    `waiting` is called before each read of a session that has not ended.
 
     Raises:
         SessionNotFound: there is no such session (any more).
@@ -85,6 +93,8 @@ def follow(
     follower = Follower(session_id, stream, after=after, newest=newest)
     while True:
         block_ms = follower.block_ms(deadline - time.monotonic())
+        if block_ms is not None:
+            waiting()
         entries = follower.feed(client.xread(follower.positions(), count=PAGE, block=block_ms))
         yield from entries
         if follower.done:
@@ -95,14 +105,25 @@ def follow(
             raise ResultTimeout(session_id, timeout_s=timeout_s or 0)
 
 
+async def _no_wait() -> None:
+    pass
+
+
 async def afollow(
-    client: AsyncRedis, session_id: str, stream: Stream, *, after: str = "0"
+    client: AsyncRedis,
+    session_id: str,
+    stream: Stream,
+    *,
+    after: str = "0",
+    waiting: Callable[[], Awaitable[object]] = _no_wait,
 ) -> AsyncIterator[Entry]:
     """The same for asyncio, without a timeout of its own: use `asyncio.timeout`."""
     newest = read_entries(await client.xrevrange(session_key(session_id, "events"), count=1))
     follower = Follower(session_id, stream, after=after, newest=newest)
     while True:
         block_ms = follower.block_ms()
+        if block_ms is not None:
+            await waiting()
         entries = follower.feed(await client.xread(follower.positions(), count=PAGE, block=block_ms))
         for entry in entries:
             yield entry

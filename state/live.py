@@ -7,7 +7,7 @@ whoever watches can look after other things between two reads.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -52,12 +52,18 @@ class _Entry(NamedTuple):
 
 
 def watch(
-    client: Redis, session_id: str, *, deltas: bool = True, idle_ms: int = 500
+    client: Redis,
+    session_id: str,
+    *,
+    deltas: bool = True,
+    idle_ms: int = 500,
+    waiting: Callable[[], object] = lambda: None,
 ) -> Iterator[Moment | Delta | None]:
     """All that happened so far and what happens from now on, until the session has ended.
 
     With `deltas` also what is being said, of the turns that are still open: models whose turns begin
-    from now on speak word by word. None is yielded whenever nothing happened for `idle_ms` milliseconds.
+    from now on speak word by word. None is yielded whenever nothing happened for `idle_ms` milliseconds;
+    `waiting` is called before that.
 
     Raises:
         SessionNotFound: there is no such session (any more).
@@ -84,6 +90,7 @@ def watch(
             # Who speaks is known from the events: what they say is read once those are caught up with.
             cursors.setdefault("deltas", "0")
         if not entries:
+            waiting()
             yield None
             if not client.exists(session_key(session_id, "session")):
                 raise SessionNotFound(session_id)

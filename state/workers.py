@@ -44,25 +44,39 @@ class WorkerBook:
         """Workers heard of within the last 30 seconds, by name."""
         return [entry for entry in self._entries(server_ms(self._client)) if entry.age_ms <= SILENT_MS]
 
-    def known_agents(self) -> frozenset[str]:
-        """Names of the agents that every worker knows, since any of them may be given a turn.
+    def is_any_alive(self) -> bool:
+        """Whether a worker was heard of within the last 30 seconds. Reads a single entry where all workers are alive."""
+        name = cast("str | None", self._client.hrandfield(WORKERS))
+        if name is None:
+            return False
+        raw = cast("str | None", self._client.hget(WORKERS, name))
+        entry = _entry(name, raw, server_ms(self._client)) if raw else None
+        return (entry is not None and entry.age_ms <= SILENT_MS) or bool(self.alive())
 
-        Empty when no worker was heard of lately.
-        """
-        known = [frozenset(worker.agents) for worker in self.alive()]
-        return frozenset.intersection(*known) if known else frozenset()
+    def known_agents(self) -> frozenset[str]:
+        """`common_agents` of those that are alive."""
+        return common_agents(self.alive())
 
     def leave(self, name: str) -> None:
         """A worker says that it stops."""
         self._client.hdel(WORKERS, name)
 
     def _entries(self, now_ms: int) -> list[WorkerEntry]:
-        entries = []
         known = cast("dict[str, str]", self._client.hgetall(WORKERS))
-        for name, raw in sorted(known.items()):
-            try:
-                data = json.loads(raw)
-                entries.append(WorkerEntry(name, tuple(map(str, data["agents"])), now_ms - int(data["at"])))
-            except (ValueError, TypeError, KeyError):
-                continue  # another release's worker says it in another way
-        return entries
+        entries = (_entry(name, raw, now_ms) for name, raw in sorted(known.items()))
+        return [entry for entry in entries if entry is not None]
+
+
+def common_agents(workers: Iterable[WorkerEntry]) -> frozenset[str]:
+    """Names of the agents that every worker knows, since any of them may be given a turn. Empty without a worker."""
+    known = [frozenset(worker.agents) for worker in workers]
+    return frozenset.intersection(*known) if known else frozenset()
+
+
+def _entry(name: str, raw: str, now_ms: int) -> WorkerEntry | None:
+    """What a worker announced; None: another release's worker announces it in another form."""
+    try:
+        data = json.loads(raw)
+        return WorkerEntry(name, tuple(map(str, data["agents"])), now_ms - int(data["at"]))
+    except (ValueError, TypeError, KeyError):
+        return None

@@ -26,6 +26,9 @@ Heard = Callable[[str, str], None]
 #: Seconds between two looks whether any worker is there. One that was killed is missed after 30 s.
 _LOOK_EVERY_S = 5.0
 
+#: Seconds after which a worker that was started here should have announced itself.
+_START_S = 30.0
+
 
 def with_server(settings: Settings, url: str) -> Settings:
     """The settings of those who use the server at `url`."""
@@ -122,7 +125,8 @@ def crew_for_a_run(
     with Interrupts() as interrupts, ExitStack() as stack:
         url = configured_server(settings) or stack.enter_context(shared_server(settings.data_dir))
         settings = with_server(settings, url)
-        client = Client(settings)
+        # A worker that is missing is started, which takes a while.
+        client = Client(settings, worker_grace_s=_START_S)
 
         def hire() -> Service:
             say("No worker is running: one is started for this run.")

@@ -196,8 +196,9 @@ def test_sessions_that_nobody_looks_after_are_told(terminal: Terminal, pair_file
     monkeypatch.setattr("symposia.workers.checkup.OVERDUE_MS", -3_600_000)
     assert [it["text"] for it in findings(terminal, "sessions")] == ["0 have not ended"]
     session = terminal.call("submit", pair_file)
-    assert (
-        session.err == "No worker is running: the session waits for one (symposia worker, or symposia up).\n"
+    assert session.err == (
+        f"symposia: no worker is running: session {session.out.strip()} waits until one is started"
+        " (symposia worker, or symposia up)\n"
     )
     (told,) = until(lambda: findings(terminal, "sessions"))
     assert (told["grade"], told["text"].split(":")[0]) == (

@@ -12,9 +12,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
 
 import typer
@@ -32,7 +34,11 @@ class ExitCode(IntEnum):
 
 def guarded(app: typer.Typer, arguments: Sequence[str]) -> int:
     """Runs the command line; answers its exit code. A defect of Symposia itself raises, with its traceback."""
-    debug = "--debug" in arguments
+    with _warnings_on_stderr():
+        return _guarded(app, arguments, debug="--debug" in arguments)
+
+
+def _guarded(app: typer.Typer, arguments: Sequence[str], *, debug: bool) -> int:
     try:
         code = app(args=list(arguments), prog_name="symposia", standalone_mode=False)
         sys.stdout.flush()
@@ -93,14 +99,36 @@ def _missing(error: Exception) -> ExitCode | None:
     return ExitCode.MISSING if isinstance(error, gone) else None
 
 
+class _OnStderr(logging.Handler):
+    """Prints a record as a line on standard error as it is now: a line of progress takes its place for a while."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        _print(record.getMessage())
+
+
+@contextmanager
+def _warnings_on_stderr() -> Iterator[None]:
+    """Warnings that the library logs are printed as errors are, while a command runs."""
+    logger, handler = logging.getLogger("symposia"), _OnStderr(logging.WARNING)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
 def _tell(error: Exception) -> None:
     from ...models.errors import SymposiaError
-    from ...models.shown import without_password
 
     if isinstance(error, typer.TyperException) and hasattr(error, "show"):
         error.show()
         return
-    text = without_password(" ".join(str(error).split()))
-    if not isinstance(error, SymposiaError):
-        text = f"Redis or the broker went away, or refuses: {text}"
-    print(f"symposia: {text}", file=sys.stderr)  # noqa: T201 - the one place that does
+    prefix = "" if isinstance(error, SymposiaError) else "Redis or the broker went away, or refuses: "
+    _print(f"{prefix}{error}")
+
+
+def _print(text: str) -> None:
+    from ...models.shown import without_password
+
+    line = without_password(" ".join(text.split()))
+    print(f"symposia: {line}", file=sys.stderr)  # noqa: T201 - the one place that does

@@ -116,18 +116,13 @@ def submit(file: File, as_json: AsJson = False) -> None:
     from ...client import Client
     from ...config.settings import load_settings
     from ..session_file import SessionFile
-    from .screen import console, print_json
+    from .screen import print_json
 
     source = SessionFile.open(file)
     submission, client = source.submission(), Client(load_settings())
     with source.blamed():
         job = client.submit_all(submission)
-    workers = len(client.workers.alive())
-    if not workers:
-        console(stderr=True).print(
-            "No worker is running: the session waits for one (symposia worker, or symposia up)."
-        )
     if as_json:
-        print_json({"id": job.id, "workers": workers})
+        print_json({"id": job.id, "workers": len(client.workers.alive())})
     else:
         typer.echo(job.id)

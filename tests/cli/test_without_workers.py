@@ -1,0 +1,33 @@
+"""Commands that would wait for ever because no worker is running say so at once, on standard error."""
+
+from __future__ import annotations
+
+import pytest
+
+from terminal import Terminal
+
+#: They start processes one after the other.
+pytestmark = pytest.mark.timeout(180)
+
+
+def warning(session: str) -> str:
+    return (
+        f"symposia: no worker is running: session {session} waits until one is started"
+        " (symposia worker, or symposia up)\n"
+    )
+
+
+def test_submit_says_so_and_queues_the_session(terminal: Terminal, pair_file: str):
+    said = terminal.run("submit", pair_file, "--json")
+    session = said.json()["id"]
+    assert (said.code, said.json()["workers"], said.err) == (0, 0, warning(session))
+    terminal.call("cancel", session)
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_watch_says_so_once_and_goes_on(terminal: Terminal, pair_file: str, options: tuple[str, ...]):
+    session = terminal.call("submit", pair_file).out.strip()
+    watching = terminal.start("watch", session, *options).until("no worker is running")
+    terminal.call("cancel", session)
+    said = watching.ended()
+    assert (said.code, said.err) == (1, warning(session))

@@ -1,0 +1,109 @@
+"""A call that waits for a session says once that no worker is running."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+import pytest
+from redis import Redis
+
+from symposia.state.keys import WORKERS
+from symposia.state.worker_watch import LOOK_EVERY_S, WorkerWatch
+from symposia.state.workers import WorkerBook
+
+SESSION = "0e8a4c5e-7b0c-4b8e-9f57-0a4b3f1f2d11"
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def lines(caplog: pytest.LogCaptureFixture) -> Callable[[], list[tuple[str, str]]]:
+    """What was logged since the last call: level and message."""
+    caplog.set_level(logging.INFO, logger="symposia.state.worker_watch")
+
+    def take() -> list[tuple[str, str]]:
+        found = [(record.levelname, record.getMessage()) for record in caplog.records]
+        caplog.clear()
+        return found
+
+    return take
+
+
+MISSING = (
+    "WARNING",
+    f"no worker is running: session {SESSION} waits until one is started (symposia worker, or symposia up)",
+)
+BACK = ("INFO", f"session {SESSION}: a worker is running again")
+
+
+def test_only_changes_are_logged(client: Redis, clock: Clock, lines):
+    book = WorkerBook(client)
+    watch = WorkerWatch(book, SESSION, clock=clock)
+
+    def look_later() -> list[tuple[str, str]]:
+        watch.look()
+        clock.now += LOOK_EVERY_S
+        return lines()
+
+    assert [look_later() for _ in range(3)] == [[MISSING], [], []]
+    book.announce("w", ["a"])
+    assert [look_later() for _ in range(2)] == [[BACK], []]
+    book.leave("w")
+    assert [look_later() for _ in range(2)] == [[MISSING], []]
+
+
+def test_looks_between_two_times_ask_nothing(client: Redis, clock: Clock, lines):
+    book = WorkerBook(client)
+    book.announce("w", ["a"])
+    watch = WorkerWatch(book, SESSION, clock=clock)
+    watch.look()
+    book.leave("w")
+    watch.look()
+    asyncio.run(watch.alook())
+    assert lines() == []
+    clock.now += LOOK_EVERY_S
+    asyncio.run(watch.alook())
+    assert lines() == [MISSING]
+
+
+def test_within_the_grace_nothing_is_logged(client: Redis, clock: Clock, lines):
+    watch = WorkerWatch(WorkerBook(client), SESSION, grace_s=30, clock=clock)
+    watch.look()
+    clock.now += 29
+    watch.look()
+    assert lines() == []
+    clock.now += LOOK_EVERY_S
+    watch.look()
+    assert lines() == [MISSING]
+
+
+def test_an_unreachable_server_is_left_to_the_caller(clock: Clock, lines):
+    nowhere = Redis(port=1, retry=None, socket_connect_timeout=0.1)
+    WorkerWatch(WorkerBook(nowhere), SESSION, clock=clock).look()
+    assert lines() == []
+
+
+def test_one_living_worker_among_silent_ones_is_found(client: Redis):
+    book = WorkerBook(client)
+    assert not book.is_any_alive()
+    for number in range(8):
+        client.hset(WORKERS, f"silent{number}", '{"at": 1, "agents": []}')
+    client.hset(WORKERS, "other release", "?")
+    assert not book.is_any_alive()
+    book.announce("w", [])
+    client.hset(WORKERS, "silent", '{"at": 1, "agents": []}')
+    assert all(book.is_any_alive() for _ in range(20))
