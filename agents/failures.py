@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from ..models.errors import AgentError, AgentFailed
 from ..models.shown import HIDDEN, without_password
+from .origins import origin_of
 
 #: Characters of a failure's text that are kept.
 MAX_FAILURE = 300
@@ -34,14 +35,25 @@ def _without_secrets(text: str, secrets: Iterable[str]) -> str:
     )
 
 
-def failure(error: BaseException, *, retryable: bool = True, secrets: Iterable[str] = ()) -> AgentError:
+def failure(
+    error: BaseException,
+    *,
+    retryable: bool = True,
+    secrets: Iterable[str] = (),
+    cause: BaseException | None = None,
+) -> AgentError:
     """The error of the agent tree that stands for `error`; one that belongs to the tree is itself, without secrets.
 
     Its text begins with the class of the original. SystemExit and KeyboardInterrupt are
-    failures too: an agent cannot end the worker.
+    failures too: an agent cannot end the worker. Its origin is that of `cause`, by default `error`.
     """
+    hidden = tuple(secrets)
+    origin = origin_of(cause or error, redact=lambda text: _without_secrets(text, hidden))
     if isinstance(error, AgentError):
-        error.args = (_without_secrets(str(error), secrets),)
+        error.args = (_without_secrets(str(error), hidden),)
+        error.origin = error.origin or origin
         return error
-    text = scrubbed(str(error), secrets=secrets)
-    return AgentFailed(f"{type(error).__name__}{': ' if text else ''}{text}", retryable=retryable)
+    text = scrubbed(str(error), secrets=hidden)
+    failed = AgentFailed(f"{type(error).__name__}{': ' if text else ''}{text}", retryable=retryable)
+    failed.origin = origin
+    return failed

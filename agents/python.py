@@ -86,7 +86,8 @@ def load_form(path: str) -> type[BaseModel]:
 
 
 def _not_loaded(path: str, error: Exception) -> AgentError:
-    return failure(ImportError(f"{path}: {type(error).__name__}: {error}"), retryable=False)
+    told = ImportError(f"{path}: {type(error).__name__}: {error}")
+    return failure(told, retryable=False, cause=error)
 
 
 def _is_async(function: AgentCallable) -> bool:

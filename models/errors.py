@@ -65,6 +65,7 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
+from .origin import Origin
 from .shown import ABSENT, one_line, shown, without_password
 
 
@@ -451,7 +452,10 @@ class AgentError(SymposiaError):
     Attributes:
         retryable: whether another try may help.
         retry_after_s: seconds that whoever refused asked to be left alone; None: they did not say.
+        origin: where in the agent's own code it was raised; None: not there.
     """
+
+    origin: Origin | None = None
 
     def __init__(
         self, message: str = "", *, retryable: bool = True, retry_after_s: float | None = None

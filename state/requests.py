@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pydantic import JsonValue
 
 from ..models.collab import Collab
 from ..models.limits import Wish
@@ -27,6 +32,15 @@ class Opening:
     archived: bool = False
 
 
+class Note(NamedTuple):
+    """An embedded event that a turn leaves in the journal of its session."""
+
+    #: Such as `turn.failed`.
+    event_type: str
+    #: JSON data without empty arrays, which Lua would make objects.
+    data: dict[str, JsonValue]
+
+
 @dataclass(frozen=True, slots=True)
 class Speech:
     """What a turn wants written."""
@@ -43,6 +57,8 @@ class Speech:
     error: str = ""
     #: JSON messages.
     messages: tuple[str, ...] = ()
+    #: For the journal.
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +79,8 @@ class Claim:
     wish: Wish | None = None
     #: Whether its tenant and its model let it speak now; otherwise it is told what is due, and granted nothing.
     admitted: bool = True
+
+
+def write_notes(notes: Sequence[Note]) -> str:
+    """Return notes as scripts read them; empty: none."""
+    return json.dumps(notes) if notes else ""

@@ -19,7 +19,7 @@ from .accounts import Accounts, written
 from .keys import session_key
 from .plans import PlanWrite
 from .records import Answer, Grant, SessionState, read_answer
-from .requests import Claim, Opening, Speech
+from .requests import Claim, Note, Opening, Speech, write_notes
 from .roles import roles_document
 from .scripts import call_on_session, type_value
 from .steering import Documents, read_documents
@@ -101,6 +101,7 @@ class SessionStore:
             "error": speech.error,
             "spent": written({**speech.others, grant.token: speech.usage}),
             "left_out": min(speech.left_out, MOST_SPENT),
+            "notes": write_notes(speech.notes),
             "expected": then.expected if then else "",
             "plan": then.document if then else "",
         }
@@ -118,10 +119,11 @@ class SessionStore:
         error: str,
         agent: str = "",
         spent: Accounts | None = None,
+        notes: Sequence[Note] = (),
     ) -> Answer:
         """Gives the turn back for another try, or to another agent: `retried`, `stale` or `done`.
 
-        `spent`: by this attempt and others that it has found.
+        `spent`: by this attempt and others that it has found; `notes`: for the journal.
         """
         args: dict[str, type_value] = {
             "number": grant.number,
@@ -130,6 +132,7 @@ class SessionStore:
             "agent": agent,
             "error": error,
             "spent": written(spent or {}),
+            "notes": write_notes(notes),
         }
         return self._run("fail", session_id, args, lock=grant.scope)
 

@@ -6,12 +6,15 @@ import logging
 from dataclasses import replace
 from functools import partial
 
+from pydantic import JsonValue
+
 from ..models.collab import CollabMode
 from ..models.errors import AgentError, StateError
 from ..models.options import AfterRetries
 from ..models.turn import OutcomeKind, TurnOutcome, TurnResult
 from ..state.plans import PlanWrite
 from ..state.records import Answer
+from ..state.requests import Note
 from .advance import advance, dispatch, follow, hand_round, plan_next
 from .boundaries import Boundary
 from .floor import Floor, patience_until
@@ -31,6 +34,7 @@ def commit_turn(
     outcome: TurnOutcome | None = None,
     *,
     error: str | None = None,
+    notes: tuple[Note, ...] = (),
 ) -> str:
     """Writes a turn, and with it the next step where that is certain; answers the word of the script."""
     outcome = outcome or TurnOutcome()
@@ -40,7 +44,7 @@ def commit_turn(
         result = runtime.memory.kept(floor.recalled, result, outcome)
     others = {**floor.accounts()}
     others.pop(floor.grant.token, None)
-    speech = replace(words.speech(result, outcome, now=floor.now()), others=others)
+    speech = replace(words.speech(result, outcome, now=floor.now()), others=others, notes=notes)
     write = _plan_ahead(runtime, floor, result)
     runtime.crossing(Boundary.BEFORE_COMMIT, floor.session_id, floor.grant.number)
     answer = outlast_outage(
@@ -97,39 +101,65 @@ def fail_turn(runtime: Runtime, floor: Floor, error: AgentError) -> str:
     policy, failures = floor.policy, floor.grant.failures + 1
     line = str(error)[:500]
     log.warning(
-        "turn %s of %s failed (%d of %d): %s",
+        "turn %s of %s failed (%d of %d): %s%s",
         floor.grant.number,
         floor.session_id,
         failures,
         policy.attempts,
         line,
+        f"\n{error.origin.traceback}" if error.origin else "",
     )
+    notes = _failure_notes(floor, error, line)
     if error.retryable and failures < policy.attempts:
         delay_ms = int(max(policy.delay_s(failures), min(error.retry_after_s or 0, MOST_PATIENCE_S)) * 1000)
-        answer = _give_back(runtime, floor, line, delay_ms=delay_ms)
+        answer = _give_back(runtime, floor, line, delay_ms=delay_ms, notes=notes)
         if answer.due_ms is not None:
             runtime.index.sooner(floor.session_id, answer.due_ms)
         if answer.state is not None:
             hand_round(runtime.graph, floor.facts, answer.state)
         return answer.word
-    return give_up(runtime, floor, line)
+    return give_up(runtime, floor, line, notes)
 
 
-def give_up(runtime: Runtime, floor: Floor, line: str) -> str:
+def _failure_notes(floor: Floor, error: AgentError, line: str) -> tuple[Note, ...]:
+    """Where in the agent's own code the turn failed, for the journal."""
+    if error.origin is None:
+        return ()
+    data: dict[str, JsonValue] = {
+        "turn_number": floor.grant.number,
+        "participant_id": floor.planned.participant,
+        "token_id": floor.grant.token,
+        "attempt": floor.grant.grants,
+        "type": error.origin.error_type,
+        "at": error.origin.place,
+        "error": line,
+    }
+    return (Note("turn.failed", data),)
+
+
+def give_up(runtime: Runtime, floor: Floor, line: str, notes: tuple[Note, ...] = ()) -> str:
     """Meets the last failure of a turn as its policy says: by a substitute, a skip, or the end of the session."""
     policy = floor.policy
     if policy.then is AfterRetries.SUBSTITUTE and policy.substitute and floor.grant.substitute is None:
-        answer = _give_back(runtime, floor, line, delay_ms=0, agent=policy.substitute)
+        answer = _give_back(runtime, floor, line, delay_ms=0, agent=policy.substitute, notes=notes)
         if answer.word == "retried":
             dispatch(runtime.graph, floor.facts, floor.state, [floor.grant.number])
         return answer.word
     kind = OutcomeKind.SKIPPED if policy.then is AfterRetries.SKIP else OutcomeKind.FAILED
-    return commit_turn(runtime, floor, kind, TurnOutcome(usage=floor.own), error=line)
+    return commit_turn(runtime, floor, kind, TurnOutcome(usage=floor.own), error=line, notes=notes)
 
 
-def _give_back(runtime: Runtime, floor: Floor, line: str, *, delay_ms: int, agent: str = "") -> Answer:
+def _give_back(
+    runtime: Runtime, floor: Floor, line: str, *, delay_ms: int, notes: tuple[Note, ...], agent: str = ""
+) -> Answer:
     answer = runtime.store.fail(
-        floor.session_id, floor.grant, delay_ms=delay_ms, error=line, agent=agent, spent=floor.accounts()
+        floor.session_id,
+        floor.grant,
+        delay_ms=delay_ms,
+        error=line,
+        agent=agent,
+        spent=floor.accounts(),
+        notes=notes,
     )
     floor.admission.take(answer, floor.own, done=answer.word == "retried", keep_ms=delay_ms)
     return answer

@@ -78,6 +78,11 @@ local function note(journal, event_type, data)
   append(journal, { event_type = event_type, source = 'collab', data = data }, 'notes')
 end
 
+--- Records what a turn leaves in the journal: pairs of a type and its data; nil or false: nothing.
+local function note_all(journal, notes)
+  for _, entry in ipairs(notes or {}) do note(journal, entry[1], entry[2]) end
+end
+
 local function turn_payload(number, turn)
   return {
     role_id = turn.role_uuid, turn_number = tonumber(number), token_id = turn.token,
@@ -277,6 +282,7 @@ local function settle(k, number, turn, outcome)
       response = { turn_number = tonumber(number), participant_id = turn.participant, outcome = outcome.kind },
     }, turn.role_id)
   end
+  note_all(k.journal, outcome.notes)
   turn.status, turn.settled_ms = 'closed', NOW
   give_back(k.session, turn)
   if turn.grants > 1 then

@@ -1,6 +1,6 @@
 --- commit: writes what a turn said, all or nothing, and the next step with it when there is one.
 --- KEYS: session dialog events journal turns board lock locks*
---- ARGV: number token kind result error spent left_out expected plan messages*
+--- ARGV: number token kind result error spent left_out notes expected plan messages*
 --- ANSWERS: committed(view, numbers) held(view) done(view) stale(view) inactive(view) unknown missing
 --- BOOKS: `spent`, the accounts of this attempt and of others it has found, also where it refuses; the view tells what was new.
 --- GUARANTEE: a turn is written at most once, only under the token that the lock and the turn both
@@ -36,6 +36,7 @@ end
 local outcome = {
   kind = kind, result = result, error = error ~= '' and error or nil, messages = messages,
   left_out = tonumber(left_out) > 0 and tonumber(left_out) or nil,
+  notes = notes ~= '' and cjson.decode(notes) or nil,
 }
 local next_step = plan ~= '' and cjson.decode(plan) -- whatever can fail comes before the first write
 local booked = book(session, turn, spent)

@@ -1,6 +1,6 @@
 --- fail: gives a turn back after its agent failed, to be tried again later, or by another agent.
 --- KEYS: session events journal turns lock
---- ARGV: number token delay_ms agent error spent
+--- ARGV: number token delay_ms agent error spent notes
 --- ANSWERS: retried(view, due_ms) stale(view) done(view) missing
 --- BOOKS: `spent`, the accounts of this attempt and of others it has found, also where it refuses; the view tells what was new.
 --- GUARANTEE: only the holder gives its turn back, and once; nobody takes it before the delay has passed.
@@ -17,8 +17,10 @@ if turn.token ~= token or lock_owner(lock) ~= token then
   local late = book_late(k, number, token, spent)
   return view(session, turns, 'stale', nil, late)
 end
+local left_behind = notes ~= '' and cjson.decode(notes) -- whatever can fail comes before the first write
 local booked = book(session, turn, spent)
 close_grant(events, number, turn, { outcome = 'failed', messages = 0, error = error, retried = true })
+note_all(journal, left_behind)
 redis.call('DEL', lock)
 give_back(session, turn)
 turn.status, turn.failures = 'planned', turn.failures + 1

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 
+import live
+import live_agents
 from live import until
 from symposia.models.stop import MaxRounds, MaxTurns
 
@@ -38,6 +42,24 @@ def test_after_the_last_try_the_session_is_aborted_and_says_why(stage, checked):
     assert "ann" in result.detail
     assert "mood 2" in result.detail
     checked(job, result)
+
+
+def test_an_exception_leaves_a_traceback_in_the_log_and_its_place_in_the_journal(stage):
+    worker = stage.start_worker()
+    job = stage.submit(
+        "pair", {"ann": "moody", "bob": "say"}, stop=MaxTurns(2), policy=FAST, parameters={"fails": 9}
+    )
+    job.result(timeout=20)
+    line = next(
+        i for i, code in enumerate(inspect.getsourcelines(live_agents)[0], 1) if "RuntimeError(f" in code
+    )
+    failures = [event.data for event in job.collab().events if event.event_type == "turn.failed"]
+    assert [(it["attempt"], it["type"], it["at"], it["error"]) for it in failures] == [
+        (n, "RuntimeError", f"live_agents.py:{line}", f"RuntimeError: mood {n}") for n in (1, 2)
+    ]
+    assert worker.log().count("Traceback (most recent call last)") == 2
+    assert f'live_agents.py", line {line}, in moody' in worker.log()
+    assert str(live.SUPPORT) not in str(failures), "no path of the machine"
 
 
 def test_a_participant_who_cannot_speak_is_skipped(stage, checked):

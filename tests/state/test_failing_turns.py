@@ -1,6 +1,10 @@
 """`fail`: a turn is given back, to be tried again or by another agent."""
 
+import pytest
+
 from symposia.models.plan import Step
+from symposia.models.turn import OutcomeKind
+from symposia.state.requests import Note
 from table import turn, until
 
 
@@ -15,6 +19,29 @@ def test_a_failed_turn_is_tried_again(table):
     assert failed == {"outcome": "failed", "messages": 0, "error": "timeout", "retried": True}
     assert written["outcome"] == "message"
     assert table.state().closed == 1
+
+
+WHERE = Note("turn.failed", {"turn_number": 1, "type": "ValueError", "at": "my_agents.py:12"})
+
+
+def test_the_journal_keeps_where_an_attempt_failed(table):
+    grant = table.grant(table.plan_one())
+    for _ in range(2):  # the first answer was lost
+        assert table.store.fail(table.id, grant, delay_ms=0, error="no", notes=(WHERE,)).word == "retried"
+    assert [event["data"] for event in table.journal("turn.failed")] == [WHERE.data]
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_the_journal_keeps_where_the_last_attempt_failed(table, held):
+    grant = table.grant(table.plan_one())
+    if held:
+        table.suspend()
+    for _ in range(2):
+        table.commit(grant, kind=OutcomeKind.SKIPPED, error="no", notes=(WHERE,))
+    if held:
+        assert table.journal("turn.failed") == []
+        table.resume()
+    assert [event["data"] for event in table.journal("turn.failed")] == [WHERE.data]
 
 
 def test_nobody_takes_a_failed_turn_before_its_delay_has_passed(table):

@@ -1,0 +1,114 @@
+"""Where an exception of an agent was raised: in its own code, with no values and no secrets."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from symposia.agents.origins import MAX_TRACEBACK
+from symposia.agents.python import PythonAgent, load_callable
+from symposia.agents.threads import DaemonThreads
+from symposia.models.errors import AgentError, AgentFailed
+
+CODE = """
+import asyncio
+import json
+
+from symposia.models.errors import AgentFailed
+
+
+def direct(turn):
+    password = "hunter2"
+    raise ValueError("no disk")
+
+
+async def awaited(turn):
+    await asyncio.sleep(0)
+    return inner()
+
+
+def inner():
+    return json.loads("{")
+
+
+def told(turn):
+    raise AgentFailed("not today")
+
+
+def leaking(turn):
+    raise RuntimeError("api_key=abcdef12345 and s3cret")
+
+
+def endless(turn):
+    raise RuntimeError("x" * 1_000_000)
+
+
+def recursive(turn):
+    return recursive(turn)
+
+
+def wrong(turn):
+    return 17
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """The line of a text in the module of the agents."""
+    folder = tmp_path_factory.mktemp("code")
+    (folder / "rooms").mkdir()
+    (folder / "rooms" / "__init__.py").write_text("")
+    (folder / "rooms" / "speakers.py").write_text(CODE)
+    (folder / "rooms" / "broken.py").write_text("import json\n\nraise KeyError('setting')\n")
+    sys.path.insert(0, str(folder))
+    yield lambda text: f"rooms/speakers.py:{CODE.splitlines().index(text) + 1}"
+    sys.path.remove(str(folder))
+
+
+@pytest.fixture
+def fails(place, runner, turn):
+    def fails(name: str) -> AgentError:
+        agent = PythonAgent(load_callable(f"rooms.speakers:{name}"), threads=DaemonThreads(limit=1))
+        with pytest.raises(AgentError) as failed:
+            runner.run(agent, turn(), timeout_s=20)
+        return failed.value
+
+    return fails
+
+
+@pytest.mark.parametrize(
+    ("name", "error_type", "line"),
+    [
+        ("direct", "ValueError", '    raise ValueError("no disk")'),
+        ("awaited", json.JSONDecodeError.__name__, '    return json.loads("{")'),
+        ("told", "AgentFailed", '    raise AgentFailed("not today")'),
+        ("recursive", "RecursionError", "    return recursive(turn)"),
+    ],
+)
+def test_it_is_the_innermost_line_of_the_users_code(fails, place, name, error_type, line):
+    origin = fails(name).origin
+    assert (origin.error_type, origin.place) == (error_type, place(line))
+    assert line.strip() in origin.traceback
+
+
+def test_a_traceback_has_no_values_and_no_secrets(fails):
+    assert "hunter2" not in fails("direct").origin.traceback
+    error = fails("leaking")
+    assert "abcdef12345" not in f"{error} {error.origin.traceback}"
+
+
+def test_a_traceback_is_bounded(fails):
+    for name in ("endless", "recursive"):
+        assert len(fails(name).origin.traceback) <= MAX_TRACEBACK
+
+
+def test_what_is_not_raised_has_no_origin(fails):
+    assert fails("wrong").origin is None
+
+
+def test_a_module_that_does_not_import_says_where(place):
+    with pytest.raises(AgentFailed) as failed:
+        load_callable("rooms.broken:any")
+    assert failed.value.origin.place == "rooms/broken.py:3"
