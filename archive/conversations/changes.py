@@ -117,9 +117,8 @@ class Changes:
         row = {
             "id": conversation_id,
             "task": task_id,
-            "name": None if name is None else carried(name),
             "created_by": by,
-            "tags": mapping.tags_of(metadata),
+            **_description(name, metadata),
             "created_ms": now_ms,
             "updated_ms": now_ms,
         }
@@ -141,6 +140,12 @@ class Changes:
             .where(CONVERSATION.c.id == conversation_id)
         )
         return mapping.conversation(self._connection.execute(query).one(), self.members(conversation_id))
+
+    def describe(
+        self, conversation_id: str, *, name: str | None, metadata: Metadata | None, now_ms: int
+    ) -> None:
+        """Sets the name and the tags of a conversation."""
+        self._set_conversation(conversation_id, updated_ms=now_ms, **_description(name, metadata))
 
     def archive(self, conversation_id: str, *, now_ms: int) -> None:
         """Archives a conversation; its dialog pauses."""
@@ -239,3 +244,7 @@ class Changes:
     def _insert(self, table: Any) -> postgresql.Insert | sqlite.Insert:
         inserts = postgresql.insert if self._connection.dialect.name == "postgresql" else sqlite.insert
         return inserts(table)
+
+
+def _description(name: str | None, metadata: Metadata | None) -> dict[str, str | None]:
+    return {"name": None if name is None else carried(name), "tags": mapping.tags_of(metadata)}

@@ -56,6 +56,7 @@ def summary(row: Row[Any], agents: Iterable[str], *, unread: int) -> Conversatio
         last_message_preview=row.preview,
         last_message_timestamp=_maybe(row.last_ms),
         unread_count=unread,
+        archived_at=_maybe(row.archived_ms),
         metadata=_metadata(row.tags),
         participants=_refs(agents),
     )

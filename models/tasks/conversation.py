@@ -55,6 +55,8 @@ class ConversationSummary(CamelWire):
     last_message_timestamp: Timestamp | None = None
     #: Messages of others behind the reader's position.
     unread_count: int = 0
+    #: There while it is archived.
+    archived_at: Timestamp | None = None
     metadata: Metadata | None = None
     participants: Many[AgentRef] | None = None
 

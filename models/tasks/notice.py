@@ -19,6 +19,7 @@ class NoticeKind(StrEnum):
     CONVERSATION_CREATED = "conversation.created"
     CONVERSATION_ARCHIVED = "conversation.archived"
     CONVERSATION_UNARCHIVED = "conversation.unarchived"
+    CONVERSATION_UPDATED = "conversation.updated"
     PARTICIPANT_ADDED = "conversation.participant.added"
     PARTICIPANT_REMOVED = "conversation.participant.removed"
 

@@ -6,7 +6,8 @@ too: the same text is the same agent. A UUID is kept in lower case.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from enum import Enum
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic.alias_generators import to_camel
@@ -30,6 +31,15 @@ MOST = 100
 USUAL = 50
 
 _NUL = "\x00"
+
+
+class Unchanged(Enum):
+    """What an update leaves as it is, where None removes it."""
+
+    UNCHANGED = "unchanged"
+
+
+UNCHANGED: Final = Unchanged.UNCHANGED
 
 
 def _agent_id(text: str) -> str:

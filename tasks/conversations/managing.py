@@ -1,4 +1,4 @@
-"""What only the task-manager may do. Its authority is checked before anything else is looked at."""
+"""What only the task-manager may do with conversations. Its authority is checked before anything else is looked at."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from ...models.errors import InvalidInput
 from ...models.ids import moment_from_ms
 from ...models.tasks.conversation import Conversation
 from ...models.tasks.notice import NoticeKind
-from ...models.tasks.task import ConversationHint, Task, TaskStatus
-from ...models.tasks.values import MAX_ADMITTED, Metadata, read_agent, read_agents
+from ...models.tasks.task import ConversationHint, Task
+from ...models.tasks.values import (
+    UNCHANGED,
+    Metadata,
+    Unchanged,
+    read_agent,
+    read_agents,
+)
 from .desk import Desk, check_active, check_admitted, managed_conversation, managed_task
 from .making import check_room, conversation_made
 
 
-class Managing(Desk):
-    """The task-manager's methods. Each raises NotTaskManager for everybody else, whatever they ask for."""
-
-    # -- conversations ----------------------------------------------------------------------
+class ManagingConversations(Desk):
+    """The task-manager's methods about conversations. Each raises NotTaskManager for everybody else, whatever they ask for."""
 
     def conversation_create(
         self,
@@ -53,6 +56,40 @@ class Managing(Desk):
             )
         self._tell_members(NoticeKind.CONVERSATION_CREATED, task, made, at=made.created_at)
         return made
+
+    def conversation_update(
+        self,
+        agent: str,
+        conversation_id: str,
+        *,
+        name: str | Unchanged | None = UNCHANGED,
+        metadata: Metadata | dict[str, Any] | Unchanged | None = UNCHANGED,
+    ) -> Conversation:
+        """Change the name or the tags of a conversation, archived or not.
+
+        Args:
+            agent: who acts.
+            conversation_id: the conversation.
+            name: 1 to 100 characters; None removes it; left out, it stays.
+            metadata: `{"tags": [{"key": "value"}]}`, in place of all tags; None removes them; left out, they stay.
+
+        Raises:
+            NotTaskManager, TaskClosedError, InvalidInput.
+        """
+        agent, now_ms = read_agent(agent), self._now_ms()
+        with self._book.changing() as changes:
+            task, before = managed_conversation(changes, agent, conversation_id)
+            check_active(task.id, task.status)
+            wanted = _wanted(
+                before.name if name is UNCHANGED else name,
+                before.metadata if metadata is UNCHANGED else metadata,
+            )
+            if (wanted.name, wanted.metadata) == (before.name, before.metadata):
+                return before
+            changes.describe(before.id, name=wanted.name, metadata=wanted.metadata, now_ms=now_ms)
+            after = changes.conversation(before.id)
+        self._tell_members(NoticeKind.CONVERSATION_UPDATED, task, after, at=moment_from_ms(now_ms))
+        return after
 
     def archive(self, agent: str, conversation_id: str) -> Conversation:
         """Archives a conversation: it takes no messages, and its dialog pauses. Repeated, the first time stays.
@@ -129,65 +166,6 @@ class Managing(Desk):
             )
         return after
 
-    # -- tasks ------------------------------------------------------------------------------
-
-    def task_close(self, agent: str, task_id: str) -> Task:
-        """Closes an active task: its conversations are archived with one timestamp, their dialogs completed.
-
-        A closed task stays as it is.
-
-        Raises:
-            NotTaskManager, TaskClosedError: it waits, or has failed.
-        """
-        agent, now_ms = read_agent(agent), self._now_ms()
-        with self._book.changing() as changes:
-            before = managed_task(changes, agent, task_id)
-            if before.status is TaskStatus.CLOSED:
-                return before
-            check_active(before.id, before.status)
-            changes.end_task(before.id, TaskStatus.CLOSED, now_ms=now_ms)
-            after = managed_task(changes, agent, task_id)
-        self._tell_closed(after, by=agent)
-        return after
-
-    def task_add_participant(self, agent: str, task_id: str, participant: str) -> Task:
-        """Admits an agent to an active task; one that is admitted stays so.
-
-        Raises:
-            NotTaskManager, TaskClosedError, InvalidInput: also where the task has 1,000 participants.
-        """
-        agent, now_ms = read_agent(agent), self._now_ms()
-        with self._book.changing() as changes:
-            before = managed_task(changes, agent, task_id)
-            check_active(before.id, before.status)
-            who = read_agent(participant, "participant")
-            if who in before.agents:
-                return before
-            if len(before.agents) >= MAX_ADMITTED:
-                raise InvalidInput("participant", who, f"must not be more than the {MAX_ADMITTED}th")
-            changes.admit(before.id, [who], now_ms=now_ms)
-            after = managed_task(changes, agent, task_id)
-        self._tell_task(NoticeKind.TASK_PARTICIPANT_ADDED, after, who, by=agent, now_ms=now_ms)
-        return after
-
-    def task_remove_participant(self, agent: str, task_id: str, participant: str) -> Task:
-        """Lets an agent take part in a task no longer, nor in any of its conversations; nothing happens to others.
-
-        Raises:
-            NotTaskManager, TaskClosedError, InvalidInput.
-        """
-        agent, now_ms = read_agent(agent), self._now_ms()
-        with self._book.changing() as changes:
-            before = managed_task(changes, agent, task_id)
-            check_active(before.id, before.status)
-            who = read_agent(participant, "participant")
-            if who not in before.agents:
-                return before
-            changes.dismiss(before.id, who, now_ms=now_ms)
-            after = managed_task(changes, agent, task_id)
-        self._tell_task(NoticeKind.TASK_PARTICIPANT_REMOVED, after, who, by=agent, now_ms=now_ms)
-        return after
-
     # -- within -----------------------------------------------------------------------------
 
     def _tell_members(
@@ -203,15 +181,6 @@ class Managing(Desk):
         self._tell(
             agents, kind, task.id, at=at, conversation_id=conversation.id, agent=about, by=task.task_manager
         )
-
-    def _tell_task(self, kind: NoticeKind, task: Task, who: str, *, by: str, now_ms: int) -> None:
-        self._tell(
-            (*task.agents, task.task_manager, who), kind, task.id, at=moment_from_ms(now_ms), agent=who, by=by
-        )
-
-    def _tell_closed(self, task: Task, *, by: str) -> None:
-        agents = (*task.agents, task.task_manager, by)
-        self._tell(agents, NoticeKind.TASK_CLOSED, task.id, at=task.ended_at or task.updated_at, by=by)
 
 
 def _wanted(name: object, metadata: object) -> ConversationHint:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from ...models.tasks.values import read_agent
 from ...state.notices import BEGINNING, Told
-from .managing import Managing
+from .managing import ManagingConversations
+from .managing_tasks import ManagingTasks
 from .requests import Requests
 from .taking_part import TakingPart
 
 
-class Conversations(Requests, Managing, TakingPart):
+class Conversations(Requests, ManagingConversations, ManagingTasks, TakingPart):
     """Tasks, each with a task-manager, and the conversations inside them.
 
     Every method takes the id of the agent that acts, and checks it. All raise ArchiveUnavailable when the database

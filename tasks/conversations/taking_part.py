@@ -63,6 +63,7 @@ class TakingPart(Desk):
         *,
         task_id: str | None = None,
         archived: bool | None = None,
+        include_archived: bool = False,
         limit: int = USUAL,
         cursor: str | None = None,
     ) -> PageOf[ConversationSummary]:
@@ -71,7 +72,8 @@ class TakingPart(Desk):
         Args:
             agent: who acts, here and below.
             task_id: only those of this task.
-            archived: only those that are archived, or that are not; None: both.
+            archived: only those that are archived, or that are not; None: as `include_archived` says.
+            include_archived: whether archived ones are listed beside the others.
             limit: at most 100.
             cursor: where the page before ended.
 
@@ -84,6 +86,8 @@ class TakingPart(Desk):
             if task_id is not None and not pages.takes_part(as_id(task_id), agent):
                 raise NotAMember(agent, task_id)
             wanted = None if task_id is None else as_id(task_id)
+            if archived is None and not include_archived:
+                archived = False
             return pages.conversations(
                 agent, task_id=wanted, archived=archived, after=cursor, limit=check_limit(limit)
             )

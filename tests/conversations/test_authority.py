@@ -19,6 +19,9 @@ MANAGING: dict[str, Call] = {
     "conversation_create": lambda desk, who, task, _: desk.conversation_create(who, task, [ANN]),
     "archive": lambda desk, who, _, conversation: desk.archive(who, conversation),
     "unarchive": lambda desk, who, _, conversation: desk.unarchive(who, conversation),
+    "conversation_update": lambda desk, who, _, conversation: desk.conversation_update(
+        who, conversation, name="New"
+    ),
     "participants_add": lambda desk, who, _, conversation: desk.participants_add(who, conversation, [CYD]),
     "participants_remove": lambda desk, who, _, conversation: desk.participants_remove(
         who, conversation, [BEN]
@@ -37,6 +40,9 @@ MEMBERS: dict[str, Call] = {
 #: The same calls with arguments that are wrong in themselves: authority is looked at first.
 WRONG: dict[str, Call] = {
     "conversation_create": lambda desk, who, task, _: desk.conversation_create(who, task, [EVE], name=""),
+    "conversation_update": lambda desk, who, _, conversation: desk.conversation_update(
+        who, conversation, name=""
+    ),
     "participants_add": lambda desk, who, _, conversation: desk.participants_add(
         who, conversation, [EVE, ""]
     ),

@@ -123,6 +123,7 @@ def test_a_task_from_its_request_to_its_end(office: Office) -> None:
     other = office.call("conversation", "create", task, "--as", "chair", "--with", "ann", "--json").json()
     assert "archived" in office.call("conversation", "archive", other["id"], "--as", "chair").out
     assert "archived" not in office.call("conversation", "unarchive", other["id"], "--as", "chair").out
+    assert_listing_and_update(office, other["id"])
     assert office.call("task", "remove", task, "cyd", "--as", "chair").code == 0
     assert office.call("task", "leave", task, "--as", "ben").code == 0
     assert " closed " in office.call("task", "close", task, "--as", "chair").out
@@ -132,6 +133,37 @@ def test_a_task_from_its_request_to_its_end(office: Office) -> None:
         ["ann"],
         True,
     )
+
+
+def assert_listing_and_update(office: Office, conversation: str) -> None:
+    """A conversation of ann is renamed and tagged; archived, it is listed only on request."""
+
+    def call(command: str, *options: str) -> Said:
+        return office.call("conversation", command, conversation, "--as", "chair", *options)
+
+    def listed(*options: str) -> dict[str, dict[str, object]]:
+        page = office.call("conversation", "list", "--as", "ann", "--json", *options).json()
+        return {it["id"]: it for it in page["conversations"]}
+
+    changed = call("update", "--name", "The roof", "--tag", "kind=roof", "--tag", "a=b=c", "--json").json()
+    assert (changed["name"], changed["metadata"]) == ("The roof", {"tags": [{"kind": "roof"}, {"a": "b=c"}]})
+    assert "'The roof' [kind=roof, a=b=c] in task" in call("update", "--name", "The roof").out
+    assert "metadata" not in call("update", "--no-tags", "--json").json()
+    assert "name" not in call("update", "--no-name", "--json").json()
+    for options, line in (
+        ((), "update: must name what changes: --name, --no-name, --tag or --no-tags"),
+        (("--tag", "x"), "tag: must be KEY=VALUE (got 'x')"),
+        (("--name", "x", "--no-name"), "name: must not be given with --no-name"),
+        (("--tag", "a=b", "--no-tags"), "tag: must not be given with --no-tags"),
+    ):
+        said = call("update", *options)
+        assert (said.code, said.err.startswith(f"symposia: {line}")) == (ExitCode.BAD_INPUT, True), said
+    assert call("update", "--name", "The roof").code == 0
+    call("archive")
+    assert conversation not in listed()
+    assert "archivedAt" in listed("--archived")[conversation]
+    lines = office.call("conversation", "list", "--as", "ann", "--archived").out.splitlines()
+    assert next(it for it in lines if it.startswith(conversation)).endswith("The roof (archived)")
 
 
 def test_whoever_may_not_is_told_so_in_one_line(office: Office) -> None:

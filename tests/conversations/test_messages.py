@@ -167,10 +167,38 @@ def test_conversations_are_listed_for_a_task_or_by_whether_they_are_archived(roo
     def listed(**wanted) -> set[str]:
         return {it.id for it in room.desk.conversation_list(BEN, **wanted).items}
 
-    assert listed() == {here.id, shelved.id, elsewhere.id}
-    assert listed(task_id=task.id) == {here.id, shelved.id}
-    assert listed(archived=True) == {shelved.id}
-    assert listed(task_id=task.id, archived=False) == {here.id}
+    assert listed() == {here.id, elsewhere.id}
+    assert listed(task_id=task.id) == {here.id}
+    assert listed(include_archived=True) == {here.id, shelved.id, elsewhere.id}
+    assert listed(task_id=task.id, include_archived=True) == {here.id, shelved.id}
+    assert listed(archived=True) == listed(archived=True, include_archived=True) == {shelved.id}
+    assert listed(task_id=task.id, archived=False, include_archived=True) == {here.id}
+
+
+def test_a_summary_says_when_it_was_archived(room: TaskRoom) -> None:
+    conversation = room.conversation()
+    archived = room.desk.archive(CHAIR, conversation.id)
+    (summary,) = room.desk.conversation_list(BEN, include_archived=True).items
+    assert summary.archived_at == archived.archived_at
+    assert summary.to_wire()["archivedAt"] == "2027-01-15T08:00:00.000Z"
+    room.desk.unarchive(CHAIR, conversation.id)
+    (summary,) = room.desk.conversation_list(BEN).items
+    assert "archivedAt" not in summary.to_wire()
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_pages_of_open_conversations_skip_archived_ones(room: TaskRoom, limit: int) -> None:
+    task = room.task(BEN)
+    made = [room.conversation(task=task).id for _ in range(5)]
+    for shelved in made[1::2]:
+        room.desk.archive(CHAIR, shelved)
+    seen, cursor = [], None
+    while True:
+        page = room.desk.conversation_list(BEN, limit=limit, cursor=cursor)
+        seen += [it.id for it in page.items]
+        if (cursor := page.cursor) is None:
+            break
+    assert seen == sorted(made[::2])
 
 
 def test_messages_of_conversations_are_not_found_among_those_of_sessions(room: TaskRoom) -> None:

@@ -92,6 +92,15 @@ def test_every_change_is_told_once_and_what_changes_nothing_is_not(told: TaskRoo
     assert cyd.heard() == [*eves * 2, *left]
 
 
+def test_a_new_name_is_told_once(told: TaskRoom) -> None:
+    conversation = told.conversation(ANN, BEN)
+    ann, cyd, chair = (Ear(told, agent) for agent in (ANN, CYD, CHAIR))
+    for _ in range(2):
+        told.desk.conversation_update(CHAIR, conversation.id, name="New")
+    assert ann.heard() == chair.heard() == [("conversation.updated", None, CHAIR)]
+    assert cyd.heard() == []
+
+
 def test_messages_are_read_not_told(told: TaskRoom) -> None:
     conversation = told.conversation(ANN, BEN)
     ben = Ear(told, BEN)

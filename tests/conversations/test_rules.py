@@ -57,6 +57,56 @@ def test_a_conversation_is_described_by_rules(room: TaskRoom, more, said: str) -
         room.desk.conversation_create(CHAIR, task.id, **more)
 
 
+def test_name_and_tags_change_each_by_itself(room: TaskRoom) -> None:
+    tags, others = {"tags": [{"kind": "door"}]}, {"tags": [{"kind": "roof"}, {"a": "b"}]}
+    made = room.desk.conversation_create(CHAIR, room.task().id, [ANN, BEN], name="Old", metadata=tags)
+    room.clock.now_ms += 5
+
+    def changed(**what) -> tuple[str | None, object]:
+        after = room.desk.conversation_update(CHAIR, made.id, **what)
+        assert after == room.desk.conversation_get(ANN, made.id)
+        (summary,) = room.desk.conversation_list(BEN).items
+        assert (summary.name, summary.metadata) == (after.name, after.metadata)
+        return after.name, after.metadata and after.metadata.to_wire()
+
+    assert changed(name="New") == ("New", tags)
+    assert changed(metadata=others) == ("New", others)
+    assert changed(name=None) == (None, others)
+    assert changed(name="Newer", metadata=None) == ("Newer", None)
+    updated = room.desk.conversation_get(ANN, made.id).updated_at
+    assert updated == moment_from_ms(room.clock.now_ms)
+    room.clock.now_ms += 5
+    assert changed() == changed(name="Newer") == ("Newer", None)
+    assert room.desk.conversation_get(ANN, made.id).updated_at == updated, "nothing changed"
+
+
+def test_an_archived_conversation_may_be_renamed(room: TaskRoom) -> None:
+    conversation = room.conversation()
+    archived = room.desk.archive(CHAIR, conversation.id)
+    after = room.desk.conversation_update(CHAIR, conversation.id, name="New")
+    assert (after.name, after.archived_at) == ("New", archived.archived_at)
+    room.desk.task_close(CHAIR, conversation.task_id)
+    with pytest.raises(TaskClosedError):
+        room.desk.conversation_update(CHAIR, conversation.id, name="Newer")
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ({"name": ""}, "name: "),
+        ({"name": "x" * 101}, "name: "),
+        ({"name": 5}, "name: "),
+        ({"metadata": {"tags": [{"a": 1}]}}, "metadata.tags"),
+        ({"metadata": {"kind": "dm"}}, "metadata.kind: is not a known field"),
+    ],
+)
+def test_an_update_is_held_to_the_same_rules(room: TaskRoom, what, said: str) -> None:
+    conversation = room.conversation()
+    with pytest.raises(InvalidInput, match=f"^{said}"):
+        room.desk.conversation_update(CHAIR, conversation.id, **what)
+    assert room.desk.conversation_get(ANN, conversation.id) == conversation
+
+
 def test_a_name_of_a_hundred_characters_will_do(room: TaskRoom) -> None:
     assert room.desk.conversation_create(CHAIR, room.task().id, name="x" * 100).name == "x" * 100
 

@@ -26,28 +26,30 @@ def list_(
     agent: As,
     task: Annotated[str | None, typer.Option(help="Only those of this task.")] = None,
     archived: Annotated[
-        bool | None, typer.Option("--archived/--open", help="Only those that are archived, or are not.")
-    ] = None,
+        bool, typer.Option("--archived/--open", help="Include archived conversations.")
+    ] = False,
     limit: Limit = 50,
     cursor: Cursor = None,
     as_json: AsJson = False,
 ) -> None:
     """List an agent's conversations by last activity, with what it has not read.
 
-    Example: [bold]symposia conversation list --as ann --open[/bold]
+    Example: [bold]symposia conversation list --as ann --archived[/bold]
     """
     from .acting import desk, tell_page
     from .screen import console, print_json, printable
 
-    page = desk().conversation_list(agent, task_id=task, archived=archived, limit=limit, cursor=cursor)
+    page = desk().conversation_list(
+        agent, task_id=task, include_archived=archived, limit=limit, cursor=cursor
+    )
     if as_json:
         print_json({"conversations": [it.to_wire() for it in page.items], "cursor": page.cursor})
         return
     for it in page.items:
         last = f": {it.last_message_preview}" if it.last_message_preview else ""
-        console().print(
-            printable(f"{it.id}  {it.unread_count:>4} unread  {it.name or ''}{last}").replace("\n", " ")
-        )
+        shelf = " (archived)" if it.archived_at else ""
+        line = f"{it.id}  {it.unread_count:>4} unread  {it.name or ''}{shelf}{last}"
+        console().print(printable(line).replace("\n", " "))
     tell_page(page.cursor)
 
 
