@@ -28,6 +28,7 @@ from .state.connect import aconnect
 from .state.follow import END_ONLY, afollow, follow
 from .state.index import SessionIndex
 from .state.live import Moment, watch
+from .state.queued import queued_for_s
 from .state.records import SessionState
 from .state.store import SessionStore
 from .state.stored import read_stored
@@ -120,6 +121,13 @@ class CollabJob:
     def status(self) -> CollabStatus:
         """draft, active, suspended, completed or cancelled."""
         return self.state().status
+
+    def queued_for_s(self) -> float | None:
+        """Seconds since something of the session has been queued that no worker has taken; None: nothing is queued.
+
+        It grows while no worker is running, and while all workers are busy.
+        """
+        return queued_for_s(self.state())
 
     def turn_state(self) -> TurnState:
         """Whose turn it is (Collab module, section 5.2). Between two turns and at the end: who spoke last.

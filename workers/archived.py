@@ -42,6 +42,9 @@ class ArchivedJob(CollabJob):
             raise NotLive(self.id)
         return self._result()
 
+    def queued_for_s(self) -> None:
+        """None: nothing of it is queued."""
+
     async def aresult(self, timeout: float | None = None) -> JobResult:
         """`result` for asyncio."""
         return self.result(timeout)

@@ -14,6 +14,7 @@
 ---   N:result  the result as the worker wrote it (never decoded here)
 ---   N:held    a commit that arrived while the session was suspended
 ---   N:wait    what a parked turn waits for, and what was answered so far (never decoded here)
+--- A record's `queued_ms` is the time since when a message of the turn waits for a worker; none: no message waits.
 --- A turn number below `next` without a record has been closed and consumed: that is
 --- all the memory that exactly-once needs, so the hash stays small in any session.
 
@@ -389,7 +390,7 @@ local function apply(k, locks, plan)
     local number = redis.call('HINCRBY', k.session, 'next', 1) - 1
     local turn = planned.record
     turn.status, turn.grants, turn.failures, turn.dispatches = 'planned', 0, 0, 0
-    turn.dispatched_ms, turn.not_before = NOW, 0
+    turn.dispatched_ms, turn.queued_ms, turn.not_before = NOW, NOW, 0
     if turn.snapshot then turn.until_id = snapshot and snapshot[1] or '0-0' end
     redis.call('HSET', k.turns, number, cjson.encode(turn), number .. ':plan', planned.plan)
     numbers[#numbers + 1] = number

@@ -70,7 +70,7 @@ local deadline = tonumber(redis.call('HGET', session, 'deadline_ms') or nil)
 if deadline and NOW >= deadline then return view(session, turns, 'overdue') end
 if turn.status == 'parked' then
   if NOW < turn.wake_ms then return view(session, turns, 'waiting') end
-  turn.wake_ms, turn.dispatches, turn.swept_ms = NOW + lease_ms, 0, nil
+  turn.wake_ms, turn.dispatches, turn.swept_ms, turn.queued_ms = NOW + lease_ms, 0, nil, nil
   save(turns, number, turn)
   return view(session, turns, 'woken')
 end
@@ -84,7 +84,7 @@ if not owner then
   local shares = wish ~= '' and shares_of(turn) or NOTHING
   if shares.for_good then return view(session, turns, 'exhausted', shares.for_good) end
   if shares.lacks then
-    turn.short_tokens, turn.short_cost = shares.lacks.tokens, shares.lacks.cost
+    turn.short_tokens, turn.short_cost, turn.queued_ms = shares.lacks.tokens, shares.lacks.cost, nil
     save(turns, number, turn)
     return view(session, turns, 'short')
   end
@@ -96,7 +96,7 @@ if not owner then
   if turn.token then turn.former = (turn.former or '') .. turn.token .. ' ' end
   turn.status, turn.token, turn.grants = 'speaking', token, turn.grants + 1
   turn.fence = redis.call('HINCRBY', session, 'fence', 1)
-  turn.began_ms, turn.swept_ms, turn.dispatches, turn.request = NOW, nil, 0, nil
+  turn.began_ms, turn.swept_ms, turn.queued_ms, turn.dispatches, turn.request = NOW, nil, nil, 0, nil
   turn.short_tokens, turn.short_cost = nil, nil
   for unit, amount in pairs(shares.given) do hold(session, turn, unit, amount) end
   save(turns, number, turn)

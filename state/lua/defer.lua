@@ -7,6 +7,6 @@ if redis.call('EXISTS', session) == 0 then return { 'missing' } end
 local turn = fetch(turns, number)
 if not turn or turn.status ~= 'planned' then return view(session, turns, 'done') end
 turn.not_before = math.max(turn.not_before, NOW + delay_ms)
-turn.dispatched_ms, turn.dispatches = turn.not_before, 0
+turn.dispatched_ms, turn.queued_ms, turn.dispatches = turn.not_before, turn.not_before, 0
 save(turns, number, turn)
 return view(session, turns, 'deferred', turn.not_before)

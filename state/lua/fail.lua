@@ -25,7 +25,7 @@ redis.call('DEL', lock)
 give_back(session, turn)
 turn.status, turn.failures = 'planned', turn.failures + 1
 turn.not_before = NOW + delay_ms
-turn.dispatched_ms, turn.dispatches = turn.not_before, 0
+turn.dispatched_ms, turn.queued_ms, turn.dispatches = turn.not_before, turn.not_before, 0
 if agent ~= '' then turn.agent, turn.failures = agent, 0 end
 save(turns, number, turn)
 return view(session, turns, 'retried', turn.not_before, booked)

@@ -23,7 +23,7 @@ redis.call('DEL', lock)
 turn.status, turn.reply, turn.parked_ms, turn.request = 'parked', reply, NOW, nil
 turn.until_ms = until_in_ms ~= '' and NOW + until_in_ms or nil
 turn.wake_ms = NOW + wake_in_ms
-turn.dispatches, turn.swept_ms = 0, nil
+turn.dispatches, turn.swept_ms, turn.queued_ms = 0, nil, nil
 give_back(session, turn)
 save(turns, number, turn)
 redis.call('HSET', turns, number .. ':wait', wait)

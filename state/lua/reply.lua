@@ -35,7 +35,7 @@ if kind == '' then
   })
   turn.former = (turn.former or '') .. turn.token .. ' '
   turn.status, turn.token, turn.failures = 'planned', nil, 0
-  turn.dispatched_ms, turn.dispatches, turn.not_before = NOW, 0, 0
+  turn.dispatched_ms, turn.queued_ms, turn.dispatches, turn.not_before = NOW, NOW, 0, 0
   if agent ~= '' then turn.agent = agent end
   save(turns, number, turn)
   redis.call('HSET', turns, number .. ':wait', wait)

@@ -37,6 +37,7 @@ each_turn(turns, function(number, turn)
     if next_ms <= now then
       numbers[#numbers + 1] = tonumber(number)
       turn.dispatches, turn.dispatched_ms = turn.dispatches + 1, now
+      turn.queued_ms = turn.queued_ms or now
       turn.swept_ms = now + grace * 2 ^ math.min(turn.dispatches - 1, 6)
       save(turns, number, turn)
       next_ms = now + grace

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from live import until
 from terminal import Terminal
 
 #: They start processes one after the other.
@@ -22,6 +23,14 @@ def test_submit_says_so_and_queues_the_session(terminal: Terminal, pair_file: st
     session = said.json()["id"]
     assert (said.code, said.json()["workers"], said.err) == (0, 0, warning(session))
     terminal.call("cancel", session)
+
+
+def test_show_says_how_long_a_session_is_queued(terminal: Terminal, pair_file: str):
+    session = terminal.call("submit", pair_file).out.strip()
+    until(lambda: "queued for 1 s: no worker has taken it" in terminal.call("show", session).out)
+    assert terminal.call("show", session, "--json").json()["queued_for_s"] >= 1
+    terminal.call("cancel", session)
+    assert terminal.call("show", session, "--json").json()["queued_for_s"] is None
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])

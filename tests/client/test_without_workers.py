@@ -87,6 +87,15 @@ def test_an_ended_session_needs_no_worker(client: Client, warnings, wait):
     assert warnings() == []
 
 
+def test_the_job_tells_how_long_it_is_queued(client: Client):
+    job = client.submit(PAIR)
+    first = job.queued_for_s()
+    assert first is not None
+    until(lambda: job.queued_for_s() > first, what="it grows")
+    job.cancel()
+    assert job.queued_for_s() is None
+
+
 def test_nothing_is_logged_while_a_worker_is_running(client: Client, warnings):
     client.workers.announce("w1@here", ["a", "b"])
     job = client.submit(PAIR)

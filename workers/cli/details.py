@@ -15,6 +15,9 @@ from ...state.records import SessionState
 from .render import STATUS_STYLE, heading, outcome, usage_json
 from .screen import Cast, printable, row
 
+#: Seconds in the queue that are worth a line.
+_LONG_S = 1.0
+
 
 def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
     """A session in lines, with its `last` messages."""
@@ -28,6 +31,8 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
     if not state.is_final:
         speaking = [f"{cast.name(turn.participant)} ({turn.status})" for turn in state.open_turns()]
         yield Text("now: " + (", ".join(speaking) or f"planning, after {cast.name(holder)}"))
+    if (queued_s := job.queued_for_s()) is not None and queued_s >= _LONG_S:
+        yield Text(f"queued for {queued_s:.0f} s: no worker has taken it (symposia doctor)", style="yellow")
     for entry in job.board():
         yield _item(entry, cast)
     messages = list(job.messages())
@@ -46,6 +51,7 @@ def details_json(job: CollabJob) -> dict[str, JsonValue]:
         "status": state.status.value,
         "reason": state.reason,
         "detail": state.detail,
+        "queued_for_s": job.queued_for_s(),
         "turn_state": job.turn_state().model_dump(mode="json"),
         "turns": state.closed,
         "rounds": state.rounds,

@@ -1,0 +1,109 @@
+"""How long something of a session has been queued without a worker that takes it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from symposia.models.ids import new_id
+from symposia.models.limits import Want, Wish
+from symposia.state.queued import queued_for_s
+from table import Table, until
+
+
+def shift(table: Table, seconds: int, number: int | None = None) -> None:
+    """Lets what is queued look as if it had been queued earlier: a turn, or else the next step."""
+    if number is None:
+        table.client.hincrby(table.key("session"), "updated_ms", -1000 * seconds)
+        return
+    record = json.loads(table.client.hget(table.key("turns"), str(number)))
+    record["queued_ms"] -= 1000 * seconds
+    table.client.hset(table.key("turns"), str(number), json.dumps(record))
+
+
+def queued(table: Table) -> float | None:
+    return queued_for_s(table.state())
+
+
+def test_a_new_session_is_queued_until_its_first_step(table: Table):
+    shift(table, 5)
+    assert queued(table) == pytest.approx(5, abs=4)
+    table.plan_one()
+    assert queued(table) < 5
+
+
+def test_a_turn_is_queued_until_a_worker_begins_it(table: Table):
+    number = table.plan_one()
+    shift(table, 60, number)
+    assert queued(table) >= 60
+    until(lambda: table.sweep().numbers)
+    assert queued(table) >= 60, "a message sent again changes nothing"
+    grant = table.grant(number)
+    assert queued(table) is None
+    table.commit(grant, "hello")
+    assert queued(table) < 60, "the next step is queued since the turn was closed"
+
+
+def test_the_turn_of_a_lost_worker_is_queued_once_more(table: Table):
+    number = table.plan_one()
+    table.expire_grant(number)
+    assert queued(table) is None
+    until(lambda: table.sweep().numbers)
+    assert queued(table) >= 0
+    table.grant(number)
+    assert queued(table) is None
+
+
+def test_the_longest_wait_of_several_counts(table: Table):
+    first, second = table.plan_one(scope="slot:a"), table.plan_one(scope="slot:b")
+    shift(table, 60, first)
+    assert queued(table) >= 60
+    table.grant(first, scope="slot:a")
+    assert queued(table) < 60
+    table.grant(second, scope="slot:b")
+    assert queued(table) is None
+
+
+def test_a_retry_is_queued_when_its_delay_has_passed(table: Table):
+    number = table.plan_one()
+    table.fail(table.grant(number), delay_ms=60_000)
+    assert queued(table) is None
+    shift(table, 65, number)
+    assert queued(table) == pytest.approx(5, abs=4)
+
+
+def test_a_deferred_turn_is_not_queued(table: Table):
+    number = table.plan_one()
+    table.store.defer(table.id, number, delay_ms=60_000)
+    assert queued(table) is None
+
+
+def test_a_turn_that_waits_for_tokens_is_not_queued(table: Table):
+    wish = Wish(tokens=Want(limit=100, most=60, least=60))
+    first, second = table.plan_one(scope="slot:a"), table.plan_one(scope="slot:b")
+    table.grant(first, scope="slot:a", wish=wish)
+    assert table.begin(second, scope="slot:b", wish=wish).word == "short"
+    assert queued(table) is None
+
+
+def test_a_parked_turn_is_queued_only_when_something_is_due(table: Table):
+    number, token = table.plan_one(), new_id()
+    table.park(table.grant(number), token, wake_in_ms=0)
+    assert queued(table) is None
+    until(lambda: table.sweep().numbers)
+    assert queued(table) >= 0
+    assert table.begin(number).word == "woken"
+    assert queued(table) is None
+    table.reply(number, token, new_id(), None)
+    assert queued(table) >= 0
+
+
+def test_suspended_and_ended_sessions_are_not_queued(table: Table):
+    table.plan_one()
+    table.suspend()
+    assert queued(table) is None
+    table.resume()
+    assert queued(table) >= 0
+    table.cancel()
+    assert queued(table) is None
