@@ -15,17 +15,13 @@ from dataclasses import dataclass, field
 
 from ..errors import InvalidInput
 from .brackets import closers_of, openers_of
-from .refs import Ref, Refs, read_refs
+from .marker_heads import ids_after_the_colon, is_placeholder, letters_of, read_head
+from .refs import Ref, read_refs
 from .text import Hidden, has_bracket, narrow, one_line, plainest, unescaped
 from .words import (
-    DASHES,
-    FORMS,
-    ID_LETTERS,
     MARKER_WORDS,
     NEAR_WORDS,
-    NUMBER_LETTERS,
     NUMBERED,
-    OWN_LETTERS,
     MarkerType,
 )
 
@@ -33,10 +29,6 @@ from .words import (
 _SPECIAL = "[]`<{［］【】"
 _PLAIN = frozenset(_SPECIAL + "\\")
 _DECORATION = "*_"
-#: What may part the ids from the label besides a colon and a dash.
-_PARTING = " ;,.|→>"
-#: Quotes that may stand around the ids, each with the one that closes it.
-_QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "„": "“", "«": "»"}
 #: What may stand before a marker at the beginning of a line: a list's bullet, a quote, stars.
 _BEFORE_A_MARKER = " \t>*_-+#.)0123456789"
 #: So many characters after its word decide whether a bracket is a marker; room for a hundred ids.
@@ -65,7 +57,7 @@ class Marker:
         label = one_line(self.label)
         if not self.refs:
             # What reads as ids is ids: `[CONCESSION: T01]` concedes T01.
-            refs, label, raw = _ids_after_the_colon(label, self.type)
+            refs, label, raw = ids_after_the_colon(label, self.type)
             object.__setattr__(self, "refs", refs)
             object.__setattr__(self, "raw_ids", self.raw_ids or raw)
         object.__setattr__(self, "label", label)
@@ -79,7 +71,7 @@ class Marker:
 
     def __str__(self) -> str:
         """The canonical spelling, which stands alone on its line."""
-        letters = _letters(self.type)
+        letters = letters_of(self.type)
         ids = ", ".join(ref.spelled(letters) for ref in self.refs)
         head = f"[{self.type.word} {ids}" if ids else f"[{self.type.word}"
         if not self.label:
@@ -95,7 +87,7 @@ class Marker:
 
     def _guarded(self, label: str) -> str:
         r"""`[TENSION: \Pnn]` is about something called so; without the backslash it is a form to fill in."""
-        return f"\\{label}" if not self.refs and _is_placeholder(label.lstrip("\\"), self.type) else label
+        return f"\\{label}" if not self.refs and is_placeholder(label.lstrip("\\"), self.type) else label
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +183,14 @@ def _marker(
         return None  # a longer word
     # Only the head is looked at before the marker is accepted: a nest of look-alikes stays linear.
     loud = line[after - 1].isupper()
-    parts = _parts(line[after : min(end, after + _HEAD)], kind, loud=loud)
+    alone = at_start and not line[end + 1 :].strip(" *_.")
+    parts = read_head(line[after : min(end, after + _HEAD)], kind, loud=loud, alone=alone)
     if parts is None:
         return None
     refs, label_at, raw = parts
     bold = line[start + 1] in _DECORATION
     text = written[after + label_at : end].strip()
-    if not refs and text.startswith("\\") and _is_placeholder(text.lstrip("\\"), kind):
+    if not refs and text.startswith("\\") and is_placeholder(text.lstrip("\\"), kind):
         text = text[1:]
     label = unescaped(text.rstrip(_DECORATION) if bold else text, _SPECIAL)
     if line[end + 1 : end + 2] == "(" and not (refs and label):
@@ -216,81 +209,3 @@ def _marker(
         if not label and kind in NUMBERED:
             return None
     return Found(Marker(kind, refs, label, column=start + 1, raw_ids=raw), start, end + 1)
-
-
-def _parts(head: str, kind: MarkerType, *, loud: bool) -> tuple[tuple[Ref, ...], int, str] | None:
-    """Ids, where the label begins, and the ids as spelled; None: a placeholder, or just words."""
-    text = head.lstrip(" \t" + _DECORATION)
-    at = len(head) - len(text)
-    if not text or text[0] == ":":
-        refs = _read(text[1:].lstrip(), kind, strict=True)
-        return None if refs.placeholder else ((), at + len(text[:1]), "")
-    lead = len(text) - len(text.lstrip(DASHES + " "))
-    counted = loud or ":" in text
-    text = text[:lead] + _without_quotes(text[lead:], kind)
-    refs = _read(text[lead:], kind, strict=False, number=NUMBER_LETTERS[kind] if counted else "")
-    if refs.placeholder:
-        return None
-    if refs.found:
-        rest = at + lead + refs.end
-        return refs.found, rest + _separator(text[lead + refs.end :]), text[lead:][: refs.end].strip()
-    if lead:
-        return (), at + lead, ""
-    words, colon, _ = text.partition(":")
-    return (_inner_refs(words, kind), at, "") if colon and words.strip().upper() not in FORMS else None
-
-
-def _without_quotes(text: str, kind: MarkerType) -> str:
-    """`"T01": x` with spaces for the quotes around ids; every character keeps its place."""
-    closing = _QUOTES.get(text[:1])
-    end = text.find(closing, 1) if closing else -1
-    if end < 0:
-        return text
-    ids = _read(text[1:end], kind, strict=True)
-    return f" {text[1:end]} {text[end + 1 :]}" if ids.found and ids.end == end - 1 else text
-
-
-def _inner_refs(words: str, kind: MarkerType) -> tuple[Ref, ...]:
-    """Ids behind other words: `to Muffin on T02`."""
-    at = 0
-    while (at := words.find(" ", at) + 1) > 0:
-        refs = _read(words[at:], kind, strict=True)
-        if refs.found and not words[at + refs.end :].strip():
-            return refs.found
-    return ()
-
-
-def _letters(kind: MarkerType) -> str:
-    return ID_LETTERS + OWN_LETTERS.get(kind, "")
-
-
-def _read(text: str, kind: MarkerType, *, strict: bool, number: str = "") -> Refs:
-    return read_refs(text, letters=_letters(kind), strict=strict, number=number)
-
-
-def _is_placeholder(text: str, kind: MarkerType) -> bool:
-    return _read(narrow(text), kind, strict=True).placeholder
-
-
-def _separator(rest: str) -> int:
-    """The length of what stands between the ids and the label: a colon, or a dash."""
-    text = rest.lstrip(" )*_`")
-    label = text[1:] if text.startswith(":") else text.lstrip(DASHES + _PARTING)
-    return len(rest) - len(label)
-
-
-def _ids_after_the_colon(label: str, kind: MarkerType) -> tuple[tuple[Ref, ...], str, str]:
-    """Ids that stand where the label should: `[CONCESSION: T01]`, `[RESOLVED: T01 — because]`.
-
-    Where a marker needs no id, only a label of nothing but ids is one: `T01 — because` may be a sentence's beginning.
-    """
-    refs = _read(narrow(label), kind, strict=True)
-    rest = label[refs.end :].lstrip()
-    parted = rest[:1] in (":", "–", "—") or rest.startswith(("--", "- "))
-    if kind in NUMBERED:
-        spelled = not rest or parted
-    else:
-        spelled = not rest and all(ref.agent is None for ref in refs.found)
-    if not refs.found or not spelled:
-        return (), label, ""
-    return refs.found, rest[_separator(rest) :].strip(), label[: refs.end].strip()

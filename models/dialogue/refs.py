@@ -1,6 +1,6 @@
 """The ids inside a marker: `T04, T05`, `T3/T6/T8`, `on T02`, `P01-P03`, `MUFFIN R1-T01`.
 
-An id is normalised to two digits (`P1` is `P01`). It may say whose it is, and of which round.
+An id is normalised to two digits (`P1` is `P01`, `T1.1` is `T01.1`). It may say whose it is, and of which round.
 
 Source: RFC 0028, "Tolerance Policy".
 """
@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .marker_ids import ids_between, normal_id, read_digits, read_marker_id
 from .words import ARROWS, FILLERS, ID_LETTERS, JOINERS, JOINING_WORDS, RANGES
 
-_MOST_DIGITS = 6
 _MOST_BARE_DIGITS = 3
-_MOST_IN_A_RANGE = 99
 _PLACEHOLDERS = "NX#?_*…"
 _WHITE = " \t"
 #: Between a name or a round and the id it belongs to: `MUFFIN-T01`, `R1.T01`, `Muffin's T01`.
 _LINKS = "-./: "
-#: Between the letter and the digits of an id: `T-1`, `T#1`, `T 1`.
-_GAPS = "-#._ "
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +62,6 @@ def read_refs(text: str, *, letters: str = ID_LETTERS, strict: bool = False, num
     ):
         return Refs((Ref(text[:3]),), 3)  # what nearly every marker holds
     return _Reader(text, letters, number).read(fillers=not strict)
-
-
-def normal_id(letter: str, digits: str, suffix: str = "") -> str:
-    """`p`, `1` -> `P01`; four digits (a round and a number) stay as they are."""
-    number = digits if len(digits) > 3 else f"{int(digits):02}"
-    return letter.upper() + number + suffix.upper()
 
 
 class _Reader:
@@ -153,7 +144,7 @@ class _Reader:
         """A number that is an id by itself: `1`, and the second of `T1, 2`; a word behind it makes it a count."""
         if not (self.number and joined >= bool(self.refs)):
             return None
-        digits = self._digits(self.at)
+        digits = read_digits(self.text, self.at)
         rest = self.text[self.at + len(digits) :].lstrip()
         told = (
             not rest or rest[0] in ":)" or rest[0] in JOINERS or rest.startswith(("and ", "- ", "– ", "— "))
@@ -199,42 +190,19 @@ class _Reader:
         """`R1-`, `R0.`, `R2 `: a round, when a link follows."""
         if self._peek(self.at).upper() != "R":
             return None
-        digits = self._digits(self.at + 1)
+        digits = read_digits(self.text, self.at + 1)
         end = self.at + 1 + len(digits)
         if not digits or not self._peek(end) or self._peek(end) not in _LINKS:
             return None
         self.at = end + 1
         return int(digits)
 
-    def _digits(self, at: int) -> str:
-        end = at
-        while end - at <= _MOST_DIGITS and (c := self._peek(end)) and c in "0123456789":
-            end += 1
-        return self.text[at:end] if end - at <= _MOST_DIGITS else ""
-
     def _id(self) -> str | None:
-        letter = self._peek(self.at)
-        if not letter or letter.upper() not in self.letters:
+        found = read_marker_id(self.text, self.at, self.letters)
+        if found is None:
             return None
-        at = self.at + 1
-        gap = 1 if self._peek(at) and self._peek(at) in _GAPS else 0
-        digits = self._digits(at + gap)
-        if not digits:
-            return None
-        end = at + gap + len(digits)
-        suffix = self._suffix(end)
-        if self._peek(end + len(suffix)).isalnum():
-            return None
-        self.at = end + len(suffix)
-        return normal_id(letter, digits, suffix)
-
-    def _suffix(self, at: int) -> str:
-        """`-M` of `T1-M`: the initial of its owner. In `T1-T3` the dash means a range instead."""
-        if self._peek(at) != "-":
-            return ""
-        word = self._word(at + 1)
-        after = self._peek(at + 1 + len(word))
-        return f"-{word}" if 1 <= len(word) <= 2 and word.isupper() and not after.isalnum() else ""
+        self.at = found.end
+        return found.id
 
     def _range(self, first: Ref) -> None:
         """`T01-T05`, `T1 – T3`, `P01 to P04`, `T01..T03`, `T01-03`: every id between the two."""
@@ -244,9 +212,9 @@ class _Reader:
             return
         self.at = after
         last = self._id()
-        if last is None and after == start + 1 and (digits := self._digits(after)):
+        if last is None and after == start + 1 and (digits := read_digits(self.text, after)):
             self.at, last = after + len(digits), normal_id(first.id[0], digits)
-        ids = () if last is None or self._peek(self.at).isalnum() else _between(first.id, last)
+        ids = () if last is None or self._peek(self.at).isalnum() else ids_between(first.id, last)
         self.at = self.at if ids else start
         self.refs += [Ref(name, first.agent, first.round) for name in ids]
 
@@ -258,14 +226,3 @@ class _Reader:
             if text.startswith(dash) and not text.startswith(ARROWS):
                 return at + len(rest) - len(text[len(dash) :].lstrip(_WHITE + "."))
         return None
-
-
-def _between(first: str, last: str) -> tuple[str, ...]:
-    """The ids after `first` up to `last`; none when they are not of one kind or far apart."""
-    a, b = first[1:], last[1:]
-    if first[0] != last[0] or not (a.isdecimal() and b.isdecimal()):
-        return ()
-    low, high = int(a), int(b)
-    if not 0 < high - low <= _MOST_IN_A_RANGE:
-        return ()
-    return tuple(normal_id(first[0], str(n)) for n in range(low + 1, high + 1))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from .document import AlignmentDialogue
 from .findings import RULES, Finding, Rule
 from .lookalikes import unread_rounds, unread_turns
+from .marker_ids import base_id
 from .markers import Marker
 from .tables import Table, read_row, write_row
 from .text import plain
@@ -90,7 +91,7 @@ def _tensions(document: AlignmentDialogue) -> Iterator[Finding]:
     raised = {
         ref.id for marker in document.markers if marker.type is MarkerType.TENSION for ref in marker.refs
     }
-    known = {_bare(name) for name in (*rows, *raised)}
+    known = {base_id(name) for name in (*rows, *raised)}
     resolved: dict[str, Marker] = {}
     for marker in document.markers:
         if marker.type is MarkerType.TENSION:  # raised again after it was resolved: open again
@@ -98,18 +99,13 @@ def _tensions(document: AlignmentDialogue) -> Iterator[Finding]:
                 resolved.pop(ref.id, None)
         for ref in marker.refs if marker.type is MarkerType.RESOLVED else ():
             resolved[ref.id] = marker
-            if _bare(ref.id) not in known and ref.id.startswith("T"):
+            if base_id(ref.id) not in known and ref.id.startswith("T"):
                 yield _finding(Rule.UNKNOWN_TENSION, marker.line, ref.id, column=marker.column)
     for name, row in rows.items():
         if row.state in _STILL_OPEN and name in resolved:
             by = resolved[name]
             detail = f"{name} is {row.state.value} in the tracker, but line {by.line} resolves it"
             yield _finding(Rule.STATUS, row.line, detail)
-
-
-def _bare(name: str) -> str:
-    """An id without its owner's initial: `T01-M` -> `T01`."""
-    return name.partition("-")[0]
 
 
 def _agents(document: AlignmentDialogue) -> Iterator[Finding]:

@@ -82,7 +82,9 @@ def test_a_marker_that_is_called_like_an_id_to_fill_in_is_still_one(kind, label)
 
 
 @pytest.mark.parametrize("kind", MarkerType)
-@pytest.mark.parametrize("agent", ["P0", "T12", "C1", "R2", "T-1", "PN", "C_", "P0N-x", "Pam"])
+@pytest.mark.parametrize(
+    "agent", ["P0", "T12", "C1", "R2", "T-1", "PN", "C_", "P0N-x", "Pam", "T-REX", "P-NEW", "T1-B"]
+)
 @pytest.mark.parametrize("round_", [None, 1])
 def test_an_agent_that_is_called_like_an_id_keeps_its_ids(kind, agent, round_):
     bound = Marker(kind, (Ref("T01", agent, round_), Ref("P02")), "why")

@@ -33,7 +33,7 @@ PIECES = [
     "Muffin 🧁", "### [Muffin](#m)", "{#a}", "<b>", "### 🧁 Scone [TENSION T01: x]", "__Muffin__", "# Round 1", "# Round 2", "##### Ada", "@", "Round",
     '[TENSION "T01": x]', "[RESOLVED T01](#t): x", "](#t): ", '"T01"', '"', "Dr. ", "### Dr. Muffin", "Prof. Ada", "## Round 2 was skipped", "Round 2024 budget",
     "> ## Round 1", "<h2>Round 1</h2>", "**Round 1**: X", "### Muffin & Scone", "### Alice",
-    "### Bob 🐙", "## Round 2 (Review)", "### Round 4 Summary", "Synthesis — Round 3", "**Round 5 (Vote)**", "## Tensions (Round 6)", "## Positions",
+    "### Bob 🐙", "## Round 2 (Review)", "### Round 4 Summary", "Synthesis — Round 3", "**Round 5 (Vote)**", "## Tensions (Round 6)", "## Positions", "[TENSION T1.1: x]", "[RESOLVED T04-R1, T-NEW]", "T1.2", "-R1", "T-NEW", "[CONCESSION to Strudel on T01]", "to Ada on ",
 ]  # fmt: skip
 
 
@@ -71,11 +71,16 @@ def _made(make, *args, **kwargs):
     return st.builds(_or_nothing(make), *args, **kwargs).filter(lambda made: made is not None)
 
 
-ids = st.builds(lambda letter, n: f"{letter}{n:02}", st.sampled_from("PT"), st.integers(0, 120))
+ids = st.builds(
+    lambda letter, n, sub: f"{letter}{n:02}{sub}",
+    st.sampled_from("PT"),
+    st.integers(0, 120),
+    st.sampled_from([""] * 6 + [".1", ".1.2", "-M", "-R1", "-NEW", "-NEW-2", "a"]),
+) | st.sampled_from(["T-NEW", "P-NEW-1", "T-SEC"])
 refs = st.builds(
     Ref,
     ids,
-    st.sampled_from([None] * 6 + ["MUFFIN", "Scone", "P1", "C1", "R2", "T-1", "PN"]),
+    st.sampled_from([None] * 6 + ["MUFFIN", "Scone", "P1", "C1", "R2", "T-1", "PN", "T-REX"]),
     st.none() | st.integers(0, 12),
 )
 markers = _made(
