@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from ..models.dialog import Message
 from ..models.errors import AgentFailed
 from ..models.ids import format_timestamp
 from ..models.turn import TurnContext, TurnOutcome
@@ -56,9 +57,7 @@ class ExternalAgent:
             "instruction": turn.instruction,
             "item": None if turn.item is None else turn.item.model_dump(mode="json"),
         }
-        messages = [
-            {"speaker": it.speaker, "role": it.role.value, "content": it.content} for it in turn.messages
-        ]
+        messages = list(map(_told, turn.messages))
         sizes = [len(json.dumps(message)) for message in messages]
         room, kept = MAX_BODY_BYTES - len(json.dumps(told)), 0
         while kept < len(sizes) and (room := room - sizes[-1 - kept]) >= 0:
@@ -82,3 +81,8 @@ class ExternalAgent:
         if not secret:
             raise AgentFailed(f"environment variable {self.entry.secret_env} is not set", retryable=False)
         return secret
+
+
+def _told(message: Message) -> dict[str, str | None]:
+    told = {"speaker": message.speaker, "role": message.role.value, "content": message.content}
+    return told | ({"former_speaker": message.former_speaker} if message.former_speaker else {})

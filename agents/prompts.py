@@ -117,10 +117,10 @@ def opening(turn: TurnContext) -> str:
 
 def attributed(message: Message, roster: Sequence[Participant]) -> str:
     """A message of somebody else, with the speaker's name in front; `earlier`: taken from another dialog."""
-    speaker = message.speaker or message.former_speaker
-    if speaker is None:
+    author = message.author
+    if author is None:
         return message.content
-    name = next((name_of(p) for p in roster if p.participant_id == speaker), speaker)
+    name = next((name_of(p) for p in roster if p.participant_id == author), author)
     return f"{name}{'' if message.speaker else ' (earlier)'}: {message.content}"
 
 

@@ -57,8 +57,8 @@ def to_openai_messages(dialog: Dialog, reader: Reader | None = None) -> list[Cha
 
 def _openai_message(message: Message, reader: Reader) -> ChatMessage:
     converted = ChatMessage(role=_role_for(message, reader), content=message.content)
-    if message.speaker is not None:
-        converted["name"] = _openai_name(message.speaker)
+    if message.author is not None:
+        converted["name"] = _openai_name(message.author)
     return converted
 
 
@@ -100,10 +100,11 @@ def _role_for(message: Message, reader: Reader) -> str:
 
 def _with_speaker(message: Message, reader: Reader) -> str:
     """The content after `[Name]`; what a participant said itself needs no name for that participant."""
-    speaker = message.speaker
-    if speaker is None or speaker == reader.me:
+    author = message.author
+    is_own = reader.me is not None and message.speaker == reader.me
+    if author is None or is_own:
         return message.content
-    label = f"[{reader.names.get(speaker, speaker)}]"
+    label = f"[{reader.names.get(author, author)}]"
     return message.content if message.content.startswith(label) else f"{label} {message.content}"
 
 

@@ -88,6 +88,11 @@ class Message(Wire):
         value = self.history.get("participant_id")
         return value if isinstance(value, str) else None
 
+    @property
+    def author(self) -> str | None:
+        """Participant id to show as the author: the speaker, or the former one. It grants nothing."""
+        return self.speaker or self.former_speaker
+
     def as_history(self) -> Message:
         """Return the message as another session may take it: its provenance moves below `history`."""
         if self.event is None or self.event.event_type != MESSAGE_EVENT:

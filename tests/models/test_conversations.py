@@ -117,6 +117,14 @@ def test_messages_as_one_participant_sees_them():
     ]
 
 
+def test_messages_of_another_dialog_keep_their_names():
+    earlier = Dialog(context_id=new_id(), messages=[it.as_history() for it in SPOKEN.messages])
+    assert to_openai_messages(earlier, READER) == to_openai_messages(SPOKEN, READER)
+    assert to_anthropic_messages(earlier, READER) == to_anthropic_messages(SPOKEN, READER)
+    reader = replace(READER, me="coder")
+    assert to_anthropic_messages(earlier, reader)[1][0] == {"role": "user", "content": "[Coder] Done."}
+
+
 @given(values.dialogs, st.sampled_from([None, "a", "nobody"]))
 def test_exports_are_accepted_by_the_apis(dialog, me):
     reader = Reader(me=me, opening="The purpose.")

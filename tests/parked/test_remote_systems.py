@@ -152,6 +152,18 @@ def test_a_long_dialog_is_told_from_its_end(office, system):
     job.cancel()
 
 
+def test_a_message_of_another_dialog_is_told_as_such(office, system):
+    event = {"event_type": "dialog.message", "source": "x", "data": {"participant_id": "ann"}}
+    earlier = {"role": "agent", "content": "Hello.", "event": event}
+    job = office.submit("pair", {"bot": "partner", "ann": "noop"}, messages=[earlier])
+    office.work()
+    (letter,) = system.letters
+    assert letter["messages"] == [
+        {"speaker": None, "role": "agent", "content": "Hello.", "former_speaker": "ann"}
+    ]
+    job.cancel()
+
+
 def test_a_delivery_that_fails_is_tried_again_with_the_same_id(office, system):
     system.answers = [(500, {}), (503, {})]
     job = office.submit("pair", {"ann": "noop", "bot": "partner"})
