@@ -59,6 +59,8 @@ def _messages() -> dict[str, Any]:
         # Acknowledge after the turn, not before it, and give it back when its process dies. A turn
         # that ran twice is written once, because its commit is fenced.
         "task_acks_late": True,
+        # A turn that failed is a failed task, and its message is done all the same: sessions retry their turns themselves.
+        "task_acks_on_failure_or_timeout": True,
         "task_reject_on_worker_lost": True,
         # Turns answer in the dialog; storing their results as well costs a fifth of the throughput.
         "task_ignore_result": True,

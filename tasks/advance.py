@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pydantic import JsonValue
 
 from ..models.plan import Finish, Step, Wait
+from ..models.shown import excerpt
 from ..models.stop import StopReason
 from ..models.turn import TurnResult
 from ..state.plans import PlanFrame, PlanWrite, plan_write
@@ -149,8 +150,8 @@ def advance(
     parent: str,
     state: SessionState | None = None,
     exhausted: StopReason | None = None,
-) -> None:
-    """Plans the session's next step and dispatches it, if there is one to plan.
+) -> str:
+    """Plans the session's next step and dispatches it, if there is one to plan; answers what it did, for monitors.
 
     `exhausted`: a turn can never begin, for want of what this says.
     """
@@ -160,15 +161,27 @@ def advance(
         if facts.spec.memory is not None:
             runtime.memory.remember(facts, state)
         if state.status != "active":
-            return
+            return f"nothing to plan: the session is {state.status}"
         write = plan_next(
             facts, state, parent=parent, retention_ms=runtime.limits.retention_ms, exhausted=exhausted
         )
         if write is None:
             hand_round(runtime.graph, facts, state)
-            return
+            return "nothing to plan: waits for open turns"
         answer = runtime.store.plan(session_id, write)
         if answer.state is None or follow(runtime, facts, answer, write, parent=parent):
-            return
+            return _planned(answer)
         state = answer.state
     log.warning("session %s: lost %d planning races in a row; the sweep will look again", session_id, RACES)
+    return f"not planned: lost {RACES} planning races in a row"
+
+
+def _planned(answer: Answer) -> str:
+    if answer.state is None:
+        return "session not found"
+    if answer.state.is_final:
+        return f"session {answer.state.status}: {answer.state.reason}"
+    if not answer.numbers:
+        return "planned no new turn"
+    numbers = ", ".join(str(number) for number in answer.numbers)
+    return excerpt(f"planned turn{'' if len(answer.numbers) == 1 else 's'} {numbers}")

@@ -6,11 +6,13 @@ import logging
 
 from ..agents.external import ExternalAgent
 from ..models.errors import AgentError
+from ..models.shown import excerpt
 from ..models.waiting import Delivery
 from ..state.parked import About, Rule
 from .asked import Asked
 from .runtime import Runtime
 from .tending import give_up, tend
+from .turn_end import TurnEnd, failed
 
 log = logging.getLogger(__name__)
 
@@ -19,20 +21,21 @@ FIRST_RETRY_S = 5.0
 LAST_RETRY_S = 3_600.0
 
 
-def deliver(runtime: Runtime, asked: Asked, agent: ExternalAgent, delivery: Delivery) -> str:
-    """Tries once to tell a remote system of its turn; answers what became of the turn."""
+def deliver(runtime: Runtime, asked: Asked, agent: ExternalAgent, delivery: Delivery) -> TurnEnd:
+    """Tries once to tell a remote system of its turn."""
     attempt = delivery.attempts + 1
     try:
         agent.deliver(delivery)
     except AgentError as error:
         return _not_delivered(runtime, asked, agent, _tried(delivery, attempt), error)
     told = delivery.model_copy(update={"attempts": attempt, "delivered": True, "body": ""})
-    return _note(runtime, asked, told, "webhook.delivered", {**_whose(asked), "attempt": attempt})
+    word = _note(runtime, asked, told, "webhook.delivered", {**_whose(asked), "attempt": attempt})
+    return TurnEnd(word, f"parked: webhook delivered, waits for {excerpt(', '.join(asked.waiting.asked))}")
 
 
 def _not_delivered(
     runtime: Runtime, asked: Asked, agent: ExternalAgent, delivery: Delivery, error: AgentError
-) -> str:
+) -> TurnEnd:
     line, attempt = str(error)[:500], delivery.attempts
     log.warning("turn %s of %s not delivered: %s", asked.number, asked.facts.session_id, line)
     is_last = not error.retryable or attempt >= agent.entry.attempts
@@ -41,7 +44,7 @@ def _not_delivered(
     about: About = {**_whose(asked), "attempt": attempt, "error": line, "retried": not is_last}
     word = _note(runtime, asked, delivery.model_copy(update={"due_ms": due_ms}), "webhook.failed", about)
     if not is_last or word != "tended":
-        return word
+        return failed(word, f"not delivered: {line}", f"retried in {retry_in_s:g} s", is_last=False)
     return give_up(runtime, asked, f"not delivered: {line}", rule=Rule.FAILURE)
 
 

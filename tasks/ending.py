@@ -20,6 +20,7 @@ from .boundaries import Boundary
 from .floor import Floor, patience_until
 from .patience import outlast_outage
 from .runtime import Runtime
+from .turn_end import THEN, WRITTEN, TurnEnd, failed, written
 
 log = logging.getLogger(__name__)
 
@@ -35,8 +36,8 @@ def commit_turn(
     *,
     error: str | None = None,
     notes: tuple[Note, ...] = (),
-) -> str:
-    """Writes a turn, and with it the next step where that is certain; answers the word of the script."""
+) -> TurnEnd:
+    """Writes a turn, and with it the next step where that is certain."""
     outcome = outcome or TurnOutcome()
     words = floor.words
     result = words.result(kind, outcome, error=error)
@@ -53,13 +54,13 @@ def commit_turn(
         what=f"turn {floor.grant.number} of {floor.session_id}",
     )
     runtime.crossing(Boundary.AFTER_COMMIT, floor.session_id, floor.grant.number)
-    is_written = answer.word in ("committed", "held", "done")
+    is_written = answer.word in WRITTEN
     if is_written:
         floor.desk.clear()
     floor.admission.is_written = is_written
     floor.admission.take(answer, outcome.usage, done=is_written)
     _go_on(runtime, floor, answer, write)
-    return answer.word
+    return written(answer.word, kind, outcome)
 
 
 def _plan_ahead(runtime: Runtime, floor: Floor, result: TurnResult) -> PlanWrite | None:
@@ -96,8 +97,8 @@ def _go_on(runtime: Runtime, floor: Floor, answer: Answer, write: PlanWrite | No
     advance(runtime, floor.session_id, parent=floor.task_id, state=answer.state)
 
 
-def fail_turn(runtime: Runtime, floor: Floor, error: AgentError) -> str:
-    """Gives a turn back for another try, as its failure policy says; answers the word of the script."""
+def fail_turn(runtime: Runtime, floor: Floor, error: AgentError) -> TurnEnd:
+    """Gives a turn back for another try, as its failure policy says."""
     policy, failures = floor.policy, floor.grant.failures + 1
     line = str(error)[:500]
     log.warning(
@@ -117,7 +118,8 @@ def fail_turn(runtime: Runtime, floor: Floor, error: AgentError) -> str:
             runtime.index.sooner(floor.session_id, answer.due_ms)
         if answer.state is not None:
             hand_round(runtime.graph, floor.facts, answer.state)
-        return answer.word
+        then = f"attempt {failures} of {policy.attempts}, retried in {delay_ms / 1000:g} s"
+        return failed(answer.word, line, then, is_last=False)
     return give_up(runtime, floor, line, notes)
 
 
@@ -137,16 +139,20 @@ def _failure_notes(floor: Floor, error: AgentError, line: str) -> tuple[Note, ..
     return (Note("turn.failed", data),)
 
 
-def give_up(runtime: Runtime, floor: Floor, line: str, notes: tuple[Note, ...] = ()) -> str:
+def give_up(runtime: Runtime, floor: Floor, line: str, notes: tuple[Note, ...] = ()) -> TurnEnd:
     """Meets the last failure of a turn as its policy says: by a substitute, a skip, or the end of the session."""
     policy = floor.policy
     if policy.then is AfterRetries.SUBSTITUTE and policy.substitute and floor.grant.substitute is None:
         answer = _give_back(runtime, floor, line, delay_ms=0, agent=policy.substitute, notes=notes)
         if answer.word == "retried":
             dispatch(runtime.graph, floor.facts, floor.state, [floor.grant.number])
-        return answer.word
+        then = f"agent {policy.substitute!r} takes over"
+        return failed(answer.word, line, then, is_last=answer.word == "retried")
     kind = OutcomeKind.SKIPPED if policy.then is AfterRetries.SKIP else OutcomeKind.FAILED
-    return commit_turn(runtime, floor, kind, TurnOutcome(usage=floor.own), error=line, notes=notes)
+    end = commit_turn(runtime, floor, kind, TurnOutcome(usage=floor.own), error=line, notes=notes)
+    if end.word not in WRITTEN:
+        return end
+    return failed(end.word, line, THEN[kind], is_last=True)
 
 
 def _give_back(

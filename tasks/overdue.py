@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..models.ids import new_id
+from ..models.shown import excerpt
 from ..models.waiting import Then
 from ..state.inbox import Inbox, Letter
 from ..state.parked import About, Rule
@@ -10,12 +11,14 @@ from .asked import Asked
 from .replies import end_wait
 from .runtime import Runtime
 from .tending import give_up, tend
+from .turn_end import TurnEnd
 
 #: A seat may be passed on this often in one turn: those who stand in for each other must not go round for ever.
 MOST_PASSED_ON = 8
+_NO_ANSWER = "nobody answered in time"
 
 
-def overdue(runtime: Runtime, asked: Asked) -> str:
+def overdue(runtime: Runtime, asked: Asked) -> TurnEnd:
     """Does what the policy of a turn says now that nobody has answered in time."""
     policy, waiting = asked.waiting.policy, asked.waiting
     match policy.then:
@@ -28,17 +31,17 @@ def overdue(runtime: Runtime, asked: Asked) -> str:
         case Then.ESCALATE if not waiting.escalated:
             return _ask_another(runtime, asked, "turn.escalated", (*waiting.asked, str(policy.to)))
         case Then.ESCALATE:
-            return give_up(runtime, asked, "nobody answered in time", rule=Rule.DEADLINE)
+            return give_up(runtime, asked, _NO_ANSWER, rule=Rule.DEADLINE)
         case Then.CANCEL:
             return _cancel(runtime, asked)
         case _:
             reply = asked.answered(None, by=None, rule=Rule.DEADLINE)
-    return end_wait(runtime, asked, reply).word
+    return TurnEnd(end_wait(runtime, asked, reply).word, _NO_ANSWER)
 
 
 def _ask_another(
     runtime: Runtime, asked: Asked, event: str, names: tuple[str, ...], *, new_token: str | None = None
-) -> str:
+) -> TurnEnd:
     """The question goes to somebody else, or to them as well, for as long again."""
     waiting = asked.waiting.model_copy(update={"asked": names, "escalated": True})
     number, session_id = asked.number, asked.facts.session_id
@@ -47,24 +50,26 @@ def _ask_another(
     until_ms = asked.state.now_ms + int((waiting.policy.deadline_s or 0) * 1000)
     about: About = {"asked": list(names)}
     word = tend(runtime, asked, waiting, event=event, about=about, until_ms=until_ms, new_token=new_token)
-    if word == "tended":
-        inbox.remove(letter for letter in asked.letters() if letter.name not in names)
-    return word
+    if word != "tended":
+        return TurnEnd(word)
+    inbox.remove(letter for letter in asked.letters() if letter.name not in names)
+    return TurnEnd(word, f"parked: waits for {excerpt(', '.join(names))}")
 
 
-def _reassign(runtime: Runtime, asked: Asked) -> str:
+def _reassign(runtime: Runtime, asked: Asked) -> TurnEnd:
     if asked.waiting.passed_on >= MOST_PASSED_ON:
         line = f"the seat was passed on {MOST_PASSED_ON} times, and nobody answered"
         return give_up(runtime, asked, line, rule=Rule.DEADLINE)
     to = str(asked.waiting.policy.to)
-    return end_wait(runtime, asked, asked.passed_on(to, outcome="reassigned", rule=Rule.DEADLINE)).word
+    word = end_wait(runtime, asked, asked.passed_on(to, outcome="reassigned", rule=Rule.DEADLINE)).word
+    return TurnEnd(word, f"{_NO_ANSWER}; agent {to!r} takes over")
 
 
-def _cancel(runtime: Runtime, asked: Asked) -> str:
+def _cancel(runtime: Runtime, asked: Asked) -> TurnEnd:
     session_id, detail = asked.facts.session_id, f"{', '.join(asked.waiting.asked)} did not answer in time"
     runtime.store.cancel(
         session_id, reason="no_answer", detail=detail, retention_ms=runtime.limits.retention_ms
     )
     runtime.index.settle(session_id)
     Inbox(runtime.store.client).remove(asked.letters())
-    return "cancelled"
+    return TurnEnd("cancelled", f"{_NO_ANSWER}; the session is cancelled")

@@ -15,6 +15,7 @@ from ..models.collab import ParticipantKind
 from ..models.errors import AgentError, BadOutcome, InvalidInput
 from ..models.ids import new_id
 from ..models.options import AgentBinding
+from ..models.shown import excerpt
 from ..models.turn import Question, TurnContext, TurnOutcome
 from ..models.waiting import Delivery, Line, Waiting, WaitPolicy
 from ..state.clock import server_ms
@@ -28,6 +29,7 @@ from .patience import outlast_outage
 from .replies import plan_on
 from .runtime import Runtime
 from .tending import reminders_ms
+from .turn_end import TurnEnd
 from .view import SessionFacts
 
 #: Questions an agent may ask in one turn: one that asks whatever it hears must end, too.
@@ -67,7 +69,7 @@ class Parked:
         return outcome.question is not None and outcome.question.to == self.context.me.participant_id
 
 
-def park(runtime: Runtime, turn: Parked, outcome: TurnOutcome, *, until: float) -> str:
+def park(runtime: Runtime, turn: Parked, outcome: TurnOutcome, *, until: float) -> TurnEnd:
     """Lays a turn aside for the question its agent has ended with, and tells a remote system of it.
 
     A Redis that is away is waited for `until` then, by `time.monotonic()`: the question is paid for.
@@ -95,13 +97,13 @@ def park(runtime: Runtime, turn: Parked, outcome: TurnOutcome, *, until: float) 
     asked = None if answer.state is None else read_asked(turn.facts, answer.state, number)
     if asked is None:
         # The letters stay: another worker may have parked this turn. Who reads them sees what is over.
-        return answer.word
+        return TurnEnd(answer.word)
     runtime.index.sooner(session_id, asked.parking.wake_ms)
     if asked.state.unconsumed() or asked.state.stop_requested:
         plan_on(runtime, session_id)  # what waited for this turn to close does not wait for an answer
     if isinstance(agent, ExternalAgent) and asked.waiting.delivery is not None:
         return deliver(runtime, asked, agent, asked.waiting.delivery)
-    return answer.word
+    return TurnEnd(answer.word, f"parked: waits for {excerpt(', '.join(asked.waiting.asked))}")
 
 
 def _laid(waiting: Waiting, reply_token: str, *, tended_in_ms: int) -> LayAside:

@@ -21,7 +21,7 @@ from .view import SessionFacts
 
 #: Milliseconds until the sweep looks at a session that was replied to.
 LOOK_IN_MS = 5_000
-_ENDED = ("replied", "returned", "held")
+ENDED = ("replied", "returned", "held")
 _REFUSALS = {
     "late": "late",
     "double": "double",
@@ -93,7 +93,7 @@ def answer(
     word = end_wait(office, asked, asked.answered(text, by=name)).word
     if word == "missing":
         raise SessionNotFound(asked.facts.session_id)
-    if word not in _ENDED:
+    if word not in ENDED:
         raise ReplyRefused(asked.facts.session_id, name, _REFUSALS[word])
 
 
@@ -103,7 +103,7 @@ def end_wait(office: Office, asked: Asked, reply: Reply) -> Answer:
     office.index.sooner(session_id, asked.state.now_ms + LOOK_IN_MS)
     client = office.store.client
     result = ParkedTurns(client).reply(session_id, reply)
-    if result.word in _ENDED:
+    if result.word in ENDED:
         Inbox(client).remove(asked.letters())
         _send_on(office, asked, result)
     return result

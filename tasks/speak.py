@@ -37,6 +37,7 @@ from .limits import want_of_means, wish_of
 from .parking import Parked, park
 from .protocol import mended
 from .runtime import Runtime
+from .turn_end import TurnEnd
 from .turn_parts import planned_turn
 from .view import turn_context
 from .waking import wake
@@ -47,13 +48,13 @@ log = logging.getLogger(__name__)
 TAKEOVERS = 8
 
 
-def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str | None) -> str:
-    """Runs one delivery of a turn; answers the word of the script that decided about it."""
+def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str | None) -> TurnEnd:
+    """Runs one delivery of a turn."""
     facts = runtime.facts.get(call.session)
     if call.participant not in facts.roster:  # they came after this process had looked
         facts = runtime.facts.of(call.session, runtime.store.state(call.session))
     if call.participant not in facts.roster:
-        return "unknown"
+        return TurnEnd("unknown")
     policy = facts.spec.policy_of(call.participant)
     seats = _seats(facts.spec.agents[call.participant], policy)
     claim = Claim(
@@ -69,14 +70,14 @@ def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str |
     )
     admission = admit(runtime, facts, call, seats, claim)
     if isinstance(admission, str):
-        return admission
+        return TurnEnd(admission)
     with admission:
         if not admission.may_speak:
             claim = replace(claim, admitted=False)
         return _begin(runtime, call, claim, admission)
 
 
-def _begin(runtime: Runtime, call: TurnCall, claim: Claim, admission: Admission) -> str:
+def _begin(runtime: Runtime, call: TurnCall, claim: Claim, admission: Admission) -> TurnEnd:
     task_id = claim.task_id
     runtime.crossing(Boundary.BEFORE_BEGIN, call.session, call.turn)
     since = time.monotonic()
@@ -93,7 +94,7 @@ def _begin(runtime: Runtime, call: TurnCall, claim: Claim, admission: Admission)
     if answer.word != "granted" or answer.grant is None or answer.state is None:
         admission.unused(answer.word)
         log.debug("turn %s of %s: %s", call.turn, call.session, answer.word)
-        return answer.word
+        return TurnEnd(answer.word)
     runtime.crossing(Boundary.AFTER_BEGIN, call.session, call.turn)
     facts = runtime.facts.of(call.session, answer.state)
     planned = planned_turn(answer.state, answer.state.records[call.turn], facts.roster)
@@ -104,23 +105,23 @@ def _begin(runtime: Runtime, call: TurnCall, claim: Claim, admission: Admission)
         facts, answer.state, answer.grant, planned, policy, task_id, desk, since, admission, recalled
     )
     admission.begun = True
-    word = _speak(runtime, floor, turn_timeout_s(runtime, policy))
+    end = _speak(runtime, floor, turn_timeout_s(runtime, policy))
     runtime.crossing(Boundary.BEFORE_ACK, call.session, call.turn)
-    return word
+    return end
 
 
-def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> str:
+def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> TurnEnd:
     if floor.grant.takeovers > TAKEOVERS:
         return give_up(runtime, floor, f"{floor.grant.takeovers} workers were lost while it spoke")
     try:
         parked, outcome = _ask(runtime, floor, timeout_s)
         if outcome.question is not None:
-            word = park(runtime, parked, outcome, until=patience_until(runtime, floor))
-            if word != "stale" and parked.is_own(outcome):  # whoever comes after is another
+            end = park(runtime, parked, outcome, until=patience_until(runtime, floor))
+            if end.word != "stale" and parked.is_own(outcome):  # whoever comes after is another
                 floor.desk.clear()
             if floor.facts.has_budget:  # what it will not spend while it waits, others may
                 hand_round(runtime.graph, floor.facts, runtime.store.state(floor.session_id))
-            return word
+            return end
     except LeaseLost:
         log.info(
             "turn %s of %s: the lease was lost; what was said is dropped",
@@ -128,7 +129,7 @@ def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> str:
             floor.session_id,
         )
         lose(runtime, floor)
-        return "lost"
+        return TurnEnd("lost")
     except AgentError as error:
         return fail_turn(runtime, floor, error)
     except (StateError, SessionError):

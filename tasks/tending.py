@@ -9,8 +9,9 @@ from ..models.turn import OutcomeKind
 from ..models.waiting import Waiting
 from ..state.parked import FAR_MS, About, ParkedTurns, Rule, Tending
 from .asked import Asked
-from .replies import end_wait
+from .replies import ENDED, end_wait
 from .runtime import Runtime
+from .turn_end import THEN, TurnEnd, failed
 
 
 def reminders_ms(waiting: Waiting) -> list[int]:
@@ -61,12 +62,15 @@ def _times(asked: Asked, waiting: Waiting, until_ms: int | None) -> Iterator[int
         yield asked.parking.parked_ms + after_ms
 
 
-def give_up(runtime: Runtime, asked: Asked, line: str, *, rule: Rule) -> str:
+def give_up(runtime: Runtime, asked: Asked, line: str, *, rule: Rule) -> TurnEnd:
     """The turn has failed: its failure policy decides."""
     policy = asked.facts.spec.policy_of(asked.record.participant)
+    kind = OutcomeKind.SKIPPED if policy.then is AfterRetries.SKIP else OutcomeKind.FAILED
+    then = THEN[kind]
     if policy.substitute and asked.record.agent is None:
+        then = f"agent {policy.substitute!r} takes over"
         reply = asked.passed_on(policy.substitute, outcome="failed", rule=rule, error=line)
     else:
-        kind = OutcomeKind.SKIPPED if policy.then is AfterRetries.SKIP else OutcomeKind.FAILED
         reply = asked.closed(kind, error=line, rule=rule)
-    return end_wait(runtime, asked, reply).word
+    word = end_wait(runtime, asked, reply).word
+    return failed(word, line, then, is_last=word in ENDED)

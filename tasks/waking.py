@@ -11,14 +11,15 @@ from .delivery import deliver
 from .overdue import overdue
 from .runtime import Runtime
 from .tending import reminders_ms, tend
+from .turn_end import TurnEnd
 from .view import SessionFacts
 
 
-def wake(runtime: Runtime, facts: SessionFacts, state: SessionState, number: int) -> str:
-    """Does what is due for a parked turn; answers the word for it."""
+def wake(runtime: Runtime, facts: SessionFacts, state: SessionState, number: int) -> TurnEnd:
+    """Does what is due for a parked turn."""
     asked = read_asked(facts, state, number)
     if asked is None:
-        return "gone"
+        return TurnEnd("gone")
     if asked.parking.until_ms is not None and state.now_ms >= asked.parking.until_ms:
         return overdue(runtime, asked)
     delivery = asked.waiting.delivery
@@ -39,12 +40,13 @@ def _seat(runtime: Runtime, asked: Asked) -> ExternalAgent | None:
     return agent if isinstance(agent, ExternalAgent) else None
 
 
-def _remind(runtime: Runtime, asked: Asked) -> str:
+def _remind(runtime: Runtime, asked: Asked) -> TurnEnd:
     """Records every reminder that is due as one."""
     since_ms = asked.state.now_ms - asked.parking.parked_ms
     reminded = sum(1 for after_ms in reminders_ms(asked.waiting) if after_ms <= since_ms)
     if reminded == asked.waiting.reminded:
-        return "waiting"
+        return TurnEnd("waiting")
     waiting = asked.waiting.model_copy(update={"reminded": reminded})
     about: About = {"asked": list(waiting.asked), "reminder": reminded}
-    return tend(runtime, asked, waiting, event="turn.reminded", about=about)
+    word = tend(runtime, asked, waiting, event="turn.reminded", about=about)
+    return TurnEnd(word, "parked: reminded of the question")

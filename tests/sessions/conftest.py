@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
-from live import REGISTRY, LiveWorker
+from live import REGISTRY, LiveWorker, until
 from model_stub import StubModel
+from monitor import Monitor
 from symposia.client import Client
 from symposia.config.settings import load_settings
 from symposia.job import CollabJob, JobResult
 from symposia.models.collab import Collab, Participant
+from symposia.workers.making import create_app
 
 
 @dataclass
@@ -125,3 +127,19 @@ def check_trace(job: CollabJob, result: JobResult) -> None:
     assert len(written) == len(set(written)), "a turn is written once"
     for number, token in written:
         assert dispatched[token]["turn_number"] == number
+
+
+@pytest.fixture
+def monitor(stage) -> Iterator[Monitor]:
+    app = create_app(load_settings(**stage.settings))
+    monitor = Monitor(app)
+    monitor.start()
+    with app.connection_for_write() as connection, app.events.Dispatcher(connection) as dispatcher:
+
+        def hears() -> bool:
+            dispatcher.send("worker-heartbeat")
+            return bool(monitor.heard)
+
+        until(hears, what="the monitor hears")
+    yield monitor
+    monitor.close()

@@ -79,7 +79,7 @@ def test_turn_two_thousand_costs_what_turn_one_costs(quiet_stage):
         assert task == "symposia.turn"
         began = time.perf_counter()
         call = TurnCall(**{**kwargs, "mode": CollabMode(kwargs["mode"])})
-        assert run_turn(runtime, call, task_id=new_id(), parent_id=session) == "committed"
+        assert run_turn(runtime, call, task_id=new_id(), parent_id=session).word == "committed"
         seconds[session].append(time.perf_counter() - began)
         if session == job.id:
             sizes.append(size)

@@ -2,62 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from threading import Thread
-from typing import Any
-
 import pytest
-from celery import Celery
 
 from live import until
-from symposia.config.settings import load_settings
 from symposia.models.stop import MaxRounds
-from symposia.workers.making import create_app
-
-
-class Monitor(Thread):
-    """Hears every event of workers and of clients, as Flower does, until it is closed."""
-
-    def __init__(self, app: Celery) -> None:
-        super().__init__(daemon=True)
-        self.heard: list[dict[str, Any]] = []
-        self.alone: list[dict[str, Any]] = []
-        self._app = app
-        self._receiver: Any = None
-
-    def run(self) -> None:
-        with self._app.connection_for_read() as connection:
-            self._receiver = self._app.events.Receiver(connection, handlers={"*": self.heard.append})
-            usual = self._receiver._receive
-            self._receiver._receive = lambda body, message: (self._note(body), usual(body, message))
-            self._receiver.capture(timeout=60, wakeup=False)
-
-    def _note(self, body: Any) -> None:
-        if isinstance(body, dict):
-            self.alone.append(body)
-
-    def close(self) -> None:
-        self._receiver.should_stop = True
-        self.join(10)
-
-    def told(self, kind: str) -> dict[str, dict[str, Any]]:
-        return {event["uuid"]: event for event in list(self.heard) if event["type"] == kind}
-
-
-@pytest.fixture
-def monitor(stage) -> Iterator[Monitor]:
-    app = create_app(load_settings(**stage.settings))
-    monitor = Monitor(app)
-    monitor.start()
-    with app.connection_for_write() as connection, app.events.Dispatcher(connection) as dispatcher:
-
-        def hears() -> bool:
-            dispatcher.send("worker-heartbeat")
-            return bool(monitor.heard)
-
-        until(hears, what="the monitor hears")
-    yield monitor
-    monitor.close()
 
 
 @pytest.mark.slow

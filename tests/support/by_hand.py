@@ -52,4 +52,4 @@ class ByHand:
         people = job.collab().participants
         name = people[(number - 1) % len(people)].participant_id
         call = TurnCall(job.id, number, name, CollabMode.ROUND_ROBIN, "floor")
-        return run_turn(replace(self.runtime, **changed), call, task_id=f"t{number}", parent_id=job.id)
+        return run_turn(replace(self.runtime, **changed), call, task_id=f"t{number}", parent_id=job.id).word

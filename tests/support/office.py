@@ -82,7 +82,7 @@ class Office:
         if isinstance(message, str):
             advance(self.runtime, message, parent=message)
             return "advanced"
-        return run_turn(self.runtime, message, task_id=new_id(), parent_id=message.session)
+        return run_turn(self.runtime, message, task_id=new_id(), parent_id=message.session).word
 
     def work(self) -> list[str]:
         """Delivers all there is and all that comes of it; answers what became of the messages."""

@@ -1,0 +1,76 @@
+"""What Celery's monitors see of turns: a short result, and failed tasks where a turn failed for good."""
+
+from __future__ import annotations
+
+import pytest
+from celery.events.state import State
+
+from live import until
+from symposia.models.stop import MaxTurns
+
+ONCE_MORE = {"attempts": 2, "backoff_s": 0.05}
+
+
+def tasks_of(monitor, job):
+    """The turns of a session as Flower knows them, by number, in the order of their attempts: state and text."""
+    state = State()
+    for event in sorted(monitor.heard, key=lambda it: it["clock"]):
+        state.event(dict(event))
+    turns: dict[int, list[tuple[str, str]]] = {}
+    for task in sorted(state.tasks.values(), key=lambda it: it.timestamp or 0):
+        if task.root_id == job.id and task.ready and "turn=" in (task.kwargs or ""):
+            number = int(task.kwargs.partition("turn=")[2].split()[0])
+            turns.setdefault(number, []).append((task.state, task.exception or task.result))
+    return turns
+
+
+def waits(monitor, job, count):
+    def all_told():
+        told = tasks_of(monitor, job)
+        return sum(map(len, told.values())) >= count and told
+
+    return until(all_told, what=f"{count} turns of the session are told")
+
+
+@pytest.mark.parametrize("pool", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
+def test_a_turn_is_a_task_with_a_short_result(stage, monitor, pool):
+    worker = stage.start_worker(options=("--pool", pool))
+    job = stage.submit(
+        "round_robin",
+        {"ann": "say", "bob": "moody"},
+        stop=MaxTurns(2),
+        policies={"bob": {**ONCE_MORE, "then": "skip"}},
+        parameters={"fails": 9},
+    )
+    job.result(timeout=40)
+    spoken = next(iter(job.messages())).content
+    told = waits(monitor, job, 3)
+    assert told[1] == [("SUCCESS", repr(f"said {len(spoken)} characters"))]
+    assert told[2] == [
+        ("SUCCESS", repr("failed: RuntimeError: mood 1; attempt 1 of 2, retried in 0.05 s")),
+        ("FAILURE", f"TurnFailed({'failed: RuntimeError: mood 2; the turn is skipped'!r})"),
+    ]
+    assert "raised expected: TurnFailed" in worker.log()
+    assert worker.log().count("Traceback") == 2, "those of the agent"
+    redis = stage.client._to.redis
+    until(lambda: redis.llen("symposia") == redis.hlen("unacked") == 0, what="every message is acknowledged")
+
+
+def test_a_failure_that_ends_the_session_is_a_failed_task(stage, monitor):
+    stage.start_worker()
+    job = stage.submit(
+        "pair", {"ann": "moody", "bob": "say"}, policy={"attempts": 1}, parameters={"fails": 9}
+    )
+    assert job.result(timeout=20).reason == "failed"
+    ((state, text),) = waits(monitor, job, 1)[1]
+    assert (state, "failed: RuntimeError: mood 1; the session is cancelled" in text) == ("FAILURE", True)
+
+
+def test_a_parked_turn_and_a_plan_are_told_in_words(stage, monitor):
+    worker = stage.start_worker()
+    job = stage.submit("round_robin", {"ann": "human"}, stop=MaxTurns(1))
+    assert waits(monitor, job, 1)[1] == [("SUCCESS", repr("parked: waits for ann"))]
+    job.reply("ann", "Here I am.")
+    job.result(timeout=20)
+    until(lambda: "'session completed: max_turns'" in worker.log(), what="the plan is told")
+    assert "'planned turn 1'" in worker.log()
