@@ -30,10 +30,11 @@ from .reader import parse, parse_markers
 from .refs import Ref
 from .sarif import to_sarif
 from .scan import ScannedLine, scan
+from .scoreboards import Scoreboard, scoreboards
 from .specification import specification_markdown
 from .summary import summary
 from .tables import Table
-from .views import Scoreboard, Tension, scoreboards, tensions
+from .views import Tension, tensions
 from .words import MarkerType, TensionState
 from .writer import render
 

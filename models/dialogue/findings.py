@@ -65,7 +65,7 @@ RULES: dict[Code, tuple[Severity, str]] = {
     Rule.DUPLICATE_ID: (_E, "the id is used twice in one place"),
     Rule.UNKNOWN_TENSION: (_W, "no tension with this id was raised"),
     Rule.STATUS: (_W, "the tracker contradicts the markers"),
-    Rule.ROW_SUM: (_E, "the total is not the sum of the four scores"),
+    Rule.ROW_SUM: (_E, "the total is not the sum of the scores"),
     Rule.TOTAL_SUM: (_E, "the total is not the sum of the rows"),
     Rule.COLUMNS: (_E, "the row has not as many cells as its header"),
     Rule.UNKNOWN_AGENT: (_W, "the expert panel does not name this expert"),

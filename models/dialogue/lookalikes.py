@@ -27,6 +27,8 @@ from .words import (
     LEFT_BY_A_ROUND,
     SECTION_WORDS,
     SPEAKING_WORDS,
+    TOPIC_ENDINGS,
+    TOPIC_WORDS,
 )
 
 _ROUND = "round"
@@ -36,7 +38,13 @@ _MOST_WORDS = 3
 _JOINTS = (" & ", " and ", " + ", " / ", ",")
 #: Words of headings that say what is below them, not who speaks.
 _NO_NAMES = (
-    ABOUT_A_ROUND | JUDGE_WORDS | LEFT_BY_A_ROUND | SECTION_WORDS | SPEAKING_WORDS | {JUDGE.casefold()}
+    ABOUT_A_ROUND
+    | JUDGE_WORDS
+    | LEFT_BY_A_ROUND
+    | SECTION_WORDS
+    | SPEAKING_WORDS
+    | TOPIC_WORDS
+    | {JUDGE.casefold()}
 )
 
 
@@ -62,12 +70,15 @@ def unread_turns(document: AlignmentDialogue, markdown: str) -> Iterator[Lookali
     silent = _headings_of_silent_rounds(document, markdown)
     repeated = Counter(text for headings in silent for text in {heading.text for _, heading in headings})
     names = names_of(document.metadata, document.preamble, document.parts) if silent else Names()
-    for line, heading in (it for headings in silent for it in headings):
-        like = _joined(heading.text, names)
-        if like is None and repeated[heading.text] > 1 and _is_bare_name(heading.text):
-            like = AgentHeading(heading.text)
-        if like is not None:
-            yield Lookalike(line.number, line.text.strip(), str(like))
+    for headings in silent:
+        # Where it is known who takes part, another name is a topic's; and so are all headings beside a topic's.
+        people = not names and all(_is_bare_name(heading.text) for _, heading in headings)
+        for line, heading in headings:
+            like = _joined(heading.text, names)
+            if like is None and people and repeated[heading.text] > 1:
+                like = AgentHeading(heading.text)
+            if like is not None:
+                yield Lookalike(line.number, line.text.strip(), str(like))
 
 
 def _like_a_round(line: str) -> RoundHeading | None:
@@ -133,6 +144,7 @@ def _is_bare_name(text: str) -> bool:
         word[0].isalpha()
         and not word[0].islower()
         and word.casefold() not in _NO_NAMES
+        and not word.casefold().endswith(TOPIC_ENDINGS)
         and PICTORIAL.isdisjoint(word)
         and all(c.isalnum() or c in ".'’-" for c in word)
         for word in words

@@ -9,10 +9,11 @@ from .findings import RULES, Finding, Rule
 from .lookalikes import unread_rounds, unread_turns
 from .marker_ids import base_id
 from .markers import Marker
+from .scoreboards import Scoreboard, scoreboards
 from .tables import Table, read_row, write_row
 from .text import plain
 from .tidying import names_of
-from .views import Entry, Scoreboard, perspectives, scoreboards, tracked
+from .views import Entry, perspectives, tracked
 from .words import NUMBERED, TOTAL_KEY, MarkerType, TensionState
 
 _DECLARING = frozenset({MarkerType.PERSPECTIVE, MarkerType.TENSION})
@@ -125,7 +126,7 @@ def _tables(document: AlignmentDialogue) -> Iterator[Finding]:
 
 def _scores(board: Scoreboard, lines: Sequence[str]) -> Iterator[Finding]:
     for row in board.rows:
-        if row.total is not None and row.sum is not None and row.total != row.sum and not row.sums_up:
+        if row.sum is not None and not row.adds_up and not row.sums_up:
             hint = _with_total(lines, row.line, board, row.sum)
             yield _finding(Rule.ROW_SUM, row.line, f"{row.name} has {row.total}, not {row.sum}", hint=hint)
     if not board.of_people or any(row.total is None for row in board.people):

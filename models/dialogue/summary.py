@@ -6,7 +6,8 @@ from typing import Any
 
 from .document import AlignmentDialogue, Round
 from .markers import Marker
-from .views import Scoreboard, panel, perspectives, scoreboards, tensions
+from .scoreboards import Scoreboard, scoreboards
+from .views import panel, perspectives, tensions
 from .words import DIMENSIONS
 
 

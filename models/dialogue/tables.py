@@ -5,7 +5,7 @@ Source: RFC 0028, "Tolerance Policy": pipe-delimited, as many cells as the heade
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from .markers import hide, shown
@@ -78,3 +78,15 @@ def separator(columns: int) -> str:
 def is_list_of_ids(table: Table) -> bool:
     """True for an inventory or a tracker: its rows tell of markers, and make none."""
     return any(plain(cell).casefold() in ("id", "ids") for cell in table.header)
+
+
+def columns_of(block: object) -> dict[str, int]:
+    """The header's names in lower case, each with its column; empty for what is no table."""
+    if not isinstance(block, Table):
+        return {}
+    return {plain(cell).casefold(): at for at, cell in reversed([*enumerate(block.header)])}
+
+
+def numbered_rows(table: Table) -> Iterator[tuple[tuple[str, ...], int]]:
+    """The rows of a table, each with its line."""
+    yield from zip(table.rows, table.lines or (0,) * len(table.rows), strict=True)

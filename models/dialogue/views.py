@@ -1,65 +1,17 @@
-"""What the tables of a document say: who takes part, what was scored, which perspectives and tensions there are."""
+"""What the tables of a document say: who takes part, which perspectives and tensions there are."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .document import AlignmentDialogue, Block, Blocks, Judge, Prose, Round
-from .lines import read_metadata
-from .names import Expert, person
+from .document import AlignmentDialogue, Round
+from .names import Expert
 from .refs import read_refs
-from .tables import Table
+from .tables import Table, columns_of, numbered_rows
 from .text import plain
 from .tidying import names_of
-from .words import DIMENSIONS, PEOPLE, STATUS_WORDS, SUMS, TOTALS, MarkerType, TensionState
-
-Number = int | float
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreRow:
-    """One row of a scoreboard: the four scores and their total, None where a cell holds no number."""
-
-    name: str
-    scores: tuple[Number | None, ...]
-    total: Number | None
-    line: int
-
-    @property
-    def sum(self) -> Number | None:
-        """The sum of the four scores, or None when one is missing."""
-        known = [score for score in self.scores if score is not None]
-        return _rounded(sum(known)) if len(known) == len(DIMENSIONS) else None
-
-    @property
-    def sums_up(self) -> bool:
-        """True for a row about the others: `Total`, `Average`."""
-        return self.name.partition(" ")[0].casefold() in SUMS
-
-
-@dataclass(frozen=True, slots=True)
-class Scoreboard:
-    """A table of scores. `total` is what the line below it says, and stands in line `total_line`."""
-
-    table: Table
-    rows: tuple[ScoreRow, ...]
-    total_column: int | None
-    total: Number | None = None
-    total_line: int = 0
-    #: True when the rows are people, so that their totals may be added up.
-    of_people: bool = True
-    round: int | None = None
-
-    @property
-    def people(self) -> tuple[ScoreRow, ...]:
-        """The rows without those that sum up the others."""
-        return tuple(row for row in self.rows if not row.sums_up)
-
-    @property
-    def sum(self) -> Number:
-        """The sum of the rows' totals."""
-        return _rounded(sum(row.total for row in self.people if row.total is not None))
+from .words import STATUS_WORDS, MarkerType, TensionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,54 +47,6 @@ def panel(document: AlignmentDialogue) -> tuple[Expert, ...]:
     return tuple(names_of(document.metadata, document.preamble, document.parts).experts.values())
 
 
-def scoreboards(document: AlignmentDialogue) -> tuple[Scoreboard, ...]:
-    """Every scoreboard, in order, with the number of the round it stands in or after."""
-    found, number = [], None
-    for part in document.parts:
-        if not isinstance(part, Judge):
-            number = part.number if isinstance(part, Round) else None
-        runs = (
-            [part.blocks, *(turn.blocks for turn in part.turns)] if isinstance(part, Round) else [part.blocks]
-        )
-        found += [board for blocks in runs for board in _scoreboards(blocks, number)]
-    return tuple(found)
-
-
-def _scoreboards(blocks: Blocks, number: int | None) -> Iterator[Scoreboard]:
-    for i, block in enumerate(blocks):
-        columns = _columns(block)
-        dimensions = [columns.get(name.casefold(), columns.get(name[0].casefold())) for name in DIMENSIONS]
-        if not isinstance(block, Table) or None in dimensions:
-            continue
-        total = next((at for name, at in columns.items() if name in TOTALS), None)
-        rows = tuple(
-            ScoreRow(person(row[0])[0], tuple(_cell(row, at) for at in dimensions), _cell(row, total), line)
-            for row, line in _lined(block)
-        )
-        said, said_at = _total_below(blocks[i + 1]) if i + 1 < len(blocks) else (None, 0)
-        yield Scoreboard(
-            block,
-            rows,
-            total_column=total,
-            total=said,
-            total_line=said_at,
-            of_people=plain(block.header[0]).casefold() in PEOPLE,
-            round=number,
-        )
-
-
-def _total_below(block: Block) -> tuple[Number | None, int]:
-    """The number of `**Total ALIGNMENT**: 345 / 480`, and its line."""
-    if not isinstance(block, Prose):
-        return None, 0
-    for line, text in enumerate(block.text.split("\n"), start=block.line):
-        entry = read_metadata(text)
-        words = entry.key.casefold().split() if entry else []
-        if entry and "alignment" in words and "velocity" not in words:
-            return _number(entry.value), line
-    return None, 0
-
-
 def perspectives(document: AlignmentDialogue) -> tuple[Entry, ...]:
     """The rows of the perspectives inventory."""
     return tuple(_entries(document, "perspective", {"perspective"}))
@@ -156,10 +60,10 @@ def tracked(document: AlignmentDialogue) -> tuple[Entry, ...]:
 def _entries(document: AlignmentDialogue, text: str, needed: set[str]) -> Iterator[Entry]:
     for part in document.parts:
         for block in part.blocks if not isinstance(part, Round) else ():
-            columns = _columns(block)
+            columns = columns_of(block)
             if not isinstance(block, Table) or not needed | {"id"} <= columns.keys():
                 continue
-            for row, line in _lined(block):
+            for row, line in numbered_rows(block):
                 cells = {name: row[at] if at < len(row) else "" for name, at in columns.items()}
                 agent = next(
                     (
@@ -213,36 +117,3 @@ def tensions(document: AlignmentDialogue) -> tuple[Tension, ...]:
         agent, number = (marker.agent, marker.round) if marker else (None, None)
         found.append(Tension(name, label, state, agent, number))
     return tuple(found)
-
-
-def _columns(block: Block) -> dict[str, int]:
-    """The header's names in lower case, each with its column; empty for what is no table."""
-    if not isinstance(block, Table):
-        return {}
-    return {plain(cell).casefold(): at for at, cell in reversed([*enumerate(block.header)])}
-
-
-def _lined(table: Table) -> Iterator[tuple[tuple[str, ...], int]]:
-    yield from zip(table.rows, table.lines or (0,) * len(table.rows), strict=True)
-
-
-def _cell(row: tuple[str, ...], column: int | None) -> Number | None:
-    return _number(row[column]) if column is not None and column < len(row) else None
-
-
-def _number(cell: str) -> Number | None:
-    """The number that a cell begins with: `**12**`, `345/480`, `11 ✅`; a range or a date is none."""
-    text = plain(cell)
-    end = next((i for i, c in enumerate(text) if c not in "-.0123456789"), len(text))
-    text, behind = text[:end].strip(), text[end : end + 1]
-    if behind.isalnum() or behind in (",", ":", "–", "—"):
-        return None
-    whole, point, fraction = text.removeprefix("-").partition(".")
-    digits = whole + fraction
-    if not digits.isascii() or not digits.isdecimal() or len(digits) > 15 or not whole:
-        return None
-    return float(text) if point else int(text)
-
-
-def _rounded(number: Number) -> Number:
-    return round(number, 6) if isinstance(number, float) else number

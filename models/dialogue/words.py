@@ -112,6 +112,34 @@ LEFT_BY_A_ROUND = frozenset(
 LINKING_WORDS = frozenset(
     "from in of after before to for since until by with about on at and or during the this that next last".split()
 )
+#: Words of headings that name a part of a proposal, not a person; and endings of such words.
+TOPIC_WORDS = frozenset(
+    "api apis approach approaches alternatives appendix architecture assumptions backend background backlog benefits cache "
+    "changes client clients code components concerns configuration consequences cons constraints context core cost costs "
+    "criteria data database decision definition deployment design details draft drawbacks effort errors estimate evidence "
+    "examples failures features files format frontend gaps glossary goal goals guidelines how idea ideas impact index "
+    "interface interfaces introduction issues layout limits logging migration milestones mitigations model models motivation "
+    "naming network next non-goals notes objectives operations option options outline overview ownership part phase phases "
+    "plan policy principles prior problem problems process proposal pros protocol purpose queue rationale references release "
+    "requirements research resources risk risks roadmap rollback rollout rules schedule schema scope security server service "
+    "services setup signals solution state status step steps storage strategy structure success support surface system systems "
+    "table tables task tasks test testing tests timeline tooling tools tradeoff tradeoffs trade-off trade-offs transport types ui "
+    "usage users ux validation versioning what when where who why work workflow workflows".split()
+)
+TOPIC_ENDINGS = (
+    "tion",
+    "sion",
+    "ment",
+    "ments",
+    "ity",
+    "ness",
+    "ance",
+    "ing",
+    "ysis",
+    "ology",
+    "tions",
+    "ability",
+)
 #: Words of headings that name a section of the whole document.
 SECTION_WORDS = frozenset("panel experts tensions tracker perspectives inventory".split())
 NUMBER_WORDS = {
@@ -166,6 +194,9 @@ HONORIFICS = frozenset("dr doctor prof professor mr mrs ms mx sir dame".split())
 DIMENSIONS = ("Wisdom", "Consistency", "Truth", "Relationships")
 #: Headings of the column that holds the sum of the four.
 TOTALS = frozenset({"total", "alignment", "score", "sum"})
+#: Words of headings of columns whose numbers a total includes besides the four, and of those that it leaves out.
+BONUS_WORDS = frozenset({"bonus", "bonuses", "extra", "adjustment", "adj", "modifier"})
+PENALTY_WORDS = frozenset({"penalty", "penalties", "deduction", "deductions", "malus"})
 #: First words of rows that sum up the others.
 SUMS = frozenset({"total", "totals", "sum", "average", "avg", "mean", "overall"})
 #: The metadata line that names who takes part, and the one that sums up a scoreboard.

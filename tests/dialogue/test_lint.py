@@ -147,6 +147,41 @@ def test_a_row_of_totals_is_the_sum_of_the_rows_above(name):
     assert found(text.replace(name, "Average").replace("**21**", "10"), strict=True) == []
 
 
+def bonus_board(title: str, *cells: str) -> str:
+    head = f"| Agent | Wisdom | Consistency | Truth | Relationships | {title} | Total |\n|---|---|---|---|---|---|---|\n"
+    return f"{HEAD}## Alignment Scoreboard\n\n{head}" + "".join(f"| 🧁 Muffin | {it} |\n" for it in cells)
+
+
+@pytest.mark.parametrize(
+    ("title", "cells", "total"),
+    [
+        ("Bonus", "1 | 2 | 3 | 4 | 5", 15),
+        ("Bonus", "1 | 2 | 3 | 4 | +5", 15),
+        ("**Bonus** (max 5)", "1 | 2 | 3 | 4 | **5**", 15),
+        ("Penalty", "1 | 2 | 3 | 4 | 2", 8),
+        ("Penalty", "1 | 2 | 3 | 4 | −2", 8),
+        ("Bonus", "1 | 2 | 3 | 4 | —", 10),
+        ("Creativity", "1 | 2 | 3 | 4 | 5", 15),
+        ("Rank", "1 | 2 | 3 | 4 | 1", 10),
+    ],
+)
+def test_a_total_may_include_a_further_column(title, cells, total):
+    assert found(bonus_board(title, f"{cells} | {total}"), strict=True) == []
+    wrong = bonus_board(title, f"{cells} | {total + 20}")
+    assert [it[0] for it in found(wrong)] == ["score-sum"]
+
+
+def test_a_total_without_the_bonus_is_wrong():
+    assert found(bonus_board("Bonus", "1 | 2 | 3 | 4 | 5 | 10")) == [
+        ("score-sum", 16, "| 🧁 Muffin | 1 | 2 | 3 | 4 | 5 | 15 |")
+    ]
+
+
+def test_a_bonus_after_the_total_is_not_included():
+    head = "| Agent | Wisdom | Consistency | Truth | Relationships | Total | Bonus |\n|---|---|---|---|---|---|---|\n"
+    assert found(f"{HEAD}## Alignment Scoreboard\n\n{head}| 🧁 Muffin | 1 | 2 | 3 | 4 | 10 | 5 |\n") == []
+
+
 def test_a_tracker_that_contradicts_the_markers_is_told():
     tracker = "## Tensions Tracker\n\n| ID | Tension | Status |\n|---|---|---|\n| T1 | Speed | Open |\n\n"
     text = f"{HEAD}{tracker}{ROUND}[RESOLVED T01: done]\n"

@@ -130,6 +130,23 @@ def test_a_heading_that_says_what_is_below_it_is_not_told(heading):
     assert unread("# T\n\n" + said.format(1) + said.format(2)) == []
 
 
+PROPOSAL = "## Round {}: Proposal\n\n### {}\n\na\n\n### Hermes\n\nb\n\n"
+
+
+@pytest.mark.parametrize(
+    "topic", ["Storage", "Trade-offs", "Authentication", "API", "What changes", "Option A: files"]
+)
+def test_headings_of_a_proposal_are_not_reported(topic):
+    assert unread("# T\n\n" + PROPOSAL.format(1, topic) + PROPOSAL.format(2, topic)) == []
+
+
+def test_an_unknown_name_is_a_topic_where_experts_are_named():
+    said = PROPOSAL.format(1, "Apollo") + PROPOSAL.format(2, "Apollo")
+    assert unread(PANEL + said) == []
+    assert unread("# T\n\n" + said + "## Round 3: X\n\n### Muffin 🧁\n\nc\n") == []
+    assert len(unread("# T\n\n" + said)) == 4
+
+
 def test_the_example_has_none():
     assert unread(render(example())) == []
 
