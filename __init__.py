@@ -9,6 +9,8 @@
     )
     for message in job.messages(follow=True):
         print(message.speaker, message.content)
+    result = job.result()
+    print(result.collab.status, result.reason, result.detail)
 
 What is named in `__all__` is the public face; the exceptions are in `symposia.models.errors`.
 Names are loaded when they are asked for, so that importing the package costs nothing.

@@ -10,7 +10,7 @@ from ..models.options import AgentBinding
 from .faults import Fault
 from .llm_entries import LLMEntry, ModelEntry
 from .llm_faults import llm_faults
-from .local_model import CONTEXT_TOKENS, MODEL_NAME
+from .local_model import CONTEXT_TOKENS, MODEL_NAME, missing_part
 
 if TYPE_CHECKING:
     from .entries import AgentsFile
@@ -32,7 +32,10 @@ _LOCAL = ModelEntry(
     retries=1,
 )
 
-_NOT_RUNNING = "the local model is not running: start it with `symposia up`"
+_NOT_RUNNING = (
+    "the local model is installed but not running on this machine: start `symposia up`, once more if it runs,"
+    " and without --no-local-model"
+)
 
 
 class ModelSeats:
@@ -79,6 +82,10 @@ class ModelSeats:
         )
         return LLMAgent(lambda: self._sources(entry), manner, toolbox=self._toolbox(entry))
 
+    def is_local(self, entry: LLMEntry) -> bool:
+        """Whether the agent's own model, fallbacks aside, is the one that runs on this machine."""
+        return self.model_named(entry.model) is _LOCAL
+
     def faults(self, entry: LLMEntry) -> Iterator[Fault]:
         """What would fail in an agent of this entry."""
         return llm_faults(entry, self._file, self._getenv)
@@ -121,6 +128,8 @@ class ModelSeats:
         if model is _LOCAL:
             url = self._local_model()
             if url is None:
+                if (missing := missing_part()) is not None:
+                    raise AgentFailed(missing, retryable=False)
                 raise AgentFailed(_NOT_RUNNING)
             return Source(Endpoint(model.model, f"{url}/v1"), entry=name)
         key = self._getenv(model.api_key_env) if model.api_key_env else None

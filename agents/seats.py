@@ -68,6 +68,10 @@ class Seats:
         """The entry of a model, or what one without an entry has."""
         return self._llm.model_named(name)
 
+    def is_local(self, entry: AgentEntry) -> bool:
+        """Whether its agent speaks with the local model."""
+        return isinstance(entry, LLMEntry) and self._llm.is_local(entry)
+
     def faults(self, entry: AgentEntry) -> Iterator[Fault]:
         """What would fail in an agent of this entry, before it does."""
         if isinstance(entry, PythonEntry):

@@ -30,4 +30,4 @@ for moment in job.live():
             words = input(f"{written}\nYour word (APPROVED: ... ends it): ") or "PASS"
             job.reply("editor", words, token=question.reply_token)
 result = job.result()
-print(f"{result.collab.status}: {result.reason} after {result.turns} turns")
+print(f"{result.collab.status}: {result.reason} ({result.detail}) after {result.turns} turns")

@@ -16,4 +16,4 @@ job = submit(collab, agents=agents)
 for message in job.messages(follow=True):
     print(f"{message.speaker}: {message.content}")
 result = job.result(timeout=60)
-print(f"{result.collab.status}: {result.reason} after {result.turns} turns")
+print(f"{result.collab.status}: {result.reason} ({result.detail}) after {result.turns} turns")

@@ -13,11 +13,11 @@ from pathlib import Path
 from redis import Redis
 from redis.exceptions import RedisError
 
-from ..agents.local_model import find_running, find_weights, require_engine
+from ..agents.local_model import find_running, missing_part
 from ..agents.registry import Registry
 from ..config.settings import Settings
 from ..config.urls import for_celery
-from ..models.errors import ArchiveError, InvalidInput, LocalModelError, RedisUnavailable, RegistryError
+from ..models.errors import ArchiveError, InvalidInput, RedisUnavailable, RegistryError
 from ..models.options import AgentBinding
 from ..models.shown import without_password
 from ..state.beats import BeatBook
@@ -169,12 +169,9 @@ def _limits(settings: Settings, registry: Registry) -> Iterator[Finding]:
 def _local_model(settings: Settings) -> Finding:
     if (url := find_running(settings.data_dir)) is not None:
         return Finding("local model", Grade.GOOD, f"serves at {url}")
-    try:
-        find_weights()
-        require_engine()
-    except LocalModelError as error:
+    if (missing := missing_part()) is not None:
         return Finding(
-            "local model", Grade.GOOD, "not installed, and only the agents that use it need it", str(error)
+            "local model", Grade.GOOD, "not installed, and only the agents that use it need it", missing
         )
     return Finding("local model", Grade.GOOD, "installed; `symposia up` and `symposia run` start it")
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from ..agents.llm_seats import LOCAL_MODEL
 from ..agents.registry import Registry
 from ..client import Client
 from ..config.settings import Settings, child_environment
@@ -68,7 +67,7 @@ def needs_local_model(registry: Registry, submission: Submission) -> bool:
     """Whether one of the agents of a prepared submission speaks with the local model."""
     policies = (submission.policy, *submission.policies.values())
     named = {it.agent for it in submission.agents.values()} | {it.substitute for it in policies}
-    return any(it.name in named and it.kind == "llm" and it.what == LOCAL_MODEL for it in registry.describe())
+    return any(name in named for name in registry.on_local_model())
 
 
 class Crew:

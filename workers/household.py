@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from ..agents.local_model import find_weights, require_engine
+from ..agents.local_model import missing_part
+from ..agents.registry import Registry
 from ..config.settings import Settings, child_environment
-from ..models.errors import LocalModelError
 from ..models.shown import without_password
 from .crew import Heard, configured_server, with_server, worker
 from .embedded import EmbeddedServer
@@ -52,7 +53,7 @@ def keep_up(settings: Settings, household: Household, *, heard: Heard) -> None:
     def say(line: str) -> None:
         heard("up", line)
 
-    load_registry(settings)  # workers would end with this error, again and again
+    registry = load_registry(settings)  # workers would end with its error, again and again
     with Interrupts() as interrupts, ExitStack() as stack:
         services: list[Service] = []
         if (url := configured_server(settings)) is None:
@@ -66,12 +67,20 @@ def keep_up(settings: Settings, household: Household, *, heard: Heard) -> None:
             say(f"server at {without_password(url)}")
             if household.flower:
                 say(f"Flower at {flower_url(settings.flower_port)}")
+            if household.local_model is None:
+                _report_missing_model(registry, say)
             say("Ctrl-C stops everything")
             while True:
                 supervisor.tend()
                 time.sleep(_TEND_EVERY_S)
         except KeyboardInterrupt:
             say("stopping: turns in flight may finish; Ctrl-C again ends them")
+
+
+def _report_missing_model(registry: Registry, say: Callable[[str], None]) -> None:
+    names = ", ".join(registry.on_local_model())
+    if names and (missing := missing_part()) is not None:
+        say(f"turns of {names} will fail: {missing}, then start `symposia up` again")
 
 
 def _rest(settings: Settings, household: Household, heard: Heard) -> list[Service]:
@@ -105,11 +114,4 @@ def _rest(settings: Settings, household: Household, heard: Heard) -> list[Servic
 
 
 def _wants_model(household: Household) -> bool:
-    if household.local_model is not None:
-        return household.local_model
-    try:
-        find_weights()
-        require_engine()
-    except LocalModelError:
-        return False
-    return True
+    return missing_part() is None if household.local_model is None else household.local_model

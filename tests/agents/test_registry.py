@@ -260,12 +260,37 @@ def test_a_missing_key_fails_the_turn_and_is_not_tried_again(load, runner, turn)
     assert not error.value.retryable
 
 
-def test_without_a_running_local_model_its_turns_fail_and_may_be_tried_again(runner, turn):
+def test_a_local_model_that_does_not_run_may_be_tried_again(runner, turn, monkeypatch):
+    monkeypatch.setattr("symposia.agents.llm_seats.missing_part", lambda: None)
     with pytest.raises(
-        AgentFailed, match="the local model is not running: start it with `symposia up`"
+        AgentFailed, match="installed but not running on this machine: start `symposia up`"
     ) as error:
         runner.run(Registry().seat(bound("local")), turn(), timeout_s=5)
     assert error.value.retryable
+
+
+def test_a_missing_local_model_fails_once_and_says_what_to_install(runner, turn, monkeypatch):
+    monkeypatch.setattr("symposia.agents.local_model.find_spec", lambda _name: None)
+    with pytest.raises(AgentFailed, match="install the local model with `pip install 'symposia") as error:
+        runner.run(Registry().seat(bound("local")), turn(), timeout_s=5)
+    assert not error.value.retryable
+    assert "symposia up" not in str(error.value)
+
+
+def test_agents_on_the_local_model_are_known(load):
+    text = """
+[agents.near]
+kind = "llm"
+model = "local"
+
+[agents.far]
+kind = "llm"
+model = "some:model"
+fallback = ["local"]
+"""
+    assert load(text).on_local_model() == ("local", "near")
+    house = '\n[models.local]\nmodel = "m"\nbase_url = "http://127.0.0.1:1/v1"\n'
+    assert load(text + house).on_local_model() == ()
 
 
 def test_code_that_cannot_be_imported_fails_the_seat(load):

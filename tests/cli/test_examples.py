@@ -74,7 +74,7 @@ def test_the_python_example_runs(busy: Terminal):
     assert said.stdout.splitlines() == [
         *("coder: return a - b", "reviewer: That subtracts."),
         *("coder: return a + b", "reviewer: APPROVED: it adds."),
-        "completed: approved after 4 turns",
+        "completed: approved (it adds.) after 4 turns",
     ]
 
 
@@ -90,7 +90,7 @@ def test_the_example_with_a_person_runs(busy: Terminal):
         timeout=50,
     )
     assert "Books, and more." in said.stdout
-    assert said.stdout.splitlines()[-1].endswith("completed: approved after 4 turns")
+    assert said.stdout.splitlines()[-1].endswith("completed: approved (good) after 4 turns")
 
 
 def test_what_was_planted_is_found_on_its_lines_and_nothing_else(busy: Terminal):

@@ -102,15 +102,21 @@ class Terminal:
 
     folder: Path
     settings: dict[str, str]
+    #: Folders whose code its programs find first.
+    path: list[Path] = field(default_factory=list)
     _mark: str = field(default_factory=lambda: str(uuid4()))
     _started: list[Running] = field(default_factory=list)
 
     @property
     def environment(self) -> dict[str, str]:
         chosen = {f"SYMPOSIA_{name.upper()}": value for name, value in self.settings.items()}
-        more = {"TMPDIR": str(self.temporary), "PYTHONPATH": str(SUPPORT), MARK: self._mark}
+        more = {"TMPDIR": str(self.temporary), "PYTHONPATH": self._python_path, MARK: self._mark}
         more["PYTHONFAULTHANDLER"] = "1"  # where it hangs, if it does: see `Running.ended`
         return {**os.environ, **chosen, **more}
+
+    @property
+    def _python_path(self) -> str:
+        return os.pathsep.join(map(str, (*self.path, SUPPORT)))
 
     @property
     def temporary(self) -> Path:

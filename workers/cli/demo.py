@@ -64,14 +64,11 @@ def demo(
 
 def _require_local_model() -> None:
     """Before anything is started. Raises LocalModelError."""
-    from ...agents.local_model import find_weights, require_engine
+    from ...agents.local_model import missing_part
     from ...models.errors import LocalModelError
 
-    try:
-        find_weights()
-        require_engine()
-    except LocalModelError as error:
-        raise LocalModelError(f"{error}; or go without it: symposia demo --agents scripted") from None
+    if (missing := missing_part()) is not None:
+        raise LocalModelError(f"{missing}; or go without it: symposia demo --agents scripted")
 
 
 def _run(sessions: list[Submission], screen: Console, *, local_model: bool) -> list[JobResult]:
