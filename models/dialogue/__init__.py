@@ -23,8 +23,9 @@ from .document import (
     Turn,
 )
 from .findings import Finding, Rule, Severity
+from .fixing import fix
 from .lines import Content, DialogueLine, classify
-from .lint import fix, lint
+from .lint import lint
 from .markers import Marker
 from .reader import parse, parse_markers
 from .refs import Ref

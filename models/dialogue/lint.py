@@ -25,26 +25,6 @@ def lint(markdown: str, *, strict: bool = False) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def fix(markdown: str) -> str:
-    """`markdown` with every safe fix applied; all other lines stay as they are, byte for byte."""
-    for _ in range(5):  # a mended line may show another flaw, such as a row of dashes below a marker
-        hints = {f.line: f.fix_hint for f in reversed(lint(markdown)) if f.safe and f.fix_hint is not None}
-        if not hints:
-            break
-        end = "\r" if "\r" in markdown and "\n" not in markdown else "\n"
-        lines = markdown.split(end)
-        for number, hint in hints.items():
-            lines[number - 1] = _mended(lines[number - 1], hint, end)
-        markdown = end.join(lines)
-    return markdown
-
-
-def _mended(line: str, hint: str, end: str) -> str:
-    tail = line[len(line.rstrip("\r")) :]
-    bom = "\ufeff" if line.startswith("\ufeff") else ""
-    return bom + hint.replace("\n", tail + end) + tail
-
-
 def _of_form(note: Note) -> Finding:
     severity, message = RULES[note.code]
     safe = note.hint is not None and note.code not in _UNSAFE

@@ -13,6 +13,7 @@ from .headings import SECTION, Heading, read_heading
 from .markers import Marker
 from .names import Expert, Names, expert_of_item, experts_in, experts_of, gather, is_panel
 from .round_mentions import mentioned_round
+from .scan import LineReader
 from .speakers import speaker_of
 from .tables import Table
 from .text import plain
@@ -174,8 +175,10 @@ def _pieces(prose: Prose, names: Names) -> list[Block | tuple[Expert, str, int, 
     pieces: list[Block | tuple[Expert, str, int, str]] = []
     said: list[str] = []
     who: tuple[Expert, str, int] | None = None
-    for number, line in enumerate(prose.text.split("\n"), start=prose.line):
-        if spoken := speaker_of(line, names):
+    texts = prose.text.split("\n")
+    hidden = [line.hidden for line in LineReader(prose.text + "\n").lines()]
+    for number, (line, is_code) in enumerate(zip(texts, hidden, strict=True), start=prose.line):
+        if not is_code and (spoken := speaker_of(line, names)):
             pieces.append((*who, "\n".join(said)) if who else Prose("\n".join(said)))
             who, said = (spoken.expert, spoken.extra, number if prose.line else 0), [spoken.said]
         else:

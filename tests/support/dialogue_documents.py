@@ -116,3 +116,28 @@ documents = _made(
 )
 #: Text as documents are made of, in lines.
 markdown = st.one_of(st.lists(st.one_of(pieces, texts), max_size=14).map("\n".join), of_few)
+
+_PANEL = "# T\n\n## Expert Panel\n\n| Agent | Role |\n|---|---|\n| 🧁 Muffin | A |\n| 🦊 Scone | B |\n\n"
+_HEADS = [
+    "",
+    "# T\n\n",
+    _PANEL,
+    f"{_PANEL}## Round 1: X\n\n### Muffin 🧁\n\na\n\n",
+    "# T\n\n**Participants**: Muffin 🧁, Scone\n\n",
+]
+#: Lines in other spellings than the canonical one, which `fix` changes, and lines that such a change may affect.
+_LOOSE = [
+    "## Round 2 (X)", "# ROUND II — X", "## Second Round", "## Round 3 (Review)", "### Round 4 Summary", "## Final Round", "Round 5: X\n---",
+    "**Round 1: X**", "## R2", "### 🧁 Muffin", "### Scone", "### Muffin Response", "## **Muffin** 🧁", "Muffin 🧁\n---", "**Muffin**: x [TENSION T1: y] z",
+    "> 🦊 Scone: hi", "- **Scone** (B): w", "### 💙 Judge Synthesis", "## Judge: Ruling", "# Conclusion", "## Positions", "## Tensions Tracker",
+    "- [TENSION T1]: y", "[RESOLVED T1.1, T04-R1]", "**[TENSION T-NEW]:** z", "a [TENSION 2: y] b", "> [RESOLVED T1]", "### Scone 🧁 [TENSION T2: x]",
+    "## S [TENSION T2: y]", "[CONCESSION to Ada on T01]", "| a |", "| a | [TENSION T3: x] |", "| ID |", "|---|", "```", "    ```", "    code", "- item",
+    "<!--", "-->", "---", "===", "words", "", "", "",
+]  # fmt: skip
+#: Documents whose form is not the canonical one.
+loose = st.builds(
+    lambda head, lines, gap: head + gap.join(lines),
+    st.sampled_from(_HEADS),
+    st.lists(st.sampled_from(_LOOSE), max_size=10),
+    st.sampled_from(["\n", "\n\n"]),
+)
