@@ -6,8 +6,9 @@ same both times:
 1. a reply with `turn = N` is said at turn number N of the session;
 2. the others are said in order, the first at the participant's first turn. Where turns go
    round (round robin, pair, broadcast), its how-manieth turn this is follows from the turn
-   number and the size of the roster, passes included. Where they do not (orchestrated,
-   swarm), it is the number of turns whose messages it sees as its own;
+   number and the size of the roster, passes included (somebody who was handed a turn of the
+   next round shifts it). Where they do not (orchestrated, swarm), it is the number of turns
+   whose messages it sees as its own;
 3. after the last one comes what `at_end` says: the last again, the first again, or passes.
 
 In what is said, `{purpose}`, `{me}`, `{turn}`, `{last}` (the newest message in sight),

@@ -9,9 +9,9 @@ A directive is a line that begins with one of these words, in capitals:
     DONE: all tests pass         the orchestrator is satisfied           }
     STALLED: nobody knows        nothing moved since the last decision   }
     APPROVED: reads well         the navigator of a pair is satisfied, in a review turn
-    HAND OFF: tester             someone else goes on with this item     } in a
-    ITEM: check the logs         a new item for the board                } swarm
-    ITEM tester: check the logs  a new item for one role or participant  }
+    ITEM: check the logs         a new item for the board                } in a
+    ITEM tester: check the logs  a new item for one role or participant  } swarm
+    HAND OFF: tester             someone else goes on, with the item in a swarm
 
 A line `ASK ben: ...` asks a person, see `asking`. In sessions with memory the lines of `memory.remarks` are read as well.
 
@@ -84,7 +84,9 @@ def read_directives(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome:
         return outcome.model_copy(update={"decision": _verdict(directives, text)})
     if context.mode is CollabMode.SWARM:
         return outcome.model_copy(update=_board_changes(directives, context.roster))
-    return outcome
+    targets = _hand_offs(directives)
+    hand_off = _person(targets[0], context.roster) if targets else None
+    return outcome.model_copy(update={"hand_off": hand_off}) if hand_off else outcome
 
 
 def _decision(said: Sequence[_Directive], roster: Sequence[Participant]) -> Decision | None:
@@ -114,7 +116,7 @@ def _verdict(said: Sequence[_Directive], text: str) -> Decision | None:
 
 
 def _board_changes(said: Sequence[_Directive], roster: Sequence[Participant]) -> dict[str, object]:
-    targets = [d.text for d in said if d.word in ("HAND OFF", "HANDOFF") and d.text]
+    targets = _hand_offs(said)
     items = [d for d in said if d.word == "ITEM" and d.text]
     return {
         "hand_off": _seat(targets[0], roster) if targets else None,
@@ -123,6 +125,10 @@ def _board_changes(said: Sequence[_Directive], roster: Sequence[Participant]) ->
             for item in items[:100]
         ),
     }
+
+
+def _hand_offs(said: Sequence[_Directive]) -> list[str]:
+    return [d.text for d in said if d.word in ("HAND OFF", "HANDOFF") and d.text]
 
 
 def _directives(text: str) -> Iterator[_Directive]:

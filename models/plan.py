@@ -103,6 +103,17 @@ class BoardEntry(Frozen):
     reason: str = ""
 
 
+class RefusedHandOff(Frozen):
+    """A hand-off that the mode does not take."""
+
+    #: Number and participant of the turn.
+    number: int
+    participant: str
+    #: The name as it was given, cut.
+    to: str
+    reason: str
+
+
 class Step(Frozen):
     """Turns that may run side by side from now on; one turn in the modes where one speaks at a time.
 

@@ -9,9 +9,12 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import JsonValue
+
 from ..models.collab import Participant
 from ..models.ids import new_id
-from ..models.plan import BoardEntry, Finish, PlannedTurn, Step
+from ..models.plan import BoardEntry, Finish, PlannedTurn, RefusedHandOff, Step
+from .requests import Note
 from .roles import broadcaster_role_of, role_of, role_uuid_of
 
 
@@ -24,6 +27,8 @@ class PlanWrite:
     document: str
     #: Scopes of the turns this plan takes out, whose locks go with them.
     released: tuple[str, ...] = ()
+    #: Hand-offs that it refuses on record.
+    refused: tuple[RefusedHandOff, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,8 @@ class PlanFrame:
     scopes: dict[int, str]
     #: With this plan the roster becomes `roster`.
     promotes: bool = False
+    #: Hand-offs that the mode does not take.
+    refused: tuple[RefusedHandOff, ...] = ()
 
 
 def _turn(planned: PlannedTurn, frame: PlanFrame) -> dict[str, Any]:
@@ -74,6 +81,16 @@ def _board(entries: tuple[BoardEntry, ...]) -> dict[str, str]:
     return {entry.item.item_id: entry.model_dump_json(exclude_none=True) for entry in entries}
 
 
+def _refusal(hand_off: RefusedHandOff) -> Note:
+    data: dict[str, JsonValue] = {
+        "turn_number": hand_off.number,
+        "participant_id": hand_off.participant,
+        "to": hand_off.to,
+        "reason": hand_off.reason,
+    }
+    return Note("turn.handoff.refused", data)
+
+
 def plan_write(plan: Step | Finish, frame: PlanFrame) -> PlanWrite:
     """The document of one plan."""
     plan_id = new_id()
@@ -84,6 +101,8 @@ def plan_write(plan: Step | Finish, frame: PlanFrame) -> PlanWrite:
         "consumed": [str(number) for number in frame.consumed],
         "board": _board(plan.board),
     }
+    if frame.refused:
+        document["notes"] = [_refusal(hand_off) for hand_off in frame.refused]
     if isinstance(plan, Finish):
         released = tuple(frame.scopes.values())
         document["finish"] = {
@@ -104,4 +123,5 @@ def plan_write(plan: Step | Finish, frame: PlanFrame) -> PlanWrite:
             document["promotes"] = list(frame.roster)
         if plan.announce is not None:
             document["announce"] = _announcement(plan, frame)
-    return PlanWrite(plan_id, frame.expected, json.dumps(document, ensure_ascii=False), released)
+    text = json.dumps(document, ensure_ascii=False)
+    return PlanWrite(plan_id, frame.expected, text, released, frame.refused)

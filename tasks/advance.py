@@ -68,6 +68,7 @@ def plan_next(
         retention_ms=retention_ms,
         scopes={turn.number: turn.scope for turn in view.open},
         promotes=promotes,
+        refused=decided.refused,
     )
     return plan_write(plan, frame)
 
@@ -126,6 +127,8 @@ def follow(runtime: Runtime, facts: SessionFacts, answer: Answer, write: PlanWri
     state = answer.state
     if state is None or state.planned_by != write.plan_id:
         return False
+    for it in write.refused:
+        log.info("turn %s of %s: hand-off to %r refused: %s", it.number, facts.session_id, it.to, it.reason)
     if state.is_final:
         runtime.index.settle(facts.session_id)
         log.info("session %s %s: %s", facts.session_id, state.status, state.reason)

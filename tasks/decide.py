@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
-from ..models.plan import Finish, OpenTurn, Plan, SessionView, Step, Wait
+from ..models.plan import Finish, OpenTurn, Plan, RefusedHandOff, SessionView, Step, Wait
 from ..models.stop import StopCondition, StopReason
 from ..models.turn import OutcomeKind
-from .planners import board_at_end, check_step, planner_for
+from .planners import board_at_end, check_step, judge_hand_offs, planner_for
 
 _REQUESTED = StopReason(code="stop_requested", detail="a stop was asked for")
 
@@ -21,6 +21,8 @@ class Decided:
     plan: Plan
     #: With a `Wait` as it was: the turns that have closed are shown again.
     stop_state: dict[str, JsonValue]
+    #: Hand-offs that the mode does not take; with a `Wait` none, since their turns are shown again.
+    refused: tuple[RefusedHandOff, ...] = ()
 
 
 def decide(
@@ -42,6 +44,7 @@ def decide(
     However a session ends, it is completed only if somebody answered a turn: said something, decided, or
     passed on purpose.
     """
+    view, refused = judge_hand_offs(view)
     observed = stop.observe(stop_state, view.results, roster_size=len(view.roster))
     view = replace(view, turns_left=_turns_left(view, stop))
     plan = (
@@ -51,7 +54,9 @@ def decide(
     )
     if isinstance(plan, Finish) and not plan.aborted:
         plan = _completed(view, plan)
-    return Decided(plan=plan, stop_state=stop_state if isinstance(plan, Wait) else observed)
+    if isinstance(plan, Wait):
+        return Decided(plan=plan, stop_state=stop_state)
+    return Decided(plan=plan, stop_state=observed, refused=refused)
 
 
 def _turns_left(view: SessionView, stop: StopCondition) -> int | None:

@@ -367,6 +367,7 @@ local function apply(k, locks, plan)
   for id, entry in pairs(plan.board) do redis.call('HSET', k.board, id, entry) end
   redis.call('HINCRBY', k.session, 'version', 1)
   redis.call('HSET', k.session, 'stop', plan.stop, 'rounds', plan.rounds, 'planned_by', plan.id)
+  note_all(k.journal, plan.notes)
   local held = holders(locks)
   if plan.finish then
     finish(k, plan.finish, held)

@@ -9,8 +9,9 @@ from ...models.plan import SessionView
 from ...models.shown import excerpt
 from ...models.turn import Decision, Frozen
 
-#: Decisions, people and characters of a name that are shown; an instruction has room for 10,000 characters.
+#: Decisions, hand-offs, people and characters of a name that are shown; an instruction has room for 10,000 characters.
 LAST_DECISIONS = 8
+LAST_HAND_OFFS = 8
 SHOWN_PEOPLE = 30
 SHOWN_NAME = 60
 
@@ -36,11 +37,19 @@ class Ledger(Frozen):
     invalid: int = 0
     #: Why the last choice was not valid.
     fault: str = ""
+    #: One line a hand-off since the last decision, oldest first.
+    hand_offs: tuple[str, ...] = ()
 
     def spoken(self, view: SessionView) -> Ledger:
         """The ledger with the turns that have just closed."""
         closed = {result.participant: result.number for result in view.results}
-        return self.model_copy(update={"last_turns": {**self.last_turns, **closed}})
+        handed = (
+            f"{excerpt(result.participant, SHOWN_NAME)} hands off to {excerpt(result.hand_off, SHOWN_NAME)}"
+            for result in view.results
+            if result.hand_off
+        )
+        hand_offs = (*self.hand_offs, *handed)[-LAST_HAND_OFFS:]
+        return self.model_copy(update={"last_turns": {**self.last_turns, **closed}, "hand_offs": hand_offs})
 
     def decided(self, choice: Decision, *, round_number: int, note: str = "") -> Ledger:
         """The ledger with one more decision."""
@@ -69,6 +78,8 @@ class Ledger(Frozen):
             lines.append(f"- and {len(workers) - SHOWN_PEOPLE} more")
         if self.decisions:
             lines += ["Decided so far:", *(f"- {line}" for line in self.decisions)]
+        if self.hand_offs:
+            lines += ["Hand-offs since the last decision:", *(f"- {line}" for line in self.hand_offs)]
         if self.stalls:
             lines.append(f"Decisions without progress in a row: {self.stalls} of {options.max_stalls}.")
         elif self.replans:

@@ -17,10 +17,18 @@ from pydantic import JsonValue
 from ...models.choices import understood
 from ...models.plan import FLOOR, Finish, Plan, PlannedTurn, SessionView, Step, Wait
 from ...models.stop import MaxRounds, StopCondition
-from ...models.turn import Decision, Expects, Frozen
+from ...models.turn import Decision, Expects, Frozen, TurnResult
+from .hand_offs import all_but_to_one_other
 from .ledger import Ledger
 
 DEFAULT_STOP: StopCondition = MaxRounds(10)
+
+
+def refuses(view: SessionView, result: TurnResult, to: tuple[str, ...]) -> str:
+    """Say why a hand-off is refused; empty: the orchestrator is told of it."""
+    if result.participant == view.orchestrator:
+        return "the orchestrator names the next speakers in its decision"
+    return all_but_to_one_other(view, result, to)
 
 
 class _Memory(Frozen):
@@ -104,7 +112,7 @@ def _send_back(view: SessionView, memory: _Memory, choice: Decision, fault: str)
 
 def _decided(view: SessionView, memory: _Memory, choice: Decision, *, note: str = "") -> _Memory:
     ledger = memory.ledger.decided(choice, round_number=view.totals.rounds + 1, note=note)
-    ledger = ledger.model_copy(update={"invalid": 0, "fault": ""})
+    ledger = ledger.model_copy(update={"invalid": 0, "fault": "", "hand_offs": ()})
     return memory.model_copy(update={"ledger": ledger, "previous": _fingerprint(choice)})
 
 

@@ -185,6 +185,14 @@ def test_an_item_is_handed_to_a_person_or_to_a_name_that_means_nobody():
     assert board("HAND OFF: the boss").hand_off == "the boss"
 
 
+@pytest.mark.parametrize("mode", [mode for mode in CollabMode if mode is not CollabMode.SWARM])
+def test_outside_a_swarm_a_turn_is_handed_to_a_participant(mode):
+    assert read("Not mine.\nHAND OFF: ada", mode).hand_off == "p-1"
+    assert read("HAND OFF: the boss", mode).hand_off == "the boss"
+    assert read("```\nHAND OFF: ada\n```\nsaid Bob", mode).hand_off is None
+    assert read("HAND OFF:", mode).hand_off is None
+
+
 def test_items_are_added_for_anyone_or_for_one():
     assert board("ITEM: check the logs\nof today\nITEM tester: run it\nITEM boss: pay\nITEM:").items == (
         NewItem(text="check the logs\nof today"),

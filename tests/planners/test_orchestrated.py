@@ -275,7 +275,7 @@ def test_the_ledger_is_bounded_whatever_is_said():
     for i in range(20):
         team.decide(*names, side_by_side=True, instruction=f"{i}" + "y" * 7_000)
         for name in team.waiting():
-            team.say(name)
+            team.say(name, hand_off=f"{long}{i}" if name != f"{long}{i}" else None)
     team.decide(*(f"{long}{i}" for i in range(900, 1_000)))
     assert len(team.next.instruction) < 10_000
     assert len(team.state) < 2 * sum(len(name) + 20 for name in names)

@@ -20,6 +20,7 @@ from symposia.models.plan import (
     Finish,
     OpenTurn,
     PlannedTurn,
+    RefusedHandOff,
     SessionView,
     Step,
     Totals,
@@ -61,6 +62,7 @@ class Simulation:
         self.board: dict[str, list[BoardEntry]] = {}
         self.steps: list[Step] = []
         self.finish: Finish | None = None
+        self.refused: list[RefusedHandOff] = []
         self.rounds, self.usage, self.elapsed_s = 0, Usage(), 0.0
         self.ends_round = self.stop_requested = False
         self.plan_on()
@@ -117,6 +119,7 @@ class Simulation:
             view, self.condition, json.loads(self.stop_state), stop_requested=self.stop_requested
         )
         self.stop_state = json.dumps(decided.stop_state)
+        self.refused += decided.refused
         if meanwhile:
             meanwhile()
         match decided.plan:

@@ -1,0 +1,143 @@
+"""Hand-offs outside of a swarm: honoured where the mode can, refused with a reason otherwise."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulation import Simulation, people
+from symposia.models.collab import CollabMode
+from symposia.models.stop import MaxRounds, MaxTurns, TextSeen
+from symposia.models.turn import OutcomeKind
+
+NAMES = ("ann", "bob", "cyd", "dan")
+
+
+def table(*names, stop=None):
+    return Simulation(CollabMode.ROUND_ROBIN, people(*names), stop=stop)
+
+
+def reasons(session):
+    return [(it.participant, it.to, it.reason) for it in session.refused]
+
+
+def test_the_named_one_speaks_next_and_the_round_goes_on():
+    session = table("ann", "bob", "cyd", "dan", stop=MaxRounds(2))
+    session.say("ann", hand_off="cyd")
+    session.run()
+    assert session.spoken == ["ann", "cyd", "bob", "dan", "ann", "bob", "cyd", "dan"]
+
+
+def test_who_has_spoken_in_the_round_takes_the_turn_of_the_next_one():
+    session = table("ann", "bob", "cyd", stop=MaxRounds(2))
+    session.say("ann")
+    session.say("bob", hand_off="ANN")
+    session.run()
+    assert session.spoken == ["ann", "bob", "ann", "cyd", "bob", "cyd"]
+
+
+def test_who_is_ahead_already_is_refused_on_record():
+    session = table("ann", "bob", "cyd", stop=MaxRounds(2))
+    session.say("ann")
+    session.say("bob", hand_off="ann")
+    session.say("ann", hand_off="bob")
+    session.say("bob", hand_off="ann")
+    session.run()
+    assert session.spoken == ["ann", "bob", "ann", "bob", "cyd", "cyd"]
+    assert reasons(session) == [("bob", "ann", "ann has had the turn of the next round already")]
+
+
+@pytest.mark.parametrize(
+    ("to", "reason"),
+    [
+        ("ghost", "no participant has this name"),
+        ("ann", "a participant cannot hand off to itself"),
+        ("Ann", "a participant cannot hand off to itself"),
+        ("maker", "the name may mean bob, cyd"),
+    ],
+)
+@pytest.mark.parametrize("mode", [CollabMode.ROUND_ROBIN, CollabMode.ORCHESTRATED])
+def test_a_hand_off_to_nobody_else_is_refused(mode, to, reason):
+    roster = people("ann", "bob", "cyd", "lead", bob="maker", cyd="maker")
+    session = Simulation(mode, roster, orchestrator="lead")
+    if mode is CollabMode.ORCHESTRATED:
+        session.decide("ann")
+    session.say("ann", hand_off=to)
+    assert reasons(session) == [("ann", to, reason)]
+    assert session.next.participant == ("bob" if mode is CollabMode.ROUND_ROBIN else "lead")
+
+
+@pytest.mark.parametrize("mode", [CollabMode.PAIR, CollabMode.BROADCAST])
+def test_a_pair_and_a_broadcast_refuse_every_hand_off(mode):
+    session = Simulation(mode, people("ann", "bob"), stop=MaxRounds(1))
+    session.say("ann", hand_off="bob")
+    session.say("bob", hand_off="ghost")
+    refusal = f"the mode {mode.value} takes no hand-offs"
+    assert reasons(session) == [("ann", "bob", refusal), ("bob", "ghost", refusal)]
+    assert session.finish.reason == "max_rounds"
+
+
+def test_the_orchestrator_is_told_until_it_decides():
+    session = Simulation(CollabMode.ORCHESTRATED, people("lead", "ann", "bob"), orchestrator="lead")
+    session.decide("ann")
+    session.say("ann", hand_off="bob")
+    told = "Hand-offs since the last decision:\n- ann hands off to bob"
+    assert told in session.next.instruction
+    session.decide()  # names nobody, and is sent back
+    assert told in session.next.instruction
+    session.decide("bob")
+    session.say("bob")
+    assert "hands off" not in session.next.instruction
+
+
+def test_the_orchestrator_itself_hands_nothing_off():
+    session = Simulation(CollabMode.ORCHESTRATED, people("lead", "ann"), orchestrator="lead")
+    session.say("lead", hand_off="ann")
+    assert reasons(session) == [("lead", "ann", "the orchestrator names the next speakers in its decision")]
+
+
+def test_a_refused_hand_off_without_words_is_a_pass():
+    session = Simulation(CollabMode.PAIR, people("ann", "bob"), stop=TextSeen("never said"))
+    for name in ("ann", "bob"):
+        session.turn_out(OutcomeKind.PASSED, name, hand_off="ghost")
+    assert session.finish.reason == "round_of_passes"
+
+
+@given(data=st.data(), count=st.integers(1, 4))
+def test_whatever_is_handed_off_a_round_robin_stays_fair(data, count):
+    names = NAMES[:count]
+    session = table(*names, stop=MaxRounds(4))
+    while session.finish is None:
+        speaker = session.next.participant
+        to = data.draw(st.none() | st.sampled_from([*names, "ghost"]), label="hand off")
+        refusals = len(session.refused)
+        session.say(speaker, hand_off=to)
+        turns = Counter(session.spoken)
+        assert all(session.rounds <= turns[name] <= session.rounds + 2 for name in names)
+        if session.finish is None and to is not None:
+            assert session.next.participant == to or len(session.refused) > refusals
+        assert len(session.spoken) <= (session.rounds + 2) * count
+    turns = Counter(session.spoken)
+    assert all(4 <= turns[name] <= 5 for name in names), "at most one turn more than there are rounds"
+
+
+@pytest.mark.parametrize("mode", CollabMode)
+@given(data=st.data())
+def test_every_hand_off_outside_a_swarm_is_taken_or_refused_once(mode, data):
+    names = NAMES[: 2 if mode is CollabMode.PAIR else 3]
+    session = Simulation(mode, people(*names), orchestrator="ann", stop=MaxTurns(8))
+    asked = 0
+    while session.finish is None:
+        number = data.draw(st.sampled_from(sorted(session.open)))
+        to = data.draw(st.none() | st.sampled_from([*names, "ghost"]))
+        session.close(number, hand_off=to)
+        asked += to is not None
+        session.plan_on()
+    if mode is CollabMode.SWARM:
+        assert session.refused == []
+    elif mode in (CollabMode.PAIR, CollabMode.BROADCAST):
+        assert len(session.refused) == asked
+    assert len({it.number for it in session.refused}) == len(session.refused) <= asked

@@ -1,0 +1,59 @@
+"""Hand-offs of whole sessions: the order that comes of them, and the record of those that are refused."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from office import Office
+
+REGISTRY = """
+[agents.say]
+kind = "scripted"
+replies = ["a word"]
+
+[agents.to_cyd]
+kind = "scripted"
+replies = ["Not mine.\\nHAND OFF: Cyd", "a word"]
+
+[agents.to_ghost]
+kind = "scripted"
+replies = [{ say = "Somebody else.", hand_off = "ghost" }]
+"""
+
+
+@pytest.fixture
+def office(tmp_path: Path, redis_url: str) -> Iterator[Office]:
+    office = Office(tmp_path, redis_url, REGISTRY)
+    yield office
+    office.close()
+
+
+def refusals(job):
+    events = [event.data for event in job.collab().events if event.event_type == "turn.handoff.refused"]
+    return [(it["turn_number"], it["participant_id"], it["to"], it["reason"]) for it in events]
+
+
+def test_a_round_robin_follows_a_hand_off_and_records_a_refusal(office, caplog):
+    agents = {"ann": "to_cyd", "bob": "to_ghost", "cyd": "say"}
+    job = office.submit("round_robin", agents, stop={"max_rounds": 1})
+    with caplog.at_level(logging.INFO):
+        office.work()
+    assert [message.speaker for message in job.messages()] == ["ann", "cyd", "bob"]
+    assert (job.state().reason, job.state().rounds) == ("max_rounds", 1)
+    assert refusals(job) == [(3, "bob", "ghost", "no participant has this name")]
+    assert f"turn 3 of {job.id}: hand-off to 'ghost' refused: no participant has this name" in caplog.text
+
+
+@pytest.mark.parametrize("mode", ["pair", "broadcast"])
+def test_other_modes_record_each_refusal_once(office, mode):
+    job = office.submit(mode, {"ann": "to_ghost", "bob": "to_cyd"}, stop={"max_rounds": 1})
+    office.work()
+    refused = f"the mode {mode} takes no hand-offs"
+    told = [(1, "ann", "ghost", refused)]
+    # The second turn of a pair is a review, whose text is read for an approval only.
+    told += [(2, "bob", "Cyd", refused)] if mode == "broadcast" else []
+    assert refusals(job) == told
