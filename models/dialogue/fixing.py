@@ -5,7 +5,7 @@ Source: RFC 0028, "Tolerance Policy".
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 
 from .document import AlignmentDialogue, Prose
 from .lint import lint
@@ -19,14 +19,19 @@ _MOST_PASSES = 5
 _MOST_TRIALS = 200
 
 
-def fix(markdown: str) -> str:
+def fix(markdown: str, *, applies: Callable[[str], bool] | None = None) -> str:
     """Return `markdown` with every fix applied that changes the spelling only; other lines stay byte for byte.
 
     A fix is left out if the document would be read differently with it: headings and lists have an effect on
     the lines below them.
+
+    Args:
+        markdown: The document.
+        applies: True for the codes of findings to fix; None: all.
     """
     for _ in range(_MOST_PASSES):
-        hints = {f.line: f.fix_hint for f in reversed(lint(markdown)) if f.safe and f.fix_hint is not None}
+        found = [f for f in reversed(lint(markdown)) if applies is None or applies(f.code.value)]
+        hints = {f.line: f.fix_hint for f in found if f.safe and f.fix_hint is not None}
         fixed = _Fixer(markdown).apply(hints) if hints else markdown
         if fixed == markdown:
             break

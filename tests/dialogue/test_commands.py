@@ -41,6 +41,70 @@ def test_a_finding_names_its_place_and_the_line_to_write(run, loose):
     assert "    ## Round 1: X" in said
 
 
+@pytest.fixture
+def many(tmp_path):
+    path = tmp_path / "many.dialogue.md"
+    turns = "".join(f"### 🧁 Muffin\n\n- [TENSION T{n}]: y\n\n" for n in range(1, 8))
+    path.write_text(f"# T\n\n## Round 1 (X)\n\n{turns}[TENSION T09: open\n\n[TENSION T10: open\n")
+    return path
+
+
+def test_counts_by_code_come_first(run, many):
+    lines = run("lint", many).stdout.splitlines()
+    assert [line.split()[:3] for line in lines[:4]] == [
+        ["2", "error", "marker-unclosed"],
+        ["7", "warning", "agent-form"],
+        ["7", "warning", "marker-form"],
+        ["1", "warning", "round-form"],
+    ]
+    assert "a turn is not written `### Name Emoji`" in lines[1]
+
+
+def test_equal_findings_about_form_are_one_line(run, many):
+    said = run("lint", many).stdout
+    assert said.count("[agent-form]") == said.count("[marker-form]") == 1
+    assert "`### Name Emoji` [agent-form] (7 times: lines 5, 9, 13, 17, 21, ...)" in said
+    assert said.count("[marker-unclosed]") == 2
+    assert len(json.loads(run("lint", many, "--json").stdout)["files"][0]["findings"]) == 17
+    assert len(json.loads(run("lint", many, "--sarif").stdout)["runs"][0]["results"]) == 17
+
+
+@pytest.mark.parametrize(
+    ("options", "codes", "exit_code"),
+    [
+        (["--select", "round-form"], {"round-form": 1}, 0),
+        (["--select", "round-form,agent-form"], {"agent-form": 7, "round-form": 1}, 0),
+        (
+            ["--select", "round-form", "--select", "marker-unclosed"],
+            {"marker-unclosed": 2, "round-form": 1},
+            1,
+        ),
+        (["--ignore", "marker-unclosed, agent-form"], {"marker-form": 7, "round-form": 1}, 0),
+        (["--errors-only"], {"marker-unclosed": 2}, 1),
+        (["--errors-only", "--strict", "--select", "round-form"], {"round-form": 1}, 1),
+        (["--select", "title-form"], {}, 0),
+    ],
+)
+def test_codes_may_be_selected(run, many, options, codes, exit_code):
+    result = run("lint", many, "--json", *options)
+    data = json.loads(result.stdout)
+    assert (data["counts"], result.exit_code) == (codes, exit_code)
+    assert len(data["files"][0]["findings"]) == sum(codes.values())
+
+
+def test_only_selected_codes_are_fixed(run, loose):
+    run("lint", loose, "--fix", "--select", "round-form")
+    assert loose.read_text() == LOOSE.replace("## Round 1 (X)", "## Round 1: X")
+    run("lint", loose, "--fix", "--ignore", "agent-form")
+    assert loose.read_text() == "# T\n\n## Round 1: X\n\n### 🧁 Muffin\n\n[TENSION T01: y]\n"
+
+
+def test_an_unknown_code_is_refused(run, loose):
+    error = run("lint", loose, "--ignore", "round-form,spelling").exception
+    assert exit_code_of(error) is ExitCode.BAD_INPUT
+    assert str(error).startswith("--ignore: must be codes of findings: agent-form, ")
+
+
 def test_findings_are_told_as_json(run, loose):
     said = json.loads(run("lint", loose, "--json").stdout)
     (file,) = said["files"]

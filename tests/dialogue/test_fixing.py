@@ -43,6 +43,7 @@ def test_any_fixed_text_says_the_same(text):
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(900)
 @given(loose)
 @very_often
 def test_ten_thousand_fixed_documents_say_the_same(text):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .documents import STANDARD_INPUT, Files, read_document
+from .lint_report import Selection, count_codes, count_lines, finding_lines, read_codes
 from .options import AsJson
 
 if TYPE_CHECKING:
@@ -25,14 +26,25 @@ def lint(
     fix: Annotated[
         bool, typer.Option("--fix", help="Mend the form of the files; what they say stays.")
     ] = False,
+    select: Annotated[
+        list[str] | None,
+        typer.Option("--select", metavar="CODE,...", help="Report and fix these codes only."),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option("--ignore", metavar="CODE,...", help="Neither report nor fix these codes."),
+    ] = None,
+    errors_only: Annotated[bool, typer.Option("--errors-only", help="Report errors only.")] = False,
     as_json: AsJson = False,
     sarif: Annotated[bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code hosts.")] = False,
 ) -> None:
     """Check alignment dialogues: their form, their ids, their tables and their sums.
 
-    Each finding names its line and, where there is one, the line to write instead. Exit code 1: there are errors.
+    The number of findings of each code comes first. Equal findings about form
+    are one line. A finding shows the line to write instead if there is one.
+    Exit code 1: there are errors.
 
-    Example: [bold]symposia lint docs/dialogues/*.md --strict[/bold]
+    Example: [bold]symposia lint docs/dialogues/*.md --select round-form,round-unclear[/bold]
     """
     from ...models.dialogue import Severity
     from ...models.dialogue import lint as findings_of
@@ -40,10 +52,14 @@ def lint(
 
     if as_json and sarif:
         raise InvalidInput("--sarif", True, "must not be given with --json: each prints data of its own")
+    selection = Selection(read_codes("--select", select), read_codes("--ignore", ignore), errors_only)
     texts = {name: read_document(name) for name in dict.fromkeys(files)}
     if fix:
-        texts = {name: _mended(name, text) for name, text in texts.items()}
-    found = {name: findings_of(text, strict=strict) for name, text in texts.items()}
+        texts = {name: _mended(name, text, selection) for name, text in texts.items()}
+    found = {
+        name: tuple(filter(selection.includes, findings_of(text, strict=strict)))
+        for name, text in texts.items()
+    }
     errors = sum(it.severity is Severity.ERROR for findings in found.values() for it in findings)
     if as_json or sarif:
         _print_data(found, errors, sarif=sarif)
@@ -52,11 +68,11 @@ def lint(
     raise typer.Exit(1 if errors else 0)
 
 
-def _mended(name: str, text: str) -> str:
+def _mended(name: str, text: str, selection: Selection) -> str:
     """The text with its form mended, written back to its file when that changed anything."""
     from ...models.dialogue import fix
 
-    mended = fix(text)
+    mended = fix(text, applies=selection.has_code)
     if mended != text and name != STANDARD_INPUT:
         Path(name).write_bytes(mended.encode())
     return mended
@@ -75,20 +91,20 @@ def _print_data(found: dict[str, tuple[Finding, ...]], errors: int, *, sarif: bo
         {"file": name, "findings": [it.to_data() for it in findings]} for name, findings in found.items()
     ]
     total = sum(map(len, found.values()))
-    print_json({"files": files, "errors": errors, "warnings": total - errors})
+    counts = {code.value: number for (_, code), number in count_codes(found).items()}
+    print_json({"files": files, "errors": errors, "warnings": total - errors, "counts": counts})
 
 
 def _tell(found: dict[str, tuple[Finding, ...]], errors: int) -> None:
     from .screen import console, printable
 
     screen = console()
+    for line in count_lines(found):
+        screen.print(printable(line), soft_wrap=True)
     for name, findings in found.items():
-        for it in findings:
-            where = f"{name}:{it.line}:{it.column}"
-            screen.print(
-                printable(f"{where}: {it.severity.value}: {it.message} [{it.code.value}]"), soft_wrap=True
-            )
-            for line in it.fix_hint.split("\n") if it.fix_hint is not None else ():
+        for text, hint in finding_lines(name, findings):
+            screen.print(printable(text), soft_wrap=True)
+            for line in hint.split("\n") if hint else ():
                 screen.print(printable(f"    {line}"), soft_wrap=True, style="green")
     total = sum(map(len, found.values()))
     files = "1 file" if len(found) == 1 else f"{len(found)} files"
