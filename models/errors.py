@@ -28,6 +28,7 @@
     │   ├── EmbeddedServerError
     │   │   └── PortTaken
     │   └── ServiceEnded
+    ├── BrokerUnavailable (also ConnectionError)
     ├── ArchiveError                        the database of the archive
     │   ├── ArchiveUnavailable (also ConnectionError)
     │   └── NotRestorable                   there is nothing to go on with
@@ -295,6 +296,15 @@ class RedisUnavailable(StateError, ConnectionError):
         self.url = without_password(url)
         self.hint = without_password(hint)
         super().__init__(f"Redis at {self.url} does not answer" + (f": {self.hint}" if hint else ""))
+
+
+class BrokerUnavailable(SymposiaError, ConnectionError):
+    """The broker does not answer; `url` and `hint` are kept without any password."""
+
+    def __init__(self, url: str, *, hint: str = "") -> None:
+        self.url = without_password(url)
+        self.hint = without_password(hint)
+        super().__init__(f"the broker at {self.url} does not answer" + (f": {self.hint}" if hint else ""))
 
 
 class ScriptError(StateError):

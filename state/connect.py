@@ -27,7 +27,8 @@ CONNECT_TIMEOUT_S = 2.0
 #: How often a command is sent again whose connection was lost.
 RETRIES = 3
 
-_ADVICE = "start one with `symposia up`, or set SYMPOSIA_REDIS_URL"
+#: What to do about a Redis that does not answer. Where one is configured, `symposia up` starts none.
+ADVICE = "start one with `symposia up` (SYMPOSIA_REDIS_URL unset), or set SYMPOSIA_REDIS_URL to one that runs"
 _LOST = (RedisConnectionError, RedisTimeoutError)
 
 
@@ -141,7 +142,7 @@ class _AsyncClient(AsyncRedis):
 
 
 def _hint(error: Exception) -> str:
-    return f"{str(error).rstrip('.')}; {_ADVICE}"
+    return f"{str(error).rstrip('.')}; {ADVICE}"
 
 
 def connect(url: str, *, retries: int = RETRIES, timeout_s: float = SOCKET_TIMEOUT_S) -> Redis:

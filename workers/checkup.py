@@ -17,12 +17,12 @@ from ..agents.local_model import find_running, missing_part
 from ..agents.registry import Registry
 from ..config.settings import Settings
 from ..config.urls import for_celery
-from ..models.errors import ArchiveError, InvalidInput, RedisUnavailable, RegistryError
+from ..models.errors import ArchiveError, BrokerUnavailable, InvalidInput, RedisUnavailable, RegistryError
 from ..models.options import AgentBinding
 from ..models.shown import without_password
 from ..state.beats import BeatBook
 from ..state.clock import server_ms
-from ..state.connect import check_reachable, connect
+from ..state.connect import ADVICE, check_reachable, connect
 from ..state.errands import ErrandIndex
 from ..state.keys import DUE, REVIEWS_DUE
 from ..state.owed import OwedIndex
@@ -30,7 +30,7 @@ from ..state.schedules import ScheduleBook
 from ..state.workers import WorkerBook
 from ..tasks.limits import amount
 from .archive import archive_url, open_archive
-from .connection import broker_url_in_use, redis_url_in_use
+from .connection import BROKER_ADVICE, broker_url_in_use, check_broker, redis_url_in_use
 from .conversations import left_waiting
 from .delivering import load_deliveries
 from .discovery import resolve_redis_url
@@ -185,7 +185,7 @@ def _server(client: Redis, url: str, *, is_configured: bool) -> Finding:
 
 def _no_server(url: str, error: Exception) -> Finding:
     text = f"{without_password(url)} does not answer: {error.__cause__ or error}"
-    return Finding("Redis", Grade.BAD, text, "start one with `symposia up`, or set SYMPOSIA_REDIS_URL")
+    return Finding("Redis", Grade.BAD, text, ADVICE)
 
 
 def _durability(client: Redis) -> Iterator[Finding]:
@@ -322,16 +322,13 @@ def _memory(settings: Settings) -> Finding:
 
 def _broker(settings: Settings, redis_url: str) -> Iterator[Finding]:
     """The broker, where it is another server than the one with the sessions."""
-    from kombu import Connection
-
     url = broker_url_in_use(settings)
     if url == for_celery(redis_url):
         return
-    shown = without_password(url)
     try:
-        with Connection(url, connect_timeout=2) as broker:
-            broker.ensure_connection(max_retries=1, timeout=3)
-    except Exception as error:  # noqa: BLE001 - each transport raises its own
-        yield Finding("broker", Grade.BAD, f"{shown}: {error}", "start it, or mend SYMPOSIA_BROKER_URL")
+        check_broker(url)
+    except BrokerUnavailable as error:
+        text = without_password(f"{error.url}: {error.__cause__}")
+        yield Finding("broker", Grade.BAD, text, BROKER_ADVICE)
     else:
-        yield Finding("broker", Grade.GOOD, f"{shown} answers")
+        yield Finding("broker", Grade.GOOD, f"{without_password(url)} answers")

@@ -6,11 +6,15 @@ from kombu.transport import TRANSPORT_ALIASES
 
 from ..config.settings import Settings
 from ..config.urls import for_celery
-from ..models.errors import InvalidInput
+from ..models.errors import BrokerUnavailable, InvalidInput
 from .discovery import resolve_redis_url
 
 #: Where a Redis usually listens: tried when none is configured and no embedded server runs.
 USUAL_URL = "redis://127.0.0.1:6379/0"
+
+
+#: What to do about a broker that does not answer.
+BROKER_ADVICE = "start it, or change SYMPOSIA_BROKER_URL"
 
 
 def redis_url_in_use(settings: Settings) -> str:
@@ -41,3 +45,14 @@ def broker_url_in_use(settings: Settings) -> str:
         rule = "must begin with a transport that Celery has, such as redis:// or amqp://"
         raise InvalidInput("SYMPOSIA_BROKER_URL", f"{scheme}://", rule)
     return for_celery(url)
+
+
+def check_broker(url: str) -> None:
+    """Connect once. Raises BrokerUnavailable."""
+    from kombu import Connection
+
+    try:
+        with Connection(url, connect_timeout=2) as broker:
+            broker.ensure_connection(max_retries=1, timeout=3)
+    except Exception as error:
+        raise BrokerUnavailable(url, hint=f"{str(error).rstrip('.')}; {BROKER_ADVICE}") from error

@@ -14,6 +14,7 @@ from ..client import Client
 from ..config.settings import Settings, child_environment
 from ..models.submission import Submission
 from ..state.connect import check_reachable, connect
+from .connection import broker_url_in_use, check_broker
 from .hurry import Hurry
 from .services import Model, Program, worker_command
 from .sharing import shared_server
@@ -119,11 +120,13 @@ def crew_for_a_run(
         folder: where the worker runs, and finds code and an agents file; None: the working folder.
 
     Raises:
-        StateError, LocalModelError: a part could not be started or does not answer.
+        StateError, BrokerUnavailable, LocalModelError: a part could not be started or does not answer.
     """
     with Interrupts() as interrupts, ExitStack() as stack:
         url = configured_server(settings) or stack.enter_context(shared_server(settings.data_dir))
         settings = with_server(settings, url)
+        if settings.broker_url is not None:  # without one nothing would happen, and nobody would say why
+            check_broker(broker_url_in_use(settings))
         # A worker that is missing is started, which takes a while.
         client = Client(settings, worker_grace_s=_START_S)
 

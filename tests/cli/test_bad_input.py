@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from symposia.state.connect import ADVICE
 from terminal import Terminal
 
 GOOD = {
@@ -141,6 +142,24 @@ def test_a_broker_that_celery_does_not_know_is_told(terminal: Terminal, pair_fil
     assert "hush-hush" not in said.err
 
 
+def test_run_refuses_a_broker_that_does_not_answer(terminal: Terminal, pair_file):
+    terminal.settings["broker_url"] = "amqp://guest:hush-hush@127.0.0.1:1//"
+    said = terminal.call("run", pair_file)
+    assert (said.code, said.out, said.err.count("\n")) == (4, "", 1), said
+    assert "the broker at amqp://guest:***@127.0.0.1:1// does not answer: " in said.err
+    assert said.err.endswith("start it, or change SYMPOSIA_BROKER_URL\n")
+
+
+def test_submit_queues_although_the_broker_does_not_answer(terminal: Terminal, pair_file):
+    terminal.settings["broker_url"] = "amqp://guest:hush-hush@127.0.0.1:1//"
+    said = terminal.call("submit", pair_file)
+    assert said.code == 0
+    assert f"session {said.out.strip()} waits for the sweep: the broker does not answer" in said.err
+    assert "hush-hush" not in said.err
+    terminal.settings.pop("broker_url")
+    terminal.call("cancel", said.out.strip())
+
+
 def test_bad_usage_exits_with_2(terminal: Terminal):
     for arguments in (["graph"], ["export", "x", "--format", "xml"], ["dance"], ["list", "--limit", "0"]):
         said = terminal.call(*arguments)
@@ -162,7 +181,7 @@ def test_a_redis_that_is_away_is_named_without_its_password(bare: Terminal, pair
     said = bare.call(*command, *([pair_file] if command[0] in ("submit", "run") else []))
     assert (said.code, said.out, said.err.count("\n")) == (4, "", 1), said
     assert "redis://:***@127.0.0.1:1/0 does not answer" in said.err
-    assert said.err.endswith("refused; start one with `symposia up`, or set SYMPOSIA_REDIS_URL\n")
+    assert said.err.endswith(f"refused; {ADVICE}\n")
     assert "hush-hush" not in said.err
 
 
@@ -170,4 +189,4 @@ def test_without_any_redis_it_is_said_how_to_start_one(bare: Terminal, pair_file
     monkeypatch.setattr("symposia.workers.connection.USUAL_URL", "redis://127.0.0.1:1/0")
     said = bare.call("submit", pair_file)
     assert said.code == 4
-    assert "start one with `symposia up`, or set SYMPOSIA_REDIS_URL" in said.err
+    assert ADVICE in said.err

@@ -10,7 +10,7 @@ import pytest
 from live import until
 from symposia.models.ids import new_id
 from symposia.models.review.errands import Errand
-from symposia.state.connect import connect
+from symposia.state.connect import ADVICE, connect
 from symposia.state.errands import ErrandIndex
 from symposia.state.index import SessionIndex
 from symposia.state.keys import OWED, REVIEWS_DUE
@@ -57,7 +57,7 @@ def test_a_redis_that_is_away_is_named_without_its_password_and_how_to_start_one
     said = bare.call("doctor")
     assert said.code == 4
     assert "✗ Redis        redis://:***@127.0.0.1:1/0 does not answer: " in said.out
-    assert "start one with `symposia up`, or set SYMPOSIA_REDIS_URL" in said.out
+    assert ADVICE in said.out
     assert "hush-hush" not in said.out + said.err
 
 

@@ -11,6 +11,7 @@ import pytest
 from gone import command_of
 from live import until
 from ports import keep_port, own_port
+from symposia.state.connect import ADVICE
 from terminal import Running, Terminal
 
 #: They start many processes one after the other.
@@ -127,7 +128,7 @@ def test_a_worker_does_not_wait_for_a_redis_that_nobody_named(bare: Terminal, mo
     monkeypatch.setattr("symposia.workers.connection.USUAL_URL", "redis://127.0.0.1:1/0")
     said = bare.call("worker")
     assert (said.code, said.err.count("\n")) == (4, 1)
-    assert "start one with `symposia up`, or set SYMPOSIA_REDIS_URL" in said.err
+    assert ADVICE in said.err
 
 
 @pytest.mark.slow

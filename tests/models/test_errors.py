@@ -22,6 +22,7 @@ from symposia.models.errors import (
     ArchiveError,
     ArchiveUnavailable,
     BadOutcome,
+    BrokerUnavailable,
     ConversationArchivedError,
     ConversationError,
     ConversationFullError,
@@ -121,6 +122,9 @@ EXAMPLES = {
     StateError(): "The live state in Redis could not be read or changed.",
     RedisUnavailable("redis://:pw@host:6379/0", hint="start one with `symposia up`"): (
         "Redis at redis://:***@host:6379/0 does not answer: start one with `symposia up`"
+    ),
+    BrokerUnavailable("amqp://me:pw@host//", hint="refused"): (
+        "the broker at amqp://me:***@host// does not answer: refused"
     ),
     ScriptError("commit", "wrong type"): "script 'commit' failed: wrong type",
     CorruptSchedule("nightly"): (

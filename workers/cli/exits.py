@@ -77,7 +77,12 @@ def exit_code_of(error: Exception) -> ExitCode | None:
             | errors.ConversationError()
         ):
             return ExitCode.BAD_INPUT
-        case errors.StateError() | errors.LocalModelError() | errors.ArchiveError():
+        case (
+            errors.StateError()
+            | errors.BrokerUnavailable()
+            | errors.LocalModelError()
+            | errors.ArchiveError()
+        ):
             return ExitCode.MISSING
         case errors.SymposiaError():
             return ExitCode.CANCELLED
