@@ -42,6 +42,7 @@
     │   └── TaskRejectedError               the verdict of its task-manager
     ├── TurnError                           control flow between workers and state
     │   └── LeaseLost
+    ├── TurnFailed                          for Celery: the task failed
     ├── AgentError                          raised by agents; `retryable` says whether to try again
     │   ├── AgentFailed
     │   ├── AgentTimeout
@@ -454,6 +455,10 @@ class TurnError(SymposiaError):
 
 class LeaseLost(TurnError):
     """The lease ran out or was taken back while the agent spoke."""
+
+
+class TurnFailed(SymposiaError):
+    """A failure exhausted the attempts of a turn, or ended its session. Celery reports the task as failed."""
 
 
 class AgentError(SymposiaError):

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 from celery import shared_task
 
 from ..models.collab import CollabMode
-from ..models.errors import SessionNotFound, StateError
+from ..models.errors import SessionNotFound, StateError, TurnFailed
 from .advance import advance
 from .graph import TurnCall
 from .names import ADVANCE, TURN
 from .runtime import runtime_of
 from .speak import run_turn
-from .turn_end import TurnFailed
 
 if TYPE_CHECKING:
     from celery import Task

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..models.errors import SymposiaError
 from ..models.shown import excerpt
 from ..models.turn import OutcomeKind, TurnOutcome
 
@@ -35,10 +34,6 @@ _MEANINGS = {
     "unknown": "unknown turn",
     "waiting": "parked: waits for an answer",
 }
-
-
-class TurnFailed(SymposiaError):
-    """A failure exhausted the attempts of a turn, or ended its session. Celery reports the task as failed."""
 
 
 @dataclass(frozen=True, slots=True)

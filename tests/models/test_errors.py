@@ -67,6 +67,7 @@ from symposia.models.errors import (
     TaskClosedError,
     TaskRejectedError,
     TurnError,
+    TurnFailed,
     UnknownAgent,
     invalid_input,
 )
@@ -143,6 +144,9 @@ EXAMPLES = {
     DeliveryFailed("board answers 503", retry_after_s=7): "board answers 503",
     LocalModelError(): "The local model could not be started.",
     TurnError("s1", 3): "turn 3 of session 's1': A turn cannot be written by whoever tries.",
+    TurnFailed(
+        "failed: RuntimeError: x; the turn is skipped"
+    ): "failed: RuntimeError: x; the turn is skipped",
     LeaseLost("s1", 3): (
         "turn 3 of session 's1': The lease ran out or was taken back while the agent spoke."
     ),
