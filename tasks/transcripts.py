@@ -31,4 +31,9 @@ def transcript_of(facts: SessionFacts, state: SessionState, collab: Collab, dial
         raise InvalidInput(
             "protocol", facts.spec.protocol, "must be alignment for a session to have a transcript"
         )
-    return written(collab, dialog.messages, ledger_of(state), experts)
+    # Participants who joined later are experts, too, although the session does not wait for them to converge.
+    joined = (it.participant_id for it in collab.participants)
+    spoke = (it.speaker for it in dialog.messages if it.turn_number is not None and it.speaker is not None)
+    judges = {facts.spec.orchestrator, facts.spec.options.aggregator}
+    everyone = dict.fromkeys((*experts, *joined, *spoke))
+    return written(collab, dialog.messages, ledger_of(state), [it for it in everyone if it not in judges])

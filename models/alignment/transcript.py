@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from ..collab import Collab, Participant
+from ..collab import Collab
 from ..dialog import Message
 from ..dialogue import (
     AlignmentDialogue,
@@ -30,7 +30,7 @@ from ..dialogue import (
     render,
 )
 from ..dialogue.blocks import BlockReader
-from ..dialogue.names import Names, person
+from ..dialogue.names import Names
 from ..dialogue.scan import LineReader
 from ..dialogue.words import (
     DIMENSIONS,
@@ -44,7 +44,8 @@ from ..dialogue.words import (
     TENSIONS_TITLE,
     TOTAL_KEY,
 )
-from ..errors import InvalidInput, SessionError
+from ..errors import SessionError
+from .cast import Cast, cast_of
 from .ledger import Ledger, TensionEntry
 
 _FIRST_LABEL, _LABEL = "Opening Arguments", "Tension Resolution"
@@ -75,13 +76,11 @@ def transcript(
     collab: Collab, messages: Sequence[Message], ledger: Ledger, experts: Sequence[str]
 ) -> AlignmentDialogue:
     """The session as a document; `experts` are participant ids, whoever else speaks is the judge."""
-    names = {
-        it.participant_id: _name(it, i)
-        for i, it in enumerate(collab.participants)
-        if it.participant_id in experts
-    }
-    writer = _Writer(ledger, names)
-    people = [f"{JUDGE_EMOJI} {JUDGE}", *(f"{EXPERT_EMOJI} {name}" for name in names.values())]
+    cast = cast_of(collab, messages, experts)
+    writer = _Writer(ledger, cast)
+    people = [f"{EXPERT_EMOJI} {name}" for name in cast.names.values()]
+    if cast.judge:
+        people.insert(0, f"{JUDGE_EMOJI} {JUDGE}")
     metadata = (
         Metadata("Status", "Converged" if ledger.converged else collab.status.value.capitalize()),
         Metadata(PARTICIPANTS_KEY, ", ".join(people)),
@@ -92,22 +91,11 @@ def transcript(
     return AlignmentDialogue(collab.title, metadata, (Prose(collab.purpose),), parts)
 
 
-def _name(participant: Participant, index: int) -> str:
-    """A name that a heading can carry: as displayed, or the id, or a number."""
-    for name in (participant.display_name, participant.participant_id):
-        try:
-            if name:
-                return Turn(person(name)[0]).agent
-        except InvalidInput:
-            continue
-    return f"Expert {index + 1}"
-
-
 class _Writer:
     """Turns a dialog into rounds, with what the ledger knows."""
 
-    def __init__(self, ledger: Ledger, names: dict[str, str]) -> None:
-        self._ledger, self._names = ledger, names
+    def __init__(self, ledger: Ledger, cast: Cast) -> None:
+        self._ledger, self._cast, self._names = ledger, cast, cast.names
 
     def rounds(self, messages: Sequence[Message]) -> Iterator[Part]:
         """Rounds with the experts' turns, and the judge's words after each."""
@@ -163,11 +151,9 @@ class _Writer:
 
     def tables(self) -> Iterator[Section]:
         """Panel, scoreboard, inventory and tracker, each where there is something to show."""
-        judge = ((f"{JUDGE_EMOJI} {JUDGE}", "Orchestrator"),)
-        panel = Table(
-            ("Agent", "Role"), (*judge, *((f"{EXPERT_EMOJI} {it}", "Expert") for it in self._names.values()))
-        )
-        yield Section(PANEL_TITLE, (panel,))
+        people = [(f"{EXPERT_EMOJI} {name}", self._cast.roles[it]) for it, name in self._names.items()]
+        judge = [(f"{JUDGE_EMOJI} {JUDGE}", self._cast.judge)] if self._cast.judge else []
+        yield Section(PANEL_TITLE, (Table(("Agent", "Role"), (*judge, *people)),))
         known = {**{name.casefold(): name for name in self._names.values()}, **self._names}
         if scores := [(known[it], s) for it, s in self._ledger.scores.items() if it in known]:
             cells = (

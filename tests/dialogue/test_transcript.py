@@ -17,7 +17,9 @@ from symposia.models.ids import new_id, utcnow
 EXPERTS = ("ann", "bob")
 
 
-def session(turns: list[tuple[str, str]], *, title: str = "Files or tables") -> tuple[str, Ledger]:
+def session(
+    turns: list[tuple[str, str]], *, title: str = "Files or tables", people: tuple[Participant, ...] = ()
+) -> tuple[str, Ledger]:
     ledger, messages = Ledger(), []
     for number, (name, text) in enumerate(turns, start=1):
         ledger = ledger.after(number, name, read_signs([text]), experts=EXPERTS)
@@ -37,7 +39,7 @@ def session(turns: list[tuple[str, str]], *, title: str = "Files or tables") -> 
         title=title,
         purpose="Agree.",
         mode="round_robin",
-        participants=[Participant(participant_id=name) for name in (*EXPERTS, "lead")],
+        participants=people or [Participant(participant_id=name) for name in (*EXPERTS, "lead")],
     )
     return written(collab, messages, ledger, EXPERTS), ledger
 
@@ -87,3 +89,50 @@ def test_what_the_ledger_does_not_know_is_written_as_words():
 def test_the_judge_speaks_after_the_round():
     text, _ = session([("lead", "Begin."), ("ann", "A."), ("bob", "B."), ("lead", "Good."), ("ann", "C.")])
     assert [type(part).__name__ for part in parse(text).parts][-4:] == ["Judge", "Round", "Judge", "Round"]
+
+
+def panel_of(text: str) -> list[tuple[str, str]]:
+    (panel,) = (it for it in parse(text).sections if it.title == "Expert Panel")
+    return [row[:2] for row in panel.blocks[0].rows]
+
+
+def test_roles_are_kept_and_no_judge_is_listed_where_there_is_none():
+    people = (Participant(participant_id="ann", role_id="architect"), Participant(participant_id="bob"))
+    text, _ = session([("ann", "A."), ("bob", "B.")], people=people)
+    assert panel_of(text) == [("🧁 ann", "architect"), ("🧁 bob", "Expert")]
+    assert "Judge" not in text
+
+
+def test_the_judge_has_a_role():
+    lead = Participant(participant_id="lead", role_id="orchestrator")
+    people = (*(Participant(participant_id=name, role_id=name) for name in EXPERTS), lead)
+    text, _ = session([("ann", "A.")], people=people)
+    assert panel_of(text) == [("💙 Judge", "orchestrator"), ("🧁 ann", "Expert"), ("🧁 bob", "Expert")]
+    assert "**Participants**: 💙 Judge, 🧁 ann, 🧁 bob" in text
+
+
+def test_an_expert_who_left_is_no_judge():
+    text, _ = session([("ann", "A."), ("bob", "B.")], people=(Participant(participant_id="ann"),))
+    assert panel_of(text) == [("🧁 ann", "Expert"), ("🧁 bob", "Expert")]
+    assert [it.agents for it in parse(text).rounds] == [("ann", "bob")]
+
+
+def test_experts_of_one_name_are_told_apart():
+    people = tuple(Participant(participant_id=name, display_name="Ada") for name in EXPERTS)
+    text, _ = session([("ann", "A."), ("bob", "B.")], people=people)
+    assert [it.agents for it in parse(text).rounds] == [("Ada", "bob")]
+
+
+@given(
+    st.lists(texts.filter(str.strip), min_size=3, max_size=3),
+    st.lists(texts.filter(str.strip), min_size=3, max_size=3),
+)
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+def test_any_role_is_read_back(roles, names):
+    ids = (*EXPERTS, "lead")
+    people = tuple(
+        Participant(participant_id=it, role_id=role, display_name=name)
+        for it, role, name in zip(ids, roles, names, strict=True)
+    )
+    text, _ = session([("ann", "A."), ("bob", "B."), ("lead", "C.")], people=people)
+    assert [it.turns for it in parse(text).rounds]

@@ -51,6 +51,7 @@ def test_five_experts_converge_and_the_transcript_is_clean(panel, checked):
     text = job.transcript()
     assert faults_of(text) == []
     assert render(parse(text)) == text
+    assert "Judge" not in text
     found = summary(parse(text))
     assert [len(it["agents"]) for it in found["rounds"]] == [5, 5, 5]
     assert {it["state"] for it in found["tensions"]} == {"resolved"}
@@ -77,7 +78,24 @@ def test_a_judge_scores_the_experts_and_the_totals_are_added_up(panel):
     assert faults_of(text) == []
     (board,) = summary(parse(text))["scoreboards"]
     assert (board["total"], [row["total"] for row in board["rows"]]) == (45, [9] * 5)
+    roles = {it["name"]: it["role"] for it in summary(parse(text))["panel"]}
+    assert roles == dict.fromkeys(EXPERTS, "Expert")
+    assert "| 💙 Judge | orchestrator |" in text
     assert len(parse(text).judge) == 3
+
+
+def test_a_participant_who_joins_is_an_expert(stage):
+    (stage.folder / "agents.toml").write_text(REGISTRY + ALIGNMENT)
+    agents = dict.fromkeys(EXPERTS, "stubborn")
+    job = stage.submit("round_robin", agents, protocol="alignment", stop=MaxRounds(3))
+    job.add_participant({"participant_id": "gale", "role_id": "critic"}, "stubborn")
+    stage.start_worker()
+    job.result(timeout=40)
+    text = job.transcript()
+    assert faults_of(text) == []
+    assert "| 🧁 gale | critic |" in text
+    assert "Judge" not in text
+    assert "gale" in parse(text).rounds[-1].agents
 
 
 def test_a_turn_with_findings_is_sent_back_once(panel):
