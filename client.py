@@ -127,7 +127,7 @@ class Client:
                 return job
         else:
             job = CollabJob(facts, self._to)
-        self._to.watch_workers(job.id).take(bool(workers))
+        self._to.watch_workers(f"session {job.id}").take(bool(workers))
         return job
 
     def review(self, *paths: str | Path, **how: Unpack[HowToReview]) -> ReviewJob:
@@ -142,7 +142,7 @@ class Client:
             RedisUnavailable, ArchiveUnavailable: nothing begins.
         """
         order = order_of_files(paths, archive=self.archive, known_agents=self.known_agents(), **how)
-        return ReviewJob(start(self.office, order), self.office)
+        return self._begun(start(self.office, order))
 
     def review_sessions(self, *ids: str, **how: Unpack[HowToReviewSessions]) -> ReviewJob:
         """Has a panel review archived sessions by their transcripts; no id: those that have ended, the newest first.
@@ -157,11 +157,15 @@ class Client:
             RedisUnavailable, ArchiveUnavailable: nothing begins.
         """
         order = order_of_sessions(ids, archive=self.archive, known_agents=self.known_agents(), **how)
-        return ReviewJob(start(self.office, order), self.office)
+        return self._begun(start(self.office, order))
 
     def get_review(self, batch_id: str) -> ReviewJob:
         """A review started before, here or elsewhere; its methods raise ReviewNotFound."""
-        return ReviewJob(batch_id, self.office)
+        return ReviewJob(batch_id, self.office, watch_workers=self._to.watch_workers)
+
+    def _begun(self, batch_id: str) -> ReviewJob:
+        self._to.watch_workers(f"review {batch_id}").look()
+        return self.get_review(batch_id)
 
     @cached_property
     def office(self) -> Office:

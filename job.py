@@ -61,7 +61,7 @@ class Connections:
     max_message_bytes: int
     #: Raises where somebody may not take part in a session that is run so.
     check_joining: Callable[[SessionSpec, Participant], None]
-    #: Makes what warns, in a call that waits for the session with this id, when no worker is running.
+    #: Makes what warns, in a call that waits for this (such as `session ID`), when no worker is running.
     watch_workers: Callable[[str], WorkerWatch]
 
 
@@ -198,7 +198,7 @@ class CollabJob:
 
         With `deltas` also what is being said: models whose turns begin from now on speak word by word.
         """
-        return watch(self._to.redis, self.id, deltas=deltas, waiting=self._to.watch_workers(self.id).look)
+        return watch(self._to.redis, self.id, deltas=deltas, waiting=self._watch().look)
 
     def stream(self) -> Iterator[Delta | Message]:
         """What is being said, piece by piece, and each message when it is written, until the session ends.
@@ -233,14 +233,14 @@ class CollabJob:
 
         Logs a warning when no worker is running; so do `messages`, `events`, `live` and `stream` while they wait.
         """
-        look = self._to.watch_workers(self.id).look
+        look = self._watch().look
         for _ in follow(self._to.redis, self.id, "events", after=END_ONLY, timeout_s=timeout, waiting=look):
             pass
         return self._result()
 
     async def aresult(self, timeout: float | None = None) -> JobResult:
         """`result` for asyncio."""
-        client, look = aconnect(self._to.redis_url), self._to.watch_workers(self.id).alook
+        client, look = aconnect(self._to.redis_url), self._watch().alook
         try:
             async with asyncio.timeout(timeout):
                 async for _ in afollow(client, self.id, "events", after=END_ONLY, waiting=look):
@@ -343,10 +343,13 @@ class CollabJob:
 
     # -- reading ----------------------------------------------------------------------------
 
+    def _watch(self) -> WorkerWatch:
+        return self._to.watch_workers(f"session {self.id}")
+
     def _texts(self, stream: Stream, follows: bool) -> Iterator[str]:
         if not follows:
             return (text for _, text in self._streams.whole(self.id, stream))
-        look = self._to.watch_workers(self.id).look
+        look = self._watch().look
         return (text for _, text in follow(self._to.redis, self.id, stream, waiting=look))
 
     def _read(self, kind: type[M], text: str, part: str) -> M:
@@ -362,7 +365,7 @@ class CollabJob:
             for text in await asyncio.to_thread(lambda: list(self._texts(stream, False))):
                 yield text
             return
-        client, look = aconnect(self._to.redis_url), self._to.watch_workers(self.id).alook
+        client, look = aconnect(self._to.redis_url), self._watch().alook
         try:
             async for _, text in afollow(client, self.id, stream, waiting=look):
                 yield text

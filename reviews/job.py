@@ -10,6 +10,7 @@ from redis.exceptions import RedisError
 from ..models.errors import InvalidInput, ReviewNotFound, StateError
 from ..models.review.runs import ReviewRun, RunState
 from ..state.review_records import BatchView
+from ..state.worker_watch import WorkerWatch
 from .batch import go_on, stop
 from .ending import read_run
 from .office import Office
@@ -24,9 +25,13 @@ class ReviewJob:
     All methods raise ReviewNotFound when it has expired, RedisUnavailable when Redis is away.
     """
 
-    def __init__(self, batch_id: str, office: Office) -> None:
+    def __init__(
+        self, batch_id: str, office: Office, *, watch_workers: Callable[[str], WorkerWatch] | None = None
+    ) -> None:
+        """`watch_workers`: makes what warns while somebody waits and no worker is running; None: nothing does."""
         self.id = batch_id
         self._office = office
+        self._watch_workers = watch_workers
 
     def __repr__(self) -> str:
         return f"ReviewJob({self.id!r})"
@@ -48,7 +53,7 @@ class ReviewJob:
     def result(
         self, timeout: float | None = None, *, on_progress: Callable[[BatchView], None] = lambda _: None
     ) -> ReviewRun:
-        """Waits for the end; `on_progress` is told again and again how far it is.
+        """Wait for the end; `on_progress` gets the progress again and again. Logs a warning when no worker is running.
 
         Args:
             timeout: seconds; None: as long as it takes.
@@ -58,7 +63,10 @@ class ReviewJob:
             TimeoutError: it goes on.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
+        watch = self._watch_workers and self._watch_workers(f"review {self.id}")
         while not (view := self.progress()).has_ended:
+            if watch is not None:
+                watch.look()
             on_progress(view)
             if deadline is not None and time.monotonic() > deadline:
                 raise TimeoutError(f"review {self.id!r} has not ended within {timeout:g} s; it goes on")

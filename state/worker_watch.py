@@ -1,4 +1,4 @@
-"""Warnings for calls that wait for a session while no worker is running."""
+"""Warnings for calls that wait for a session or a review while no worker is running."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class WorkerWatch:
 
     Args:
         book: which workers are running.
-        session_id: the session that waits.
+        what: what waits, such as `session ID`.
         grace_s: seconds that workers may be missing before the warning.
         clock: seconds of a clock that never goes back.
     """
@@ -31,13 +31,13 @@ class WorkerWatch:
     def __init__(
         self,
         book: WorkerBook,
-        session_id: str,
+        what: str,
         *,
         grace_s: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._book = book
-        self._session_id = session_id
+        self._what = what
         self._grace_s = grace_s
         self._clock = clock
         self._next_look = clock()
@@ -66,7 +66,7 @@ class WorkerWatch:
         now = self._clock()
         if is_any_alive:
             if self._warned:
-                log.info("session %s: a worker is running again", self._session_id)
+                log.info("%s: a worker is running again", self._what)
             self._missing_since, self._warned = None, False
             return
         if self._missing_since is None:
@@ -74,6 +74,6 @@ class WorkerWatch:
         if not self._warned and now - self._missing_since >= self._grace_s:
             self._warned = True
             log.warning(
-                "no worker is running: session %s waits until one is started (symposia worker, or symposia up)",
-                self._session_id,
+                "no worker is running: %s waits until one is started (symposia worker, or symposia up)",
+                self._what,
             )

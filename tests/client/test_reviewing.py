@@ -38,6 +38,22 @@ def test_files_are_handed_over_and_wait_for_a_worker(client: Client, project: Pa
         job.result(timeout=0)
 
 
+def test_a_review_warns_when_no_worker_is_running(
+    client: Client, project: Path, caplog: pytest.LogCaptureFixture
+):
+    job = client.review("src", panel="code")
+    with pytest.raises(TimeoutError):
+        job.result(timeout=0)
+    warning = (
+        f"no worker is running: review {job.id} waits until one is started (symposia worker, or symposia up)"
+    )
+    assert [it.getMessage() for it in caplog.records] == [warning, warning]
+    client.workers.announce("w1@here", ["judge", "ruff", "bandit"])
+    with pytest.raises(TimeoutError):
+        job.result(timeout=0)
+    assert len(caplog.records) == 2
+
+
 def test_without_a_path_it_is_the_working_folder(client: Client, project: Path):
     run = client.review().run()
     assert [it.item.path for it in run.results] == ["src/app.py"]

@@ -52,7 +52,7 @@ BACK = ("INFO", f"session {SESSION}: a worker is running again")
 
 def test_only_changes_are_logged(client: Redis, clock: Clock, lines):
     book = WorkerBook(client)
-    watch = WorkerWatch(book, SESSION, clock=clock)
+    watch = WorkerWatch(book, f"session {SESSION}", clock=clock)
 
     def look_later() -> list[tuple[str, str]]:
         watch.look()
@@ -69,7 +69,7 @@ def test_only_changes_are_logged(client: Redis, clock: Clock, lines):
 def test_looks_between_two_times_ask_nothing(client: Redis, clock: Clock, lines):
     book = WorkerBook(client)
     book.announce("w", ["a"])
-    watch = WorkerWatch(book, SESSION, clock=clock)
+    watch = WorkerWatch(book, f"session {SESSION}", clock=clock)
     watch.look()
     book.leave("w")
     watch.look()
@@ -81,7 +81,7 @@ def test_looks_between_two_times_ask_nothing(client: Redis, clock: Clock, lines)
 
 
 def test_within_the_grace_nothing_is_logged(client: Redis, clock: Clock, lines):
-    watch = WorkerWatch(WorkerBook(client), SESSION, grace_s=30, clock=clock)
+    watch = WorkerWatch(WorkerBook(client), f"session {SESSION}", grace_s=30, clock=clock)
     watch.look()
     clock.now += 29
     watch.look()
@@ -93,7 +93,7 @@ def test_within_the_grace_nothing_is_logged(client: Redis, clock: Clock, lines):
 
 def test_an_unreachable_server_is_left_to_the_caller(clock: Clock, lines):
     nowhere = Redis(port=1, retry=None, socket_connect_timeout=0.1)
-    WorkerWatch(WorkerBook(nowhere), SESSION, clock=clock).look()
+    WorkerWatch(WorkerBook(nowhere), f"session {SESSION}", clock=clock).look()
     assert lines() == []
 
 
