@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .celery_urls import broker_tls, for_celery, sentinel_options
 from .settings import Settings
+from .urls import is_redis
 
 QUEUE = "symposia"
 
@@ -38,7 +40,7 @@ _REDIS_TRANSPORT = {
 def celery_settings(settings: Settings, *, broker_url: str) -> dict[str, Any]:
     """Return the configuration of the Celery app that sends and runs turns.
 
-    `broker_url` is the broker in use: the one of the settings, or the embedded server's.
+    `broker_url` is the broker in use: the one of the settings, or the Redis in use.
     """
     return {
         **_messages(),
@@ -69,9 +71,15 @@ def _messages() -> dict[str, Any]:
     }
 
 
+def transport_options(broker_url: str) -> dict[str, Any]:
+    """What the transport of a broker is told beside its URL."""
+    return {**_REDIS_TRANSPORT, **sentinel_options(broker_url)} if _has_redis_transport(broker_url) else {}
+
+
 def _broker(settings: Settings, *, broker_url: str) -> dict[str, Any]:
     return {
-        "broker_url": broker_url,
+        "broker_url": for_celery(broker_url),
+        "broker_use_ssl": broker_tls(broker_url),
         # A broker that is away, at the start or later, is waited for and never given up.
         "broker_connection_retry_on_startup": True,
         "broker_connection_max_retries": None,
@@ -87,7 +95,7 @@ def _broker(settings: Settings, *, broker_url: str) -> dict[str, Any]:
         "worker_enable_prefetch_count_reduction": False,
         # A connection for each thread that sends the next turn, one for the sweep, one to spare.
         "broker_pool_limit": settings.worker_concurrency + 2,
-        "broker_transport_options": dict(_REDIS_TRANSPORT) if _is_redis(broker_url) else {},
+        "broker_transport_options": transport_options(broker_url),
     }
 
 
@@ -126,5 +134,5 @@ def _monitoring() -> dict[str, Any]:
     }
 
 
-def _is_redis(broker_url: str) -> bool:
-    return broker_url.startswith(("redis://", "rediss://", "redis+socket://", "sentinel://"))
+def _has_redis_transport(broker_url: str) -> bool:
+    return is_redis(broker_url) or broker_url.startswith("redis+socket://")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 #: Shorter values are words rather than secrets, and would be hidden in the middle of others.
 SHORTEST = 6
@@ -18,7 +18,14 @@ def known_secrets(urls: Iterable[str]) -> tuple[str, ...]:
 
     Longest first: one may be part of another.
     """
-    passwords = [password for url in urls if (password := urlsplit(url).password)]
+    passwords = [password for url in urls for password in _passwords(url)]
     variables = [value for name, value in os.environ.items() if _NAME.search(name)]
     found = {*passwords, *map(unquote, passwords), *variables}
     return tuple(sorted((it for it in found if len(it) >= SHORTEST), key=len, reverse=True))
+
+
+def _passwords(url: str) -> list[str]:
+    """Of the user, and of the Sentinels."""
+    parts = urlsplit(url)
+    options = [value for name, value in parse_qsl(parts.query) if name == "sentinel_password"]
+    return [it for it in (parts.password, *options) if it]

@@ -15,8 +15,10 @@ from platformdirs import user_data_path
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from ..models.errors import invalid_input
+from ..models.errors import InvalidInput, invalid_input
 from ..models.paths import ExpandedPath
+from ..models.redis_address import RedisAddress, RedisKind
+from ..models.shown import ABSENT, without_password
 from . import urls
 
 PREFIX = "SYMPOSIA_"
@@ -60,9 +62,9 @@ class Settings(BaseSettings):
         env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True, hide_input_in_errors=True
     )
 
-    #: Where sessions live. None: the embedded server of `data_dir`.
+    #: Where sessions live: a server, a cluster, or a master behind Sentinels. None: the embedded server of `data_dir`.
     redis_url: Annotated[SecretStr, AfterValidator(urls.redis_url)] | None = None
-    #: Where task messages travel. None: `redis_url`.
+    #: Where task messages travel. None: `redis_url`; with a cluster it must be set.
     broker_url: Annotated[SecretStr, AfterValidator(urls.broker_url)] | None = None
     #: Folder of what Symposia keeps on this machine: the embedded server's data, logs.
     data_dir: ExpandedPath = Field(default_factory=default_data_dir)
@@ -131,11 +133,23 @@ def load_settings(**chosen: object) -> Settings:
     """
     named = {name: value for name, value in _also_named().items() if name not in chosen}
     try:
-        return Settings(**{**named, **chosen})  # type: ignore[arg-type]  # pydantic checks them, and names the bad one
+        settings = Settings(**{**named, **chosen})  # type: ignore[arg-type]  # pydantic checks them, and names the bad one
     except ValidationError as error:
         bad = invalid_input(error)
         bad.field = ALSO_NAMED[bad.field] if bad.field in named else f"{PREFIX}{bad.field.upper()}"
         raise bad from None
+    _check_broker(settings)
+    return settings
+
+
+def _check_broker(settings: Settings) -> None:
+    """Raises InvalidInput: sessions are in a Redis Cluster, and tasks would be, too."""
+    if settings.redis_url is None or settings.broker_url is not None:
+        return
+    url = settings.redis_url.get_secret_value()
+    if RedisAddress.of(url).kind is RedisKind.CLUSTER:
+        rule = f"must be set where sessions are in the Redis Cluster {without_password(url)}: {urls.NO_CLUSTER_BROKER}"
+        raise InvalidInput(f"{PREFIX}BROKER_URL", ABSENT, rule)
 
 
 def _also_named() -> dict[str, str]:

@@ -9,7 +9,12 @@ from pydantic import SecretStr
 from redis import ConnectionPool
 from redis.exceptions import RedisError
 
-_REDIS_SCHEMES = ("redis://", "rediss://")
+from ..models.redis_address import SCHEMES, SENTINEL_OPTIONS, RedisAddress, RedisKind
+
+#: Why tasks cannot travel over a Redis Cluster, and what to do.
+NO_CLUSTER_BROKER = (
+    "Celery has no transport for one; use another broker, such as redis://host:6379/0 or amqp://host:5672//"
+)
 _CREDENTIALS = ("username", "password")
 #: What may follow the `?`: no option that swaps classes, or what others here have to decide.
 _OPTIONS = frozenset(
@@ -21,32 +26,32 @@ _OPTIONS = frozenset(
 
 
 def redis_url(given: SecretStr) -> SecretStr:
-    """A URL that redis-py can use, with credentials out of its query. Raises ValueError, which says the rule."""
+    """A URL of `RedisAddress`, with credentials out of its query. Raises ValueError, which says the rule."""
     url = _checked(given)
-    if not url.startswith(_REDIS_SCHEMES):
-        raise ValueError("must start with redis:// or rediss://")
-    parts = urlsplit(url)
-    try:
-        parts.port  # noqa: B018 - reading it checks it
-    except ValueError:
-        rule = (
-            "a Redis URL's port is a number up to 65535; write #, / and @ of a password as %23, %2F and %40"
-        )
-        raise ValueError(rule) from None
-    tidy = _tidied(url, parts)
-    _check_options(tidy)
+    tidy = _tidied(url, urlsplit(url)) if is_redis(url) else url
+    _check_options(tidy, RedisAddress.of(tidy))
     return SecretStr(tidy)
 
 
 def broker_url(given: SecretStr) -> SecretStr:
     """A URL of any of Celery's transports; of Redis, as `redis_url` has it."""
     url = _checked(given)
-    if url.startswith(_REDIS_SCHEMES):
-        return redis_url(given)
+    if is_redis(url):
+        taken = redis_url(given)
+        if RedisAddress.of(taken.get_secret_value()).kind is RedisKind.CLUSTER:
+            raise ValueError(f"must be no Redis Cluster: {NO_CLUSTER_BROKER}")
+        return taken
     scheme, separator, _ = url.partition("://")
     if not (scheme and separator):
         raise ValueError("must be a URL such as redis://host:6379/0 or amqp://host:5672//")
+    if scheme == "sentinel":
+        raise ValueError("must name the master behind the Sentinels: redis+sentinel://host:26379/mymaster/0")
     return given
+
+
+def is_redis(url: str) -> bool:
+    """Whether a URL is one of `RedisAddress`."""
+    return url.partition("://")[0] in SCHEMES
 
 
 def database_url(given: SecretStr) -> SecretStr:
@@ -60,23 +65,6 @@ def database_url(given: SecretStr) -> SecretStr:
     if not separator or not (is_file or (scheme == "postgresql" and rest)):
         raise ValueError("must be sqlite:///file, sqlite:////absolute/file or postgresql://host/database")
     return SecretStr(f"{scheme}://{rest}")
-
-
-def for_celery(url: str) -> str:
-    """A Redis URL as Celery's transport needs it; any other as it is.
-
-    Of the options the transport takes those of TLS and fails at others. Without any it trusts every certificate, so
-    it is told not to, unless the URL itself does.
-    """
-    if not url.startswith(_REDIS_SCHEMES):
-        return url
-    parts = urlsplit(url)
-    options = dict(parse_qsl(parts.query, keep_blank_values=True))
-    kept = {name: value for name, value in options.items() if name.startswith("ssl_")}
-    if parts.scheme == "rediss":
-        kept.setdefault("ssl_cert_reqs", "required")
-    path = f"/{options['db']}" if "db" in options else parts.path
-    return parts._replace(path=path, query=urlencode(kept)).geturl()
 
 
 def _checked(given: SecretStr) -> str:
@@ -112,11 +100,12 @@ def _tidied(url: str, parts: SplitResult) -> str:
     return parts._replace(netloc=f"{username}:{password}@{host}", query=kept).geturl()
 
 
-def _check_options(url: str) -> None:
+def _check_options(url: str, address: RedisAddress) -> None:
+    known = _OPTIONS | set(SENTINEL_OPTIONS) if address.kind is RedisKind.SENTINEL else _OPTIONS
     for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True):
-        if name not in _OPTIONS:
-            raise ValueError(f"must have no other options than {', '.join(sorted(_OPTIONS))}")
+        if name not in known:
+            raise ValueError(f"must have no other options than {', '.join(sorted(known))}")
     try:
-        ConnectionPool.from_url(url).make_connection()  # which opens nothing
+        ConnectionPool.from_url(address.plain).make_connection()  # which opens nothing
     except (ValueError, TypeError, RedisError) as error:
         raise ValueError(f"must be a URL that a Redis client can read: {error}") from None

@@ -21,6 +21,7 @@
     │   └── ResultTimeout (also TimeoutError)
     ├── StateError                          Redis, not the caller
     │   ├── RedisUnavailable (also ConnectionError)
+    │   │   └── UnsuitableRedis
     │   ├── ScriptError
     │   ├── CorruptSession
     │   ├── CorruptMemory
@@ -68,6 +69,7 @@ from typing import Any, Self
 from pydantic import ValidationError
 
 from .origin import Origin
+from .redis_address import RedisAddress, RedisKind
 from .shown import ABSENT, one_line, shown, without_password
 
 
@@ -306,6 +308,31 @@ class BrokerUnavailable(SymposiaError, ConnectionError):
         self.url = without_password(url)
         self.hint = without_password(hint)
         super().__init__(f"the broker at {self.url} does not answer" + (f": {self.hint}" if hint else ""))
+
+
+#: What a URL should be, by what was found there.
+_WRITE: dict[RedisKind, str] = {
+    RedisKind.SINGLE: "no {kind}, but one server: write {scheme}://{nodes}/0",
+    RedisKind.CLUSTER: (
+        "a node of a Redis Cluster: write {scheme}+cluster://{nodes}, and set SYMPOSIA_BROKER_URL to another "
+        "broker, for Celery has no transport for a cluster"
+    ),
+    RedisKind.SENTINEL: "a Sentinel: write {scheme}+sentinel://{nodes}/NAME-OF-THE-MASTER/0",
+}
+
+
+class UnsuitableRedis(RedisUnavailable):
+    """What listens there is of another kind than the URL says; `found` is what it is, `hint` what to write."""
+
+    def __init__(self, url: str, *, found: RedisKind) -> None:
+        super().__init__(url)
+        address = RedisAddress.of(url)
+        nodes = ",".join(f"{host}:{port}" for host, port in address.nodes)
+        scheme = "rediss" if address.is_tls else "redis"
+        kind = "Sentinel" if address.kind is RedisKind.SENTINEL else "Redis Cluster"
+        self.found = found
+        self.hint = _WRITE[found].format(kind=kind, scheme=scheme, nodes=nodes)
+        self.args = (one_line(f"Redis at {self.url} is {self.hint}"),)
 
 
 class ScriptError(StateError):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from redis import Redis
 
-from .clock import time_ms
+from .clock import server_ms
 from .keys import BEATS
 
 #: A beat that has not been heard of for this long is gone.
@@ -35,8 +37,5 @@ class BeatBook:
         return sorted(it for it, at_ms in heard.items() if now_ms - at_ms <= SILENT_MS)
 
     def _heard(self) -> tuple[dict[str, int], int]:
-        with self._client.pipeline(transaction=False) as pipe:
-            pipe.hgetall(BEATS)
-            pipe.time()
-            heard, time = pipe.execute()
-        return {name: int(at) for name, at in heard.items()}, time_ms(time)
+        heard = cast("dict[str, str]", self._client.hgetall(BEATS))
+        return {name: int(at) for name, at in heard.items()}, server_ms(self._client)

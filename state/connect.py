@@ -10,16 +10,15 @@ from typing import Any, cast
 
 from redis import ConnectionPool, Redis
 from redis.asyncio import Redis as AsyncRedis
-from redis.asyncio.retry import Retry as AsyncRetry
-from redis.backoff import ExponentialBackoff
 from redis.client import Pipeline
-from redis.exceptions import AuthenticationError, RedisError, ResponseError
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import TimeoutError as RedisTimeoutError
-from redis.retry import Retry
+from redis.exceptions import MovedError, RedisError, ResponseError
 
-from ..models.errors import RedisUnavailable
+from ..models.errors import RedisUnavailable, UnsuitableRedis
+from ..models.redis_address import RedisAddress, RedisKind
+from .cluster import AsyncClusterClient, ClusterClient
+from .lost import LOST, AsyncPatientRetry, PatientRetry, told
 from .packing import PACKER
+from .sentinel import async_master_client, master_client
 
 #: A blocking read must end well before the socket gives up.
 SOCKET_TIMEOUT_S = 10.0
@@ -27,35 +26,8 @@ CONNECT_TIMEOUT_S = 2.0
 #: How often a command is sent again whose connection was lost.
 RETRIES = 3
 
-#: What to do about a Redis that does not answer. Where one is configured, `symposia up` starts none.
-ADVICE = "start one with `symposia up` (SYMPOSIA_REDIS_URL unset), or set SYMPOSIA_REDIS_URL to one that runs"
-_LOST = (RedisConnectionError, RedisTimeoutError)
-
-
-class _TryingWhatMayPass:
-    """Tries again what may pass; a wrong password does not."""
-
-    def call_with_retry(
-        self, do: Any, fail: Any, is_retryable: Any = None, with_failure_count: bool = False
-    ) -> Any:
-        """As in Retry; for asyncio the answer is awaited."""
-        return super().call_with_retry(do, fail, is_retryable or _may_pass, with_failure_count)  # type: ignore[misc]
-
-
-class _Retry(_TryingWhatMayPass, Retry):
-    """For the client."""
-
-
-class _AsyncRetry(_TryingWhatMayPass, AsyncRetry):
-    """For the client of asyncio."""
-
-
-def _pauses() -> ExponentialBackoff:
-    return ExponentialBackoff(cap=1.0, base=0.05)
-
-
-def _may_pass(error: Exception) -> bool:
-    return not isinstance(error, AuthenticationError)
+#: What a client of one server raises where that server is lost, or is one of a cluster.
+_USELESS = (*LOST, MovedError)
 
 
 class _Client(Redis):
@@ -78,8 +50,8 @@ class _Client(Redis):
         """As in Redis."""
         try:
             return super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
-        except _LOST as error:
-            raise RedisUnavailable(self.url, hint=_hint(error)) from error
+        except _USELESS as error:
+            raise told(error, self.url) from error
 
     def evalsha(self, sha: str, numkeys: int, *keys_and_args: Any) -> Any:
         """As in Redis."""
@@ -88,8 +60,37 @@ class _Client(Redis):
             if lane is None or lane.pid != os.getpid():
                 lane = self._lanes.lane = _Lane(self.connection_pool)
             return lane.ask("EVALSHA", sha, numkeys, *keys_and_args)
-        except _LOST as error:
-            raise RedisUnavailable(self.url, hint=_hint(error)) from error
+        except _USELESS as error:
+            raise told(error, self.url) from error
+
+    def pipeline(self, transaction: bool = True, shard_hint: str | None = None) -> Pipeline:
+        """As in Redis."""
+        made = _Pipeline(self.connection_pool, self.response_callbacks, transaction, shard_hint)
+        made.url = self.url
+        return made
+
+    def close(self) -> None:
+        """As in Redis, with the connections to Sentinels."""
+        super().close()
+        if (sentinels := getattr(self.connection_pool, "sentinel_manager", None)) is not None:
+            sentinels.close()
+
+
+class _Pipeline(Pipeline):
+    """Tells it alike."""
+
+    url: str
+
+    def execute(self, raise_on_error: bool = True) -> list[Any]:
+        """As in Pipeline."""
+        try:
+            answers = super().execute(raise_on_error)
+        except _USELESS as error:
+            raise told(error, self.url) from error
+        for answer in answers:
+            if isinstance(answer, MovedError):
+                raise told(answer, self.url)
+        return answers
 
 
 class _Lane:
@@ -137,12 +138,24 @@ class _AsyncClient(AsyncRedis):
         """As in Redis."""
         try:
             return await super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
-        except _LOST as error:
-            raise RedisUnavailable(self.url, hint=_hint(error)) from error
+        except _USELESS as error:
+            raise told(error, self.url) from error
+
+    async def aclose(self, close_connection_pool: bool | None = None) -> None:
+        """As in Redis, with the connections to Sentinels."""
+        await super().aclose(close_connection_pool)
+        if (sentinels := getattr(self.connection_pool, "sentinel_manager", None)) is not None:
+            await sentinels.aclose()
 
 
-def _hint(error: Exception) -> str:
-    return f"{str(error).rstrip('.')}; {ADVICE}"
+def _options(timeout_s: float) -> dict[str, Any]:
+    return {
+        "decode_responses": True,
+        "encoding_errors": "replace",  # bytes that are no text, text that is no bytes: a `?` stands there
+        "socket_timeout": timeout_s,
+        "socket_connect_timeout": CONNECT_TIMEOUT_S,
+        "socket_keepalive": True,
+    }
 
 
 def connect(url: str, *, retries: int = RETRIES, timeout_s: float = SOCKET_TIMEOUT_S) -> Redis:
@@ -150,50 +163,51 @@ def connect(url: str, *, retries: int = RETRIES, timeout_s: float = SOCKET_TIMEO
 
     Every script is idempotent, so a command whose reply was lost may be sent again. Commands raise
     RedisUnavailable when the server does not answer within `timeout_s` seconds.
+
+    Args:
+        url: of a server, a cluster, or a master behind Sentinels: see `RedisAddress`.
+        retries: how often a command is sent again.
+        timeout_s: seconds to wait for an answer.
     """
-    client = _Client.from_url(
-        url,
-        decode_responses=True,
-        encoding_errors="replace",  # bytes that are no text, text that is no bytes: a `?` stands there
-        socket_timeout=timeout_s,
-        socket_connect_timeout=CONNECT_TIMEOUT_S,
-        socket_keepalive=True,
-        health_check_interval=30,
-        command_packer=PACKER,
-        retry=_Retry(_pauses(), retries, supported_errors=_LOST),
-    )
-    cast("_Client", client).url = url
+    address, options = RedisAddress.of(url), _options(timeout_s)
+    if address.kind is RedisKind.CLUSTER:
+        # What is used here of a client has both.
+        return cast("Redis", ClusterClient(address, url, retries=retries, options=options))
+    options |= {"health_check_interval": 30, "command_packer": PACKER, "retry": PatientRetry(retries)}
+    if address.kind is RedisKind.SENTINEL:
+        client = master_client(address, _Client, options)
+    else:
+        client = cast("_Client", _Client.from_url(url, **options))
+    client.url = url
     return client
-
-
-def answers_of(client: Redis, pipeline: Pipeline) -> list[Any]:
-    """What the commands of a pipeline are answered, errors among them. Raises RedisUnavailable."""
-    try:
-        return pipeline.execute(raise_on_error=False)
-    except _LOST as error:
-        url = getattr(client, "url", "an unnamed address")
-        raise RedisUnavailable(url, hint=_hint(error)) from error
 
 
 def aconnect(url: str) -> AsyncRedis:
     """The same for asyncio: one client belongs to one event loop."""
-    client = _AsyncClient.from_url(
-        url,
-        decode_responses=True,
-        encoding_errors="replace",  # bytes that are no text, text that is no bytes: a `?` stands there
-        socket_timeout=SOCKET_TIMEOUT_S,
-        socket_connect_timeout=CONNECT_TIMEOUT_S,
-        socket_keepalive=True,
-        retry=_AsyncRetry(_pauses(), RETRIES, supported_errors=_LOST),
-    )
-    cast("_AsyncClient", client).url = url
+    address, options = RedisAddress.of(url), _options(SOCKET_TIMEOUT_S)
+    if address.kind is RedisKind.CLUSTER:
+        return cast("AsyncRedis", AsyncClusterClient(address, url, retries=RETRIES, options=options))
+    options |= {"retry": AsyncPatientRetry(RETRIES)}
+    if address.kind is RedisKind.SENTINEL:
+        client = async_master_client(address, _AsyncClient, options)
+    else:
+        client = cast("_AsyncClient", _AsyncClient.from_url(url, **options))
+    client.url = url
     return client
 
 
 def check_reachable(client: Redis, url: str) -> str:
-    """The server's version. Raises RedisUnavailable, which names the URL without its password."""
+    """The server's version.
+
+    Raises:
+        RedisUnavailable: it does not answer; names the URL without its password.
+        UnsuitableRedis: it is of another kind than the URL says.
+    """
     try:
         info = client.info("server")
     except RedisError as error:
         raise RedisUnavailable(url, hint=str(error)) from error
+    mode = info.get("redis_mode") or info.get("server_mode")
+    if RedisAddress.of(url).kind is RedisKind.SINGLE and mode in (RedisKind.CLUSTER, RedisKind.SENTINEL):
+        raise UnsuitableRedis(url, found=RedisKind(mode))
     return str(info.get("valkey_version") or info["redis_version"])

@@ -13,7 +13,7 @@ from redis.exceptions import NoScriptError, ResponseError
 from ..models.errors import ScriptError
 from ..models.memory.sharing import Sharing
 from ..models.memory.state import MemoryState
-from .connect import answers_of
+from .cluster import ClusterClient
 from .scripts import load
 
 
@@ -51,9 +51,9 @@ def send_swaps(
         RedisError, StateError: the server does not answer, or a script failed.
     """
     script = load("memory_swap")
-    answers = _sent(client, "evalsha", script.sha, swaps, then_read)
+    answers = _sent(client, "EVALSHA", script.sha, swaps, then_read)
     if any(isinstance(answer, NoScriptError) for answer in answers):
-        answers = _sent(client, "eval", script.text, swaps, then_read)
+        answers = _sent(client, "EVAL", script.text, swaps, then_read)
     swapped = answers[: len(swaps)]
     for answer in swapped:
         if isinstance(answer, ResponseError):
@@ -65,9 +65,12 @@ def send_swaps(
 def _sent(
     client: Redis, command: str, script: str, swaps: Sequence[Swap], then_read: str | None
 ) -> list[Any]:
-    pipeline = client.pipeline(transaction=False)
+    pipeline: Any = client.pipeline(transaction=False)
     for swap in swaps:
-        getattr(pipeline, command)(script, 1, swap.key, swap.version, swap.text, swap.ttl_ms)
-    if then_read:
+        pipeline.execute_command(command, script, 1, swap.key, swap.version, swap.text, swap.ttl_ms)
+    # Nodes of a cluster answer in any order, and what is read must not be older than what was swapped.
+    is_apart = isinstance(client, ClusterClient)
+    if then_read and not is_apart:
         pipeline.get(then_read)
-    return answers_of(client, pipeline)
+    answers: list[Any] = pipeline.execute(raise_on_error=False)
+    return [*answers, client.get(then_read)] if then_read and is_apart else answers

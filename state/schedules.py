@@ -26,7 +26,7 @@ from ..models.errors import CorruptSchedule, InvalidInput, ScheduleNotFound
 from ..models.ids import moment_from_ms, ms_from_moment
 from ..models.schedules.occurrences import Occurrence, Record
 from ..models.schedules.schedule import Schedule
-from .clock import server_ms, time_ms
+from .clock import server_ms
 from .keys import SCHEDULES_LOOK, schedule_keys
 from .scripts import call, load, type_value
 from .timetable import Timetable
@@ -117,14 +117,13 @@ class ScheduleBook:
     def get(self, name: str) -> ScheduleState:
         """A schedule as it is now. Raises ScheduleNotFound, CorruptSchedule."""
         keys = schedule_keys(name)
-        with self._client.pipeline() as pipe:
+        with self._client.pipeline(transaction=True) as pipe:
             pipe.hgetall(keys["entry"])
             pipe.llen(keys["queue"])
-            pipe.time()
-            fields, queued, time = pipe.execute()
+            fields, queued = pipe.execute()
         if "document" not in fields:
             raise ScheduleNotFound(name)
-        return _read(name, fields, queued=queued, now_ms=time_ms(time))
+        return _read(name, fields, queued=queued, now_ms=self.now_ms())
 
     def history(self, name: str, *, count: int = 20) -> list[Record]:
         """What came of a schedule's occurrences, newest first; nothing where there is no such schedule."""

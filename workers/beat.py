@@ -137,6 +137,11 @@ class SchedulesInRedis(RedBeatScheduler):  # type: ignore[misc]  # RedBeat has n
         self._announce_at = 0.0
         super().__init__(app, **options)
 
+    @property
+    def info(self) -> str:
+        """What the banner shows: RedBeat's own takes a URL of several hosts apart, and fails."""
+        return f"       . redis -> {self.app.redbeat_conf.redis_url}"
+
     def setup_schedule(self) -> None:
         """Nothing is written while beat starts: Redis may be away then."""
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -16,13 +14,20 @@ from redis.exceptions import RedisError
 from ..agents.local_model import find_running, missing_part
 from ..agents.registry import Registry
 from ..config.settings import Settings
-from ..config.urls import for_celery
-from ..models.errors import ArchiveError, BrokerUnavailable, InvalidInput, RedisUnavailable, RegistryError
+from ..models.errors import (
+    ArchiveError,
+    BrokerUnavailable,
+    InvalidInput,
+    RedisUnavailable,
+    RegistryError,
+    StateError,
+    UnsuitableRedis,
+)
 from ..models.options import AgentBinding
 from ..models.shown import without_password
 from ..state.beats import BeatBook
 from ..state.clock import server_ms
-from ..state.connect import ADVICE, check_reachable, connect
+from ..state.connect import connect
 from ..state.errands import ErrandIndex
 from ..state.keys import DUE, REVIEWS_DUE
 from ..state.owed import OwedIndex
@@ -34,8 +39,10 @@ from .connection import BROKER_ADVICE, broker_url_in_use, check_broker, redis_ur
 from .conversations import left_waiting
 from .delivering import load_deliveries
 from .discovery import resolve_redis_url
+from .findings import Finding, Grade
 from .memory import dialog_memory, memory_url
 from .runtime import daily_limits, load_registry
+from .server_check import check_durability, check_server, failed_server, no_server
 
 PYTHON = (3, 11)
 PACKAGES = (
@@ -48,36 +55,6 @@ OVERDUE_MS = 30_000
 OWED_MS = 180_000
 
 
-class Grade(StrEnum):
-    """How bad it is."""
-
-    GOOD = "ok"
-    #: It works, but not as well as it should.
-    WARNING = "warning"
-    #: Sessions cannot run like this.
-    BAD = "bad"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at."""
-
-    subject: str
-    grade: Grade
-    #: What was found, on one line, without secrets.
-    text: str
-    #: What to do about it; empty where nothing is to be done.
-    advice: str = ""
-    #: What was counted, for programs that watch: `owed` and `late`, of the archive.
-    counts: Mapping[str, int] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, str | dict[str, int]]:
-        """The same as data; without `counts` where nothing was counted."""
-        counts = {"counts": dict(self.counts)} if self.counts else {}
-        told = {"subject": self.subject, "grade": self.grade, "text": self.text, "advice": self.advice}
-        return told | counts
-
-
 def check_up(settings: Settings) -> Iterator[Finding]:
     """Looks at everything, one after the other; never raises for what is the matter."""
     yield _python()
@@ -87,20 +64,29 @@ def check_up(settings: Settings) -> Iterator[Finding]:
     url = redis_url_in_use(settings)
     with connect(url, retries=0) as client:
         try:
-            yield _server(client, url, is_configured=resolve_redis_url(settings) is not None)
-            yield from _durability(client)
-            yield from _workers(client)
-            yield _unfinished(client, subject="sessions", index=DUE)
-            yield _unfinished(client, subject="reviews", index=REVIEWS_DUE)
-            yield _owed(client, settings)
-            yield _schedules(client)
-            yield from _deliveries(client, settings)
+            yield check_server(client, url, is_configured=resolve_redis_url(settings) is not None)
         except (RedisUnavailable, RedisError, OSError) as error:
-            yield _no_server(url, error)
+            yield no_server(url, error)
+        else:
+            yield from _on_server(client, url, settings)
     yield _memory(settings)
     yield from _archive(settings)
     yield from _tasks(settings)
     yield from _broker(settings, url)
+
+
+def _on_server(client: Redis, url: str, settings: Settings) -> Iterator[Finding]:
+    """What is kept on a server that has answered."""
+    try:
+        yield from check_durability(client)
+        yield from _workers(client)
+        yield _unfinished(client, subject="sessions", index=DUE)
+        yield _unfinished(client, subject="reviews", index=REVIEWS_DUE)
+        yield _owed(client, settings)
+        yield _schedules(client)
+        yield from _deliveries(client, settings)
+    except (StateError, RedisError, OSError) as error:
+        yield failed_server(url, error)
 
 
 def _python() -> Finding:
@@ -174,34 +160,6 @@ def _local_model(settings: Settings) -> Finding:
             "local model", Grade.GOOD, "not installed, and only the agents that use it need it", missing
         )
     return Finding("local model", Grade.GOOD, "installed; `symposia up` and `symposia run` start it")
-
-
-def _server(client: Redis, url: str, *, is_configured: bool) -> Finding:
-    found = f"{without_password(url)} answers, version {check_reachable(client, url)}"
-    return Finding(
-        "Redis", Grade.GOOD, found if is_configured else f"{found}; none is configured, this one is usual"
-    )
-
-
-def _no_server(url: str, error: Exception) -> Finding:
-    text = f"{without_password(url)} does not answer: {error.__cause__ or error}"
-    return Finding("Redis", Grade.BAD, text, ADVICE)
-
-
-def _durability(client: Redis) -> Iterator[Finding]:
-    """What a server must not forget. Managed servers may not tell."""
-    told = {**client.info("persistence"), **client.info("memory")}
-    if not told.get("aof_enabled"):
-        yield Finding(
-            *("Redis", Grade.WARNING, "keeps no append-only file: sessions are lost when it ends"),
-            "CONFIG SET appendonly yes, and in its configuration",
-        )
-    policy = told.get("maxmemory_policy", "noeviction")
-    if policy != "noeviction":
-        yield Finding(
-            *("Redis", Grade.WARNING, f"evicts keys when its memory is full (maxmemory-policy {policy})"),
-            "CONFIG SET maxmemory-policy noeviction, and in its configuration",
-        )
 
 
 def _workers(client: Redis) -> Iterator[Finding]:
@@ -309,6 +267,9 @@ def _memory(settings: Settings) -> Finding:
     where = without_password(memory_url(settings))
     try:
         counts = dialog_memory(settings).counts()
+    except UnsuitableRedis as error:
+        text = f"{error.url} is {error.hint}"
+        return Finding("memory", Grade.WARNING, text, "turns run without memory until then")
     except (RedisUnavailable, RedisError, OSError) as error:
         text = f"{where} does not answer: {error.__cause__ or error}"
         return Finding("memory", Grade.WARNING, text, "turns run without memory until it does")
@@ -323,10 +284,12 @@ def _memory(settings: Settings) -> Finding:
 def _broker(settings: Settings, redis_url: str) -> Iterator[Finding]:
     """The broker, where it is another server than the one with the sessions."""
     url = broker_url_in_use(settings)
-    if url == for_celery(redis_url):
+    if url == redis_url:
         return
     try:
         check_broker(url)
+    except UnsuitableRedis as error:
+        yield Finding("broker", Grade.BAD, f"{error.url} is {error.hint}", "change SYMPOSIA_BROKER_URL")
     except BrokerUnavailable as error:
         text = without_password(f"{error.url}: {error.__cause__}")
         yield Finding("broker", Grade.BAD, text, BROKER_ADVICE)

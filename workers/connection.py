@@ -1,16 +1,24 @@
-"""Which Redis this process talks to."""
+"""Which Redis and which broker this process talks to."""
 
 from __future__ import annotations
 
+from kombu import Connection
 from kombu.transport import TRANSPORT_ALIASES
+from redis.exceptions import RedisError
 
+from ..config.celery import transport_options
+from ..config.celery_urls import broker_tls, for_celery
 from ..config.settings import Settings
-from ..config.urls import for_celery
-from ..models.errors import BrokerUnavailable, InvalidInput
+from ..config.urls import is_redis
+from ..models.errors import BrokerUnavailable, InvalidInput, StateError, UnsuitableRedis
+from ..state.connect import check_reachable, connect
 from .discovery import resolve_redis_url
 
 #: Where a Redis usually listens: tried when none is configured and no embedded server runs.
 USUAL_URL = "redis://127.0.0.1:6379/0"
+
+#: Seconds that a server may take to say what it is.
+_CHECK_TIMEOUT_S = 2.0
 
 
 #: What to do about a broker that does not answer.
@@ -32,27 +40,56 @@ def urls_in_use(settings: Settings) -> tuple[str, ...]:
 
 
 def broker_url_in_use(settings: Settings) -> str:
-    """Where task messages travel, as Celery needs it: the configured broker, else the Redis in use.
+    """Where task messages travel: the configured broker, else the Redis in use.
 
     Raises:
         InvalidInput: Celery has no transport for the configured one.
     """
     if settings.broker_url is None:
-        return for_celery(redis_url_in_use(settings))
+        return redis_url_in_use(settings)
     url = settings.broker_url.get_secret_value()
     scheme = url.partition("://")[0]
-    if scheme.partition("+")[0] not in TRANSPORT_ALIASES:
+    if not is_redis(url) and scheme.partition("+")[0] not in TRANSPORT_ALIASES:
         rule = "must begin with a transport that Celery has, such as redis:// or amqp://"
         raise InvalidInput("SYMPOSIA_BROKER_URL", f"{scheme}://", rule)
-    return for_celery(url)
+    return url
+
+
+def broker_connection(url: str, *, timeout_s: float) -> Connection:
+    """A connection to the broker at a URL of `broker_url_in_use`; nothing is sent yet."""
+    return Connection(
+        for_celery(url),
+        connect_timeout=timeout_s,
+        ssl=broker_tls(url) or False,
+        transport_options=transport_options(url),
+    )
 
 
 def check_broker(url: str) -> None:
-    """Connect once. Raises BrokerUnavailable."""
-    from kombu import Connection
-
+    """Connect once. Raises BrokerUnavailable; UnsuitableRedis for a Redis of another kind than the URL says."""
     try:
-        with Connection(url, connect_timeout=2) as broker:
+        if is_redis(url):
+            with connect(url, retries=0, timeout_s=_CHECK_TIMEOUT_S) as client:
+                check_reachable(client, url)
+        with broker_connection(url, timeout_s=_CHECK_TIMEOUT_S) as broker:
             broker.ensure_connection(max_retries=1, timeout=3)
+    except UnsuitableRedis:
+        raise
     except Exception as error:
         raise BrokerUnavailable(url, hint=f"{str(error).rstrip('.')}; {BROKER_ADVICE}") from error
+
+
+def check_servers(settings: Settings) -> None:
+    """Look whether the servers in use are what their URLs say; one that does not answer is waited for.
+
+    Raises:
+        UnsuitableRedis: One is of another kind, such as a node of a cluster.
+    """
+    for url in filter(is_redis, dict.fromkeys(urls_in_use(settings))):
+        with connect(url, retries=0, timeout_s=_CHECK_TIMEOUT_S) as client:
+            try:
+                check_reachable(client, url)
+            except UnsuitableRedis:
+                raise
+            except (StateError, RedisError, OSError):
+                continue  # or it does not tell this user

@@ -25,7 +25,7 @@ from ..tasks.graph import TaskGraph
 from ..tasks.leases import LeaseKeeper
 from ..tasks.runtime import FactsCache, Runtime, TurnLimits
 from .archive import archiver
-from .connection import urls_in_use
+from .connection import check_servers, urls_in_use
 from .memory import turn_memory
 
 T = TypeVar("T")
@@ -64,7 +64,14 @@ def load_registry(settings: Settings) -> Registry:
 
 
 def build_runtime(app: Celery, settings: Settings, *, redis_url: str) -> Runtime:
-    """A runtime on the Redis at `redis_url`. Connects lazily; raises RegistryError for a bad agents file."""
+    """A runtime on the Redis at `redis_url`, which may be away.
+
+    Raises:
+        RegistryError: The agents file is wrong.
+        UnsuitableRedis: A server that is there is of another kind than its URL says.
+    """
+    settings = settings.model_copy(update={"redis_url": SecretStr(redis_url)})
+    check_servers(settings)
     client = connect(redis_url)
     store = SessionStore(client)
     limits = limits_of(settings)
@@ -81,7 +88,7 @@ def build_runtime(app: Celery, settings: Settings, *, redis_url: str) -> Runtime
         leases=LeaseKeeper(store, lease_ms=limits.lease_ms),
         desks=Desks(client),
         limits=limits,
-        memory=turn_memory(settings.model_copy(update={"redis_url": SecretStr(redis_url)})),
+        memory=turn_memory(settings),
         archiver=archiver(settings, client),
         ended=lambda facts: reviews.session_ended(facts.spec.parameters),
     )

@@ -18,11 +18,12 @@ from kombu.transport import redis
 from redis.exceptions import ConnectionError  # noqa: A004 - what the transport takes for a lost connection
 
 from ..state.packing import PACKER
+from ..state.sentinel import MasterConnection, MasterTlsConnection
 from .sent_events import SentEvents
 
 
-class OneClientChannel(redis.Channel):
-    """kombu's channel, with its client kept."""
+class _OneClient:
+    """What is added to kombu's channels."""
 
     _kept: Any = None
 
@@ -30,14 +31,25 @@ class OneClientChannel(redis.Channel):
         return {**super()._connparams(asynchronous), "command_packer": PACKER}  # type: ignore[misc]
 
     def _create_client(self, asynchronous: bool = False) -> Any:
-        if self.closed:  # kombu would raise AttributeError, which nobody takes for a lost connection
+        if self.closed:  # type: ignore[attr-defined]  # kombu would raise AttributeError, which nobody takes for a lost connection
             raise ConnectionError("the channel was closed with its connection")
         if asynchronous:  # of the event loop: kombu keeps these itself
             return super()._create_client(asynchronous=True)  # type: ignore[misc]
         kept = self._kept
-        if kept is None or kept.connection_pool is not self.pool:
+        if kept is None or kept.connection_pool is not self.pool:  # type: ignore[attr-defined]
             kept = self._kept = super()._create_client()  # type: ignore[misc]
         return kept
+
+
+class OneClientChannel(_OneClient, redis.Channel):
+    """kombu's channel, with its client kept."""
+
+
+class OneClientSentinelChannel(_OneClient, redis.SentinelChannel):
+    """kombu's channel to the master behind Sentinels, with its client kept."""
+
+    connection_class = MasterConnection
+    connection_class_ssl = MasterTlsConnection
 
 
 class OneClientTransport(redis.Transport):
@@ -46,11 +58,20 @@ class OneClientTransport(redis.Transport):
     Channel = OneClientChannel
 
 
+class OneClientSentinelTransport(redis.SentinelTransport):
+    """kombu's transport over the master behind Sentinels, with channels of the kind above."""
+
+    Channel = OneClientSentinelChannel
+
+
+_OURS = {redis.Transport: OneClientTransport, redis.SentinelTransport: OneClientSentinelTransport}
+
+
 class _Lean:
     def get_transport_cls(self) -> Any:
         """As in Connection."""
         usual = super().get_transport_cls()  # type: ignore[misc]
-        return OneClientTransport if usual is redis.Transport else usual
+        return _OURS.get(usual, usual)
 
 
 class _Pooled(_Lean, PooledConnection):
@@ -64,7 +85,7 @@ class _Pool(ConnectionPool):
 
 
 class LeanConnection(_Lean, Connection):
-    """kombu's connection; one to Redis has the transport above, one to Sentinel or another broker has kombu's."""
+    """kombu's connection; one to Redis has a transport above, one to another broker has kombu's."""
 
     def Pool(self, limit: int | None = None, **options: Any) -> Any:  # noqa: N802 - kombu's name
         """As in Connection."""

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from symposia.state.connect import ADVICE
+from symposia.state.lost import ADVICE
 from terminal import Terminal
 
 GOOD = {

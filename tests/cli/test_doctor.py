@@ -10,10 +10,11 @@ import pytest
 from live import until
 from symposia.models.ids import new_id
 from symposia.models.review.errands import Errand
-from symposia.state.connect import ADVICE, connect
+from symposia.state.connect import connect
 from symposia.state.errands import ErrandIndex
 from symposia.state.index import SessionIndex
 from symposia.state.keys import OWED, REVIEWS_DUE
+from symposia.state.lost import ADVICE
 from symposia.state.workers import WorkerBook
 from symposia.workers.embedded import EmbeddedServer
 from terminal import Terminal

@@ -11,7 +11,7 @@ import pytest
 from gone import command_of
 from live import until
 from ports import keep_port, own_port
-from symposia.state.connect import ADVICE
+from symposia.state.lost import ADVICE
 from terminal import Running, Terminal
 
 #: They start many processes one after the other.

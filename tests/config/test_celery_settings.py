@@ -21,6 +21,18 @@ def test_the_redis_transport_knows_every_option() -> None:
     assert options.keys() <= set(Channel.from_transport_options)
 
 
+def test_the_sentinel_transport_knows_every_option() -> None:
+    from kombu.transport.redis import SentinelChannel
+
+    told = celery_settings(load_settings(), broker_url="redis+sentinel://:hunter2@a,b/main/1")
+    options = told["broker_transport_options"]
+    assert options.keys() <= set(SentinelChannel.from_transport_options)
+    assert options["master_name"] == "main"
+    connection = Connection(told["broker_url"], transport_options=options)
+    assert (connection.transport_cls, connection.virtual_host, len(connection.alt)) == ("sentinel", "1", 2)
+    assert "hunter2" not in connection.as_uri()
+
+
 def test_a_turn_is_acknowledged_late_and_leaves_no_result() -> None:
     app = Celery(set_as_current=False)
     app.conf.update(celery_settings(load_settings(), broker_url="redis://h"))

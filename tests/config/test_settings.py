@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from symposia.config.celery_urls import broker_tls, for_celery, sentinel_options
 from symposia.config.settings import Settings, child_environment, load_settings, variable
-from symposia.config.urls import for_celery
 from symposia.models.errors import InvalidInput
 
 
@@ -53,7 +53,11 @@ def test_a_path_may_start_at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
             "loud",
             "SYMPOSIA_LOG_LEVEL: must be 'DEBUG', 'INFO', 'WARNING' or 'ERROR' (got 'loud')",
         ),
-        ("REDIS_URL", "db:6379", "SYMPOSIA_REDIS_URL: must start with redis:// or rediss:// (got 'db:6379')"),
+        (
+            "REDIS_URL",
+            "db:6379",
+            "SYMPOSIA_REDIS_URL: must start with one of redis://, rediss://, redis+cluster://, rediss+cluster://, redis+sentinel://, rediss+sentinel:// (got 'db:6379')",
+        ),
         (
             "BROKER_URL",
             "rabbit",
@@ -224,3 +228,44 @@ def test_a_url_with_bytes_that_are_no_text_is_refused_by_the_name_of_its_variabl
 )
 def test_celery_is_told_the_options_it_takes_and_trusts_no_certificate_unasked(url: str, told: str) -> None:
     assert for_celery(url) == told
+
+
+def test_a_cluster_needs_a_broker_elsewhere() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        load_settings(redis_url="redis+cluster://:hunter2@a:7000,b:7000")
+    assert str(refused.value) == (
+        "SYMPOSIA_BROKER_URL: must be set where sessions are in the Redis Cluster redis+cluster://:***@a:7000,b:7000: "
+        "Celery has no transport for one; use another broker, such as redis://host:6379/0 or amqp://host:5672// "
+        "(got nothing)"
+    )
+    assert load_settings(redis_url="redis+cluster://a", broker_url="amqp://b//").redis_url is not None
+    assert load_settings(memory_redis_url="redis+cluster://a").memory_redis_url is not None
+
+
+@pytest.mark.parametrize(
+    ("url", "rule"),
+    [
+        ("redis+cluster://:hunter2@a:7000", "must be no Redis Cluster: Celery has no transport for one"),
+        ("sentinel://:hunter2@a:26379", "redis[+]sentinel://host:26379/mymaster/0"),
+    ],
+)
+def test_a_broker_that_celery_cannot_use_is_refused(url: str, rule: str) -> None:
+    with pytest.raises(InvalidInput, match=rule) as refused:
+        load_settings(broker_url=url)
+    assert "hunter2" not in str(refused.value)
+
+
+def test_credentials_of_sentinels_may_stand_in_the_options() -> None:
+    url = "rediss+sentinel://a:1,b:2/main/1?sentinel_password=s3&password=p%2F4&ssl_ca_certs=%2Fca.pem"
+    taken = load_settings(redis_url=url).redis_url
+    assert taken is not None
+    told = taken.get_secret_value()
+    assert told == "rediss+sentinel://:p%2F4@a:1,b:2/main/1?sentinel_password=s3&ssl_ca_certs=%2Fca.pem"
+    assert for_celery(told) == "sentinel://:p%2F4@a:1/1;sentinel://:p%2F4@b:2/1"
+    tls = {"ssl_ca_certs": "/ca.pem", "ssl_cert_reqs": "required"}
+    assert broker_tls(told) == tls
+    options = sentinel_options(told)
+    assert options["master_name"] == "main"
+    assert options["sentinel_kwargs"].items() >= {"password": "s3", "ssl": True, **tls}.items()
+    with pytest.raises(InvalidInput, match="must have no other options than"):
+        load_settings(redis_url="redis+cluster://a?sentinel_nonsense=1", broker_url="amqp://b//")

@@ -69,8 +69,10 @@ from symposia.models.errors import (
     TurnError,
     TurnFailed,
     UnknownAgent,
+    UnsuitableRedis,
     invalid_input,
 )
+from symposia.models.redis_address import RedisKind
 from symposia.models.shown import ABSENT
 
 EXAMPLES = {
@@ -126,6 +128,10 @@ EXAMPLES = {
     ),
     BrokerUnavailable("amqp://me:pw@host//", hint="refused"): (
         "the broker at amqp://me:***@host// does not answer: refused"
+    ),
+    UnsuitableRedis("rediss://me:pw@host:6379/0", found=RedisKind.CLUSTER): (
+        "Redis at rediss://me:***@host:6379/0 is a node of a Redis Cluster: write rediss+cluster://host:6379, and set "
+        "SYMPOSIA_BROKER_URL to another broker, for Celery has no transport for a cluster"
     ),
     ScriptError("commit", "wrong type"): "script 'commit' failed: wrong type",
     CorruptSchedule("nightly"): (

@@ -45,12 +45,15 @@ class Place:
 
     folder: Path
     redis_url: str
+    broker_url: str | None = None
     stack: ExitStack = field(default_factory=ExitStack)
     _count: int = 0
 
     @property
     def settings(self) -> dict[str, Any]:
+        broker = {"broker_url": self.broker_url} if self.broker_url else {}
         return {
+            **broker,
             "redis_url": self.redis_url,
             "agents_file": self.folder / "agents.toml",
             "data_dir": self.folder,

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from live import until
+from redis_nodes import own_cluster, own_sentinels
+from symposia.models.errors import RedisUnavailable
 from symposia.models.schedules.occurrences import Outcome
 from symposia.state.beats import BeatBook
 from symposia.state.connect import connect
+from symposia.state.keys import schedule_keys
 
 
 def wait_for(schedules, name, *, count):
@@ -100,3 +105,41 @@ def test_a_file_of_schedules_that_is_wrong_stops_the_beat_with_the_rule(place):
     file.write_text('[nightly]\ncron = "0 25 * * *"\njob = "say"\n')
     with pytest.raises(AssertionError, match=r"theirs\.toml\.nightly\.when\.cron: must name the hour"):
         place.start_beat(SYMPOSIA_SCHEDULES_FILE=str(file))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_a_beat_finds_schedules_in_a_cluster(place, tmp_path):
+    with own_cluster(tmp_path / "cluster") as cluster:
+        place.broker_url, place.redis_url = place.redis_url, cluster.url
+        check_only_the_beat_sends_word(place)
+        place.stack.close()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_a_beat_finds_schedules_behind_sentinels_after_a_failover(place, tmp_path):
+    with own_sentinels(tmp_path / "nodes", password="hunter22") as watched:
+        place.redis_url = watched.url
+        check_only_the_beat_sends_word(place, meanwhile=watched.fail_over)
+        place.stack.close()
+
+
+def check_only_the_beat_sends_word(place, meanwhile=lambda: None):
+    """The beat counts what it has sent word of in the schedule's `meta`."""
+    schedules = place.client.schedules
+    beat = place.start_beat()
+    schedules.add("often", every=1, job="say", overlap="skip")
+
+    def sent():
+        try:
+            meta = place.client._to.redis.hget(schedule_keys("often")["entry"], "meta")
+            return json.loads(meta or "{}").get("total_run_count", 0)
+        except RedisUnavailable:
+            return 0
+
+    until(lambda: sent() >= 2, what="the beat has sent word")
+    meanwhile()
+    before = until(sent, what="Redis answers again")
+    until(lambda: sent() >= before + 2, what="the beat has sent word once more")
+    assert "hunter22" not in beat.log()

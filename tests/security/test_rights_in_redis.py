@@ -18,7 +18,8 @@ from symposia.client import Client
 from symposia.config.settings import Settings, load_settings
 from symposia.job import CollabJob
 from symposia.models.collab import Collab, Participant
-from symposia.workers.checkup import Grade, check_up
+from symposia.workers.checkup import check_up
+from symposia.workers.findings import Grade
 from symposia.workers.making import create_app
 
 PASSWORD = "as-long-as-it-is-secret"

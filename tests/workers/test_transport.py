@@ -14,7 +14,12 @@ from redis import Redis
 
 from symposia.config.settings import load_settings
 from symposia.workers.making import create_app
-from symposia.workers.transport import LeanConnection, OneClientChannel, OneClientTransport
+from symposia.workers.transport import (
+    LeanConnection,
+    OneClientChannel,
+    OneClientSentinelTransport,
+    OneClientTransport,
+)
 
 
 @pytest.fixture
@@ -95,20 +100,24 @@ def test_threads_may_use_a_channels_client_at_once(connection):
     assert said == [True] * 1_600
 
 
+#: What kombu takes in the place of ours.
+USUAL = {OneClientTransport: usual.Transport, OneClientSentinelTransport: usual.SentinelTransport}
+
+
 @pytest.mark.parametrize(
     ("url", "kind"),
     [
         ("redis://127.0.0.1:1/0", OneClientTransport),
         ("rediss://127.0.0.1:1/0?ssl_cert_reqs=CERT_REQUIRED", OneClientTransport),
         ("redis+socket:///nowhere.sock", OneClientTransport),
-        ("sentinel://127.0.0.1:1", usual.SentinelTransport),
+        ("sentinel://127.0.0.1:1", OneClientSentinelTransport),
         ("memory://", virtual_memory.Transport),
     ],
 )
 def test_other_brokers_keep_kombus_transport(url, kind):
     ours, theirs = LeanConnection(url), Connection(url)
     assert ours.get_transport_cls() is kind
-    assert theirs.get_transport_cls() is (usual.Transport if kind is OneClientTransport else kind)
+    assert theirs.get_transport_cls() is USUAL.get(kind, kind)
     assert ours.as_uri() == theirs.as_uri()
     assert ours.info() == theirs.info()
     assert isinstance(ours.clone(), LeanConnection)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from ..checkup import Finding
+    from ..findings import Finding
 
 
 def add_to(app: typer.Typer) -> None:
@@ -29,7 +29,8 @@ def doctor(as_json: AsJson = False) -> None:
     Example: [bold]symposia doctor[/bold]
     """
     from ...config.settings import load_settings
-    from ..checkup import Grade, check_up
+    from ..checkup import check_up
+    from ..findings import Grade
     from .screen import console, print_json
 
     findings = list(check_up(load_settings()))
@@ -45,7 +46,7 @@ def doctor(as_json: AsJson = False) -> None:
 def _report(findings: Sequence[Finding]) -> Text:
     from rich.text import Text
 
-    from ..checkup import Grade
+    from ..findings import Grade
     from .screen import printable
 
     marks = {Grade.GOOD: ("✓", "green"), Grade.WARNING: ("!", "yellow"), Grade.BAD: ("✗", "red")}

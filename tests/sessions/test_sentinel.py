@@ -1,0 +1,64 @@
+"""Sessions and tasks behind Sentinels, and a failover in the middle of them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+import ledger
+from live import until
+from redis_nodes import own_sentinels
+from symposia.config.settings import load_settings
+from symposia.models.errors import RedisUnavailable
+from symposia.state.connect import connect
+from symposia.workers.checkup import check_up
+from symposia.workers.findings import Grade
+
+PASSWORD, OF_SENTINELS = "hunter22", "hunter33"
+
+
+def result_of(job):
+    """The result, asked for until there is a new master."""
+
+    def ended():
+        try:
+            return job.result(timeout=60)
+        except RedisUnavailable:
+            return None
+
+    return until(ended, timeout_s=90, what="the session has ended")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_sessions_survive_a_failover(stage, tmp_path, checked):
+    with own_sentinels(tmp_path / "nodes", password=PASSWORD, sentinel_password=OF_SENTINELS) as watched:
+        stage.redis_url = watched.url
+        worker = stage.start_worker()
+        two = {"ann": "say", "bob": "say"}
+        jobs = [stage.submit("round_robin", two, stop={"max_rounds": 10}) for _ in range(3)]
+        jobs.append(stage.submit("broadcast", {**two, "cyd": "say"}, stop={"max_rounds": 3}))
+        until(lambda: all(job.dialog().messages for job in jobs), what="all are under way")
+        watched.fail_over()
+        for job in jobs:
+            result = result_of(job)
+            assert result.collab.status == "completed"
+            checked(job, result)
+        later = stage.submit("pair", {"ann": "say", "bob": "navigator"}, stop={"max_rounds": 2})
+        assert result_of(later).collab.status == "completed", "a session that was begun on the new master"
+
+        async def followed():
+            return [message async for message in jobs[0].amessages(follow=True)]
+
+        assert len(list(jobs[0].messages(follow=True))) == len(asyncio.run(followed())) == 20
+        with connect(watched.url) as client:
+            for job in jobs:
+                ledger.check(client, job.id)
+        findings = list(check_up(load_settings(**stage.settings)))
+        assert [it for it in findings if it.grade is Grade.BAD] == []
+        log = worker.log()
+        assert worker.process.poll() is None, log
+        told = " ".join([log, *(f"{it.text} {it.advice}" for it in findings)])
+        assert PASSWORD not in told
+        assert OF_SENTINELS not in told

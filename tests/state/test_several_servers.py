@@ -1,0 +1,170 @@
+"""Clients of a cluster and of a master behind Sentinels: everything is kept alike, and what is wrong is told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+from redis import Redis
+
+from ports import own_port
+from symposia.models.errors import RedisUnavailable, UnsuitableRedis
+from symposia.models.ids import new_id, utcnow
+from symposia.models.limits import DailyLimits, Most, Rate
+from symposia.models.review.errands import Errand
+from symposia.models.schedules.recurrence import Recurrence
+from symposia.models.schedules.schedule import Schedule
+from symposia.models.tasks.notice import Notice, NoticeKind
+from symposia.models.turn import Usage
+from symposia.state.beats import BeatBook
+from symposia.state.cluster import told_by_each
+from symposia.state.connect import aconnect, check_reachable, connect
+from symposia.state.errands import ErrandIndex
+from symposia.state.follow import afollow
+from symposia.state.inbox import Inbox, Letter
+from symposia.state.keys import PREFIX
+from symposia.state.memory import DialogMemory
+from symposia.state.notices import NoticeBoard
+from symposia.state.rates import Permit, RateBook
+from symposia.state.schedules import ScheduleBook
+from symposia.state.tenants import Settlement, Spent, TenantBooks
+from table import Table
+
+
+@pytest.fixture(params=["cluster", "sentinels"])
+def url(request: pytest.FixtureRequest) -> str:
+    address: str = request.getfixturevalue(request.param).url
+    return address
+
+
+@pytest.fixture
+def there(url: str) -> Iterator[Redis]:
+    with connect(url) as client:
+        client.flushall()
+        yield client
+
+
+def test_what_is_kept_beside_sessions_is_kept_alike(there):
+    inbox = Inbox(there)
+    inbox.add([letter := Letter("s", 1, "ann")], at_ms=1_000)
+    assert [found for found, _ in inbox.letters("ann")] == [letter]
+
+    tenants = TenantBooks(there)
+    limits = DailyLimits(tokens=100)
+    assert tenants.reserve("acme", "r", Most(tokens=60), limits=limits, expires_in_ms=60_000) == "reserved"
+    assert tenants.reserve("acme", "q", Most(tokens=60), limits=limits, expires_in_ms=60_000) == "short"
+    tenants.settle("acme", "r", Settlement("1", Usage(output_tokens=7), turns=1))
+    assert tenants.today("acme") == Spent(tokens=7, turns=1)
+
+    rates = RateBook(there)
+    answers = [rates.admit(Rate(model=name, requests=1)) for name in ("a", "b", "c", "a")]
+    assert [isinstance(it, Permit) for it in answers] == [True, True, True, False]
+
+    board = NoticeBoard(there)
+    notice = Notice(kind=NoticeKind.CONVERSATION_CREATED, task_id=new_id(), at=utcnow())
+    board.tell(["ann", "bob", "cyd"], notice)
+    assert [len(board.read(name)) for name in ("ann", "bob", "cyd")] == [1, 1, 1]
+
+    errands = ErrandIndex(there)
+    errands.add([errand := Errand(run=new_id(), to="team", formats=("markdown",))])
+    errands.later(errand, delay_ms=1)
+    assert errands.waiting() == 1
+
+    beats, schedules = BeatBook(there), ScheduleBook(there)
+    beats.announce("beat")
+    assert beats.alive() == ["beat"]
+    assert schedules.put(Schedule(name="often", when=Recurrence(every=86_400), job="say")) == "added"
+    assert (schedules.names(), schedules.get("often").queued) == (["often"], 0)
+
+    assert {key.partition(":")[0] for key in there.scan_iter("*")} == {PREFIX}
+
+
+def test_memories_of_many_rooms_are_found_and_forgotten(there):
+    memory = DialogMemory(there)
+    for room in "abcdef":
+        assert memory.store(1, room, {"to": "Paris"}, service="travel")
+        assert memory.store(1, room, {"from": "Rome"}, service="travel")
+    assert memory.rooms(1) == list("abcdef")
+    assert memory.get(1, "c")["parameters"] == {"from": "Rome", "to": "Paris"}
+    assert memory.forget_all(1) == list("abcdef")
+    assert not memory.get(1, "c").get("parameters")
+
+
+def test_a_session_is_followed_by_asyncio(there, url):
+    table = Table(there)
+    table.speak(table.plan_one(), "hello")
+    table.finish()
+
+    async def followed() -> int:
+        client = aconnect(url)
+        try:
+            return len([entry async for entry in afollow(client, table.id, "dialog")])
+        finally:
+            await client.aclose()
+
+    assert asyncio.run(followed()) == 1
+
+
+def test_keys_are_on_every_master_of_a_cluster(cluster):
+    with connect(cluster.url) as client:
+        client.flushall()
+        for _ in range(12):
+            Table(client)
+        counts = [node.client.dbsize() for node in cluster.masters]
+        assert all(counts), f"keys of 12 sessions on three masters: {counts}"
+        assert told_by_each(client, "persistence").keys() == {node.address for node in cluster.masters}
+        client.flushall()
+
+
+@pytest.mark.parametrize("form", ["redis+cluster://:hunter22@{}", "redis+sentinel://:hunter22@{}/main/0"])
+def test_nothing_is_sent_before_the_first_command(form):
+    nobody = form.format(f"127.0.0.1:{own_port()}")
+    with connect(nobody, retries=0) as client, pytest.raises(RedisUnavailable) as caught:
+        client.ping()
+    assert "hunter22" not in str(caught.value)
+
+    async def ask() -> None:
+        client = aconnect(nobody)
+        try:
+            await client.exists("a")
+        finally:
+            await client.aclose()
+
+    with pytest.raises(RedisUnavailable):
+        asyncio.run(ask())
+
+
+def test_a_server_of_another_kind_is_told_with_what_to_write(cluster, sentinels):
+    node, sentinel = cluster.masters[0].address, sentinels.sentinels[0].address
+    master = sentinels.master.address
+    wrong = {
+        f"redis://{node}/0": f"is a node of a Redis Cluster: write redis+cluster://{node}, and set SYMPOSIA_BROKER_URL",
+        f"redis://:hunter33@{sentinel}/0": f"is a Sentinel: write redis+sentinel://{sentinel}/NAME-OF-THE-MASTER/0",
+        f"redis+cluster://:hunter22@{master}": f"is no Redis Cluster, but one server: write redis://{master}/0",
+        f"redis+sentinel://{node}/main": f"is no Sentinel, but one server: write redis://{node}/0",
+    }
+    for url, told in wrong.items():
+        with connect(url, retries=0) as client, pytest.raises(UnsuitableRedis) as caught:
+            check_reachable(client, url)
+        assert told in str(caught.value)
+        assert "hunter" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "told"),
+    [
+        ("hunter22", "nonsense", "invalid username-password pair"),
+        (
+            "hunter33",
+            "nonsense",
+            "no Sentinel knows a master 'mymaster' that is up: one refuses the credentials",
+        ),
+        ("/mymaster/", "/other/", "no Sentinel knows a master 'other' that is up"),
+    ],
+)
+def test_what_is_wrong_behind_sentinels_is_told(sentinels, right, wrong, told):
+    url = sentinels.url.replace(right, wrong)
+    with connect(url, retries=0) as client, pytest.raises(RedisUnavailable, match=told) as caught:
+        check_reachable(client, url)
+    assert not {"hunter", "nonsense"} & set(str(caught.value).replace(":", " ").split())
