@@ -5,11 +5,24 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
 
+from redis.credentials import UsernamePasswordCredentialProvider
+
 from ..models.redis_address import RedisAddress, RedisKind
+from ..models.shown import HIDDEN
 from .urls import is_redis
 
 #: Seconds in which a Sentinel has to answer before the next one is asked.
 _SENTINEL_TIMEOUT_S = 2
+
+
+class _Credentials(UsernamePasswordCredentialProvider):
+    """Credentials that are not shown where Flower and `celery inspect conf` show the options of the transport."""
+
+    def __json__(self) -> str:
+        return HIDDEN
+
+    def __repr__(self) -> str:
+        return HIDDEN
 
 
 def for_celery(url: str) -> str:
@@ -35,12 +48,13 @@ def sentinel_options(url: str) -> dict[str, Any]:
     if not is_redis(url) or (address := RedisAddress.of(url)).kind is not RedisKind.SENTINEL:
         return {}
     asked: dict[str, Any] = {
-        **address.sentinel,
         "socket_timeout": _SENTINEL_TIMEOUT_S,
         "socket_connect_timeout": _SENTINEL_TIMEOUT_S,
         # None: one that does not answer is not tried again, but the next one asked.
         "retry": None,
     }
+    if address.sentinel:
+        asked["credential_provider"] = _Credentials(**address.sentinel)
     if address.is_tls:
         asked |= {"ssl": True, **_tls(address)}
     return {"master_name": address.master, "sentinel_kwargs": asked}

@@ -266,6 +266,8 @@ def test_credentials_of_sentinels_may_stand_in_the_options() -> None:
     assert broker_tls(told) == tls
     options = sentinel_options(told)
     assert options["master_name"] == "main"
-    assert options["sentinel_kwargs"].items() >= {"password": "s3", "ssl": True, **tls}.items()
+    assert options["sentinel_kwargs"].items() >= {"ssl": True, **tls}.items()
+    assert options["sentinel_kwargs"]["credential_provider"].get_credentials() == ("s3",)
+    assert "s3" not in repr(options)
     with pytest.raises(InvalidInput, match="must have no other options than"):
         load_settings(redis_url="redis+cluster://a?sentinel_nonsense=1", broker_url="amqp://b//")

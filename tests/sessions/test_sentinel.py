@@ -57,8 +57,11 @@ def test_sessions_survive_a_failover(stage, tmp_path, checked):
                 ledger.check(client, job.id)
         findings = list(check_up(load_settings(**stage.settings)))
         assert [it for it in findings if it.grade is Grade.BAD] == []
+        conf = until(
+            stage.client._sender.control.inspect(timeout=5).conf, what="the worker shows its settings"
+        )
         log = worker.log()
         assert worker.process.poll() is None, log
-        told = " ".join([log, *(f"{it.text} {it.advice}" for it in findings)])
+        told = " ".join([log, repr(conf), *(f"{it.text} {it.advice}" for it in findings)])
         assert PASSWORD not in told
         assert OF_SENTINELS not in told
