@@ -16,10 +16,11 @@ from .headings import (
     read_heading,
     read_judge,
 )
-from .lines import read_metadata
+from .lines import bold_heading, read_metadata
+from .lookalikes import like_a_round
 from .names import Expert, Names, gather, person
 from .notes import Form
-from .round_headings import bold_heading, read_round, round_of
+from .round_headings import read_round, round_of
 from .round_mentions import RoundMentions, mentioned_round
 from .scan import Line, LineReader
 from .turn_headings import read_agent
@@ -42,8 +43,9 @@ class Builder(BlockReader):
         self._bold = bold
         self.bold_rounds = False
         self.mentions = RoundMentions(confirmed)
-        #: Lines of the headings that begin a turn.
+        #: Lines of the headings that begin a turn, and of those that begin a round.
         self.turn_lines: set[int] = set()
+        self.round_lines: set[int] = set()
         self._title: str | None = None
         self._parts: list[PartDraft] = []
         #: The round that turns are added to; None outside of rounds.
@@ -63,6 +65,8 @@ class Builder(BlockReader):
             head = "" if line.hidden else line.text.lstrip()[:1]
             heading = self._heading_of(line, head)
             if heading is None:
+                if head and head in "<>" and (begun := like_a_round(line.text)):
+                    self.mentions.offer_line(line.number, begun, last=self._last_number)
                 self._line(line, head)
                 continue
             at = line if head in "#*_" else line._replace(number=line.number - 1)
@@ -80,11 +84,6 @@ class Builder(BlockReader):
     def has_rounds(self) -> bool:
         """True when a round has begun."""
         return self._last_round is not None
-
-    @property
-    def round_lines(self) -> set[int]:
-        """Lines of the headings that begin a round."""
-        return {it.line for it in self._parts if isinstance(it.heading, RoundHeading)}
 
     def heard(self) -> Names:
         """Those who took a turn, if headings that were passed over may be theirs as well; nobody otherwise."""
@@ -110,12 +109,15 @@ class Builder(BlockReader):
         heading = bold_heading(line.text)
         if heading is None:
             return None
-        begun = read_round(heading) or self.mentions.read(line.number, heading)
-        self.bold_rounds = bool(self.bold_rounds or begun or mentioned_round(heading))
+        begun = read_round(heading) or self.mentions.read(line.number, heading, last=self._last_number)
+        mentioned = begun or mentioned_round(heading)
+        self.bold_rounds = bool(self.bold_rounds or mentioned)
         if begun and self._bold:
             return Heading(SECTION, str(begun).lstrip("# "))
         if self._bold:
             self.mentions.offer(line.number, heading, last=self._last_number, deepest=SECTION)
+        elif mentioned:
+            self.mentions.offer_line(line.number, mentioned, last=self._last_number)
         return None
 
     def _header_line(self, line: Line) -> bool:
@@ -166,7 +168,9 @@ class Builder(BlockReader):
 
     def _round_at(self, line: int, heading: Heading) -> RoundHeading | None:
         """The round that a heading names, if it is one by its words or by who speaks under it."""
-        return round_of(heading, last=self._last_number) or self.mentions.read(line, heading)
+        return round_of(heading, last=self._last_number) or self.mentions.read(
+            line, heading, last=self._last_number
+        )
 
     def _would_speak(self, heading: Heading) -> bool:
         """True for an expert's heading that is no turn only because the heading above it has begun no round."""
@@ -193,6 +197,7 @@ class Builder(BlockReader):
             self._round = self._last_round = self._parts[-1]
             self._number = self._last_number = kind.number
             self.mentions.begin_round(kind.number)
+            self.round_lines.add(line.number)
         elif isinstance(kind, JudgeHeading):
             self._begin(PartDraft(kind, line.number), level=heading.level)
         elif into := self._turns_into(heading):

@@ -11,18 +11,21 @@ from .headings import (
     SECTION,
     TITLE,
     AgentHeading,
+    Heading,
     RoundHeading,
     read_heading,
     read_judge,
 )
 from .markers import Marker, find_markers
 from .names import Names
-from .round_headings import read_bold_round, read_round
+from .round_headings import read_round
 from .round_mentions import mentioned_round
 from .tables import is_row, read_row
 from .text import has_bracket, one_line, plain, plainest, unescaped, veil
 from .turn_headings import read_agent
 
+#: Characters of a line in bold that may be a heading.
+_LONGEST_BOLD = 300
 _KEY_SPECIAL = "*:[［【"
 _NOBODY = Names()
 
@@ -132,3 +135,22 @@ def read_metadata(line: str) -> MetadataLine | None:
         return None  # `**[TENSION T01]**: Speed` is a marker
     key = plain(unescaped(text[2:end], _KEY_SPECIAL))
     return MetadataLine(key, one_line(text[end + 3 :])) if key and "**" not in veiled[2:end] else None
+
+
+def read_bold_round(line: str) -> RoundHeading | None:
+    """The round of a line that is all bold: `**Round 1: X**`. It counts where no heading begins a round."""
+    heading = bold_heading(line)
+    return read_round(heading) if heading else None
+
+
+def bold_heading(line: str) -> Heading | None:
+    """The heading that a line would be if it is all bold."""
+    text = line.strip()
+    if (
+        len(text) > _LONGEST_BOLD
+        or text[:2] not in ("**", "__")
+        or text[-2:] != text[:2]
+        or text[:2] in text[2:-2]
+    ):
+        return None
+    return Heading(SECTION, " ".join(text[2:-2].split()))

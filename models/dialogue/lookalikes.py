@@ -61,7 +61,7 @@ def unread_rounds(document: AlignmentDialogue, markdown: str) -> Iterator[Lookal
     if document.rounds or _ROUND not in markdown.casefold():
         return
     for line in LineReader(markdown).lines():
-        if not line.hidden and (like := _like_a_round(line.text)):
+        if not line.hidden and (like := like_a_round(line.text)):
             yield Lookalike(line.number, line.text.strip(), str(like))
 
 
@@ -81,7 +81,7 @@ def unread_turns(document: AlignmentDialogue, markdown: str) -> Iterator[Lookali
                 yield Lookalike(line.number, line.text.strip(), str(like))
 
 
-def _like_a_round(line: str) -> RoundHeading | None:
+def like_a_round(line: str) -> RoundHeading | None:
     """The round of `> ## Round 1`, `<h2>Round 1</h2>`, `**Round 1**: X`, `Round 1: X`."""
     text = line.strip().lstrip("> ")
     if len(text) > _LONGEST or _ROUND not in text.casefold():

@@ -30,9 +30,10 @@ PARTING = DASHES + ".,;|·•→>)] "
 #: What says with a second number that a heading is about several rounds: `Round 1-2`, `Round 1 & 2`.
 _SEVERAL = ("&", "+", ",", "and ", "to ", *DASHES)
 MOST_ROUNDS = 99
+#: What the number of all rounds follows: `Round 2 of 3`.
+_TOTALS = ("/", "of ")
 #: Words that make of `X (Round N)` a heading about a round.
 _NO_LABEL = ABOUT_A_ROUND | LEFT_BY_A_ROUND | SECTION_WORDS | {JUDGE.casefold()}
-_LONGEST = 300
 _PICTORIAL = "".join(PICTORIAL)
 #: Emoji that stand in front; a keycap's digit is none of them.
 _FRONT = "".join(PICTORIAL - {"#", "*"})
@@ -70,33 +71,19 @@ def read_round(heading: Heading) -> RoundHeading | None:
 @lru_cache(maxsize=4096)
 def read_last_round(heading: Heading) -> str | None:
     """The label of a round that has no number but follows those before it: `Final Round: The vote`."""
-    if heading.level > SECTION:
-        return None
+    name, rest = split_last_round(heading)
+    label = _label(rest, SECTION) if name else None
+    return None if label is None else titled(name, label)
+
+
+def split_last_round(heading: Heading) -> tuple[str, str]:
+    """`Final Round` and what follows it, of a heading that begins so; two empty texts for any other."""
     words = undressed(heading.text).split(" ", 2)
-    if len(words) < 2 or words[0].casefold() not in LATER_ROUNDS or words[1].casefold().rstrip(":") != _ROUND:
-        return None
-    rest = words[2] if len(words) > 2 else ""
-    label = _label(rest, SECTION)
-    return None if label is None else titled(f"{words[0]} {words[1].rstrip(':')}", label)
-
-
-def read_bold_round(line: str) -> RoundHeading | None:
-    """The round of a line that is all bold: `**Round 1: X**`. It counts where no heading begins a round."""
-    heading = bold_heading(line)
-    return read_round(heading) if heading else None
-
-
-def bold_heading(line: str) -> Heading | None:
-    """The heading that a line would be if it is all bold."""
-    text = line.strip()
-    if (
-        len(text) > _LONGEST
-        or text[:2] not in ("**", "__")
-        or text[-2:] != text[:2]
-        or text[:2] in text[2:-2]
-    ):
-        return None
-    return Heading(SECTION, " ".join(text[2:-2].split()))
+    if heading.level > SECTION or len(words) < 2 or words[0].casefold() not in LATER_ROUNDS:
+        return "", ""
+    if words[1].casefold().rstrip(":") != _ROUND:
+        return "", ""
+    return f"{words[0]} {words[1].rstrip(':')}", words[2] if len(words) > 2 else ""
 
 
 def _canonical(text: str) -> RoundHeading | None:
@@ -150,10 +137,9 @@ def is_several(rest: str) -> bool:
 def _label(rest: str, level: int) -> str | None:
     """The label after `Round N`; None when the heading is about a round that already began."""
     rest = rest.strip()
-    bare = rest.lstrip("([")
-    if bare.startswith(("/", "of ")):
-        counted = read_number(bare.removeprefix("of").lstrip("/ "))
-        return _label(counted.rest.lstrip(")]"), level) if counted else rest
+    if rest.lstrip("([").startswith(_TOTALS):
+        behind = without_total(rest)
+        return rest if behind == rest else _label(behind, level)
     if rest.startswith(("'s ", "’s ")):
         return None
     if not rest or rest[0] == ":":
@@ -170,6 +156,15 @@ def _label(rest: str, level: int) -> str | None:
         or (not separated and words[0] in TELLS_OF_A_ROUND)
     )
     return None if about or not (separated or level <= SECTION) else label
+
+
+def without_total(rest: str) -> str:
+    """What follows `Round 2`, without `of 3` or `/3`."""
+    bare = rest.lstrip("([ ")
+    if not bare.startswith(_TOTALS):
+        return rest
+    counted = read_number(bare.removeprefix("of").lstrip("/ "))
+    return counted.rest.lstrip(")]") if counted else rest
 
 
 def _is_short(rest: str) -> bool:

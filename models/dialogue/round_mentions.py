@@ -13,7 +13,17 @@ from functools import lru_cache
 from .headings import SECTION, TURN, Heading, RoundHeading, is_about_all, read_judge
 from .names import is_panel
 from .numerals import Number, read_number
-from .round_headings import MOST_ROUNDS, PARTING, first_word, is_several, read_ordinal, titled, undressed
+from .round_headings import (
+    MOST_ROUNDS,
+    PARTING,
+    first_word,
+    is_several,
+    read_ordinal,
+    split_last_round,
+    titled,
+    undressed,
+    without_total,
+)
 from .text import PICTORIAL
 from .words import ABOUT_A_ROUND, DASHES, LINKING_WORDS
 
@@ -40,10 +50,19 @@ def mentioned_round(heading: Heading) -> RoundHeading | None:
     return _short(rest) if word == "r" else _at_the_end(text)
 
 
+def _mentioned(heading: Heading, last: int | None) -> RoundHeading | None:
+    """The round that a heading mentions by its number, or as the one after the last."""
+    name, rest = split_last_round(heading)
+    if not name:
+        return mentioned_round(heading)
+    counted = _with_label(read_number(rest))
+    return counted or RoundHeading(1 if last is None else last + 1, titled(name, _bare(rest)))
+
+
 def _with_label(found: Number | None) -> RoundHeading | None:
     if found is None or is_several(found.rest) or found.number > MOST_ROUNDS:
         return None
-    label = _bare(found.rest)
+    label = _bare(without_total(found.rest))
     return RoundHeading(found.number, titled(found.spelled, label) if found.suffixed else label)
 
 
@@ -104,6 +123,9 @@ class RoundMentions:
         self._numbers: set[int] = set()
         #: The last section in this round, by its line and title.
         self._section: tuple[int, str] | None = None
+        #: A line that reads like the heading of the next round, and such lines under which an expert spoke.
+        self._line: tuple[int, RoundHeading] | None = None
+        self._doubtful: list[tuple[int, RoundHeading]] = []
         self._unclear: dict[int, RoundHeading | None] = {}
 
     @property
@@ -117,18 +139,19 @@ class RoundMentions:
 
     def unclear(self) -> dict[int, RoundHeading | None]:
         """Lines of sections under which experts spoke, each with the round that its heading may mean."""
-        return self._unclear | {it.line: it.begun for it in self._spoken if it.level <= SECTION}
+        doubtful = {line: begun for line, begun in self._doubtful if begun.number not in self._numbers}
+        return doubtful | self._unclear | {it.line: it.begun for it in self._spoken if it.level <= SECTION}
 
     def _is_taken(self, it: Mention) -> bool:
         return it.weak and it.begun.number in self._numbers
 
-    def read(self, line: int, heading: Heading) -> RoundHeading | None:
-        """The round of a heading that is confirmed."""
-        return mentioned_round(heading) if line in self.confirmed else None
+    def read(self, line: int, heading: Heading, *, last: int | None) -> RoundHeading | None:
+        """The round of a heading that is confirmed; `last` is the number of the round before it."""
+        return _mentioned(heading, last) if line in self.confirmed else None
 
     def begin_round(self, number: int) -> None:
         """Take the beginning of a round."""
-        self._pending = self._section = None
+        self._pending = self._section = self._line = None
         self._numbers.add(number)
 
     def begin_section(self, line: int, title: str) -> None:
@@ -143,7 +166,7 @@ class RoundMentions:
     def offer(self, line: int, heading: Heading, *, last: int | None, deepest: int) -> None:
         """Take a heading that begins nothing. Rounds of the document have headings down to level `deepest`."""
         self.close(heading.level)
-        begun = mentioned_round(heading)
+        begun = _mentioned(heading, last)
         if begun is None:
             return
         deep = heading.level > deepest
@@ -152,12 +175,20 @@ class RoundMentions:
         weak = deep or last is None or is_about_all(heading.text)
         self._pending = Mention(line, heading.level, begun, weak)
 
+    def offer_line(self, line: int, begun: RoundHeading, *, last: int | None) -> None:
+        """Take a line that is no heading of a round, but reads like one of the next round."""
+        if last is not None and begun.number == last + 1:
+            self._line = line, begun
+
     def speak(self, level: int, *, last: int | None) -> None:
         """Take the heading of a turn; `last` is the number of the round that the section above it stands in."""
         it, self._pending = self._pending, None
         section, self._section = self._section, None
+        doubtful, self._line = self._line, None
         if it is not None and level >= it.level and (last is not None or level > SECTION):
             self._spoken.append(it)
         elif section is not None and last is not None:
             line, title = section
             self._unclear[line] = None if _ROUND in title.casefold() else RoundHeading(last + 1, title)
+        elif doubtful is not None:
+            self._doubtful.append(doubtful)

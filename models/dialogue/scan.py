@@ -149,7 +149,7 @@ def scan(markdown: str, names: Names | None = None) -> Iterator[ScannedLine]:
     for line in LineReader(markdown).lines():
         kind: DialogueLine = Content(line.text.strip()) if line.hidden else classify(line.text, names)
         heading = None if line.hidden else read_heading(line.text)
-        mentioned = mentions.read(line.number, heading) if heading else None
+        mentioned = mentions.read(line.number, heading, last=last) if heading else None
         if heading and (mentioned or heading.level in (TITLE, SECTION)):
             begun = mentioned or (round_of(heading, last=last) if heading.level == SECTION else None)
             section, number = heading.text, begun.number if begun else None

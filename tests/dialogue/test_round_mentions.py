@@ -33,6 +33,10 @@ SECOND_ROUNDS = {
     "## Synthesis — Round 2: Vote": "Synthesis: Vote",
     "## Tensions (Round 2)": "Tensions",
     "# Round 2 (Convergence)": "Convergence",
+    "## Round 2 of 3 (Synthesis)": "Synthesis",
+    "## 🔄 Round 2 — Review": "Review",
+    "## Final Round (Synthesis)": "Final Round: Synthesis",
+    "## Closing Round: Review": "Closing Round: Review",
     "### Round 2 (Convergence)": "Convergence",
     "Round 2 (Convergence)\n---": "Convergence",
 }
@@ -87,6 +91,18 @@ def test_a_number_that_is_used_again_is_reported():
     text = f"{PANEL}{FIRST}## Round 1 Summary\n\n### Scone 🧁\n\nb\n"
     assert rounds(text) == [(1, "X", ("Muffin",)), (1, "Summary", ("Scone",))]
     assert [it[0] for it in found(text)] == ["round-form", "round-duplicate"]
+
+
+@pytest.mark.parametrize(
+    "line", ["**Round 2: Y**", "**Round 2 (Review)**", "> ## Round 2: Y", "<h2>Round 2: Y</h2>"]
+)
+def test_turns_under_a_line_like_the_next_round_are_reported(line):
+    text = f"{PANEL}{FIRST}{line}\n\n{SAID}"
+    at = (PANEL + FIRST).count("\n") + 1
+    label = "Review" if "Review" in line else "Y"
+    assert found(text) == [("round-unclear", at, f"## Round 2: {label}")]
+    assert found(f"{text}\n## Round 2: Z\n\n### Muffin 🧁\n\nb\n") == []
+    assert found(text.replace("Round 2", "Round 4")) == []
 
 
 @pytest.mark.parametrize("head", [PANEL, "# T\n\n"])
