@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
 from ..agents.local_model import find_running, missing_part
 from ..agents.registry import Registry
@@ -271,7 +271,8 @@ def _memory(settings: Settings) -> Finding:
         text = f"{error.url} is {error.hint}"
         return Finding("memory", Grade.WARNING, text, "turns run without memory until then")
     except (RedisUnavailable, RedisError, OSError) as error:
-        text = f"{where} does not answer: {error.__cause__ or error}"
+        problem = "refuses commands" if isinstance(error, ResponseError) else "does not answer"
+        text = f"{where} {problem}: {error.__cause__ or error}"
         return Finding("memory", Grade.WARNING, text, "turns run without memory until it does")
     told = ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
     rules = f"kept for {settings.memory_ttl_s} s, at most {settings.memory_max_bytes} bytes each"

@@ -62,6 +62,24 @@ def test_a_redis_that_is_away_is_named_without_its_password_and_how_to_start_one
     assert "hush-hush" not in said.out + said.err
 
 
+def test_a_redis_that_refuses_commands_is_not_reported_as_silent(terminal: Terminal, redis_url: str):
+    name = f"curious-{new_id()}"
+    with connect(redis_url) as client:
+        client.execute_command("ACL", "SETUSER", name, "on", ">hush-hush", "+@connection", "+info")
+        try:
+            address = redis_url.rpartition("@")[2]
+            terminal.settings["redis_url"] = f"redis://{name}:hush-hush@{address}"
+            said = terminal.call("doctor", "--json").json()
+        finally:
+            client.acl_deluser(name)
+    *_, refused = told = [it for it in said["findings"] if it["subject"] == "Redis"]
+    assert "answers, version" in told[0]["text"]
+    assert (refused["grade"], "failed at a later command: " in refused["text"]) == ("bad", True)
+    assert "no permissions" in refused["text"]
+    assert "does not answer" not in str(said)
+    assert "hush-hush" not in str(said)
+
+
 def test_without_a_worker_sessions_cannot_run(terminal: Terminal):
     assert terminal.call("doctor").code == 4
     (finding,) = findings(terminal, "workers")
