@@ -204,6 +204,7 @@ class Builder(BlockReader):
             self._end_blocks()
             into.turns.append(TurnDraft(kind, line.number))
             self.turn_lines.add(line.number)
+            self.mentions.note_turn(line.number, kind.extra, last=self._last_number)
             self.blocks, self._agent, self._speaking_level = into.turns[-1].blocks, kind.name, heading.level
 
     def _begun_by(self, line: Line, text: str) -> str | None:

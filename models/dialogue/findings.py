@@ -31,6 +31,7 @@ class Rule(StrEnum):
     COLUMNS = "table-columns"
     UNKNOWN_AGENT = "agent-unknown"
     DUPLICATE_ROUND = "round-duplicate"
+    UNCLEAR_ROUND = "round-unclear"
     UNREAD_ROUND = "round-unread"
     UNREAD_TURN = "turn-unread"
 
@@ -44,10 +45,6 @@ RULES: dict[Code, tuple[Severity, str]] = {
     Form.METADATA: (_W, "metadata is not written `**Key**: Value`"),
     Form.SECTION: (_W, "a section is not written `## Name`"),
     Form.ROUND: (_W, "a round is not written `## Round N: Label`"),
-    Form.UNCLEAR_ROUND: (
-        _W,
-        "experts speak under this heading, which begins no round: their turns count to the round before, or to none",
-    ),
     Form.AGENT: (_W, "a turn is not written `### Name Emoji`"),
     Form.JUDGE: (_W, "the judge's section is not written `## 💙 Judge: Label`"),
     Form.MARKER: (_W, "a marker does not stand alone on its line, in its canonical spelling"),
@@ -70,6 +67,10 @@ RULES: dict[Code, tuple[Severity, str]] = {
     Rule.COLUMNS: (_E, "the row has not as many cells as its header"),
     Rule.UNKNOWN_AGENT: (_W, "the expert panel does not name this expert"),
     Rule.DUPLICATE_ROUND: (_W, "the round's number was used before"),
+    Rule.UNCLEAR_ROUND: (
+        _W,
+        "this heading begins no round, and experts speak under it: their turns count to the round before, or to none",
+    ),
     Rule.UNREAD_ROUND: (_W, "the line reads like a round but is none, and the document has no other"),
     Rule.UNREAD_TURN: (_W, "the heading reads like a turn but is none, and nobody else speaks in the round"),
 }

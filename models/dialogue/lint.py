@@ -11,7 +11,7 @@ from .notes import Form, Note
 from .reader import read
 
 #: A fix of these would change what the document says.
-_UNSAFE = frozenset({Form.NEAR_MARKER, Form.UNCLEAR_ROUND})
+_UNSAFE = frozenset({Form.NEAR_MARKER})
 
 
 def lint(markdown: str, *, strict: bool = False) -> tuple[Finding, ...]:
@@ -19,6 +19,7 @@ def lint(markdown: str, *, strict: bool = False) -> tuple[Finding, ...]:
     reading = read(markdown)
     lines = markdown.split("\n")
     found = [*map(_of_form, reading.notes), *rules.check(reading.document, lines)]
+    found += rules.unclear_rounds(reading.unclear)
     found.sort(key=lambda finding: (finding.line, finding.column))
     if strict:
         found = [_as_error(finding) for finding in found]

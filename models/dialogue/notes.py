@@ -15,7 +15,6 @@ class Form(StrEnum):
     METADATA = "metadata-form"
     SECTION = "section-form"
     ROUND = "round-form"
-    UNCLEAR_ROUND = "round-unclear"
     AGENT = "agent-form"
     JUDGE = "judge-form"
     MARKER = "marker-form"

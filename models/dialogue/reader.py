@@ -24,11 +24,15 @@ _MOST_READINGS = 3
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A document, what of it is not spelled in the canonical way, and who takes part."""
+    """A document, what of it is not spelled in the canonical way, and who takes part.
+
+    `unclear`: lines that begin no round although experts speak under them, each with the round it may mean.
+    """
 
     document: AlignmentDialogue
     notes: tuple[Note, ...]
     names: Names
+    unclear: dict[int, RoundHeading | None]
 
 
 def parse(markdown: str) -> AlignmentDialogue:
@@ -53,12 +57,10 @@ def read(markdown: str) -> Reading:
         builder.notes.add(Form.UNCLOSED_FENCE, reader.open_fence)
     for number in reader.open_comments:
         builder.notes.add(Form.UNCLOSED_COMMENT, number)
-    for number, begun in builder.mentions.unclear().items():
-        builder.notes.add(Form.UNCLEAR_ROUND, number, hint=str(begun) if begun else None)
     document = builder.finished()
     _note_speakers(document, builder, markdown)
     notes = sorted(builder.notes.found, key=lambda note: (note.line, note.column))
-    return Reading(document, tuple(notes), names)
+    return Reading(document, tuple(notes), names, builder.mentions.unclear())
 
 
 def _note_speakers(document: AlignmentDialogue, builder: Builder, markdown: str) -> None:

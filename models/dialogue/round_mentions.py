@@ -50,6 +50,12 @@ def mentioned_round(heading: Heading) -> RoundHeading | None:
     return _short(rest) if word == "r" else _at_the_end(text)
 
 
+def later_round(extra: str, last: int | None) -> RoundHeading | None:
+    """The round after `last` that a turn's heading mentions beside the name: `Round 2` of `Muffin — Round 2`."""
+    begun = mentioned_round(Heading(TURN, extra.strip("()[] "))) if _ROUND in extra.casefold() else None
+    return begun if begun and last is not None and begun.number > last else None
+
+
 def _mentioned(heading: Heading, last: int | None) -> RoundHeading | None:
     """The round that a heading mentions by its number, or as the one after the last."""
     name, rest = split_last_round(heading)
@@ -80,7 +86,7 @@ def _short(rest: str) -> RoundHeading | None:
     if found is None:
         return None
     about = first_word(found.rest)[0] in ABOUT_A_ROUND
-    return _with_label(found) if about or found.rest[:1] in _BRACKETS else None
+    return _with_label(found) if about or found.rest[:1] in (*_BRACKETS, *DASHES) else None
 
 
 def _at_the_end(text: str) -> RoundHeading | None:
@@ -174,6 +180,11 @@ class RoundMentions:
             return  # a subheading about this round or an earlier one
         weak = deep or last is None or is_about_all(heading.text)
         self._pending = Mention(line, heading.level, begun, weak)
+
+    def note_turn(self, line: int, extra: str, *, last: int | None) -> None:
+        """Take what the heading of a turn says beside the name."""
+        if begun := later_round(extra, last):
+            self._unclear[line] = begun
 
     def offer_line(self, line: int, begun: RoundHeading, *, last: int | None) -> None:
         """Take a line that is no heading of a round, but reads like one of the next round."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .document import AlignmentDialogue
 from .findings import RULES, Finding, Rule
+from .headings import RoundHeading
 from .lookalikes import unread_rounds, unread_turns
 from .marker_ids import base_id
 from .markers import Marker
@@ -32,6 +33,12 @@ def check(document: AlignmentDialogue, lines: Sequence[str]) -> Iterator[Finding
     yield from _unread(document, "\n".join(lines))
     for board in scoreboards(document):
         yield from _scores(board, lines)
+
+
+def unclear_rounds(unclear: Mapping[int, RoundHeading | None]) -> Iterator[Finding]:
+    """Lines that begin no round although experts speak under them, each with the round it may mean."""
+    for line, begun in unclear.items():
+        yield _finding(Rule.UNCLEAR_ROUND, line, "", hint=str(begun) if begun else None)
 
 
 def _finding(rule: Rule, line: int, detail: str, *, column: int = 1, hint: str | None = None) -> Finding:

@@ -18,13 +18,15 @@ from .speakers import speaker_of
 from .tables import Table
 from .text import plain
 from .turn_headings import read_agent
-from .words import DIMENSIONS, EXPERT_EMOJI, PANEL_WORDS
+from .words import DIMENSIONS, EXPERT_EMOJI, PANEL_WORDS, REPORTS_OF_A_ROUND
 
 if TYPE_CHECKING:
     from .document import AlignmentDialogue
 
 #: Headings of a column of a table of people that make it a panel, wherever it stands.
 _PANEL_COLUMNS = frozenset({"role", "tier", "relevance", "emoji", "domain", "expertise"})
+#: Sections that are tried as the first round.
+_MOST_TRIES = 5
 #: The header of a table of metadata, when it has one.
 _KEYS = frozenset({"", "field", "key", "property", "item", "attribute"})
 
@@ -47,13 +49,17 @@ def tidied(document: AlignmentDialogue) -> Tidied:
     names = names_of(metadata, preamble, document.parts)
     parts: list[Part] = []
     numbers = {part.number for part in document.parts if isinstance(part, Round)}
-    in_rounds = False
-    for part in document.parts:
+    in_rounds, tries = False, 0
+    for at, part in enumerate(document.parts):
         in_rounds = in_rounds or isinstance(part, Round)
-        if isinstance(part, Section) and in_rounds:
-            if read_agent(Heading(SECTION, part.title), names):
+        if isinstance(part, Section):
+            if in_rounds and _is_a_turn(part, names):
                 raise InvalidInput("section.title", part.title, "must not read as the heading of a turn")
-            part = _section(part, names, numbers)  # noqa: PLW2901
+            begun = _quoted_round(part, names, numbers)
+            tries += begun is not None
+            if begun and (in_rounds or (tries <= _MOST_TRIES and _may_be_first(document, at, names))):
+                part, in_rounds = begun, True  # noqa: PLW2901
+                numbers.add(begun.number)
         parts.append(_round(part, names) if isinstance(part, Round) else part)
     return Tidied(metadata=metadata, preamble=preamble, parts=tuple(parts))
 
@@ -122,19 +128,28 @@ def _round(part: Round, names: Names) -> Round:
     return replace(part, blocks=lead, turns=turns) if turns else part
 
 
-def _section(part: Section, names: Names, numbers: set[int]) -> Section | Round:
+def _is_a_turn(part: Part, names: Names) -> bool:
+    return isinstance(part, Section) and read_agent(Heading(SECTION, part.title), names) is not None
+
+
+def _may_be_first(document: AlignmentDialogue, at: int, names: Names) -> bool:
+    """True if the part may be the first round: then those before it say who takes part, and no later section is a turn."""
+    known = names_of(document.metadata, document.preamble, document.parts[:at])
+    return known == names and not any(_is_a_turn(part, names) for part in document.parts[at:])
+
+
+def _quoted_round(part: Section, names: Names, numbers: set[int]) -> Round | None:
     """The round that a section is which mentions its number, a new one, and quotes experts by name."""
     begun = mentioned_round(Heading(SECTION, part.title)) if names else None
     if begun is None or begun.number in numbers:
-        return part
+        return None
+    if not REPORTS_OF_A_ROUND.isdisjoint(begun.label.casefold().split()):
+        return None
     blocks = tuple(
         replace(block, round=begun.number) if isinstance(block, Marker) else block for block in part.blocks
     )
     found = Round(begun.number, begun.label, blocks, line=part.line)
-    if not _labelled(found, names)[1]:
-        return part
-    numbers.add(begun.number)
-    return found
+    return found if _labelled(found, names)[1] else None
 
 
 def _turn(turn: Turn, names: Names) -> Turn:

@@ -99,6 +99,10 @@ ABOUT_A_ROUND = frozenset(
     "summary synthesis assessment scoreboard result results directive recap convergence status outcome outcomes "
     "votes scores score notes prompt agenda analysis review verdict conclusion conclusions totals ruling".split()
 )
+#: Those of them under which experts are quoted, but do not speak.
+REPORTS_OF_A_ROUND = frozenset(
+    "summary scoreboard result results directive recap status votes scores score notes prompt agenda totals".split()
+)
 #: Words after `Round N` that make a sentence of it: `Round 2 was skipped`.
 TELLS_OF_A_ROUND = frozenset(
     "is was are were isn't wasn't isn’t wasn’t has had did does didn't didn’t can cannot could should would will won't "

@@ -27,6 +27,7 @@ SECOND_ROUNDS = {
     "## 2nd Round Review": "Review",
     "## R2 (Convergence)": "Convergence",
     "## R2 Convergence": "Convergence",
+    "## R2 - Synthesis": "Synthesis",
     "## Convergence (Round 2)": "Convergence",
     "## Convergence Round 2": "Convergence",
     "## Review: Round 2": "Review",
@@ -144,6 +145,31 @@ def test_quoted_experts_make_a_round_of_a_new_number():
     assert [it.round for it in parse(text.format("## Round 2 (Review)")).markers] == [2]
     assert rounds(fix(text.format("## Round 2 (Review)")))[1:] == [(2, "Review", ("Scone", "Muffin"))]
     assert len(rounds(text.format("## Round 1 (Review)"))) == 1
+
+
+def test_quoted_experts_may_make_the_first_round():
+    said = "{}\n\n**Muffin**: a\n\n**Scone**: b\n\n"
+    text = PANEL + said.format("## Round 1 (Review)") + said.format("## Round 2 (Convergence)")
+    both = ("Muffin", "Scone")
+    assert rounds(text) == rounds(fix(text)) == [(1, "Review", both), (2, "Convergence", both)]
+    assert parse(render(parse(text))) == parse(text)
+    # A panel that follows, and a section that would be a turn, say that it is none.
+    assert rounds("# T\n\n" + said.format("## Round 1 (Review)") + PANEL[5:]) == []
+    assert rounds(text + "## Muffin 🧁\n\nc\n") == []
+
+
+@pytest.mark.parametrize("label", ["Agenda", "Summary", "Votes"])
+def test_experts_in_a_report_do_not_speak(label):
+    text = f"{PANEL}{FIRST}## Round 2 {label}\n\n- **Muffin**: write\n- **Scone**: test\n"
+    assert [it[0] for it in rounds(text)] == [1]
+
+
+@pytest.mark.parametrize("heading", ["## Scone — Round 2", "### Scone 🧁 (Round 2)"])
+def test_a_turn_that_names_a_later_round_is_reported(heading):
+    text = f"{PANEL}{FIRST}{heading}\n\nb\n"
+    at = (PANEL + FIRST).count("\n") + 1
+    assert ("round-unclear", at, "## Round 2") in found(text)
+    assert "round-unclear" not in [it[0] for it in found(text.replace("Round 2", "Round 1"))]
 
 
 def test_a_bold_line_may_have_any_label():
