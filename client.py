@@ -25,6 +25,7 @@ from .models.submission import HowToRun, Submission
 from .models.waiting import Pending
 from .reviews.job import ReviewJob
 from .reviews.ordering import HowToReview, order_of_files
+from .reviews.schedule_checks import check_names
 from .reviews.schedule_tasks import send_word
 from .reviews.schedules import Schedules
 from .reviews.session_orders import HowToReviewSessions, order_of_sessions
@@ -94,7 +95,9 @@ class Client:
         )
         self._opener = session_opener(self.settings, self._to.store, self._to.index, self._to.graph)
         #: What is done at set times.
-        self.schedules = Schedules(ScheduleBook(redis), partial(send_word, self._sender))
+        self.schedules = Schedules(
+            ScheduleBook(redis), partial(send_word, self._sender), partial(check_names, workers=self.workers)
+        )
         #: What is remembered of users, room by room.
         self.memory = dialog_memory(self.settings)
 
@@ -173,17 +176,23 @@ class Client:
         return build_office(self._sender, self.settings, redis_url=self.redis_url)
 
     def get_job(self, session_id: str) -> CollabJob:
-        """A session submitted before, here or elsewhere; one that is not live any more out of the archive.
+        """Return a session submitted before, here or elsewhere: the live one, or else the archived one.
 
         Raises:
             SessionNotFound: neither has it.
             ArchiveUnavailable: it is not live, and the archive does not answer.
+            RedisUnavailable: Redis does not answer, and the archive has no such session that has ended.
         """
         try:
             return self.get_live_job(session_id)
         except SessionNotFound:
             reader = self.archived()
             if reader is None:
+                raise
+        except RedisUnavailable:
+            # What the archive has of a session that has ended is all of it; what it has of another may be old.
+            reader = self.archived()
+            if reader is None or not reader.has_ended(session_id):
                 raise
         from .workers.archived import ArchivedJob
 
@@ -277,10 +286,20 @@ class Client:
         return TenantBooks(self._to.redis).today(name)
 
     def ids(self, prefix: str) -> list[str]:
-        """Ids of sessions that begin with `prefix`, live and archived."""
-        listed = [it for it, _ in self._to.index.listed(page_size=10_000) if it.startswith(prefix)]
+        """Return the ids of live and archived sessions that begin with `prefix`.
+
+        Raises:
+            RedisUnavailable: Redis does not answer, and the archive has no such id.
+        """
         reader = self.archived()
-        return list(dict.fromkeys([*listed, *(reader.ids(prefix) if reader else ())]))
+        archived = reader.ids(prefix) if reader else []
+        try:
+            listed = [it for it, _ in self._to.index.listed(page_size=10_000) if it.startswith(prefix)]
+        except RedisUnavailable:
+            if not archived:
+                raise
+            return archived
+        return list(dict.fromkeys([*listed, *archived]))
 
     def known_agents(self) -> frozenset[str]:
         """Names of the agents that every worker knows, since any of them may be given a turn.

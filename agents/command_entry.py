@@ -15,6 +15,8 @@ that runs the worker. There is no shell.
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
@@ -84,3 +86,8 @@ class CommandEntry(Entry):
     folder: Path | None = None
     limits: ProgramLimits = ProgramLimits()
     window: Window = 100
+
+
+def readable_argv(argv: Sequence[str]) -> str:
+    """Return a command line for people: no placeholders, and no paths of this machine in their place."""
+    return shlex.join(it.replace("{python}", "python").replace("{turn}", "TURN.json") for it in argv)

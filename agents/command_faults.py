@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .command import GetEnv, is_program
-from .command_entry import CommandEntry
+from .command_entry import CommandEntry, readable_argv
 from .faults import Fault
 
 
@@ -14,7 +14,10 @@ def command_faults(entry: CommandEntry, getenv: GetEnv) -> Iterator[Fault]:
     if entry.folder is not None and not entry.folder.is_dir():
         yield Fault("folder", f"must be a folder that exists (got {str(entry.folder)!r})")
     elif not is_program(entry, getenv):
-        yield Fault("argv[0]", f"must be a program on the PATH, or the path of one (got {entry.argv[0]!r})")
+        yield Fault(
+            "argv[0]",
+            f"must be a program on the PATH, or the path of one (got {readable_argv(entry.argv[:1])!r})",
+        )
     for at, name in enumerate(entry.env):
         if getenv(name) is None:
             yield Fault(f"env[{at}]", f"environment variable {name} is not set")

@@ -8,7 +8,6 @@ file gives their names to others: `local` (the local model), `echo` and `noop`.
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,7 +19,7 @@ from ..models.errors import InvalidInput, UnknownAgent
 from ..models.limits import Most, Rate
 from ..models.options import AgentBinding
 from ..models.waiting import Then, WaitPolicy
-from .command_entry import CommandEntry
+from .command_entry import CommandEntry, readable_argv
 from .entries import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry
 from .external_entry import ExternalEntry
 from .faults import Fault, Problem
@@ -271,7 +270,7 @@ def _what(entry: AgentEntry) -> str:
         case ScriptedEntry():
             return f"{len(entry.replies)} replies"
         case CommandEntry():
-            return shlex.join(entry.argv)
+            return readable_argv(entry.argv)
         case ExternalEntry():
             return urlsplit(entry.url).hostname or ""
         case HumanEntry():

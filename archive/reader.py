@@ -87,6 +87,13 @@ class ArchiveReader:
         with self._database.reading() as connection:
             return _archived(_newest(connection, session_id))
 
+    def has_ended(self, session_id: str) -> bool:
+        """Return whether the archive has the end of this session; False for a session it does not have."""
+        try:
+            return self.session(session_id).fields.get("ended_ms") is not None
+        except SessionNotFound:
+            return False
+
     def snapshot(self, session_id: str) -> Snapshot:
         """Its hashes as they were last. Raises SessionNotFound."""
         with self._database.reading() as connection:

@@ -176,10 +176,23 @@ class IllegalTransition(LifecycleError):
     """The lifecycle has no edge between these two statuses; `entity` is `collab` or `dialog`."""
 
     def __init__(self, entity: str, current: str, target: str) -> None:
-        super().__init__(f"a {current} {entity} cannot become {target}")
+        super().__init__(_no_edge(entity, str(current), str(target)))
         self.entity = entity
         self.current = str(current)
         self.target = str(target)
+
+
+#: What a session or a dialog would be in a status, where the status is not the verb itself.
+_VERBS = {"draft": "made a draft again", "active": "resumed"}
+
+
+def _no_edge(entity: str, current: str, target: str) -> str:
+    name = "session" if entity == "collab" else entity
+    if current == target:
+        return f"{name} is already {current}"
+    is_over = current in ("completed", "cancelled")
+    state = f"{name} has already ended ({current})" if is_over else f"{name} is {current}"
+    return f"{state} and cannot be {_VERBS.get(target, target)}"
 
 
 class Locked(LifecycleError):

@@ -80,11 +80,18 @@ class Schedules:
     Args:
         book: where they are kept.
         send_word: has some worker see to the schedule of this name.
+        check_names: raises InvalidInput for a schedule that names what no worker knows.
     """
 
-    def __init__(self, book: ScheduleBook, send_word: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        book: ScheduleBook,
+        send_word: Callable[[str], None],
+        check_names: Callable[[Schedule], None] = lambda _: None,
+    ) -> None:
         self._book = book
         self._send_word = send_word
+        self._check_names = check_names
 
     def add(
         self,
@@ -118,6 +125,7 @@ class Schedules:
         for name in () if schedule.review is None else schedule.review.formats:
             if name not in list(ReportFormat):
                 raise InvalidInput("review.formats", name, f"must be one of {', '.join(ReportFormat)}")
+        self._check_names(schedule)
         self._book.put(schedule, mode="replace" if replace else "new")
         return self.get(schedule.name)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import cast
 
 from redis import Redis
@@ -24,6 +24,8 @@ class WorkerEntry:
     agents: tuple[str, ...]
     #: Milliseconds since it last did.
     age_ms: int
+    #: What schedules may name: `roots`, `jobs` and `panels` of its settings.
+    offers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class WorkerBook:
@@ -32,10 +34,20 @@ class WorkerBook:
     def __init__(self, client: Redis) -> None:
         self._client = client
 
-    def announce(self, name: str, agents: Iterable[str]) -> None:
-        """Says that a worker lives, and strikes out those that have been silent for long."""
+    def announce(
+        self, name: str, agents: Iterable[str], offers: Mapping[str, Iterable[str]] | None = None
+    ) -> None:
+        """Say that a worker lives, and remove those that have been silent for long.
+
+        Args:
+            name: the worker's name.
+            agents: names of the agents it knows.
+            offers: names that schedules may use, by kind: `roots`, `jobs`, `panels`.
+        """
         now = server_ms(self._client)
-        self._client.hset(WORKERS, name, json.dumps({"at": now, "agents": sorted(agents)}))
+        offered = {kind: sorted(names) for kind, names in (offers or {}).items()}
+        entry = {"at": now, "agents": sorted(agents), "offers": offered}
+        self._client.hset(WORKERS, name, json.dumps(entry))
         gone = [entry.name for entry in self._entries(now) if entry.age_ms > 10 * SILENT_MS]
         if gone:
             self._client.hdel(WORKERS, *gone)
@@ -57,6 +69,11 @@ class WorkerBook:
         """`common_agents` of those that are alive."""
         return common_agents(self.alive())
 
+    def offered(self, kind: str) -> frozenset[str] | None:
+        """Return the names of a kind that every worker offers; None: no worker that says so was heard of lately."""
+        offers = [worker.offers[kind] for worker in self.alive() if kind in worker.offers]
+        return frozenset.intersection(*map(frozenset, offers)) if offers else None
+
     def leave(self, name: str) -> None:
         """A worker says that it stops."""
         self._client.hdel(WORKERS, name)
@@ -77,6 +94,8 @@ def _entry(name: str, raw: str, now_ms: int) -> WorkerEntry | None:
     """What a worker announced; None: another release's worker announces it in another form."""
     try:
         data = json.loads(raw)
-        return WorkerEntry(name, tuple(map(str, data["agents"])), now_ms - int(data["at"]))
-    except (ValueError, TypeError, KeyError):
+        agents = tuple(map(str, data["agents"]))
+        offers = {kind: tuple(map(str, names)) for kind, names in data.get("offers", {}).items()}
+        return WorkerEntry(name, agents, now_ms - int(data["at"]), offers)
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import sys
 
+from ..models.errors import InvalidInput
+from .processes import free_port
+
 HOST = "127.0.0.1"
 
 
@@ -22,3 +25,14 @@ def flower_command(port: int) -> list[str]:
 def flower_url(port: int) -> str:
     """Where a browser finds it."""
     return f"http://{HOST}:{port}"
+
+
+def check_port(port: int) -> None:
+    """Refuse a port that Flower cannot listen on.
+
+    Raises:
+        InvalidInput: another program listens there, or the port is reserved.
+    """
+    if free_port(HOST, preferred=port) != port:
+        rule = f"is already in use on {HOST} (or reserved): set another port, or start without Flower (--no-flower)"
+        raise InvalidInput("SYMPOSIA_FLOWER_PORT", port, rule)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import socket
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from ..agents.local_model import missing_part
 from ..agents.registry import Registry
 from ..config.settings import Settings, child_environment
 from ..models.shown import without_password
+from ..state.connect import connect
+from ..state.workers import WorkerBook
 from .crew import Heard, configured_server, with_server, worker
 from .embedded import EmbeddedServer
-from .flower import flower_command, flower_url
+from .flower import HOST as FLOWER_HOST
+from .flower import check_port, flower_command, flower_url
+from .readiness import Readiness
 from .runtime import load_registry
 from .services import Model, Program, Server, beat_command
 from .sharing import using_server
@@ -38,6 +43,11 @@ class Household:
     #: None: where it is installed.
     local_model: bool | None = None
 
+    @property
+    def worker_names(self) -> list[str]:
+        """Names of the workers, without their host."""
+        return [f"worker{number}" for number in range(1, self.workers + 1)]
+
 
 def keep_up(settings: Settings, household: Household, *, heard: Heard) -> None:
     """Runs until this process is asked to stop; then stops everything, workers first.
@@ -47,6 +57,7 @@ def keep_up(settings: Settings, household: Household, *, heard: Heard) -> None:
 
     Raises:
         RegistryError: the agents file is wrong; nothing was started.
+        InvalidInput: the port of Flower is in use; nothing was started.
         StateError, LocalModelError: a part could not be started; nothing is left running.
     """
 
@@ -54,6 +65,8 @@ def keep_up(settings: Settings, household: Household, *, heard: Heard) -> None:
         heard("up", line)
 
     registry = load_registry(settings)  # workers would end with its error, again and again
+    if household.flower:
+        check_port(settings.flower_port)
     with Interrupts() as interrupts, ExitStack() as stack:
         services: list[Service] = []
         if (url := configured_server(settings)) is None:
@@ -70,11 +83,22 @@ def keep_up(settings: Settings, household: Household, *, heard: Heard) -> None:
             if household.local_model is None:
                 _report_missing_model(registry, say)
             say("Ctrl-C stops everything")
+            readiness = stack.enter_context(_readiness(url, settings, household))
             while True:
                 supervisor.tend()
+                if readiness.became_ready():
+                    say("ready")
                 time.sleep(_TEND_EVERY_S)
         except KeyboardInterrupt:
             say("stopping: turns in flight may finish; Ctrl-C again ends them")
+
+
+@contextmanager
+def _readiness(url: str, settings: Settings, household: Household) -> Iterator[Readiness]:
+    names = [f"{name}@{socket.gethostname()}" for name in household.worker_names]
+    page = (FLOWER_HOST, settings.flower_port) if household.flower else None
+    with connect(url, retries=0) as client:
+        yield Readiness(WorkerBook(client), names, page=page)
 
 
 def _report_missing_model(registry: Registry, say: Callable[[str], None]) -> None:
@@ -109,8 +133,7 @@ def _rest(settings: Settings, household: Household, heard: Heard) -> list[Servic
                 patience_s=_BEAT_PATIENCE_S,
             )
         )
-    names = [f"worker{number}" for number in range(1, household.workers + 1)]
-    return services + [worker(settings, name, heard=heard) for name in names]
+    return services + [worker(settings, name, heard=heard) for name in household.worker_names]
 
 
 def _wants_model(household: Household) -> bool:

@@ -33,6 +33,9 @@ def create_app(settings: Settings) -> Celery:
         "symposia.reviews.delivery.tasks",
     ]
     app.conf.symposia_sweep_interval_s = settings.sweep_interval_s
+    # Names that workers announce, so that a schedule that uses another one is refused.
+    app.conf.symposia_review_roots = tuple(settings.review_roots)
+    app.conf.symposia_jobs = tuple(settings.jobs)
     app.conf.symposia_archive_interval_s = settings.archive_interval_s
     app.conf.worker_consumer = "symposia.workers.consumer:ReconnectingConsumer"
     app.steps["worker"].update(

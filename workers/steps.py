@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
 from celery import Celery
 
+from ..models.errors import InvalidInput
+from ..reviews.panels import load_panels
 from ..state.workers import WorkerBook
 from ..tasks.runtime import runtime_of
 from ..tasks.sweep import sweep
@@ -16,7 +19,11 @@ from .rounds import RoundStep, RoundThread
 ANNOUNCE_EVERY_S = 10.0
 
 
-def sweeping(app: Celery, worker: str, *, interval_s: float) -> RoundThread:
+#: What schedules may name, by kind; asked at every announcement.
+Offers = Callable[[], Mapping[str, Iterable[str]]]
+
+
+def sweeping(app: Celery, worker: str, *, interval_s: float, offers: Offers = dict) -> RoundThread:
     """A thread that announces at once, then sweeps and announces every `interval_s` seconds."""
     runtime = runtime_of(app)
     book = WorkerBook(runtime.store.client)
@@ -25,7 +32,7 @@ def sweeping(app: Celery, worker: str, *, interval_s: float) -> RoundThread:
     def turn() -> None:
         nonlocal announce_at
         if time.monotonic() >= announce_at:
-            book.announce(worker, runtime.registry.names())
+            book.announce(worker, runtime.registry.names(), offers())
             announce_at = time.monotonic() + ANNOUNCE_EVERY_S
         sweep(runtime)
 
@@ -39,4 +46,19 @@ class SweepStep(RoundStep):
 
     def rounds(self, worker: Any) -> RoundThread:
         """Sweeps at the interval of the settings."""
-        return sweeping(worker.app, worker.hostname, interval_s=worker.app.conf.symposia_sweep_interval_s)
+        conf = worker.app.conf
+        return sweeping(
+            worker.app,
+            worker.hostname,
+            interval_s=conf.symposia_sweep_interval_s,
+            offers=partial(_offers, conf),
+        )
+
+
+def _offers(conf: Any) -> dict[str, Iterable[str]]:
+    """Names of the settings; a file of panels that cannot be read offers none for now."""
+    try:
+        panels = {"panels": list(load_panels())}
+    except InvalidInput:
+        panels = {}
+    return {"roots": conf.symposia_review_roots, "jobs": conf.symposia_jobs, **panels}

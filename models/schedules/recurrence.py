@@ -16,8 +16,8 @@ from .crontab import Crontab
 
 #: Seconds between two times that are due, at most: a leap year.
 MOST_SECONDS = 366 * 86_400
-_SPAN = re.compile(r"(?:(\d{1,4})d)?(?:(\d{1,5})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?")
-_SECONDS = (86_400, 3_600, 60, 1)
+_SPAN = re.compile(r"(?:(\d{1,3})w)?(?:(\d{1,4})d)?(?:(\d{1,5})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?")
+_SECONDS = (604_800, 86_400, 3_600, 60, 1)
 
 
 def read_span(value: object) -> int:
@@ -27,7 +27,7 @@ def read_span(value: object) -> int:
     text = str(value).strip().lower()
     match = _SPAN.fullmatch(text if not text.isdigit() else f"{text}s")
     if not text or match is None:
-        raise ValueError("must be a span such as 30s, 15m, 1h30m or 1d")
+        raise ValueError("must be a span such as 30s, 15m, 1h30m, 1d or 1w")
     return sum(int(count or 0) * unit for count, unit in zip(match.groups(), _SECONDS, strict=True))
 
 
@@ -100,7 +100,7 @@ class Recurrence(Wire):
 def span(seconds: int) -> str:
     """Seconds in the form that `read_span` reads, such as `1h30m`."""
     parts = []
-    for unit, letter in zip(_SECONDS, "dhms", strict=True):
+    for unit, letter in zip(_SECONDS, "wdhms", strict=True):
         count, seconds = divmod(seconds, unit)
         if count:
             parts.append(f"{count}{letter}")

@@ -9,10 +9,12 @@ import pytest
 from redis import Redis
 
 from live import REGISTRY, LiveWorker, until
+from ports import HOST
 from postgres import Postgres
 from symposia.state.connect import connect
 from symposia.state.workers import WorkerBook
 from symposia.workers.embedded import EmbeddedServer
+from symposia.workers.processes import free_port
 from terminal import Terminal
 
 PAIR = """
@@ -82,6 +84,21 @@ def test_what_ran_is_shown_listed_exported_and_found_after_redis_lost_it(
     assert (said.code, "it is completed" in said.err) == (2, True), said
 
 
+def test_archived_sessions_are_read_without_redis(office: tuple[Terminal, Redis]) -> None:
+    terminal, _ = office
+    session_id = ran(office)
+    commands = (["show", session_id[:8], "--json"], ["export", session_id], ["graph", session_id])
+    before = [terminal.call(*command).out for command in commands]
+    away = {"redis_url": f"redis://127.0.0.1:{free_port(HOST)}/0"}
+    lonely = Terminal(terminal.folder, {**terminal.settings, **away})
+    assert [lonely.call(*command).out for command in commands] == before
+    listed = lonely.call("list", "--json")
+    assert session_id in [it["id"] for it in listed.json()]
+    assert "Only archived sessions that have ended are listed" in listed.err
+    assert lonely.call("show", "00000000").code == 4
+    lonely.close()
+
+
 def test_old_sessions_are_pruned_after_a_rehearsal(office: tuple[Terminal, Redis]) -> None:
     terminal, client = office
     ran(office)
@@ -90,7 +107,7 @@ def test_old_sessions_are_pruned_after_a_rehearsal(office: tuple[Terminal, Redis
     said = terminal.call("prune", "--older-than", "soon")
     assert (said.code, said.err.strip()) == (
         2,
-        "symposia: older-than: must be a number of hours, days or weeks, such as 36h, 90d or 12w (got 'soon')",
+        "symposia: --older-than: must be a number with a unit, such as 30m, 36h, 90d or 12w (got 'soon')",
     )
     assert terminal.call("prune").code == 2
     assert terminal.call("prune", "--user", "nobody", "--dry-run").out.strip() == (

@@ -138,6 +138,14 @@ def test_a_branch_that_goes_on_is_drawn_below_the_others():
     ]
 
 
+def test_last_of_several_leaves_closes_the_branches():
+    trace = Trace(mode="broadcast")
+    for turn, name in enumerate(("ann", "bob", "cyd"), start=1):
+        trace.speak(f"t{turn}", SESSION, turn, name)
+    lines = draw(trace.events, GraphFormat.TEXT).splitlines()[1:]
+    assert [line.split("  ")[0] for line in lines] == ["├─● 1 ann", "├─● 2 bob", "└─● 3 cyd"]
+
+
 @given(title=st.text(), who=st.text(min_size=1), error=st.text())
 def test_nothing_that_was_said_breaks_out_of_its_label(title, who, error):
     trace = Trace(title=title)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from symposia.workers.cli.app import app
@@ -40,6 +41,20 @@ def test_every_command_has_an_example(command):
     assert said.exit_code == 0
     assert "Example: " in said.output
     assert f"symposia {command}" in said.output.split("Example: ")[1]
+
+
+@pytest.mark.parametrize("columns", ["80", "200"])
+def test_help_wraps_at_80_columns(monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    for path in command_paths(get_command(app)):
+        lines = CliRunner().invoke(app, [*path, "--help"]).output.splitlines()
+        assert max(map(len, lines)) <= 80, path
+
+
+def command_paths(command, path=()):
+    yield path
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from command_paths(inner, (*path, name))
 
 
 def test_the_exit_codes_are_in_the_help():

@@ -125,7 +125,10 @@ def test_a_paused_session_says_nothing_until_it_is_resumed(busy, waiting, gate):
     assert said.code == 0
     assert "completed" in said.out
     again = busy.call("resume", waiting)
-    assert (again.code, again.err) == (2, "symposia: a completed collab cannot become active\n")
+    assert (again.code, again.err) == (
+        2,
+        "symposia: session has already ended (completed) and cannot be resumed\n",
+    )
 
 
 def test_a_stopped_session_completes_after_the_turn_in_flight(busy, waiting, gate):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
 
@@ -51,6 +52,23 @@ def test_other_signals_stop_it_as_well(bare: Terminal, up: Running, number):
 
 def test_nothing_survives_its_sudden_death(bare: Terminal, up: Running):
     up.process.kill()
+    bare.wait_until_nothing_runs()
+
+
+def test_it_says_ready_once_its_workers_are(bare: Terminal, up: Running):
+    up.until("up       | ready")
+    assert up.interrupt().ended().out.count("up       | ready") == 1
+    bare.wait_until_nothing_runs()
+
+
+def test_a_taken_port_of_flower_is_one_clear_line(bare: Terminal):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        busy = Terminal(bare.folder, {**bare.settings, "flower_port": str(port)})
+        said = busy.call("up", "--no-local-model")
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert "SYMPOSIA_FLOWER_PORT: is already in use on 127.0.0.1" in said.err
+    assert str(port) in said.err
     bare.wait_until_nothing_runs()
 
 

@@ -92,7 +92,9 @@ EXAMPLES = {
     ),
     NotTheOwner("ann"): "by: must be the user whose memory it is (got 'ann')",
     LifecycleError(): "The status of a collab or dialog does not allow this.",
-    IllegalTransition("collab", "completed", "active"): "a completed collab cannot become active",
+    IllegalTransition(
+        "collab", "completed", "active"
+    ): "session has already ended (completed) and cannot be resumed",
     Locked("dialog", "d1"): "dialog 'd1' is locked by its governance and cannot be changed",
     DialogNotActive("d1", "paused"): "dialog 'd1' is paused: messages are added to active dialogs only",
     SessionEnded("s1", "completed"): "session 's1' is completed: it takes no more changes",

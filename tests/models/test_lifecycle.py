@@ -61,7 +61,7 @@ def test_a_collab_moves_along_the_diagram_and_nowhere_else(current, target, mplp
         assert collab.status is current
         mplp.validate("collab", moved.to_wire())
     else:
-        with pytest.raises(IllegalTransition, match=f"^a {current} collab cannot become {target}$"):
+        with pytest.raises(IllegalTransition, match=f"^session .*{current}"):
             transition_collab(collab, target)
 
 
@@ -74,7 +74,7 @@ def test_a_dialog_moves_along_the_diagram_and_nowhere_else(current, target, mplp
         assert dialog.status is current
         mplp.validate("dialog", moved.to_wire())
     else:
-        with pytest.raises(IllegalTransition, match=f"^a {current} dialog cannot become {target}$"):
+        with pytest.raises(IllegalTransition, match=f"^dialog .*{current}"):
             transition_dialog(dialog, target)
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from symposia.state.connect import connect
+from symposia.state.workers import WorkerBook
 from terminal import Terminal
 
 
@@ -117,3 +119,34 @@ def test_what_is_run_now_waits_for_a_worker(terminal):
     terminal.call("schedule", "run-now", "nightly", "--json").json()
     (entry,) = terminal.call("schedule", "list", "--json").json()
     assert (entry["running"], entry["queued"]) == (first, 1)
+
+
+@pytest.fixture
+def worked(terminal, redis_url):
+    """The terminal, with a worker that has announced what it offers."""
+    with connect(redis_url) as client:
+        offers = {"roots": ["shop"], "jobs": ["standup"], "panels": ["code", "document"]}
+        WorkerBook(client).announce("w1@here", ["coder", "echo"], offers)
+        yield terminal
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        (("--job", "stand"), "job: must be a job of the workers (SYMPOSIA_JOBS): standup (got 'stand')"),
+        (("--review", "shed"), "review.root: must be a root of the workers (SYMPOSIA_REVIEW_ROOTS): shop"),
+        (("--review", "shop", "--panel", "cod"), "review.panel: must be a panel of the workers: code"),
+        (("--review", "shop", "--model", "codr"), "review.model: must be a registered agent: coder"),
+    ],
+)
+def test_names_that_no_worker_knows_are_refused(worked, options, rule):
+    code, text = add(worked, "--every", "1h", *options)
+    assert (code, text.count("\n")) == (2, 1)
+    assert rule in text
+    assert worked.call("schedule", "list", "--json").json() == []
+
+
+def test_names_that_a_worker_knows_are_accepted(worked):
+    assert add(worked, "--every", "1h", "--job", "standup")[0] == 0
+    options = ("--review", "shop", "--panel", "document", "--model", "coder")
+    assert add(worked, "--every", "1h", *options, name="weekly")[0] == 0

@@ -42,12 +42,11 @@ def test_a_job_is_a_session_under_the_id_of_its_occurrence_and_survives_its_work
 @pytest.mark.timeout(150)
 def test_a_job_that_cannot_begin_is_told_in_one_line(place):
     schedules = place.client.schedules
-    place.start_worker()
-    for job, rule in (
-        ("missing", "missing.yaml: cannot be read"),
-        ("other", "must be a job of SYMPOSIA_JOBS"),
-    ):
+    rules = {"missing": "missing.yaml: cannot be read", "other": "must be a job of SYMPOSIA_JOBS"}
+    for job in rules:  # while no worker can refuse them
         schedules.add(job, cron="@yearly", job=job)
+    place.start_worker()
+    for job, rule in rules.items():
         schedules.run_now(job)
         (record,) = until(lambda job=job: schedules.history(job), timeout_s=DEADLINE_S, what=f"{job} is told")
         assert record.outcome is Outcome.FAILED

@@ -24,8 +24,11 @@ def records(place, name, *, count):
 @pytest.mark.timeout(150)
 def test_a_review_is_a_batch_under_the_id_of_its_occurrence(place):
     place.write_shop()
-    place.start_worker()
     client = place.client
+    # Added while no worker can refuse them.
+    client.schedules.add("lost", cron="@yearly", review={"panel": "at_once", "root": "attic"})
+    client.schedules.add("idle", cron="@yearly", review={"panel": "nobody", "root": "shop"})
+    place.start_worker()
     looks = {"panel": "at_once", "root": "shop", "fail_on": "high"}
     client.schedules.add("nightly", cron="@yearly", review=looks)
     mine = client.schedules.run_now("nightly")
@@ -40,8 +43,6 @@ def test_a_review_is_a_batch_under_the_id_of_its_occurrence(place):
     records(place, "nightly", count=2)
     assert [it.path for it in run.run().findings] == ["cart.txt"]
 
-    client.schedules.add("lost", cron="@yearly", review={"panel": "at_once", "root": "attic"})
-    client.schedules.add("idle", cron="@yearly", review={"panel": "nobody", "root": "shop"})
     for name, rule in (
         ("lost", "root: must be a root of SYMPOSIA_REVIEW_ROOTS: shop (got 'attic')"),
         ("idle", "panel: must be a panel: "),

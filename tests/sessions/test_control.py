@@ -54,7 +54,9 @@ def test_what_is_said_after_cancel_is_dropped_and_recorded(stage, gated_job, che
     )
     until(lambda: "turn.dropped" in [e.event_type for e in job.collab().events], what="the drop is recorded")
     assert len(list(job.messages())) == 1
-    with pytest.raises(IllegalTransition, match="a cancelled collab cannot become suspended"):
+    with pytest.raises(
+        IllegalTransition, match=r"session has already ended \(cancelled\) and cannot be suspended"
+    ):
         job.suspend()
     checked(job, result)
 

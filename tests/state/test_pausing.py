@@ -22,14 +22,14 @@ def test_a_session_and_its_dialog_pause_and_go_on_together(table):
 
 
 def test_moves_without_an_edge_are_refused(table):
-    with pytest.raises(IllegalTransition, match="a active collab cannot become active"):
+    with pytest.raises(IllegalTransition, match="session is already active"):
         table.resume()
     table.suspend()
     with pytest.raises(IllegalTransition, match="suspended"):
         table.suspend()
     table.cancel()
     for move in (table.suspend, table.resume, table.cancel, lambda: table.store.request_stop(table.id)):
-        with pytest.raises(IllegalTransition, match="a cancelled collab cannot become"):
+        with pytest.raises(IllegalTransition, match=r"session (is already cancelled|has already ended)"):
             move()
     assert steps(table)[-1] == "session.cancelled"
 

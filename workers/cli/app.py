@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import shutil
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from . import (
     archive,
@@ -29,8 +31,25 @@ from . import (
     tenant,
 )
 
+#: Columns of help texts, also on a wider terminal.
+HELP_WIDTH = 80
+
+
+class _NarrowHelp(TyperGroup):
+    """The root of all commands: help texts wrap at `HELP_WIDTH` columns."""
+
+    def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> typer.Context:
+        """As in TyperGroup. Typer has no setting for the width of its help but this variable."""
+        if not args or {"-h", "--help"} & set(args):
+            from typer import rich_utils
+
+            rich_utils.MAX_WIDTH = min(HELP_WIDTH, shutil.get_terminal_size().columns)
+        return super().make_context(info_name, args, *more, **extra)  # type: ignore[return-value]
+
+
 app = typer.Typer(
     name="symposia",
+    cls=_NarrowHelp,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,9 +10,6 @@ from .options import AsJson, SessionId
 
 if TYPE_CHECKING:
     from ...tasks.pruning import Pruned
-
-#: Milliseconds of the units in which an age is told.
-_UNITS = {"h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 
 
 def add_to(app: typer.Typer) -> None:
@@ -47,7 +43,12 @@ def restore(session: SessionId, as_json: AsJson = False) -> None:
 
 def prune(
     older_than: Annotated[
-        str | None, typer.Option("--older-than", metavar="AGE", help="Ended so long ago: 90d, 12w, 36h.")
+        str | None,
+        typer.Option(
+            "--older-than",
+            metavar="AGE",
+            help="Only sessions that ended at least this long ago: 36h, 90d, 12w.",
+        ),
     ] = None,
     user: Annotated[str | None, typer.Option(help="Only sessions that used this user's memory.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be deleted.")] = False,
@@ -66,15 +67,16 @@ def prune(
     from ...state.index import SessionIndex
     from ...tasks.pruning import Pruned, prune
     from .screen import console, print_json
+    from .times import age_ms
 
     if older_than is None and user is None:
         raise InvalidInput("prune", None, "must be told --older-than, or --user, or both")
-    age_ms = None if older_than is None else _age_ms(older_than)
+    age = None if older_than is None else age_ms(older_than, option="--older-than")
     client = Client(load_settings())
     pruned = Pruned()
     if client.archive is not None and client.archived() is not None:
         redis = connect(client.redis_url)
-        before_ms = None if age_ms is None else SessionIndex(redis).now_ms() - age_ms
+        before_ms = None if age is None else SessionIndex(redis).now_ms() - age
         pruned = prune(client.archive, redis, before_ms=before_ms, user=user, dry_run=dry_run)
     if as_json:
         told = {
@@ -87,17 +89,6 @@ def prune(
         print_json({**told, "dry_run": dry_run})
     else:
         console().print(_told(pruned, dry_run=dry_run))
-
-
-def _age_ms(text: str) -> int:
-    from ...models.errors import InvalidInput
-
-    match = re.fullmatch(r"([1-9]\d{0,5})([hdw])", text.strip())
-    if match is None:
-        raise InvalidInput(
-            "older-than", text, "must be a number of hours, days or weeks, such as 36h, 90d or 12w"
-        )
-    return int(match[1]) * _UNITS[match[2]]
 
 
 def _told(pruned: Pruned, *, dry_run: bool) -> str:

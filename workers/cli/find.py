@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...client import Client
 from ...config.settings import load_settings
 from ...job import CollabJob
@@ -27,6 +29,14 @@ def find_id(client: Client, text: str) -> str:
     """The whole id. Raises as `find_job` does; a whole id may be that of no session."""
     wanted = text.strip().lower()
     return wanted if is_uuid4(wanted) else _completed(client, wanted)
+
+
+def shortest_ids(ids: Sequence[str]) -> dict[str, str]:
+    """Each id with its shortest form that commands take and that no other of these ids begins with."""
+    length = SHORTEST
+    while len({it[:length] for it in ids}) < len(set(ids)):
+        length += 1
+    return {it: it[:length] for it in ids}
 
 
 def _completed(client: Client, prefix: str) -> str:

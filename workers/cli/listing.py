@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,11 +9,11 @@ import typer
 from .options import AsJson, Mode, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rich.text import Text
 
-    from ...archive.values import Found, Wanted
+    from ...archive.values import Archived, Found, Wanted
     from ...client import Client
     from .render import Listed
 
@@ -27,8 +26,18 @@ WantedStatus = Annotated[Status | None, typer.Option("--status", help="Only sess
 WantedMode = Annotated[Mode | None, typer.Option("--mode", help="Only sessions in this mode.")]
 WantedParticipant = Annotated[str | None, typer.Option("--participant", help="Only sessions with them.")]
 WantedTag = Annotated[str | None, typer.Option("--tag", help="Only sessions with this tag.")]
-Since = Annotated[datetime | None, typer.Option("--since", help="Only sessions opened then (UTC) or later.")]
-Until = Annotated[datetime | None, typer.Option("--until", help="Only sessions opened before (UTC).")]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--since",
+        metavar="TIME",
+        help="Only sessions opened at this time or later: a date, a date and time (UTC), or an age such as 2d.",
+    ),
+]
+Until = Annotated[
+    str | None,
+    typer.Option("--until", metavar="TIME", help="Only sessions opened before this time, as for --since."),
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -58,8 +67,10 @@ def list_sessions(
     from ...config.settings import load_settings
     from .render import session_table
     from .screen import console, print_json
+    from .times import moment_ms
 
-    wanted = Wanted(status, mode, participant, tag, _ms(since), _ms(until))
+    opened = moment_ms(since, option="--since"), moment_ms(until, option="--until")
+    wanted = Wanted(status, mode, participant, tag, *opened)
     found = list(islice(_sessions(Client(load_settings()), wanted), limit))
     if as_json:
         print_json([it.to_json() for it in found])
@@ -91,8 +102,10 @@ def search(  # noqa: PLR0913 - the options of a command
     from ...client import Client
     from ...config.settings import load_settings
     from .screen import console, print_json
+    from .times import moment_ms
 
-    wanted = Wanted(status, mode, participant, tag, _ms(since), _ms(until))
+    opened = moment_ms(since, option="--since"), moment_ms(until, option="--until")
+    wanted = Wanted(status, mode, participant, tag, *opened)
     reader = Client(load_settings()).archived()
     page: PageOf[Found] = (
         PageOf((), None) if reader is None else reader.search(words, wanted, after=after, limit=limit)
@@ -109,12 +122,24 @@ def search(  # noqa: PLR0913 - the options of a command
 
 
 def _sessions(client: Client, wanted: Wanted) -> Iterator[Listed]:
-    """Live and archived sessions in one list; what is live is told as it is now."""
+    """Live and archived sessions in one list; without Redis the archived ones that have ended."""
     from heapq import merge
 
-    return merge(
-        _live(client, wanted), _archived(client, wanted), key=lambda it: it.state.opened_ms, reverse=True
-    )
+    from ...models.errors import RedisUnavailable
+    from ...state.connect import check_reachable, connect
+    from ...state.owed import is_live
+    from .screen import console
+
+    redis = connect(client.redis_url)
+    try:
+        check_reachable(redis, client.redis_url)
+    except RedisUnavailable as error:
+        if client.archived() is None:
+            raise
+        console(stderr=True).print(f"Only archived sessions that have ended are listed: {error}")
+        return _archived(client, wanted, is_live=lambda it: it.fields.get("ended_ms") is None)
+    archived = _archived(client, wanted, is_live=lambda it: is_live(redis, it.session_id, it.opened_ms))
+    return merge(_live(client, wanted), archived, key=lambda it: it.state.opened_ms, reverse=True)
 
 
 def _live(client: Client, wanted: Wanted) -> Iterator[Listed]:
@@ -126,18 +151,16 @@ def _live(client: Client, wanted: Wanted) -> Iterator[Listed]:
             yield it
 
 
-def _archived(client: Client, wanted: Wanted) -> Iterator[Listed]:
+def _archived(client: Client, wanted: Wanted, *, is_live: Callable[[Archived], bool]) -> Iterator[Listed]:
     from ...models.collab import Collab
-    from ...state.connect import connect
-    from ...state.owed import is_live
     from ..archived import state_of
     from .render import Listed
 
-    reader, redis, cursor = client.archived(), connect(client.redis_url), None
+    reader, cursor = client.archived(), None
     while reader is not None:
         page = reader.page(wanted, after=cursor, limit=_PAGE)
         for it in page.items:
-            if not is_live(redis, it.session_id, it.opened_ms):
+            if not is_live(it):
                 yield Listed(
                     Collab.model_validate_json(it.documents.collab), state_of(it.session_id, it.fields, {})
                 )
@@ -182,9 +205,3 @@ def _found_line(it: Found) -> Text:
     return Text.assemble(
         (it.session_id[:8], "dim"), f" {turn:>4} ", (printable(it.speaker or "user"), "bold"), f" {cut}"
     )
-
-
-def _ms(moment: datetime | None) -> int | None:
-    from datetime import UTC
-
-    return None if moment is None else int(moment.replace(tzinfo=UTC).timestamp() * 1000)

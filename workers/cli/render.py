@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from pydantic import JsonValue
 from rich.table import Table
@@ -15,7 +14,9 @@ from ...models.collab import Collab, CollabStatus
 from ...models.ids import timestamp_from_ms
 from ...models.turn import Usage
 from ...state.records import SessionState
+from .find import shortest_ids
 from .screen import printable
+from .times import relative_age
 
 STATUS_STYLE = {
     CollabStatus.ACTIVE: "cyan",
@@ -107,23 +108,32 @@ class Listed:
         }
 
 
-def session_table(sessions: Iterable[Listed]) -> Table:
-    """Sessions, one a row."""
+def session_table(sessions: Sequence[Listed]) -> Table:
+    """Sessions, one a row, each on one line: a narrow terminal cuts the status and the title, never an id."""
+    ids = shortest_ids([it.collab.collab_id for it in sessions])
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("id", "opened", "mode", "status", "turns", "tokens", "title"):
-        table.add_column(name, justify="right" if name in ("turns", "tokens") else "left")
+        can_shrink = name in ("status", "title")
+        table.add_column(
+            name, justify="right" if name in ("turns", "tokens") else "left", no_wrap=not can_shrink
+        )
     for it in sessions:
         status = it.state.status
         table.add_row(
-            it.collab.collab_id[:8],
-            datetime.fromtimestamp(it.state.opened_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M:%S"),
+            ids[it.collab.collab_id],
+            relative_age(it.state.opened_ms),
             it.collab.mode.value,
-            Text(outcome(status, it.state.reason), style=STATUS_STYLE.get(status, "")),
+            _cut(outcome(status, it.state.reason), style=STATUS_STYLE.get(status, "")),
             str(it.state.closed),
             str(it.state.usage.tokens),
-            Text(printable(it.collab.title)),
+            _cut(printable(it.collab.title)),
         )
     return table
+
+
+def _cut(text: str, *, style: str = "") -> Text:
+    """Text on one line, cut where the column is too narrow."""
+    return Text(" ".join(text.split()), style=style, no_wrap=True, overflow="ellipsis")
 
 
 def summary_table(results: Sequence[JobResult]) -> Table:
