@@ -21,5 +21,5 @@ def _queued_since_ms(state: SessionState) -> list[int]:
     open_turns = state.open_turns()
     if open_turns:
         return [turn.queued_ms for turn in open_turns if turn.queued_ms is not None]
-    # The next step is to be planned, since the last turn was closed or, in a new session, since it was opened.
-    return [max((turn.settled_ms or 0 for turn in state.unconsumed()), default=0) or state.updated_ms]
+    # The next step is to be planned: since the last turn was closed, or since the session was opened or resumed.
+    return [state.updated_ms]

@@ -61,8 +61,6 @@ class TurnRecord:
     began_ms: int | None = None
     #: Since when a message of the turn waits for a worker (milliseconds since the epoch); None: no message waits.
     queued_ms: int | None = None
-    #: When the turn was closed or dropped (milliseconds since the epoch).
-    settled_ms: int | None = None
     #: The `PlannedTurn`, as JSON; gone once the turn has closed.
     plan: str | None = None
     #: The `TurnResult`, as JSON; there once the turn has closed.
@@ -102,7 +100,6 @@ class _Stored(BaseModel):
     parent: str | None = None
     began_ms: int | None = None
     queued_ms: int | None = None
-    settled_ms: int | None = None
     agent: str | None = None
     reserved_tokens: int = 0
     reserved_cost: int = 0
@@ -183,7 +180,6 @@ def _record(session_id: str, turns: Mapping[str, str], number: int) -> TurnRecor
         parent=stored.parent,
         began_ms=stored.began_ms,
         queued_ms=stored.queued_ms,
-        settled_ms=stored.settled_ms,
         plan=turns.get(f"{number}:plan"),
         result=turns.get(f"{number}:result"),
         agent=stored.agent,

@@ -11,6 +11,9 @@ move(k, 'active', 'active', request)
 each_turn(turns, function(number, turn)
   if turn.status == 'held' then
     settle(k, number, turn, cjson.decode(redis.call('HGET', turns, number .. ':held')))
+  elseif is_open(turn) and turn.queued_ms and turn.queued_ms < NOW then
+    turn.queued_ms = NOW -- while the session was suspended no worker could take it
+    save(turns, number, turn)
   end
 end)
 let_in(k)

@@ -22,6 +22,13 @@ def shift(table: Table, seconds: int, number: int | None = None) -> None:
     table.client.hset(table.key("turns"), str(number), json.dumps(record))
 
 
+def shift_settled(table: Table, seconds: int, number: int) -> None:
+    """Lets a closed turn look as if it had been closed earlier."""
+    record = json.loads(table.client.hget(table.key("turns"), str(number)))
+    record["settled_ms"] -= 1000 * seconds
+    table.client.hset(table.key("turns"), str(number), json.dumps(record))
+
+
 def queued(table: Table) -> float | None:
     return queued_for_s(table.state())
 
@@ -107,3 +114,17 @@ def test_suspended_and_ended_sessions_are_not_queued(table: Table):
     assert queued(table) >= 0
     table.cancel()
     assert queued(table) is None
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_a_suspended_time_does_not_count_as_queued(table: Table, is_closed: bool):
+    number = table.plan_one()
+    if is_closed:
+        table.commit(table.grant(number), "hello")
+    else:
+        shift(table, 60, number)
+    table.suspend()
+    if is_closed:
+        shift_settled(table, 60, number)
+    table.resume()
+    assert queued(table) < 60
