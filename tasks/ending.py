@@ -20,7 +20,7 @@ from .boundaries import Boundary
 from .floor import Floor, patience_until
 from .patience import outlast_outage
 from .runtime import Runtime
-from .turn_end import THEN, WRITTEN, TurnEnd, failed, written
+from .turn_end import THEN, WRITTEN, TurnEnd, failed, given_back, written
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ def fail_turn(runtime: Runtime, floor: Floor, error: AgentError) -> TurnEnd:
         if answer.state is not None:
             hand_round(runtime.graph, floor.facts, answer.state)
         then = f"attempt {failures} of {policy.attempts}, retried in {delay_ms / 1000:g} s"
-        return failed(answer.word, line, then, is_last=False)
+        return given_back(answer.word, line, then)
     return give_up(runtime, floor, line, notes)
 
 
@@ -147,7 +147,7 @@ def give_up(runtime: Runtime, floor: Floor, line: str, notes: tuple[Note, ...] =
         if answer.word == "retried":
             dispatch(runtime.graph, floor.facts, floor.state, [floor.grant.number])
         then = f"agent {policy.substitute!r} takes over"
-        return failed(answer.word, line, then, is_last=answer.word == "retried")
+        return given_back(answer.word, line, then, is_last=True)
     kind = OutcomeKind.SKIPPED if policy.then is AfterRetries.SKIP else OutcomeKind.FAILED
     end = commit_turn(runtime, floor, kind, TurnOutcome(usage=floor.own), error=line, notes=notes)
     if end.word not in WRITTEN:

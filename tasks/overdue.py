@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..models.ids import new_id
 from ..models.shown import excerpt
+from ..models.turn import OutcomeKind
 from ..models.waiting import Then
 from ..state.inbox import Inbox, Letter
 from ..state.parked import About, Rule
@@ -11,7 +12,7 @@ from .asked import Asked
 from .replies import end_wait
 from .runtime import Runtime
 from .tending import give_up, tend
-from .turn_end import TurnEnd
+from .turn_end import THEN, TurnEnd, failed
 
 #: A seat may be passed on this often in one turn: those who stand in for each other must not go round for ever.
 MOST_PASSED_ON = 8
@@ -72,4 +73,4 @@ def _cancel(runtime: Runtime, asked: Asked) -> TurnEnd:
     )
     runtime.index.settle(session_id)
     Inbox(runtime.store.client).remove(asked.letters())
-    return TurnEnd("cancelled", f"{_NO_ANSWER}; the session is cancelled")
+    return failed("cancelled", _NO_ANSWER, THEN[OutcomeKind.FAILED], is_last=True)

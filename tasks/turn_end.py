@@ -21,7 +21,6 @@ THEN = {
 
 _MEANINGS = {
     "busy": "another worker has this turn",
-    "deferred": "deferred",
     "done": "already completed",
     "early": "not due yet",
     "exhausted": "budget exhausted",
@@ -78,4 +77,15 @@ def _said(kind: OutcomeKind, outcome: TurnOutcome) -> str:
 
 def failed(word: str, error: str, then: str, *, is_last: bool) -> TurnEnd:
     """Return the end of an attempt that failed; `then`: what happens next."""
-    return TurnEnd(word, f"failed: {excerpt(error, MAX_ERROR)}; {then}", failed=is_last)
+    return TurnEnd(word, f"{_failure(error)}; {then}", failed=is_last)
+
+
+def given_back(word: str, error: str, then: str, *, is_last: bool = False) -> TurnEnd:
+    """Return the end of a failed attempt whose `fail` answered `word`; `then`: what happens next if it was given back."""
+    if word != "retried":
+        return TurnEnd(word, f"discarded ({word}): {_failure(error)}")
+    return failed(word, error, then, is_last=is_last)
+
+
+def _failure(error: str) -> str:
+    return f"failed: {excerpt(error, MAX_ERROR)}"

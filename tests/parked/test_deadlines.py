@@ -76,6 +76,8 @@ def test_cancel_ends_the_session(office, asked):
     result = job.result(timeout=5)
     assert (result.collab.status, result.reason) == (CollabStatus.CANCELLED, "no_answer")
     assert result.detail == "ben did not answer in time"
+    end = next(it for it in office.ends if it.word == "cancelled")
+    assert (end.failed, end.text) == (True, "failed: nobody answered in time; the session is cancelled")
     assert office.client.inbox() == []
 
 

@@ -23,6 +23,7 @@ from symposia.tasks.advance import advance
 from symposia.tasks.graph import TaskGraph, TurnCall
 from symposia.tasks.speak import run_turn
 from symposia.tasks.sweep import sweep
+from symposia.tasks.turn_end import TurnEnd
 from symposia.workers.making import create_app
 from symposia.workers.runtime import build_runtime
 
@@ -54,6 +55,8 @@ class Office:
         )
         app = create_app(self.settings)
         self.queue = Queue(app)
+        #: What became of the turns that were delivered.
+        self.ends: list[TurnEnd] = []
         runtime = build_runtime(app, self.settings, redis_url=redis_url)
         self.runtime = dataclasses.replace(runtime, graph=self.queue)
         self.client = Client(self.settings, app=app)
@@ -82,7 +85,8 @@ class Office:
         if isinstance(message, str):
             advance(self.runtime, message, parent=message)
             return "advanced"
-        return run_turn(self.runtime, message, task_id=new_id(), parent_id=message.session).word
+        self.ends.append(run_turn(self.runtime, message, task_id=new_id(), parent_id=message.session))
+        return self.ends[-1].word
 
     def work(self) -> list[str]:
         """Delivers all there is and all that comes of it; answers what became of the messages."""
