@@ -35,6 +35,13 @@ def _without_secrets(text: str, secrets: Iterable[str]) -> str:
     )
 
 
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return "its text cannot be read"  # `__str__` is code of the agent
+
+
 def failure(
     error: BaseException,
     *,
@@ -50,10 +57,10 @@ def failure(
     hidden = tuple(secrets)
     origin = origin_of(cause or error, redact=lambda text: _without_secrets(text, hidden))
     if isinstance(error, AgentError):
-        error.args = (_without_secrets(str(error), hidden),)
+        error.args = (_without_secrets(_text(error), hidden),)
         error.origin = error.origin or origin
         return error
-    text = scrubbed(str(error), secrets=hidden)
+    text = scrubbed(_text(error), secrets=hidden)
     failed = AgentFailed(f"{type(error).__name__}{': ' if text else ''}{text}", retryable=retryable)
     failed.origin = origin
     return failed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError
+from pydantic_ai.exceptions import AgentRunError, ModelAPIError, ModelHTTPError
 
 from ..models.errors import AgentError, AgentFailed
 from .failures import failure, scrubbed
@@ -19,7 +19,10 @@ def model_failure(error: Exception, *, secrets: tuple[str, ...] = ()) -> AgentEr
     """
     retryable = may_pass(error)
     if not isinstance(error, ModelAPIError):
-        return failure(error, retryable=retryable, secrets=secrets)
+        failed = failure(error, retryable=retryable, secrets=secrets)
+        if isinstance(error, AgentRunError):  # the model's answer is at fault, not code
+            failed.origin = None
+        return failed
     status = f"HTTP {error.status_code} from" if isinstance(error, ModelHTTPError) else "request to"
     said = _said(error.body) or ("" if isinstance(error, ModelHTTPError) else error.message)
     told = f"{type(error).__name__}: {status} model {error.model_name!r}{': ' if said else ''}{said}"

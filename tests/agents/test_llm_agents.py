@@ -209,7 +209,7 @@ def test_a_form_filled_in_wrongly_is_sent_back_once_and_then_fails(speak, model,
     model.answers(wrong)
     with pytest.raises(AgentFailed, match="UnexpectedModelBehavior") as error:
         speak(context)
-    assert error.value.retryable
+    assert (error.value.retryable, error.value.origin) == (True, None)
 
 
 def test_a_choice_that_is_not_valid_is_sent_back_with_the_reason(speak, model, turn):

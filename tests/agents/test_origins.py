@@ -49,6 +49,15 @@ def recursive(turn):
     return recursive(turn)
 
 
+class Mute(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+def mute(turn):
+    raise Mute
+
+
 def wrong(turn):
     return 17
 """
@@ -85,6 +94,7 @@ def fails(place, runner, turn):
         ("awaited", json.JSONDecodeError.__name__, '    return json.loads("{")'),
         ("told", "AgentFailed", '    raise AgentFailed("not today")'),
         ("recursive", "RecursionError", "    return recursive(turn)"),
+        ("mute", "Mute", "    raise Mute"),
     ],
 )
 def test_it_is_the_innermost_line_of_the_users_code(fails, place, name, error_type, line):
@@ -102,6 +112,11 @@ def test_a_traceback_has_no_values_and_no_secrets(fails):
 def test_a_traceback_is_bounded(fails):
     for name in ("endless", "recursive"):
         assert len(fails(name).origin.traceback) <= MAX_TRACEBACK
+
+
+def test_an_exception_without_a_text_may_be_tried_again(fails):
+    error = fails("mute")
+    assert (str(error), error.retryable) == ("Mute: its text cannot be read", True)
 
 
 def test_what_is_not_raised_has_no_origin(fails):
