@@ -38,8 +38,8 @@ def _without_secrets(text: str, secrets: Iterable[str]) -> str:
 def _text(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception:
-        return "its text cannot be read"  # `__str__` is code of the agent
+    except Exception:  # noqa: BLE001 - `__str__` is code of the agent
+        return "its text cannot be read"
 
 
 def failure(
