@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from redis import Redis
 
-from archiving import NOTHING, archive_now, archived, archiver, live
+from archiving import NOTHING, STREAMS, archive_now, archived, archiver, live
 from symposia.archive.archive import Archive
 from symposia.models.archived import Page, Progress
 from symposia.state.index import SessionIndex
 from symposia.state.keys import OWED
 from symposia.state.owed import SnapshotReader
+from symposia.state.streams import Stream
 from table import Table
 
 #: What people, models and attackers say.
@@ -96,6 +97,22 @@ def test_live_keys_expire_only_once_the_archive_has_them(table: Table, archive: 
         assert 0 < table.client.ttl(table.key(part)) <= 60
     assert archived(archive, table.id) == live(table.client, table.id)
     assert table.client.zscore(OWED, table.id) is not None, "it is looked at once more"
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_one_entry_the_archive_lacks_keeps_the_live_keys(table: Table, stream: Stream) -> None:
+    table.speak(table.plan_one(), "one")
+    table.speak(table.plan_one(), "two")
+    table.finish()
+    reader = SnapshotReader(table.client)
+    page = reader.look(table.id, NOTHING).page
+    assert page is not None
+    entries = getattr(page, stream)
+    lacking = page.until._replace(**{stream: entries[-2][0]})
+    assert reader.release(table.id, Progress(page.opened_ms, 0, lacking), retention_ms=60_000) is None
+    assert table.client.ttl(table.key("session")) == -1
+    assert reader.release(table.id, Progress(page.opened_ms, 0, page.until), retention_ms=60_000)
+    assert table.client.ttl(table.key("session")) > 0
 
 
 def test_a_session_opened_without_an_archive_expires_by_itself(client: Redis) -> None:

@@ -121,6 +121,24 @@ def test_a_turn_given_back_is_begun_again_with_a_new_token(table, parked):
     assert table.reply(parked.number, "r", "q2", ["x"]).word == "double"
 
 
+def test_a_second_reply_while_suspended_is_refused(table, parked):
+    table.suspend()
+    assert table.reply(parked.number, "r", "q1", ["first"]).word == "held"
+    assert table.reply(parked.number, "r", "q2", ["second"]).word == "double"
+    assert table.reply(parked.number, "r", "q3", None).word == "double"
+    assert table.reply(parked.number, "r", "q1", ["first"]).word == "held"
+    table.resume()
+    assert table.texts() == ["first"]
+
+
+def test_a_second_reply_to_a_returned_turn_is_refused(table, parked):
+    assert table.reply(parked.number, "r", "q1", None).word == "returned"
+    assert table.reply(parked.number, "r", "q2", ["second"]).word == "double"
+    table.grant(parked.number)
+    assert table.reply(parked.number, "r", "q3", ["third"]).word == "double"
+    assert table.texts() == []
+
+
 def test_a_plan_that_drops_a_parked_turn_closes_its_grant(table, parked):
     table.plan(drop=(parked.number,))
     assert table.outcomes() == ["dropped"]
