@@ -27,8 +27,16 @@ from .session_file import SessionFile
 if TYPE_CHECKING:
     from ..client import Client
 
-#: Reasons of a cancelled session that nobody asked for.
-_FAILURES = {"failed", "no_answer"}
+#: Reasons of a session that was cancelled because it failed, or because a limit was met before any turn was completed.
+_FAILURES = {
+    "all_turns_failed",
+    "cost_budget",
+    "deadline",
+    "failed",
+    "no_answer",
+    "tenant_budget",
+    "token_budget",
+}
 
 
 class ScheduledSession:

@@ -5,9 +5,19 @@ from __future__ import annotations
 import pytest
 
 from live import until
-from symposia.models.schedules.occurrences import Outcome
+from office import Office
+from symposia.models.schedules.occurrences import Occurrence, Outcome
+from symposia.models.schedules.schedule import Schedule
+from symposia.workers.making import create_app
+from symposia.workers.scheduling import ScheduledSession
 
 DEADLINE_S = 60
+
+FAILING = """
+[agents.failing]
+kind = "python"
+callable = "json:loads"
+"""
 
 
 @pytest.mark.slow
@@ -51,3 +61,18 @@ def test_a_job_that_cannot_begin_is_told_in_one_line(place):
         (record,) = until(lambda job=job: schedules.history(job), timeout_s=DEADLINE_S, what=f"{job} is told")
         assert record.outcome is Outcome.FAILED
         assert rule in record.detail
+
+
+@pytest.mark.parametrize(("is_cancelled", "outcome"), [(False, Outcome.FAILED), (True, Outcome.CANCELLED)])
+def test_a_job_whose_turns_all_failed_has_failed(tmp_path, redis_url, is_cancelled, outcome):
+    office = Office(tmp_path, redis_url, FAILING)
+    policy = {"attempts": 1, "then": "skip"}
+    job = office.submit("round_robin", {"ann": "failing"}, stop={"max_turns": 1}, policy=policy)
+    if is_cancelled:
+        job.cancel()
+    office.work()
+    session = ScheduledSession(office.settings, create_app(office.settings))
+    progress = session.progress(Schedule.model_construct(), Occurrence(id=job.id, due_ms=0))
+    assert progress.outcome is outcome
+    assert ("1 of 1 turns failed or were skipped" in progress.detail) is not is_cancelled
+    office.close()
