@@ -90,7 +90,7 @@ class MemoryKeeping:
         return bool(statements) and self._forget(owner, statements, look)
 
     def forget_all(self, user_id: object, room_id: object | None = None) -> list[str]:
-        """Forgets everything in a room, or in every room and what rooms share. Answers the rooms that had something.
+        """Forget everything in a room, or in every room and what rooms share; return the rooms that had something.
 
         Raises RedisUnavailable, InvalidInput.
         """
@@ -116,8 +116,8 @@ class MemoryKeeping:
         return [room for room in self.kept.rooms(user) if not self._state(user, room).is_blank]
 
     def share(self, user_id: object, names: Iterable[str]) -> None:
-        """Lets a user's other rooms know these parameters (`travel.from`), too, at once: what is remembered already
-        and what is said from now on.
+        """Share more parameters (`travel.from`) with a user's other rooms: what is remembered already, and what is said
+        from now on.
 
         Raises:
             InvalidInput: an unknown service, or one such as payment that is never carried.
@@ -130,7 +130,7 @@ class MemoryKeeping:
         self.kept.change_sharing(user, lambda sharing: sharing.knowing(rooms))
 
     def unshare(self, user_id: object, names: Iterable[str] | None = None) -> None:
-        """Lets a user's other rooms know these parameters no more, at once; None: nothing at all.
+        """Stop sharing these parameters with a user's other rooms at once; None: all of them.
 
         Raises RedisUnavailable, InvalidInput.
         """

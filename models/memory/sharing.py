@@ -64,14 +64,14 @@ class Sharing:
         )
 
     def adding(self, names: Iterable[str]) -> Sharing:
-        """The consent to share these parameters as well. Raises InvalidInput."""
+        """Return the consent with these parameters added. Raises InvalidInput."""
         allowed = self.allowed.union(map(_checked, names))
         if len(allowed) > MAX_SHARED:
             raise InvalidInput("share", len(allowed), f"must be at most {MAX_SHARED} parameters")
         return replace(self, allowed=allowed)
 
     def without(self, names: Iterable[str] | None = None) -> Sharing:
-        """The consent to share these parameters no more; None: to share nothing. What it no longer covers is gone."""
+        """Return the consent without these parameters and their values; None: without any."""
         allowed = frozenset() if names is None else self.allowed.difference(names)
         shelves = {}
         for service, shelf in self.state.shelves.items():

@@ -1,7 +1,7 @@
 """Round robin: everyone speaks in roster order, again and again.
 
-A hand-off lets the named one speak next. Who has not had a turn in this round takes it early; who has had one takes
-that of the next round. So everyone has as many turns as there are rounds, and at most one more.
+After a hand-off the named participant speaks next. It takes its turn of this round early or, if it has had that one,
+its turn of the next round. So everyone has as many turns as there are rounds, and at most one more.
 
 Source: Collab module, section 3.1 and `advanceTurn` of section 5.2.
 """
@@ -44,7 +44,7 @@ class _Memory(Frozen):
 
 
 def plan(view: SessionView) -> Plan:
-    """The next of the roster has the floor, or who was handed it; a round ends when everyone has had a turn."""
+    """Give the floor to the participant named in a hand-off, or else to the next of the roster."""
     if view.open:
         return Wait()
     roster, memory = view.ids(), _remembered(view)
