@@ -26,6 +26,8 @@ class WorkerEntry:
     age_ms: int
     #: What schedules may name: `roots`, `jobs` and `panels` of its settings.
     offers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: Milliseconds, at that time, for which it had had a free place and begun no task; None: it does not say.
+    idle_ms: int | None = None
 
 
 class WorkerBook:
@@ -35,7 +37,12 @@ class WorkerBook:
         self._client = client
 
     def announce(
-        self, name: str, agents: Iterable[str], offers: Mapping[str, Iterable[str]] | None = None
+        self,
+        name: str,
+        agents: Iterable[str],
+        offers: Mapping[str, Iterable[str]] | None = None,
+        *,
+        idle_ms: int | None = None,
     ) -> None:
         """Say that a worker lives, and remove those that have been silent for long.
 
@@ -43,10 +50,11 @@ class WorkerBook:
             name: the worker's name.
             agents: names of the agents it knows.
             offers: names that schedules may use, by kind: `roots`, `jobs`, `panels`.
+            idle_ms: milliseconds for which it has had a free place and has begun no task.
         """
         now = server_ms(self._client)
         offered = {kind: sorted(names) for kind, names in (offers or {}).items()}
-        entry = {"at": now, "agents": sorted(agents), "offers": offered}
+        entry = {"at": now, "agents": sorted(agents), "offers": offered, "idle_ms": idle_ms}
         self._client.hset(WORKERS, name, json.dumps(entry))
         gone = [entry.name for entry in self._entries(now) if entry.age_ms > 10 * SILENT_MS]
         if gone:
@@ -96,6 +104,8 @@ def _entry(name: str, raw: str, now_ms: int) -> WorkerEntry | None:
         data = json.loads(raw)
         agents = tuple(map(str, data["agents"]))
         offers = {kind: tuple(map(str, names)) for kind, names in data.get("offers", {}).items()}
-        return WorkerEntry(name, agents, now_ms - int(data["at"]), offers)
+        idle_ms = data.get("idle_ms")
+        age_ms = now_ms - int(data["at"])
+        return WorkerEntry(name, agents, age_ms, offers, None if idle_ms is None else int(idle_ms))
     except (ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -41,6 +41,7 @@ from .delivering import load_deliveries
 from .discovery import resolve_redis_url
 from .findings import Finding, Grade
 from .memory import dialog_memory, memory_url
+from .queue_check import check_queue
 from .runtime import daily_limits, load_registry
 from .server_check import check_durability, check_server, failed_server, no_server
 
@@ -80,6 +81,7 @@ def _on_server(client: Redis, url: str, settings: Settings) -> Iterator[Finding]
     try:
         yield from check_durability(client)
         yield from _workers(client)
+        yield from check_queue(client, settings)
         yield _unfinished(client, subject="sessions", index=DUE)
         yield _unfinished(client, subject="reviews", index=REVIEWS_DUE)
         yield _owed(client, settings)

@@ -14,25 +14,33 @@ from ..reviews.panels import load_panels
 from ..state.workers import WorkerBook
 from ..tasks.runtime import runtime_of
 from ..tasks.sweep import sweep
+from .idleness import Idleness
 from .rounds import RoundStep, RoundThread
 
-ANNOUNCE_EVERY_S = 10.0
+ANNOUNCE_EVERY_S = 5.0
 
 
 #: What schedules may name, by kind; asked at every announcement.
 Offers = Callable[[], Mapping[str, Iterable[str]]]
 
 
-def sweeping(app: Celery, worker: str, *, interval_s: float, offers: Offers = dict) -> RoundThread:
-    """A thread that announces at once, then sweeps and announces every `interval_s` seconds."""
+def sweeping(
+    app: Celery, worker: str, *, interval_s: float, places: Callable[[], int], offers: Offers = dict
+) -> RoundThread:
+    """A thread that announces at once, then sweeps and announces every `interval_s` seconds.
+
+    `places` answers how many tasks the worker runs side by side.
+    """
     runtime = runtime_of(app)
     book = WorkerBook(runtime.store.client)
+    idleness = Idleness(places)
     announce_at = 0.0
 
     def turn() -> None:
         nonlocal announce_at
+        idleness.look()
         if time.monotonic() >= announce_at:
-            book.announce(worker, runtime.registry.names(), offers())
+            book.announce(worker, runtime.registry.names(), offers(), idle_ms=idleness.ms)
             announce_at = time.monotonic() + ANNOUNCE_EVERY_S
         sweep(runtime)
 
@@ -51,6 +59,7 @@ class SweepStep(RoundStep):
             worker.app,
             worker.hostname,
             interval_s=conf.symposia_sweep_interval_s,
+            places=lambda: worker.pool.num_processes,
             offers=partial(_offers, conf),
         )
 

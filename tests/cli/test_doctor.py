@@ -39,6 +39,7 @@ def test_where_all_is_well_it_exits_with_0(busy: Terminal):
             "sessions",
             "reviews",
             "beat",
+            "queue",
             "memory",
             "archive",
         )

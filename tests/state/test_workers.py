@@ -44,3 +44,10 @@ def test_a_worker_that_leaves_is_gone_at_once(client):
     book.leave("w")
     book.leave("never was there")
     assert book.alive() == []
+
+
+def test_a_worker_may_say_for_how_long_it_was_idle(client):
+    book = WorkerBook(client)
+    book.announce("old", [])
+    book.announce("w", [], idle_ms=7)
+    assert [(worker.name, worker.idle_ms) for worker in book.alive()] == [("old", None), ("w", 7)]

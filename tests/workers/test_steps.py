@@ -14,7 +14,7 @@ from symposia.workers.steps import sweeping
 
 def test_a_worker_says_that_it_is_there_before_its_first_look_at_the_sessions(redis_url: str, tmp_path: Path):
     app = create_app(load_settings(redis_url=redis_url, data_dir=tmp_path))
-    thread = sweeping(app, "w1@here", interval_s=3_600)
+    thread = sweeping(app, "w1@here", interval_s=3_600, places=lambda: 1)
     thread.start()
     with connect(redis_url) as client:
         book = WorkerBook(client)
