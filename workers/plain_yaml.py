@@ -3,6 +3,9 @@
 Only what YAML 1.2's core schema calls so is a number or a boolean: `no`, `12:30` and
 `2026-01-01` are text. A key that stands twice is an error, because one of the two would be
 lost. There are no tags, and no aliases: a file of a few lines could unfold to gigabytes.
+
+Depth and number of values are bounded before anything is built: libyaml takes quadratic time for nested brackets and
+recurses for nested nodes until the process crashes, and building a value takes some microseconds.
 """
 
 from __future__ import annotations
@@ -16,6 +19,11 @@ from yaml.constructor import ConstructorError
 
 #: Pure Python where the C parser is not built in.
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+#: Levels of tables and lists.
+MAX_DEPTH = 64
+#: Keys and values. A session of 10,000 opening messages with ten fields each has 210,000.
+MAX_VALUES = 250_000
 
 
 class _Loader(_Base):  # type: ignore[misc]  # either of two classes
@@ -54,10 +62,18 @@ class NotYaml(ValueError):
         self.line = line
 
 
+class OverLimit(ValueError):
+    """The text nests too deep or holds too many values; `line` counts from 1."""
+
+    def __init__(self, rule: str, line: int) -> None:
+        super().__init__(rule)
+        self.line = line
+
+
 def read_yaml(text: str) -> object:
-    """The one document that `text` holds. Raises NotYaml."""
+    """The one document that `text` holds. Raises NotYaml and OverLimit."""
     try:
-        _refuse_aliases(text)
+        _check(text)
         return yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader  # nosec B506
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -66,10 +82,27 @@ def read_yaml(text: str) -> object:
         raise NotYaml(" ".join(str(error).split())[:200] or "it is nested too deeply", None) from None
 
 
-def _refuse_aliases(text: str) -> None:
+def _check(text: str) -> None:
+    """Refuse aliases, and texts beyond the limits, from the stream of events: no node is built for it."""
+    depth = values = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent):
             raise _refused("aliases are not supported", event)
+        if isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            values += 1
+        elif isinstance(event, yaml.ScalarEvent):
+            values += 1
+        if depth > MAX_DEPTH:
+            raise _over_limit(f"must not nest tables and lists deeper than {MAX_DEPTH}", event)
+        if values > MAX_VALUES:
+            raise _over_limit(f"must hold at most {MAX_VALUES:,} keys and values", event)
+
+
+def _over_limit(rule: str, event: Any) -> OverLimit:
+    return OverLimit(rule, event.start_mark.line + 1)
 
 
 def _refused(problem: str, where: Any) -> ConstructorError:
@@ -82,8 +115,9 @@ def line_of(text: str, path: str) -> int | None:
     Where the path leads to something that is not there, the line of what should hold it.
     """
     try:
+        _check(text)
         node: Node | None = yaml.compose(text, Loader=_Loader)
-    except (yaml.YAMLError, RecursionError):
+    except (yaml.YAMLError, OverLimit, RecursionError):
         return None
     line = None
     for step in path.replace("[", ".[").strip(".").split("."):

@@ -15,23 +15,26 @@ and those of `models.submission.Submission` besides.
 from __future__ import annotations
 
 import json
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import NoReturn
 
 from ..models.errors import InvalidInput, InvalidSessionFile
 from ..models.submission import Submission
-from .plain_yaml import NotYaml, line_of, read_yaml
+from .plain_yaml import MAX_DEPTH, MAX_VALUES, NotYaml, OverLimit, line_of, read_yaml
 
 #: Bytes a session file may have.
 MAX_BYTES = 16 * 1024 * 1024
-#: Levels of tables and lists in it.
-MAX_DEPTH = 64
 #: Stands for standard input.
 STDIN = "-"
+#: What comes before each key and value of a JSON text, outside of strings, which match as a whole, even without an end.
+_JSON_TOKEN = re.compile(r'[\[{,:]|"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,8 @@ class SessionFile:
     def _document(self) -> object:
         is_json = self.name.endswith(".json")
         if is_json or self.text.lstrip().startswith("{"):
+            if _has_too_many_values(self.text):
+                self._refuse(f"must hold at most {MAX_VALUES:,} keys and values", None)
             try:
                 return json.loads(self.text, object_pairs_hook=_without_repeats, parse_constant=_no_constant)
             except json.JSONDecodeError as error:
@@ -96,6 +101,8 @@ class SessionFile:
             return read_yaml(self.text)
         except NotYaml as error:
             self._refuse(f"is not YAML: {error}", error.line)
+        except OverLimit as error:
+            self._refuse(str(error), error.line)
 
     def _refuse(self, rule: str, line: int | None, cause: Exception | None = None) -> NoReturn:
         place = self.name if line is None else f"{self.name}:{line}"
@@ -105,6 +112,12 @@ class SessionFile:
 def _head(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(MAX_BYTES + 1)
+
+
+def _has_too_many_values(text: str) -> bool:
+    """Whether a JSON text has more keys and values than allowed, told without building them."""
+    separators = (it for it in _JSON_TOKEN.finditer(text) if it[0][0] != '"')
+    return next(islice(separators, MAX_VALUES, None), None) is not None
 
 
 def _depth(document: object) -> int:
@@ -124,8 +137,8 @@ def _parts(value: object) -> Iterable[object]:
 def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     table = dict(pairs)
     if len(table) < len(pairs):
-        keys = [key for key, _ in pairs]
-        repeated = next(key for key in keys if keys.count(key) > 1)
+        keys = Counter(key for key, _ in pairs)
+        repeated = next(key for key, count in keys.items() if count > 1)
         raise ValueError(f"the key {repeated!r} stands twice in one table")
     return table
 

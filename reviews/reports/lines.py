@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
+from ...models.json_text import json_text
 from ...models.review.runs import ReviewRun
 
 
 def to_lines(run: ReviewRun) -> str:
     """The report of a run; each line an object whose `type` is `run`, `item`, `skipped` or `finding`."""
-    return "".join(f"{json.dumps(it, ensure_ascii=False)}\n" for it in _objects(run))
+    return "".join(f"{json_text(it)}\n" for it in _objects(run))
 
 
 def _objects(run: ReviewRun) -> Iterator[dict[str, Any]]:

@@ -7,13 +7,13 @@ Source: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote
 
 from ...models.ids import format_timestamp
+from ...models.json_text import json_text
 from ...models.review.findings import Finding, FindingStatus
 from ...models.review.runs import ItemState, ReviewRun, RunState
 from ...models.shown import one_line
@@ -27,7 +27,7 @@ _FINGERPRINT = "symposiaFinding/v1"
 def to_sarif(run: ReviewRun) -> str:
     """The report of a run."""
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [_run(run)]}
-    return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
+    return json_text(log, indent=1) + "\n"
 
 
 def _run(run: ReviewRun) -> dict[str, Any]:

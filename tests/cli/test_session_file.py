@@ -110,3 +110,47 @@ def test_json_is_read_with_all_its_escapes(tmp_path, name):
     submission = SessionFile.open(str(path)).submission()
     assert submission.collab.purpose == "Say \U0001f600."
     assert submission.agents["ann"].agent == "echo"
+
+
+HEAD = "title: A line\npurpose: Write it.\nmode: pair\nparameters:"
+MANY = 1_000_000
+TOO_MANY = "must hold at most 250,000 keys and values"
+TOO_DEEP = "must not nest tables and lists deeper than 64"
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        pytest.param(f"{HEAD} {'[' * MANY}", f"talk:4: {TOO_DEEP}", id="lists in lists"),
+        pytest.param(f"{HEAD} {'{a: ' * MANY}", f"talk:4: {TOO_DEEP}", id="tables in tables"),
+        pytest.param(f"{HEAD}\n  {'- ' * MANY}", f"talk:5: {TOO_DEEP}", id="lists by dashes"),
+        pytest.param(f"{HEAD} [{'a: b,' * MANY}]", f"talk:4: {TOO_MANY}", id="pairs"),
+        pytest.param(HEAD + "\n" + "  - a\n" * MANY, f"talk:249996: {TOO_MANY}", id="items"),
+        pytest.param('{"a": [' + "{}," * MANY + "{}]}", f"talk: {TOO_MANY}", id="JSON"),
+        pytest.param('{"a": ' + "[" * MANY, f"talk: {TOO_MANY}", id="JSON lists in lists"),
+        pytest.param(
+            "{" + "".join(f'"k{i}":1,' for i in range(60_000)) + '"x":1,"x":2}',
+            "talk: is not JSON: the key 'x' stands twice in one table",
+            id="JSON keys",
+        ),
+    ],
+)
+def test_document_beyond_the_limits_is_refused_early(text, rule):
+    with pytest.raises(InvalidSessionFile) as caught:
+        SessionFile("talk", text).submission()
+    assert str(caught.value) == rule
+
+
+def test_separators_in_json_strings_are_no_values():
+    text = json.dumps({"purpose": ',:[{\\"' * 100_000})
+    with pytest.raises(InvalidSessionFile, match="title: is required"):
+        SessionFile("talk.json", text).submission()
+
+
+def test_json_string_without_an_end_is_refused_early():
+    with pytest.raises(InvalidSessionFile, match="is not JSON: Unterminated string"):
+        SessionFile("talk.json", '{"a": "' + '\\"' * MANY).submission()
+
+
+def test_line_is_not_looked_for_beyond_the_limits():
+    assert line_of(f"{HEAD} {'[' * MANY}", "parameters") is None

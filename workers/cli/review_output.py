@@ -8,7 +8,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Self
 
-import typer
 from rich.text import Text
 
 from ...models.errors import InvalidInput
@@ -17,7 +16,7 @@ from ...models.review.headline import headline
 from ...models.review.runs import ItemState, ReviewRun
 from ...models.review.severity import Severity
 from ...reviews.reports.formats import ReportFormat, render, report_files
-from .screen import console, print_json, printable
+from .screen import console, print_document, print_json, printable
 
 _COLOURS = {
     Severity.CRITICAL: "bold red",
@@ -60,8 +59,7 @@ def write_reports(
     if as_json:
         print_json(run.model_dump(mode="json"))
     elif reports.is_printed:
-        text = render(run, reports.formats[0])
-        typer.echo(text, nl=not text.endswith("\n"))
+        print_document(render(run, reports.formats[0]))
     if reports.folder is None:
         return
     reports.folder.mkdir(parents=True, exist_ok=True)

@@ -6,16 +6,17 @@ terminal, and nothing they say is read as markup.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable
 from functools import cached_property
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
 from ...models.collab import Participant
 from ...models.dialog import Message
+from ...models.json_text import json_text
 
 _COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 #: Columns where there is no terminal to ask: lines are broken by whoever reads them.
@@ -34,8 +35,12 @@ def console(*, stderr: bool = False) -> Console:
 
 def print_json(data: object, *, lines: bool = False) -> None:
     """Data for programs, on standard output; with `lines` on a line of its own."""
-    text = json.dumps(data, ensure_ascii=False, indent=None if lines else 2)
-    print(text.encode(errors="replace").decode(), flush=lines)  # noqa: T201 - the one place that does
+    print(json_text(data, indent=None if lines else 2), flush=lines)  # noqa: T201 - the one place that does
+
+
+def print_document(text: str) -> None:
+    """Print a document of several lines: made `printable`, but with its tabs."""
+    typer.echo("\t".join(map(printable, text.split("\t"))), nl=not text.endswith("\n"))
 
 
 def printable(text: str) -> str:

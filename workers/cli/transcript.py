@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 if TYPE_CHECKING:
     from ...job import CollabJob
 
 
 def print_transcript(job: CollabJob) -> None:
     """Prints the document, and on standard error what strict lint finds in it."""
+    from .screen import print_document
+
     text = job.transcript()
-    typer.echo(text, nl=False)
+    print_document(text)
     _tell_faults(text)
 
 
