@@ -133,9 +133,8 @@ def _text(tree: TaskTree) -> str:
 def _branches(tree: TaskTree) -> Iterator[tuple[int, str]]:
     """Node indices in the order they are printed, each with what stands before it.
 
-    Of several children the one with most below it continues in its parent's column; where nothing is
-    below any of them, the last closes the branches. Without recursion: a session of two thousand
-    turns is two thousand levels deep.
+    Of several children, the one with most below it comes last, and what is below it continues in its
+    parent's column. Without recursion: a session of two thousand turns is two thousand levels deep.
     """
     children: dict[int | None, list[int]] = {}
     weight = [1] * len(tree.nodes)
@@ -154,8 +153,8 @@ def _branches(tree: TaskTree) -> Iterator[tuple[int, str]]:
         main = max(planned, key=lambda index: (weight[index], index), default=None)
         aside = [index for index in planned if index != main]
         if main is not None:
-            ends_here = aside and weight[main] == 1
-            waiting.append((main, f"{below}└─" if ends_here else below, below))
+            branch = "" if not aside else "└─" if weight[main] == 1 else "├─"
+            waiting.append((main, f"{below}{branch}", below))
         waiting += [(index, f"{below}├─", f"{below}│ ") for index in reversed(aside)]
 
 

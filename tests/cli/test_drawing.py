@@ -73,7 +73,7 @@ def test_the_text_form_goes_straight_down_and_indents_what_branches_off(story):
         "├─✗ 2 bob  expired, 7 tokens  (side by side)",
         "├─✗ 3 cyd  failed, 7 tokens, out of ideas  (side by side)",
         "├─○ 3 cyd  passed, attempt 2, 7 tokens  (side by side)",
-        "● 2 bob  message, attempt 2, 7 tokens  (side by side)",
+        "├─● 2 bob  message, attempt 2, 7 tokens  (side by side)",
         "● 4 ann  message, 7 tokens",
     ]
 
@@ -132,7 +132,7 @@ def test_a_branch_that_goes_on_is_drawn_below_the_others():
         "● 1 ann",
         "├─● 2 bob",
         "│ ● 4 dan",
-        "● 3 cyd",
+        "├─● 3 cyd",
         "● 5 eve",
         "● 6 fay",
     ]
