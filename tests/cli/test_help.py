@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 
@@ -49,6 +50,19 @@ def test_help_wraps_at_80_columns(monkeypatch, columns):
     for path in command_paths(get_command(app)):
         lines = CliRunner().invoke(app, [*path, "--help"]).output.splitlines()
         assert max(map(len, lines)) <= 80, path
+        assert broken_early(lines) == [], path
+
+
+def broken_early(lines):
+    """Lines of a help text's paragraphs after which the next word would have had room."""
+    text = [it.strip() for it in itertools.takewhile(lambda it: "╭" not in it, lines)]
+    pairs = [(line, after) for line, after in itertools.pairwise(text) if line and after]
+    return [line for line, after in pairs if len(f" {line} {after.split()[0]}") < 80]
+
+
+def test_square_brackets_are_kept_in_help_texts():
+    said = " ".join(CliRunner().invoke(app, ["callbacks", "--help"]).output.split())
+    assert "`callback_url` in [[webhooks]] of the agents file" in said
 
 
 def command_paths(command, path=()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import shutil
 from typing import Annotated, Any
 
@@ -94,6 +95,18 @@ PANELS = {
     "Run and check what sessions need": (serve, callbacks, doctor),
 }
 
+
+
+def _join_lines(commands: typer.Typer) -> None:
+    """Let the help texts of commands wrap anew: Typer keeps the line breaks of a docstring's later paragraphs."""
+    for command in commands.registered_commands:
+        paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
+        command.help = "\n\n".join(" ".join(it.split()) for it in paragraphs)
+    for group in commands.registered_groups:
+        if group.typer_instance is not None:
+            _join_lines(group.typer_instance)
+
+
 for panel, groups in PANELS.items():
     for group in groups:
         group.add_to(app)
@@ -101,3 +114,5 @@ for panel, groups in PANELS.items():
         command.rich_help_panel = command.rich_help_panel or panel
     for commands in app.registered_groups:
         commands.rich_help_panel = commands.rich_help_panel or panel
+
+_join_lines(app)

@@ -16,10 +16,10 @@ def callbacks(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65_535, help="Port to listen on.")] = 5_556,
 ) -> None:
-    """Receive the signed answers of remote systems, until Ctrl-C.
+    r"""Receive the signed answers of remote systems, until Ctrl-C.
 
     One route, POST /replies. Put it behind whatever serves TLS, and name its public URL as
-    `callback_url` in [[webhooks]] of the agents file.
+    `callback_url` in [\[webhooks]] of the agents file.
 
     Example: [bold]symposia callbacks --port 5556[/bold]
     """
