@@ -107,5 +107,6 @@ def _tell(found: dict[str, tuple[Finding, ...]], errors: int) -> None:
             for line in hint.split("\n") if hint else ():
                 screen.print(printable(f"    {line}"), soft_wrap=True, style="green")
     total = sum(map(len, found.values()))
-    files = "1 file" if len(found) == 1 else f"{len(found)} files"
-    console(stderr=True).print(f"{files}: {errors} errors, {total - errors} warnings")
+    counted = (("file", len(found)), ("error", errors), ("warning", total - errors))
+    files, *rest = (f"{number} {word}{'' if number == 1 else 's'}" for word, number in counted)
+    console(stderr=True).print(f"{files}: {', '.join(rest)}")
