@@ -101,14 +101,25 @@ class ArchiveReader:
             row = connection.execute(select(SNAPSHOT).where(SNAPSHOT.c.session == session)).one()
             return Snapshot(*(json.loads(it) for it in (row.fields, row.turns, row.board)))
 
-    def entries(self, session_id: str, stream: str, *, newest_first: bool = False) -> Iterator[Entry]:
-        """The entries of `dialog`, `events` or `journal`, some at a time. Raises SessionNotFound."""
+    def entries(
+        self, session_id: str, stream: str, *, after: str = "0", newest_first: bool = False
+    ) -> Iterator[Entry]:
+        """The entries of `dialog`, `events` or `journal`, some at a time. Raises SessionNotFound.
+
+        Args:
+            session_id: The session.
+            stream: The stream.
+            after: The id of the entry after which they begin. `0`: the first entry.
+            newest_first: Begin with the newest; `after` has no effect.
+        """
         table = _EVENTS.get(stream, MESSAGE)
         with self._database.reading() as connection:
             session = _newest(connection, session_id).id
         placed = [table.c.at_ms, table.c.seq]
         order = [it.desc() if newest_first else it for it in placed]
         query = select(table).where(table.c.session == session).order_by(*order).limit(_SOME)
+        if after != "0" and not newest_first:
+            query = query.where(_after(placed, *map(int, after.split("-"))))
         some: Sequence[Row[Any]] = ()
         while True:
             if some:

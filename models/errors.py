@@ -235,12 +235,18 @@ class SessionNotFound(SessionError):
 
 
 class NotLive(SessionNotFound):
-    """The session is in the archive only."""
+    """The session is in the archive only.
 
-    def __init__(self, session_id: str) -> None:
-        super(SessionNotFound, self).__init__(
-            f"session {session_id!r} is in the archive only; `symposia restore` lets an unfinished one go on"
-        )
+    Args:
+        session_id: Its id.
+        ended: The status it has ended in. None: it has not ended.
+    """
+
+    def __init__(self, session_id: str, ended: str | None = None) -> None:
+        words = "is in the archive only; `symposia restore` lets it go on"
+        if ended is not None:
+            words = f"has already ended ({ended}) and cannot be changed: it is in the archive only"
+        super(SessionNotFound, self).__init__(f"session {session_id!r} {words}")
         self.session_id = session_id
 
 

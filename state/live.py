@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from heapq import merge
 from typing import Literal, NamedTuple
 
 from redis import Redis
@@ -96,6 +97,20 @@ def watch(
                 raise SessionNotFound(session_id)
 
 
+def replay(streams: StreamReader, session_id: str) -> Iterator[Moment]:
+    """All that happened in a session that has ended. Raises SessionNotFound."""
+    words = _Words(streams, session_id)
+    for entry in merge(_recorded(streams, session_id, "events"), _recorded(streams, session_id, "journal")):
+        yield _moment(entry, words)
+
+
+def _recorded(
+    streams: StreamReader, session_id: str, stream: Literal["events", "journal"]
+) -> Iterator[_Entry]:
+    for entry_id, text in streams.whole(session_id, stream):
+        yield _entry(stream, entry_id, text)
+
+
 class _Words:
     """The dialog as far as it was read, by the token under which it was written."""
 
@@ -150,10 +165,14 @@ def _read(client: Redis, session_id: str, cursors: dict[_Watched, str], idle_ms:
     found = []
     for stream, key in keys.items():
         for entry_id, text in batches.get(key, ()):
-            at_ms, _, counter = entry_id.partition("-")
-            found.append(_Entry(int(at_ms), int(counter), stream, text))
+            found.append(_entry(stream, entry_id, text))
             cursors[stream] = entry_id
     return sorted(found)
+
+
+def _entry(stream: _Watched, entry_id: str, text: str) -> _Entry:
+    at_ms, _, counter = entry_id.partition("-")
+    return _Entry(int(at_ms), int(counter), stream, text)
 
 
 def _moment(entry: _Entry, words: _Words) -> Moment:

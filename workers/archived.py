@@ -10,6 +10,7 @@ from redis import Redis
 
 from ..job import CollabJob, Connections, JobResult
 from ..models.errors import NotLive
+from ..state.live import Moment, replay
 from ..state.records import SessionState
 from ..state.scripts import view_fields
 from ..state.steering import Documents
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..archive.reader import ArchiveReader
+    from ..models.deltas import Delta
 
 
 class ArchivedJob(CollabJob):
@@ -42,12 +44,21 @@ class ArchivedJob(CollabJob):
             raise NotLive(self.id)
         return self._result()
 
+    def live(self, *, deltas: bool = True) -> Iterator[Moment | Delta | None]:  # noqa: ARG002 - nobody is speaking
+        """All that happened. Raises NotLive when it has not ended."""
+        if not self.state().is_final:
+            raise NotLive(self.id)
+        return replay(self._streams, self.id)
+
     def queued_for_s(self) -> None:
         """None: nothing of it is queued."""
 
     async def aresult(self, timeout: float | None = None) -> JobResult:
         """`result` for asyncio."""
         return self.result(timeout)
+
+    def _helm(self, by: str, key: str | None) -> NoReturn:  # noqa: ARG002
+        raise _not_live(self.state())
 
     def _texts(self, stream: Stream, follows: bool) -> Iterator[str]:
         if follows and not self.state().is_final:
@@ -78,7 +89,7 @@ class _ArchivedStore(SessionStore):
         return dict(self._reader.snapshot(session_id).board)
 
     def _run(self, _verb: str, session_id: str, *_args: Any, **_more: Any) -> NoReturn:  # type: ignore[override]
-        raise NotLive(session_id)
+        raise _not_live(self.state(session_id))
 
 
 class _ArchivedStreams(StreamReader):
@@ -88,11 +99,18 @@ class _ArchivedStreams(StreamReader):
         super().__init__(client)
         self._reader = reader
 
+    def all(self, session_id: str, stream: Stream, *, after: str = "0") -> Iterator[Entry]:
+        return self._reader.entries(session_id, stream, after=after)
+
     def whole(self, session_id: str, stream: Stream) -> Iterator[Entry]:
         return self._reader.entries(session_id, stream)
 
     def newest_first(self, session_id: str, stream: Stream, *, page: int = 32) -> Iterator[Entry]:  # noqa: ARG002
         return self._reader.entries(session_id, stream, newest_first=True)
+
+
+def _not_live(state: SessionState) -> NotLive:
+    return NotLive(state.session_id, ended=state.status.value if state.is_final else None)
 
 
 def state_of(session_id: str, fields: Mapping[str, str | None], turns: Mapping[str, str]) -> SessionState:

@@ -74,23 +74,28 @@ def test_what_ran_is_shown_listed_exported_and_found_after_redis_lost_it(
         ["list", "--json"],
     )
     before = [terminal.call(*command).json() for command in commands]
+    watched = terminal.call("watch", session_id, "--json").out
     client.flushall()
     assert [terminal.call(*command).json() for command in commands] == before
+    assert terminal.call("watch", session_id, "--json").out == watched
     found = terminal.call("search", "ann", "--json").json()
     assert {it["id"] for it in found["messages"]} <= {session_id}
-    said = terminal.call("cancel", session_id)
-    assert (said.code, "is in the archive only" in said.err) == (3, True), said
+    for command in (["cancel"], ["suspend"], ["stop"], ["post", "hello"]):
+        said = terminal.call(command[0], session_id, *command[1:])
+        assert said.code == 3, said
+        assert f"session '{session_id}' has already ended (completed) and cannot be changed" in said.err
     said = terminal.call("restore", session_id)
     assert (said.code, "it is completed" in said.err) == (2, True), said
 
 
-def test_archived_sessions_are_read_without_redis(office: tuple[Terminal, Redis]) -> None:
+def test_archived_sessions_are_read_without_redis(office: tuple[Terminal, Redis], tmp_path: Path) -> None:
     terminal, _ = office
     session_id = ran(office)
     commands = (["show", session_id[:8], "--json"], ["export", session_id], ["graph", session_id])
     before = [terminal.call(*command).out for command in commands]
     away = {"redis_url": f"redis://127.0.0.1:{free_port(HOST)}/0"}
-    lonely = Terminal(terminal.folder, {**terminal.settings, **away})
+    # A folder of its own: `close` ends all that works in it, and the server works in the other one.
+    lonely = Terminal(tmp_path, {**terminal.settings, **away})
     assert [lonely.call(*command).out for command in commands] == before
     listed = lonely.call("list", "--json")
     assert session_id in [it["id"] for it in listed.json()]

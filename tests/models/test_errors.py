@@ -102,7 +102,10 @@ EXAMPLES = {
     ArchiveUnavailable("postgresql://me:hunter2@db/x", hint="refused"): (
         "the archive at postgresql://me:***@db/x does not answer: refused"
     ),
-    NotLive("s1"): "session 's1' is in the archive only; `symposia restore` lets an unfinished one go on",
+    NotLive("s1"): "session 's1' is in the archive only; `symposia restore` lets it go on",
+    NotLive(
+        "s1", ended="completed"
+    ): "session 's1' has already ended (completed) and cannot be changed: it is in the archive only",
     NotRestorable("s1", why="it is live"): "session 's1' cannot be restored: it is live",
     ConversationError(): "A task or a conversation cannot be used this way.",
     NotTaskManager("ann", "t1"): "'ann' is not the task-manager of 't1'",
