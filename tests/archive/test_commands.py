@@ -91,7 +91,10 @@ def test_what_ran_is_shown_listed_exported_and_found_after_redis_lost_it(
 def test_archived_sessions_are_read_without_redis(office: tuple[Terminal, Redis], tmp_path: Path) -> None:
     terminal, _ = office
     session_id = ran(office)
-    commands = (["show", session_id[:8], "--json"], ["export", session_id], ["graph", session_id])
+    commands = (
+        *(["show", session_id[:8], "--json"], ["watch", session_id]),
+        *(["export", session_id], ["graph", session_id]),
+    )
     before = [terminal.call(*command).out for command in commands]
     away = {"redis_url": f"redis://127.0.0.1:{free_port(HOST)}/0"}
     # A folder of its own: `close` ends all that works in it, and the server works in the other one.

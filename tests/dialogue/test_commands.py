@@ -32,6 +32,8 @@ def loose(tmp_path):
 
 def test_warnings_do_not_fail_and_errors_do(run, loose):
     assert run("lint", loose).exit_code == 0
+    assert run("lint", loose).stderr == "1 file: 0 errors, 3 warnings\n"
+    assert run("lint", "-", input="# T\n\n[TENSION T01: x\n").stderr == "1 file: 1 error, 0 warnings\n"
     assert run("lint", loose, "--strict").exit_code == 1
 
 

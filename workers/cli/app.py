@@ -96,7 +96,6 @@ PANELS = {
 }
 
 
-
 def _join_lines(commands: typer.Typer) -> None:
     """Let the help texts of commands wrap anew: Typer keeps the line breaks of a docstring's later paragraphs."""
     for command in commands.registered_commands:
