@@ -14,6 +14,7 @@ from chaos.report import Tally
 from chaos.rounds import Round
 from chaos.script import Finding
 from chaos.soak import fill
+from rabbit import MISSING, program
 
 pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180)]
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -24,7 +25,16 @@ def test_one_round_of_a_seed_ends_with_a_report(tmp_path):
     page.write_text("# Before\n<!-- soak: here -->\nold\n<!-- /soak -->\nafter\n")
     path = os.pathsep.join(filter(None, (str(SUPPORT), os.environ.get("PYTHONPATH"))))
     command = [sys.executable, "-m", "chaos.soak", "--minutes", "0", "--seed", "11", "--into", str(page)]
-    command += ["--sessions", "12", "--fault", "worker killed, speaking", "--fault", "scripts flushed"]
+    command += [
+        "--sessions",
+        "12",
+        "--fault",
+        "worker killed, speaking",
+        "--fault",
+        "scripts flushed",
+        "--broker",
+        "redis",
+    ]
     ran = subprocess.run(
         command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
     )
@@ -35,6 +45,18 @@ def test_one_round_of_a_seed_ends_with_a_report(tmp_path):
     assert page.read_text().startswith("# Before\n<!-- soak: here -->")
     assert page.read_text().endswith("<!-- /soak -->\nafter\n")
     assert "old" not in page.read_text()
+
+
+@pytest.mark.skipif(program() is None, reason=MISSING)
+def test_one_round_over_amqp_survives_a_broker_restart():
+    path = os.pathsep.join(filter(None, (str(SUPPORT), os.environ.get("PYTHONPATH"))))
+    command = [sys.executable, "-m", "chaos.soak", "--minutes", "0", "--seed", "12", "--sessions", "12"]
+    command += ["--broker", "amqp", "--fault", "broker restarted", "--fault", "worker killed, speaking"]
+    ran = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "round 1, seed 12 over amqp: 12 sessions" in ran.stdout
 
 
 def test_what_was_found_is_counted_and_its_seed_is_told():

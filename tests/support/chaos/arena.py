@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
@@ -27,6 +28,7 @@ from chaos.script import Finding
 from chaos.server import Valkey
 from chaos.wire import Wire
 from live import until
+from rabbit import Rabbit
 from symposia.client import Client
 from symposia.config.settings import load_settings
 from symposia.models.errors import StateError
@@ -36,6 +38,17 @@ T = TypeVar("T")
 MOST_FAULTS = 16
 #: Seconds until an order is withdrawn to which no turn comes, though sessions go on.
 PATIENCE_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """A RabbitMQ node that carries the messages of an arena."""
+
+    node: Rabbit
+    #: Of a virtual host that is the arena's own.
+    url: str
+
+
 #: Befalls an arena; False: there was no occasion for it.
 Fault = Callable[["Arena", Random], bool | None]
 
@@ -53,8 +66,9 @@ class Arena:
         concurrency: int = 4,
         registry: str = "",
         database_url: str | None = None,
+        broker: Broker | None = None,
     ) -> None:
-        """`database_url`: of an archive that is not the file in the folder."""
+        """`database_url`: of an archive that is not the file in the folder. `broker`: RabbitMQ, instead of the server."""
         self.folder = folder
         self.pace = pace or Pace()
         self.server = Valkey(folder / "server").start()
@@ -88,6 +102,9 @@ class Arena:
         }
         if database_url is not None:
             self.settings["database_url"] = database_url
+        self.broker = broker
+        if broker is not None:
+            self.settings["broker_url"] = broker.url
         environment = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in self.settings.items()}
         self.crew = Crew(folder, {**environment, "CHAOS_DEFECT": defect}, concurrency=concurrency)
         self.client = Client(load_settings(**self.settings))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from chaos import faults_of_people as people
+from chaos import faults_of_rabbit as rabbit
 from chaos import faults_of_redis as redis
 from chaos import faults_of_workers as workers
 from chaos.arena import Fault
@@ -36,4 +39,18 @@ FAULTS: dict[str, Fault] = {
     "suspended and resumed": people.suspend_and_resume,
     "cancelled": people.cancel,
     "sweeps at once": people.sweeps_at_once,
+    "broker restarted": rabbit.broker_restarted,
+    "connections to the broker closed": rabbit.connections_closed,
 }
+
+#: Faults of messages that Redis carries, and of RabbitMQ: no arena has both.
+_OF_REDIS_QUEUES = frozenset(
+    {"message lost in the pop", "queue deleted", "messages tripled and shuffled", "messages lost"}
+)
+_OF_RABBIT = frozenset({"broker restarted", "connections to the broker closed"})
+
+
+def faults_for(names: Iterable[str], *, rabbit: bool) -> list[str]:
+    """Those of the names that can befall an arena whose broker is RabbitMQ, or else Redis."""
+    impossible = _OF_REDIS_QUEUES if rabbit else _OF_RABBIT
+    return [name for name in names if name not in impossible]

@@ -2,6 +2,8 @@
 
     python -m chaos.soak --minutes 30 --seed 7
 
+Every second arena has RabbitMQ for its broker, where one is installed; `--broker` chooses one.
+
 Round k of a run has seed + k as its own seed, so `--seed` of a bad round, with `--minutes 0`, is
 that round again: the same sessions and the same faults, in a new order of events.
 """
@@ -12,23 +14,25 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from random import Random, SystemRandom
 from shutil import rmtree
 from tempfile import mkdtemp
 from traceback import format_exc
 
-from chaos.arena import Arena
+from chaos.arena import Arena, Broker
 from chaos.evidence import Evidence
-from chaos.faults import FAULTS
+from chaos.faults import FAULTS, faults_for
 from chaos.plays import plays
 from chaos.recovery import p95, recover, recovery_arena
 from chaos.report import Tally
 from chaos.rounds import Pace, Round
 from chaos.script import Finding
 from chaos.skew import AHEAD
+from rabbit import MISSING, Rabbit, own_rabbit, program
 from symposia.config.settings import Settings
 
 #: Sessions of a round.
@@ -40,7 +44,7 @@ PACE = Pace(grace_s=2)
 #: Seconds in which the archive has everything: whoever is killed while archiving holds its sessions for a minute.
 ARCHIVED_S = 150.0
 #: Rounds on the same servers and workers; then all is made anew.
-ROUNDS_AN_ARENA = 40
+ROUNDS_AN_ARENA = 20
 #: Arenas in a row that could not be used: the machine is not fit for a soak.
 HOPELESS = 5
 CLOCK = "clock of a worker an hour ahead"
@@ -57,6 +61,8 @@ class Storm:
     names: Sequence[str]
     #: Sessions of a round.
     sessions: int
+    #: Brokers of the arenas, in turn: None is Redis.
+    brokers: Sequence[Rabbit | None]
 
 
 def say(text: str) -> None:
@@ -73,8 +79,9 @@ def main() -> int:
     say(f"soak: seed {options.seed}, {options.minutes:g} min, in {folder}")
     try:
         _measure_recovery(folder, tally, kills=min(3, int(options.minutes // 2)))
-        storm = Storm(began + options.minutes * 60, options.fault or list(FAULTS), options.sessions)
-        _run(storm, folder, tally)
+        names = options.fault or list(FAULTS)
+        with _brokers(options.broker) as brokers:
+            _run(Storm(began + options.minutes * 60, names, options.sessions, brokers), folder, tally)
     except KeyboardInterrupt:
         say("interrupted")
     tally.seconds = time.monotonic() - began
@@ -85,7 +92,8 @@ def main() -> int:
         rmtree(folder, ignore_errors=True)
     else:
         seeds = ", ".join(map(str, tally.bad_seeds)) or "none"
-        say(f"\nFAILED. Again: make soak MINUTES=0 SEED=... with one of {seeds}; logs in {folder}")
+        again = "make soak MINUTES=0 SEED=... (and ARGS='--broker amqp' for a round over amqp)"
+        say(f"\nFAILED. Again: {again} with one of {seeds}; logs in {folder}")
     return 0 if tally.is_clean else 1
 
 
@@ -103,8 +111,31 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=SystemRandom().randrange(10**6) * 10_000)
     parser.add_argument("--sessions", type=int, default=SESSIONS, help="of a round")
     parser.add_argument("--into", type=Path, help="a page whose place for the soak's table is filled")
+    parser.add_argument("--broker", choices=("redis", "amqp"), help="of every arena; default: both, in turn")
     parser.add_argument("--fault", action="append", choices=FAULTS, help="only these; may be repeated")
     return parser.parse_args()
+
+
+@contextmanager
+def _brokers(wanted: str | None) -> Iterator[Sequence[Rabbit | None]]:
+    """What carries the messages of the arenas, in turn."""
+    node_program = program()
+    if wanted == "redis" or node_program is None:
+        if wanted == "amqp":
+            raise SystemExit(MISSING)
+        if wanted is None:
+            say(f"only Redis carries messages: {MISSING}")
+        yield [None]
+        return
+    with own_rabbit(node_program) as node:
+        yield [node] if wanted == "amqp" else [None, node]
+
+
+@contextmanager
+def _arena(folder: Path, node: Rabbit | None) -> Iterator[Arena]:
+    with ExitStack() as stack:
+        broker = None if node is None else Broker(node, stack.enter_context(node.virtual_host()))
+        yield stack.enter_context(Arena(folder, courier=broker is None, broker=broker, pace=PACE))
 
 
 def _measure_recovery(folder: Path, tally: Tally, *, kills: int) -> None:
@@ -126,10 +157,11 @@ def _measure_recovery(folder: Path, tally: Tally, *, kills: int) -> None:
 def _run(storm: Storm, folder: Path, tally: Tally) -> None:
     """Rounds until the time is up, at least one."""
     hopeless = 0
+    brokers = cycle(storm.brokers)
     while hopeless < HOPELESS:
         rounds, findings = tally.rounds, tally.findings.total()
         own = folder / f"arena-{rounds}-{hopeless}"
-        with _survived(tally), Arena(own, courier=True, pace=PACE) as arena:
+        with _survived(tally), _arena(own, next(brokers)) as arena:
             _rounds(storm, arena, tally)
         if tally.findings.total() == findings:
             rmtree(own, ignore_errors=True)
@@ -174,7 +206,8 @@ def _start(arena: Arena, tally: Tally) -> None:
 def _one_round(storm: Storm, arena: Arena, tally: Tally) -> Round:
     seed = tally.seed + tally.rounds
     random = Random(seed)
-    chosen = random.sample(storm.names, min(len(storm.names), random.randint(3, 5)))
+    names = faults_for(storm.names, rabbit=arena.broker is not None)
+    chosen = random.sample(names, min(len(names), random.randint(3, 5)))
     began = time.monotonic()
     arena.crew.wait_ready()
     outcome = arena.run(
@@ -184,7 +217,7 @@ def _one_round(storm: Storm, arena: Arena, tally: Tally) -> Round:
     outcome.findings += arena.archived()
     tally.add(outcome, chosen, seed=seed)
     say(
-        f"round {tally.rounds}, seed {seed}: {outcome.sessions} sessions, {outcome.turns} turns, "
+        f"round {tally.rounds}, seed {seed}{' over amqp' if arena.broker else ''}: {outcome.sessions} sessions, {outcome.turns} turns, "
         f"{time.monotonic() - began:.1f} s, {len(outcome.findings)} findings; {'; '.join(chosen)}",
     )
     for finding in outcome.findings[:10]:
