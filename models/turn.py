@@ -216,7 +216,7 @@ class TurnOutcome(Frozen):
     #: Nothing to say this time.
     passed: bool = False
     decision: Decision | None = None
-    #: Role id or participant id that should go on with this turn's work item.
+    #: Role id or participant id that should continue: with this turn's work item, or, outside a swarm, by speaking next.
     hand_off: Name | None = None
     items: tuple[NewItem, ...] = Field(default=(), max_length=100)
     #: What was taken from the user's words, to be remembered once the turn is written.
@@ -268,9 +268,9 @@ class TurnResult(Frozen):
 
     @property
     def is_silent(self) -> bool:
-        """Nothing was said, decided or added: a pass, or a turn that was skipped."""
+        """Nothing was said, decided or added: a pass, a turn that was skipped, or a hand-off of no work item."""
         said = self.kind is OutcomeKind.MESSAGE
-        return not (said or self.decision or self.hand_off or self.items)
+        return not (said or self.decision or (self.item and self.hand_off) or self.items)
 
 
 class TurnState(Frozen):

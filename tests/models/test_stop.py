@@ -24,7 +24,7 @@ from symposia.models.stop import (
     TextSeen,
     TokenBudget,
 )
-from symposia.models.turn import Budget, Decision, NewItem, OutcomeKind, TurnResult, Usage
+from symposia.models.turn import Budget, Decision, NewItem, OutcomeKind, TurnResult, Usage, WorkItem
 
 counts = st.integers(1, 50)
 leaves = st.one_of(
@@ -132,11 +132,21 @@ def test_a_round_of_passes_needs_everyone_since_the_last_message():
 
 
 @pytest.mark.parametrize(
-    "more", [{"decision": Decision()}, {"items": (NewItem(text="x"),)}, {"hand_off": "bob"}]
+    "more",
+    [
+        {"decision": Decision()},
+        {"items": (NewItem(text="x"),)},
+        {"hand_off": "bob", "item": WorkItem(item_id="1", text="x")},
+    ],
 )
 def test_a_turn_without_words_that_decides_or_adds_something_is_no_pass(more):
     state = RoundOfPasses().observe({}, [result(kind=OutcomeKind.PASSED, **more)], roster_size=1)
     assert state == {}
+
+
+def test_a_hand_off_of_no_work_item_is_a_pass():
+    state = RoundOfPasses().observe({}, [result(kind=OutcomeKind.PASSED, hand_off="bob")], roster_size=1)
+    assert RoundOfPasses().reason(state, Totals())
 
 
 def test_or_is_met_by_the_first_and_names_it_and_a_deadline_goes_first():

@@ -106,6 +106,16 @@ def test_a_refused_hand_off_without_words_is_a_pass():
     assert session.finish.reason == "round_of_passes"
 
 
+def test_hand_offs_without_words_do_not_keep_a_session_alive():
+    session = table("ann", "bob", "cyd", stop=TextSeen("never said"))
+    to = {"ann": "bob", "bob": "ann", "cyd": "ann"}
+    while session.finish is None and len(session.spoken) < 10:
+        speaker = session.next.participant
+        session.turn_out(OutcomeKind.PASSED, speaker, hand_off=to[speaker])
+    assert session.finish is not None
+    assert session.finish.reason == "round_of_passes"
+
+
 @given(data=st.data(), count=st.integers(1, 4))
 def test_whatever_is_handed_off_a_round_robin_stays_fair(data, count):
     names = NAMES[:count]
