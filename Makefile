@@ -76,6 +76,10 @@ soak: $(INSTALLED) ## Run random sessions through random faults for MINUTES (30)
 	@PYTHONPATH=tests/support $(BIN)/python -m chaos.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(ARGS)
 	$(if $(SEED),,@$(BIN)/python -m pytest -m soak --timeout=1800)
 
+.PHONY: mutants
+mutants: $(INSTALLED) ## List the mutants of Lua scripts that no test finds: ARGS="reply commit --minutes 10"
+	@PYTHONPATH=tests/support $(BIN)/python -m mutants $(ARGS)
+
 .PHONY: long-tests
 long-tests: $(INSTALLED) ## Run the slow tests and those that take minutes
 	@$(BIN)/python -m pytest -m 'slow or soak' --timeout=1800 $(ARGS)
