@@ -15,6 +15,8 @@ from typing import Any
 
 from celery.worker.consumer import Consumer
 
+from .message_sizes import RefusedMessage, check_popped, check_size, refuse_compressed
+
 log = logging.getLogger(__name__)
 
 
@@ -27,11 +29,13 @@ class UnstoppableConsumer(Consumer):
 
     def create_task_handler(self, *options: Any) -> Callable[..., Any]:
         """As in Consumer. Every connection has its own, so that its channel is seen to here as well."""
+        refuse_compressed()
         self._guard_envelopes()
         receive = super().create_task_handler(*options)
 
         def received(message: Any) -> object:
             try:
+                check_size(message.body)
                 return receive(message)
             except Exception as error:
                 if self._is_lost(error):
@@ -48,6 +52,7 @@ class UnstoppableConsumer(Consumer):
         pop = handlers.get("BRPOP")
         if pop is None:
             return
+        check_popped(self.task_consumer.channel.client)
 
         def popped(**options: Any) -> object:
             try:
@@ -58,7 +63,8 @@ class UnstoppableConsumer(Consumer):
                 if self._is_lost(error):
                     raise
                 # Without its text, which may be long and is nobody's: it is not in the queue any more.
-                log.error("a message that is no envelope is dropped: %s", type(error).__name__)
+                reason = error if isinstance(error, RefusedMessage) else type(error).__name__
+                log.error("a message that is no envelope is dropped: %s", reason)
                 return True
 
         handlers["BRPOP"] = popped

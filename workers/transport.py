@@ -8,6 +8,7 @@ pool is the channel's.
 
 from __future__ import annotations
 
+import logging
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +20,10 @@ from redis.exceptions import ConnectionError  # noqa: A004 - what the transport 
 
 from ..state.packing import PACKER
 from ..state.sentinel import MasterConnection, MasterTlsConnection
+from .message_sizes import MAX_MESSAGE_BYTES, is_oversized
 from .sent_events import SentEvents
+
+log = logging.getLogger(__name__)
 
 
 class _OneClient:
@@ -39,6 +43,13 @@ class _OneClient:
         if kept is None or kept.connection_pool is not self.pool:  # type: ignore[attr-defined]
             kept = self._kept = super()._create_client()  # type: ignore[misc]
         return kept
+
+    def _handle_message(self, client: Any, reply: Any) -> dict[str, Any]:
+        told: dict[str, Any] = super()._handle_message(client, reply)  # type: ignore[misc]
+        if not is_oversized(told["data"]):
+            return told
+        log.error("a broadcast of %s bytes is dropped, more than %s", len(told["data"]), MAX_MESSAGE_BYTES)
+        return {**told, "data": b""}
 
 
 class OneClientChannel(_OneClient, redis.Channel):

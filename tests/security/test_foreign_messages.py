@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import psutil
 import pytest
+from kombu import compression
 
 from live import until
 from symposia.config.celery import QUEUE
@@ -187,3 +189,51 @@ def test_an_envelope_that_is_garbage_neither_ends_nor_wedges_the_worker(guarded,
     assert guarded.worker.process.poll() is None, guarded.worker.log()
     assert "Unrecoverable error" not in guarded.worker.log()
     assert guarded.worker.log().count("Connection to broker lost") == lost == 0
+
+
+#: Decoded, it takes twenty times as many bytes.
+LARGE = "[" + "[]," * 4_000_000 + "[]]"
+ARGUMENTS = json.dumps([[], {"session": "x" * 100_000_000}, {}]).encode()
+
+
+def compressed(name: str) -> bytes:
+    """A small message whose body is large."""
+    body, content_type = compression.compress(ARGUMENTS, name)
+    whole = json.loads(envelope(body, "application/json", task="symposia.advance", encoding="utf-8"))
+    whole["headers"]["compression"] = content_type
+    return json.dumps(whole).encode()
+
+
+def peak_bytes(guarded) -> int:
+    """The most memory that the worker or a child of it has had."""
+    process = psutil.Process(guarded.worker.process.pid)
+    status = [
+        Path(f"/proc/{it.pid}/status").read_text() for it in (process, *process.children(recursive=True))
+    ]
+    return max(int(text.split("VmHWM:")[1].split()[0]) * 1024 for text in status if "VmHWM:" in text)
+
+
+@pytest.mark.parametrize("kind", ["envelope", "body", "gzip", "bzip2"])
+def test_large_message_is_refused_undecoded(guarded, kind):
+    message = {
+        "envelope": LARGE.encode,
+        "body": lambda: envelope(
+            LARGE.encode(), "application/json", task="symposia.advance", encoding="utf-8"
+        ).encode(),
+    }.get(kind, lambda: compressed(kind))()
+    before = peak_bytes(guarded)
+    push(guarded, message)
+    a_session_still_runs(guarded)
+    assert peak_bytes(guarded) - before < 80_000_000
+    assert guarded.worker.process.poll() is None
+    told = "it is compressed" if kind in ("gzip", "bzip2") else "bytes, more than 1,048,576"
+    assert told in guarded.worker.log()
+
+
+def test_large_broadcast_is_refused_undecoded(guarded):
+    before = peak_bytes(guarded)
+    with connect(guarded.settings.redis_url.get_secret_value()) as client:
+        assert client.publish("/0.celery.pidbox", LARGE)
+    until(lambda: "a broadcast of" in guarded.worker.log(), what="it is refused")
+    a_session_still_runs(guarded)
+    assert peak_bytes(guarded) - before < 80_000_000
