@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
+from kombu import Connection
 
 from live import until
 from rabbit import Rabbit
 from symposia.config.celery import QUEUE
 from symposia.models.stop import MaxRounds, MaxTurns
+from symposia.workers.message_sizes import MAX_MESSAGE_BYTES
 
 pytestmark = [pytest.mark.xdist_group("rabbitmq"), pytest.mark.timeout(300)]
 
@@ -111,3 +113,20 @@ def test_a_worker_survives_closed_connections(stage, rabbit: Rabbit, amqp_url, c
     (stage.folder / "gate").touch()
     check_ended(stage, "gate", jobs, checked)
     until(lambda: rabbit.queues(amqp_url)[QUEUE].unacknowledged == 0, what="all is acknowledged")
+
+
+def test_large_message_is_refused_undecoded(stage, rabbit: Rabbit, amqp_url, checked):
+    worker = stage.start_worker()
+    headers = {"lang": "py", "task": "symposia.advance", "id": "large", "root_id": "large"}
+    form = {"headers": headers, "content_type": "application/json", "content_encoding": "utf-8"}
+    with Connection(amqp_url) as connection:
+        producer = connection.Producer()
+        producer.publish(b"[" + b" " * MAX_MESSAGE_BYTES + b"]", routing_key=QUEUE, **form)
+        producer.publish(b"[[], {}, {}]", routing_key=QUEUE, compression="gzip", **form)
+    for told in ("bytes, more than 1,048,576", "it is compressed"):
+        until(lambda told=told: told in worker.log(), what="the message is refused")
+    job = stage.submit("pair", MODES["pair"][0])
+    result = job.result(timeout=60)
+    assert result.ok
+    checked(job, result)
+    until(lambda: rabbit.queues(amqp_url)[QUEUE].unacknowledged == 0, what="all is settled")
