@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.state.parked import ParkedTurns, Rule, Tending
+from symposia.state.parked import ParkedTurns, Reply, Rule, Tending
 from table import turn, until
 
 HOUR_MS = 3_600_000
@@ -139,6 +139,15 @@ def test_a_second_reply_to_a_returned_turn_is_refused(table, parked):
     assert table.texts() == []
 
 
+def test_a_reply_sent_again_is_known_by_its_request(table, parked):
+    for request, word in (("q1", "replied"), ("q1", "replied"), ("q2", "double")):
+        assert table.reply(parked.number, "r", request, ["said"]).word == word
+    table.plan_one()
+    for request, word in (("q1", "replied"), ("q2", "double")):
+        assert table.reply(parked.number, "r", request, ["said"]).word == word
+    assert table.texts() == ["said"]
+
+
 def test_a_plan_that_drops_a_parked_turn_closes_its_grant(table, parked):
     table.plan(drop=(parked.number,))
     assert table.outcomes() == ["dropped"]
@@ -146,10 +155,15 @@ def test_a_plan_that_drops_a_parked_turn_closes_its_grant(table, parked):
 
 
 def test_a_reply_to_no_turn_or_no_session_is_told_as_such(table, parked):
-    assert table.reply(99, "r", "q", ["x"]).word == "unknown"
+    for number in (parked.number + 1, 99):
+        assert table.reply(number, "r", "q", ["x"]).word == "unknown"
     table.cancel()
     table.client.flushall()
     client = ParkedTurns(table.client)
+    assert table.park(parked, "r").word == "missing"
+    assert (
+        client.reply(table.id, Reply(1, "r", "q", Rule.PERSON, wait="{}", outcome="asked")).word == "missing"
+    )
     assert client.tend(table.id, 1, "r", Tending("{}", 1, None, "turn.reminded")).word == "missing"
 
 
