@@ -40,6 +40,15 @@ def test_only_the_holder_parks_its_turn_and_parking_again_changes_nothing(table)
     assert len(table.journal("turn.parked")) == 1
 
 
+def test_a_worker_that_parks_a_written_turn_is_too_late(table):
+    number = table.plan_one()
+    late = table.expire_grant(number)
+    table.speak(number, "said")
+    assert table.park(late, "r").word == "done"
+    table.plan_one()
+    assert table.park(late, "r").word == "done"
+
+
 def test_nobody_begins_commits_renews_or_fails_a_parked_turn(table, parked):
     assert table.begin(parked.number).word == "waiting"
     assert not table.renew(parked)
