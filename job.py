@@ -270,7 +270,7 @@ class CollabJob:
         state = self._to.store.request_stop(self.id)
         self._to.index.sooner(self.id, state.now_ms)
         if all_asked(self._facts, state):  # nobody's turn will close and ask for the next step
-            plan_on(self._to, self.id)
+            plan_on(self._to, state)
 
     def cancel(self, reason: str = "cancelled") -> None:
         """Ends the session now, as cancelled. Raises IllegalTransition when it has ended already."""

@@ -35,6 +35,7 @@ The index keys below are permanent, and the keys of schedules, until they are re
 | `symposia:errands` | sorted set | reports that are still to be delivered, by the time of the next try; capped |
 | `symposia:errands:failed` | list | the newest deliveries that were given up; capped, a TTL of a week |
 | `symposia:inbox` | sorted set | open questions to people, `session|turn|name`, by the time they were asked |
+| `symposia:taken` | hash | how far the workers have come in the queue, and the newest probe; a TTL of an hour |
 | `symposia:workers` | hash | agent names each worker announces, with the time it did |
 | `symposia:{schedules}:schedule:NAME` | hash | a schedule: see `state/schedules.py` |
 | `symposia:{schedules}:queue:NAME` | list | occurrences of a schedule that wait for the one that runs |
@@ -59,6 +60,7 @@ DUE = f"{PREFIX}:due"
 OWED = f"{PREFIX}:owed"
 SESSIONS = f"{PREFIX}:sessions"
 INBOX = f"{PREFIX}:inbox"
+TAKEN = f"{PREFIX}:taken"
 WORKERS = f"{PREFIX}:workers"
 REVIEWS = f"{PREFIX}:reviews"
 REVIEWS_DUE = f"{PREFIX}:reviews:due"

@@ -231,6 +231,8 @@ class Answer:
     due_ms: int | None = None
     #: A step that is complete has not been planned on.
     advance: bool = False
+    #: Something is owed that is not sent again: what was sent before may still be in the queue.
+    held: bool = False
     #: What a turn wanted that can never be given to it.
     lack: Lack | None = None
     #: What was booked now of what attempts have spent; None: nothing was to be, or by a call before.
@@ -277,6 +279,6 @@ def _read_extra(word: str, extra: Any, claim: Claim | None) -> dict[str, Any]:
     if word == "exhausted" and extra is not None:
         return {"lack": Lack(*extra)}
     if word == "swept" and extra is not None:
-        due_ms, numbers, advance = extra
-        return {"numbers": tuple(numbers), "due_ms": due_ms, "advance": advance == 1}
+        due_ms, numbers, advance, held = extra
+        return {"numbers": tuple(numbers), "due_ms": due_ms, "advance": advance == 1, "held": held == 1}
     return {"numbers": tuple(extra or ())}

@@ -174,13 +174,27 @@ class SessionStore:
         """Lets the session end after the turns in flight. Raises IllegalTransition when it has ended."""
         return self._moved("stop", session_id, CollabStatus.COMPLETED, {})
 
-    def sweep(self, session_id: str, *, grace_ms: int) -> Answer:
-        """What the session is owed now: `swept` (numbers, advance, due_ms), `ended` or `missing`."""
+    def sweep(
+        self, session_id: str, *, grace_ms: int, taken_ms: int | None = None, probes: int = 0
+    ) -> Answer:
+        """What the session is owed now: `swept` (numbers, advance, due_ms, held), `ended` or `missing`.
+
+        Args:
+            session_id: the session.
+            grace_ms: milliseconds that what was sent may take.
+            taken_ms: when the newest message that workers have taken was sent; None: the queue is empty.
+            probes: how many messages may be sent although the one before may still be in the queue.
+        """
         try:
             scopes = sorted({record.scope for record in self.state(session_id).open_turns()})
         except SessionNotFound:
             return Answer("missing")
-        return self._run("sweep", session_id, {"grace_ms": grace_ms}, locks=scopes, rest_args=scopes)
+        args: dict[str, type_value] = {
+            "grace_ms": grace_ms,
+            "taken_ms": "" if taken_ms is None else taken_ms,
+            "probes": probes,
+        }
+        return self._run("sweep", session_id, args, locks=scopes, rest_args=scopes)
 
     # -- readers ---------------------------------------------------------------------------------
 

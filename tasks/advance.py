@@ -109,14 +109,14 @@ def send(
         call = TurnCall(facts.session_id, number, record.participant, facts.collab.mode, record.scope)
         by_parent.setdefault(parent or record.parent or facts.session_id, []).append(call)
     for planner, calls in by_parent.items():
-        graph.send_turns(calls, parent=planner)
+        graph.send_turns(calls, parent=planner, sent_ms=state.now_ms)
 
 
 def redrive(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> None:
     """Sends again all that an active session may be waiting for. What is under way already answers `busy`."""
     with left_to_the_sweep(facts.session_id):
         send(graph, facts, state, [turn.number for turn in state.open_turns()])
-        graph.send_advance(facts.session_id)
+        graph.send_advance(facts.session_id, sent_ms=state.now_ms)
 
 
 def follow(runtime: Runtime, facts: SessionFacts, answer: Answer, write: PlanWrite, *, parent: str) -> bool:

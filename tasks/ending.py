@@ -144,8 +144,8 @@ def give_up(runtime: Runtime, floor: Floor, line: str, notes: tuple[Note, ...] =
     policy = floor.policy
     if policy.then is AfterRetries.SUBSTITUTE and policy.substitute and floor.grant.substitute is None:
         answer = _give_back(runtime, floor, line, delay_ms=0, agent=policy.substitute, notes=notes)
-        if answer.word == "retried":
-            dispatch(runtime.graph, floor.facts, floor.state, [floor.grant.number])
+        if answer.word == "retried" and answer.state is not None:
+            dispatch(runtime.graph, floor.facts, answer.state, [floor.grant.number])
         then = f"agent {policy.substitute!r} takes over"
         return given_back(answer.word, line, then, is_last=True)
     kind = OutcomeKind.SKIPPED if policy.then is AfterRetries.SKIP else OutcomeKind.FAILED

@@ -20,6 +20,7 @@ from kombu.exceptions import OperationalError
 
 from ..models.collab import CollabMode
 from ..models.ids import new_id
+from ..state.taken import SENT_MS
 from .names import ADVANCE, TURN
 
 log = logging.getLogger(__name__)
@@ -62,24 +63,31 @@ class TurnCall:
 
 
 class TaskGraph:
-    """Sends turns and continuations of sessions to the queue. Raises BrokerAway when it cannot."""
+    """Sends turns and continuations of sessions to the queue. Raises BrokerAway when it cannot.
+
+    `sent_ms` is the server's clock by which they became owed: see `state/taken.py`.
+    """
 
     def __init__(self, app: Celery) -> None:
         self._app = app
 
-    def send_turns(self, calls: Sequence[TurnCall], *, parent: str) -> None:
+    def send_turns(self, calls: Sequence[TurnCall], *, parent: str, sent_ms: int) -> None:
         """Dispatches turns that may run side by side from now on."""
+        headers = {SENT_MS: sent_ms}
         if len(calls) == 1:
-            self._send_turn(calls[0], parent=parent)
+            self._send_turn(calls[0], parent=parent, headers=headers)
         elif calls:
             turns = [
-                self._app.signature(TURN, kwargs=call.kwargs(), options=self._options(call)) for call in calls
+                self._app.signature(
+                    TURN, kwargs=call.kwargs(), options={**self._options(call), "headers": headers}
+                )
+                for call in calls
             ]
             group(turns, app=self._app).apply_async(
                 root_id=calls[0].session, parent_id=parent, add_to_parent=False
             )
 
-    def _send_turn(self, call: TurnCall, *, parent: str) -> None:
+    def _send_turn(self, call: TurnCall, *, parent: str, headers: dict[str, int]) -> None:
         """Celery's `send_task`, without the route it would look up and the result it would promise: a twentieth of a turn."""
         amqp = self._app.amqp
         message = amqp.create_task_message(
@@ -96,9 +104,9 @@ class TaskGraph:
             # Whatever the transport raises, as BrokerAway.
             producer.connection._reraise_as_library_errors(),  # noqa: SLF001 - as in `send_task`
         ):
-            amqp.send_task_message(producer, TURN, message)
+            amqp.send_task_message(producer, TURN, message, headers=headers)
 
-    def send_advance(self, session_id: str, *, first: bool = False) -> None:
+    def send_advance(self, session_id: str, *, sent_ms: int, first: bool = False) -> None:
         """Has some worker plan on. The first one's task id is the session's: the root of its graph."""
         shown = f"session={session_id}"
         self._app.send_task(
@@ -107,6 +115,7 @@ class TaskGraph:
             task_id=session_id if first else new_id(),
             root_id=session_id,
             parent_id=None if first else session_id,
+            headers={SENT_MS: sent_ms},
             argsrepr="",
             kwargsrepr=shown,
             add_to_parent=False,

@@ -127,7 +127,7 @@ class SessionOpener:
         if state is None or not state.version:
             # Also when it `exists`: that may be this very submission, whose first answer was lost.
             with left_to_the_sweep(session_id):
-                self.graph.send_advance(session_id, first=True)
+                self.graph.send_advance(session_id, first=True, sent_ms=state.now_ms if state else 0)
         if answer.word == "exists":
             return None
         return SessionFacts(opening.collab, spec, state.opened_ms if state else 0)

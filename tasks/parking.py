@@ -100,7 +100,7 @@ def park(runtime: Runtime, turn: Parked, outcome: TurnOutcome, *, until: float) 
         return TurnEnd(answer.word)
     runtime.index.sooner(session_id, asked.parking.wake_ms)
     if asked.state.unconsumed() or asked.state.stop_requested:
-        plan_on(runtime, session_id)  # what waited for this turn to close does not wait for an answer
+        plan_on(runtime, asked.state)  # what waited for this turn to close does not wait for an answer
     if isinstance(agent, ExternalAgent) and asked.waiting.delivery is not None:
         return deliver(runtime, asked, agent, asked.waiting.delivery)
     return TurnEnd(answer.word, f"parked: waits for {excerpt(', '.join(asked.waiting.asked))}")

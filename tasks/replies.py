@@ -109,16 +109,18 @@ def end_wait(office: Office, asked: Asked, reply: Reply) -> Answer:
     return result
 
 
-def plan_on(office: Office, session_id: str) -> None:
+def plan_on(office: Office, state: SessionState) -> None:
     """Has some worker plan the session's next step; without a broker the sweep does."""
-    with left_to_the_sweep(session_id):
-        office.graph.send_advance(session_id)
+    with left_to_the_sweep(state.session_id):
+        office.graph.send_advance(state.session_id, sent_ms=state.now_ms)
 
 
 def _send_on(office: Office, asked: Asked, result: Answer) -> None:
+    if result.state is None:
+        return
     if result.word == "replied":
-        plan_on(office, asked.facts.session_id)
-    elif result.word == "returned" and result.state is not None:
+        plan_on(office, result.state)
+    elif result.word == "returned":
         dispatch(office.graph, asked.facts, result.state, [asked.number])
 
 

@@ -16,6 +16,7 @@ from ..models.limits import DailyLimits
 from ..state.index import SessionIndex
 from ..state.records import SessionState
 from ..state.store import SessionStore
+from ..state.taken import TakenMark
 from .archiving import Archiver
 from .boundaries import Crossing, unwatched
 from .desks import Desks
@@ -110,6 +111,8 @@ class Runtime:
 
     store: SessionStore
     index: SessionIndex
+    #: How far the workers have come in the queue.
+    taken: TakenMark
     facts: FactsCache
     graph: TaskGraph
     registry: Registry

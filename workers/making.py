@@ -20,6 +20,7 @@ from .runtime_step import RuntimeStep
 from .scheduling import ScheduleStep, build_keeper
 from .sent_events import SentEventsStep
 from .steps import SweepStep
+from .taking import TakenStep
 
 
 def create_app(settings: Settings) -> Celery:
@@ -41,7 +42,7 @@ def create_app(settings: Settings) -> Celery:
     app.steps["worker"].update(
         {ArchiveStep, DeliveryStep, ReviewStep, RuntimeStep, ScheduleStep, SweepStep, TaskStep}
     )
-    app.steps["consumer"].add(SentEventsStep)
+    app.steps["consumer"].update({SentEventsStep, TakenStep})
     install(app, per_process(lambda: build_runtime(app, settings, redis_url=redis_url_in_use(settings))))
     install_keeper(
         app, per_process(lambda: build_keeper(app, settings, redis_url=redis_url_in_use(settings)))

@@ -20,6 +20,7 @@ from ..reviews.queue import ReviewQueue
 from ..state.connect import connect
 from ..state.index import SessionIndex
 from ..state.store import SessionStore
+from ..state.taken import TakenMark
 from ..tasks.desks import Desks
 from ..tasks.graph import TaskGraph
 from ..tasks.leases import LeaseKeeper
@@ -79,6 +80,7 @@ def build_runtime(app: Celery, settings: Settings, *, redis_url: str) -> Runtime
     return Runtime(
         store=store,
         index=SessionIndex(client),
+        taken=TakenMark(client),
         facts=FactsCache(store),
         graph=TaskGraph(app),
         registry=load_registry(settings),

@@ -8,12 +8,13 @@ from functools import partial
 from typing import Any
 
 from celery import Celery
+from celery.worker import state as worker_state
 
 from ..models.errors import InvalidInput
 from ..reviews.panels import load_panels
 from ..state.workers import WorkerBook
 from ..tasks.runtime import runtime_of
-from ..tasks.sweep import sweep
+from ..tasks.sweep import always_free, sweep
 from .idleness import Idleness
 from .rounds import RoundStep, RoundThread
 
@@ -25,11 +26,17 @@ Offers = Callable[[], Mapping[str, Iterable[str]]]
 
 
 def sweeping(
-    app: Celery, worker: str, *, interval_s: float, places: Callable[[], int], offers: Offers = dict
+    app: Celery,
+    worker: str,
+    *,
+    interval_s: float,
+    places: Callable[[], int],
+    offers: Offers = dict,
+    is_free: Callable[[], bool] = always_free,
 ) -> RoundThread:
     """A thread that announces at once, then sweeps and announces every `interval_s` seconds.
 
-    `places` answers how many tasks the worker runs side by side.
+    `places` answers how many tasks the worker runs side by side, `is_free` whether it could take another one now.
     """
     runtime = runtime_of(app)
     book = WorkerBook(runtime.store.client)
@@ -42,7 +49,7 @@ def sweeping(
         if time.monotonic() >= announce_at:
             book.announce(worker, runtime.registry.names(), offers(), idle_ms=idleness.ms)
             announce_at = time.monotonic() + ANNOUNCE_EVERY_S
-        sweep(runtime)
+        sweep(runtime, is_free=is_free)
 
     return RoundThread("sweep", turn, interval_s=interval_s, leave=partial(book.leave, worker))
 
@@ -61,7 +68,13 @@ class SweepStep(RoundStep):
             interval_s=conf.symposia_sweep_interval_s,
             places=lambda: worker.pool.num_processes,
             offers=partial(_offers, conf),
+            is_free=partial(_is_free, worker),
         )
+
+
+def _is_free(worker: Any) -> bool:
+    """Whether the worker could run another task; as Celery itself tells."""
+    return bool(len(worker_state.reserved_requests) < worker.pool.num_processes)
 
 
 def _offers(conf: Any) -> dict[str, Iterable[str]]:

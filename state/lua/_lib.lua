@@ -2,7 +2,7 @@
 --- VIEW: status dialog_status version closed skipped next fence rounds ends_round planner stop input_tokens output_tokens cached_tokens requests cost_micros messages opened_ms updated_ms ended_ms deadline_ms stop_requested planned_by reason detail edition awaited
 ---
 --- The session hash holds the fields above, `collab`, `spec` and `digest` as submitted, `moved_by` (the
---- request of the newest move), `advanced_ms` (when a step was last asked for again), the slots `token:0`
+--- request of the newest move), `advanced_ms` and `advances` (when a step was last asked for again, and how often), the slots `token:0`
 --- to `token:63` (who wrote the newest turns), `archive` (`owed` or `kept`, where one is used), `restored_by` (the request that did), the counts of its events, `map_events` and `notes`, and
 --- `reserved_tokens` and `reserved_cost`: what open turns may still spend, the sum of their records' own.
 --- Of a session that was steered: `edition` counts the changes of `collab` and `spec`, `next_collab` and `next_spec`

@@ -18,7 +18,7 @@ from symposia.job import CollabJob
 from symposia.models.errors import SymposiaError
 from symposia.state.keys import PREFIX, session_key
 from symposia.state.scripts import view_fields
-from symposia.tasks.sweep import sweep_session
+from symposia.tasks.sweep import QueueView, sweep_session
 
 pytestmark = pytest.mark.leaves_keys
 
@@ -68,8 +68,8 @@ def used(office: Office, job: CollabJob) -> None:
         with suppress(SymposiaError):
             look(job)
     with suppress(SymposiaError):
-        sweep_session(office.runtime, job.id)
-    office.queue.send_advance(job.id)
+        sweep_session(office.runtime, job.id, QueueView.now(office.runtime))
+    office.queue.send_advance(job.id, sent_ms=0)
     for _ in range(3):
         if office.queue.waiting:
             with suppress(SymposiaError):

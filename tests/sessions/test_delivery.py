@@ -48,7 +48,7 @@ def deliver_again(stage, job, mode):
             TurnCall(job.id, payload["turn_number"], payload["participant_id"], CollabMode(mode), scope)
         )
     for call in calls:
-        graph.send_turns([call], parent=job.id)
+        graph.send_turns([call], parent=job.id, sent_ms=0)
     return len(calls)
 
 

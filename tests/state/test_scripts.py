@@ -21,6 +21,8 @@ LIBRARY = (LUA / "_lib.lua").read_text("utf-8")
 ALONE = {
     "anew": "due",
     "claim": "due",
+    "probe": "taken",
+    "taken": "taken",
     "drop": "due",
     "postpone": "due",
     "memory_swap": "memory",

@@ -163,7 +163,13 @@ def test_a_turn_planned_while_the_sweep_was_looking_is_left_for_the_next_look(ta
     scopes = table.store.state(table.id)
     table.store.plan(table.id, table.write(Step(turns=(turn("bob", "b"),)), state=scopes))
     table.grant(2, scope="b")
-    answer = table.store._run("sweep", table.id, {"grace_ms": LONG}, locks=["floor"], rest_args=["floor"])
+    answer = table.store._run(
+        "sweep",
+        table.id,
+        {"grace_ms": LONG, "taken_ms": "", "probes": 0},
+        locks=["floor"],
+        rest_args=["floor"],
+    )
     assert answer.numbers == ()
     assert answer.due_ms - answer.state.now_ms <= LONG + 1
     assert one in answer.state.records

@@ -24,13 +24,13 @@ from symposia.workers.runtime import build_runtime, per_process
 class EverythingTwice(TaskGraph):
     """Sends each turn twice, so that two threads or workers begin it at the same time."""
 
-    def send_turns(self, calls: Sequence[TurnCall], *, parent: str) -> None:
-        super().send_turns(calls, parent=parent)
-        super().send_turns(calls, parent=parent)
+    def send_turns(self, calls: Sequence[TurnCall], *, parent: str, sent_ms: int) -> None:
+        super().send_turns(calls, parent=parent, sent_ms=sent_ms)
+        super().send_turns(calls, parent=parent, sent_ms=sent_ms)
 
-    def send_advance(self, session_id: str, *, first: bool = False) -> None:
-        super().send_advance(session_id, first=first)
-        super().send_advance(session_id)
+    def send_advance(self, session_id: str, *, sent_ms: int, first: bool = False) -> None:
+        super().send_advance(session_id, sent_ms=sent_ms, first=first)
+        super().send_advance(session_id, sent_ms=sent_ms)
 
 
 settings = load_settings()

@@ -35,10 +35,10 @@ class Queue(TaskGraph):
         super().__init__(app)
         self.waiting: deque[TurnCall | str] = deque()
 
-    def send_turns(self, calls: Sequence[TurnCall], **_options: str) -> None:
+    def send_turns(self, calls: Sequence[TurnCall], **_options: str | int) -> None:
         self.waiting.extend(calls)
 
-    def send_advance(self, session_id: str, **_options: bool) -> None:
+    def send_advance(self, session_id: str, **_options: bool | int) -> None:
         self.waiting.append(session_id)
 
 
@@ -82,6 +82,8 @@ class Office:
     def deliver(self) -> str:
         """Delivers one message; answers what became of it."""
         message = self.queue.waiting.popleft()
+        if not self.queue.waiting:  # whatever was sent before now has been taken
+            self.runtime.taken.note(self.runtime.index.now_ms())
         if isinstance(message, str):
             advance(self.runtime, message, parent=message)
             return "advanced"

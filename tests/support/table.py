@@ -176,8 +176,8 @@ class Table:
     def cancel(self, **more: Any) -> SessionState:
         return self.store.cancel(self.id, **{"reason": "cancelled", "retention_ms": RETENTION_MS, **more})
 
-    def sweep(self, *, grace_ms: int = 0) -> Answer:
-        return self.store.sweep(self.id, grace_ms=grace_ms)
+    def sweep(self, *, grace_ms: int = 0, taken_ms: int | None = None, probes: int = 0) -> Answer:
+        return self.store.sweep(self.id, grace_ms=grace_ms, taken_ms=taken_ms, probes=probes)
 
     def expire(self, scope: str = "floor") -> None:
         """What the passing of a lease does."""

@@ -39,14 +39,14 @@ class EagerGraph(TaskGraph):
 
     def send_ahead(self, call: TurnCall) -> None:
         """Sends what nobody has planned yet."""
-        super().send_turns([call], parent=call.session)
+        super().send_turns([call], parent=call.session, sent_ms=0)
         self._ahead.add((call.session, call.turn))
 
-    def send_turns(self, calls: Sequence[TurnCall], *, parent: str) -> None:
+    def send_turns(self, calls: Sequence[TurnCall], *, parent: str, sent_ms: int) -> None:
         """Sends those that were not sent ahead."""
         due = [call for call in calls if (call.session, call.turn) not in self._ahead]
         self._ahead -= {(call.session, call.turn) for call in calls}
-        super().send_turns(due, parent=parent)
+        super().send_turns(due, parent=parent, sent_ms=sent_ms)
 
 
 class EagerStore(SessionStore):

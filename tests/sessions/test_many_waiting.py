@@ -1,0 +1,84 @@
+"""Sessions that wait for a worker: the queue holds one message of each, and all of them end, whatever the queue loses."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from live import until
+from symposia.config.celery import QUEUE
+from symposia.models.collab import Collab, Participant
+from symposia.models.stop import MaxTurns
+from symposia.state.connect import connect
+from symposia.state.keys import DUE, INBOX
+
+#: Messages beyond one of each session: those that workers hold, probes, and what was sent twice when messages changed places.
+FEW = 20
+
+
+def most_messages(sessions):
+    """How many messages there may be in the queue."""
+    return 1.2 * sessions + FEW
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_thousand_sessions_wait_behind_a_busy_worker(stage):
+    sessions = 1_000
+    gate = stage.folder / "gate"
+    redis = connect(stage.redis_url)
+    stage.start_worker(concurrency=2)
+    client = stage.client
+    jobs = [wait_for(client, gate, number) for number in range(sessions)]
+
+    def check_queue():
+        assert redis.llen(QUEUE) <= most_messages(redis.zcard(DUE))
+        return redis
+
+    # The grace is 2 s: by then every session was looked at several times.
+    began = redis.time()[0]
+    until(lambda: check_queue().time()[0] > began + 12, what="sessions are looked at")
+    assert redis.llen(QUEUE) >= sessions - FEW
+    redis.delete(QUEUE)
+    gate.touch()
+    until(lambda: check_queue().zcard(DUE) == 0, timeout_s=200, what="every session has ended")
+    assert {(result.ok, result.turns) for result in (job.result(timeout=5) for job in jobs)} == {(True, 1)}
+
+
+def wait_for(client, gate, number):
+    """A session of one turn, which is spoken once the gate is there."""
+    collab = Collab(
+        title=f"No. {number}",
+        purpose="wait for a worker",
+        mode="round_robin",
+        participants=[Participant(participant_id="ann")],
+    )
+    return client.submit(collab, agents={"ann": "gated"}, stop=MaxTurns(1), parameters={"gate": str(gate)})
+
+
+def ask_first(client, number):
+    """A session whose first speaker is a person."""
+    people = [Participant(participant_id="ben", kind="human"), Participant(participant_id="ann")]
+    collab = Collab(title=f"No. {number}", purpose="wait for Ben", mode="round_robin", participants=people)
+    return client.submit(collab, agents={"ann": "noop"})
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_sessions_that_begin_with_a_person_are_parked_with_two_messages_each(stage):
+    sessions = 400
+    redis = connect(stage.redis_url)
+    client = stage.client
+    for number in range(sessions):
+        ask_first(client, number)
+    worker = stage.start_worker()
+
+    def parked():
+        assert redis.llen(QUEUE) <= most_messages(sessions)
+        return redis.zcard(INBOX)
+
+    until(lambda: parked() == sessions, timeout_s=120, what="every session waits for Ben")
+    until(lambda: redis.llen(QUEUE) == redis.hlen("unacked") == 0, what="no worker has a message")
+    received = len(re.findall(r"Task symposia\.(?:advance|turn)\[[^]]*\] received", worker.log()))
+    assert 2 * sessions <= received <= 2 * sessions + FEW

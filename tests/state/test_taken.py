@@ -1,0 +1,111 @@
+"""How far the workers have come in the queue, and when a probe may be sent."""
+
+from __future__ import annotations
+
+import pytest
+
+from symposia.state.clock import server_ms
+from symposia.state.keys import TAKEN
+from symposia.state.taken import TTL_MS, TakenMark
+
+#: A grace no test waits for.
+GRACE = 60_000
+
+
+@pytest.fixture
+def mark(client):
+    return TakenMark(client)
+
+
+def quiet(client, *, ms=GRACE):
+    """Lets the mark look as if all of it had happened `ms` milliseconds earlier."""
+    for field in ("taken_ms", "moved_ms", "probed_ms"):
+        if value := client.hget(TAKEN, field):
+            client.hset(TAKEN, field, int(value) - ms)
+
+
+def test_nothing_was_taken_as_long_as_nobody_says_so(client, mark):
+    assert mark.tell() == 0
+    assert not client.exists(TAKEN)
+
+
+def test_the_newest_time_of_all_workers_is_told(client, mark):
+    now = server_ms(client)
+    mark.note(now - 5_000)
+    mark.note(now - 9_000)
+    assert mark.tell() == now - 5_000
+    other = TakenMark(client)
+    assert other.tell() == now - 5_000
+    other.note(now - 7_000)
+    assert other.tell() == now - 5_000
+    other.note(now - 3_000)
+    other.tell()
+    assert mark.tell() == now - 3_000
+    assert 0 < client.pttl(TAKEN) <= TTL_MS
+
+
+@pytest.mark.parametrize("value", [None, "soon", 1.5, -1, 2**53, 10**400, [1]])
+def test_what_is_no_time_is_not_noted(mark, value):
+    mark.note(value)
+    assert mark.tell() == 0
+
+
+def test_a_time_in_the_future_counts_as_now(client, mark):
+    mark.note(server_ms(client) + 10 * GRACE)
+    assert mark.tell() <= server_ms(client)
+
+
+def test_a_clock_that_was_set_back_is_followed(client, mark):
+    mark.note(server_ms(client))
+    mark.tell()
+    quiet(client, ms=-GRACE)
+    assert TakenMark(client).tell() <= server_ms(client)
+    assert int(client.hget(TAKEN, "taken_ms")) <= server_ms(client)
+
+
+def test_one_probe_is_sent_where_nothing_was_ever_taken(mark):
+    assert mark.probe(grace_ms=GRACE) == 0
+    assert mark.probe(grace_ms=GRACE) > 0
+
+
+def test_no_probe_is_sent_while_workers_take_messages(client, mark):
+    mark.note(server_ms(client) - 10 * GRACE)
+    mark.tell()
+    assert 0 < mark.probe(grace_ms=GRACE) <= GRACE
+    quiet(client, ms=GRACE // 4)
+    assert mark.probe(grace_ms=GRACE) == 0
+
+
+def test_probes_that_nobody_takes_become_rare(client, mark):
+    assert mark.probe(grace_ms=GRACE) == 0
+    for factor in (1, 2, 4, 8, 8, 8):
+        quiet(client, ms=factor * GRACE - 5_000)
+        assert 0 < mark.probe(grace_ms=GRACE) <= GRACE, f"before {factor} times the grace"
+        quiet(client, ms=5_000)
+        assert mark.probe(grace_ms=GRACE) == 0, f"after {factor} times the grace"
+
+
+def test_a_probe_that_was_taken_makes_room_for_the_next(client, mark):
+    for factor in (1, 2, 4):
+        mark.probe(grace_ms=GRACE)
+        quiet(client, ms=factor * GRACE)
+    mark.probe(grace_ms=GRACE)
+    mark.note(server_ms(client))
+    mark.tell()
+    quiet(client, ms=GRACE // 4)
+    assert mark.probe(grace_ms=GRACE) == 0
+    quiet(client, ms=GRACE)
+    assert mark.probe(grace_ms=GRACE) == 0, "counted from there again"
+
+
+def test_who_waits_for_a_new_probe_asks_soon(client, mark):
+    mark.probe(grace_ms=GRACE)
+    assert mark.probe(grace_ms=GRACE) == GRACE // 10
+    quiet(client, ms=GRACE // 2)
+    assert GRACE // 2 <= mark.probe(grace_ms=GRACE) < GRACE
+
+
+def test_a_probe_told_by_a_clock_that_was_set_back_is_forgotten(client, mark):
+    mark.probe(grace_ms=GRACE)
+    quiet(client, ms=-10 * GRACE)
+    assert mark.probe(grace_ms=GRACE) == 0
