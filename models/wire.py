@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue, StringConstraints, ValidationError
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from .errors import InvalidInput, invalid_input
 
@@ -82,6 +82,14 @@ class Wire(BaseModel):
         except ValidationError as error:
             raise _refusal(error, obj) from None
 
+    @classmethod
+    def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self:
+        """Read this object from JSON text. Raises InvalidInput, as `model_validate` does."""
+        try:
+            return super().model_validate_json(json_data, **options)
+        except ValidationError as error:
+            raise _refusal(error, _parsed(json_data)) from None
+
     def changed(self, **changes: object) -> Self:
         """A copy with other values in some fields, validated like a new object."""
         return type(self)(**{**dict(self), **changes})
@@ -93,6 +101,13 @@ class Wire(BaseModel):
     def to_json(self) -> str:
         """`to_wire` as compact JSON text."""
         return self.model_dump_json(by_alias=True, exclude_none=True)
+
+
+def _parsed(json_data: str | bytes | bytearray) -> object:
+    try:
+        return from_json(json_data)
+    except ValueError:
+        return None
 
 
 def _refusal(error: ValidationError, data: object) -> InvalidInput:

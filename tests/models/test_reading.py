@@ -360,7 +360,12 @@ def test_invalid_examples_are_refused_with_the_nearest_form(mplp, name, kind):
     """The complete examples of the source documents are not valid under their own schema."""
     example = seed(mplp, name, -1)
     id_field = f"{kind.__name__.lower()}_id"
-    for read in (kind.model_validate, lambda data: kind(**data)):
+    reads = (
+        kind.model_validate,
+        lambda data: kind.model_validate_json(json.dumps(data)),
+        lambda data: kind(**data),
+    )
+    for read in reads:
         document = copy.deepcopy(example)
         with pytest.raises(
             InvalidInput, match=r"meta\.protocolVersion: is not a known field; write 'protocol_version'"
@@ -375,6 +380,11 @@ def test_invalid_examples_are_refused_with_the_nearest_form(mplp, name, kind):
             InvalidInput, match=f"{id_field}: must be a UUID v4; the nearest valid form is '{nearest}'"
         ):
             read(document)
+
+
+def test_text_that_is_no_json_is_invalid_input():
+    with pytest.raises(InvalidInput, match="Invalid JSON"):
+        Collab.model_validate_json("title: a")
 
 
 def test_a_dialog_without_a_start_is_given_none():
