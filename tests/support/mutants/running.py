@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import hypothesis  # noqa: F401 - it takes long to import, and every run needs it; so do the next ones
 import pytest
 
+import symposia.agents.llm_calls
 import symposia.client
-import symposia.workers.embedded  # noqa: F401 - likewise
+import symposia.workers.embedded  # noqa: F401
 from mutants.mutator import Mutant
 from mutants.names import MUTANT, RECORD
 
@@ -26,19 +28,17 @@ RECORDED = ROOT / ".pytest_cache" / "lua-calls.json"
 #: Folders whose tests call scripts in their own process.
 FOLDERS = ("state", "archive", "parked", "schedules", "memory", "limits", "reviews", "steering")
 
-#: Without a warning about what this process has imported already.
-_QUIETLY = "ignore::pytest.PytestAssertRewriteWarning"
+#: Failures need no details, and to rewrite assertions takes seconds.
 _OPTIONS = [
     "-q",
     "-n0",
+    "--assert=plain",
     "-p",
     "no:randomly",
     "-p",
     "no:cacheprovider",
     "-p",
     "mutants.plugin",
-    "-W",
-    _QUIETLY,
 ]
 _PASSED, _FAILED, _NOT_FOUND = 0, 1, 4
 
