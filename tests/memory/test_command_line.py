@@ -198,7 +198,11 @@ def test_the_settings_are_read_under_the_documented_names_too(monkeypatch):
             "7",
             "DIALOG_STATE_MAX_SIZE_BYTES: must be greater than or equal to 2048",
         ),
-        ("REDIS_URL", "http://db", "REDIS_URL: must start with redis:// or rediss:// (got 'http://db')"),
+        (
+            "REDIS_URL",
+            "http://db",
+            "REDIS_URL: must start with one of redis://, rediss://, redis+cluster://, rediss+cluster://, redis+sentinel://, rediss+sentinel:// (got 'http://db')",
+        ),
         ("SYMPOSIA_MEMORY_TTL_S", "0", "SYMPOSIA_MEMORY_TTL_S: must be greater than or equal to 1"),
     ],
 )
