@@ -1,9 +1,9 @@
-# One image for every role: `symposia worker` by default, Flower and the command line by another command.
+# One image for all roles: `symposia worker` by default; other commands run Flower, beats and the command line.
 FROM python:3.13-slim
 
 ENV PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1 SYMPOSIA_DATA_DIR=/var/lib/symposia
 
-# Which files of a reviewed root are ignored, and what has changed in it.
+# Reviews use git to find ignored files and changes.
 RUN apt-get update && apt-get install --yes --no-install-recommends git && rm -rf /var/lib/apt/lists/*
 
 WORKDIR /src

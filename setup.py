@@ -2,7 +2,21 @@
 
 from setuptools import find_packages, setup
 
-ROOMS = ("agents", "archive", "config", "models", "reviews", "state", "tasks", "testing", "workers")
+ROOMS = (
+    "agents",
+    "archive",
+    "client",
+    "config",
+    "factories",
+    "jobs",
+    "models",
+    "patches",
+    "reviews",
+    "state",
+    "tasks",
+    "testing",
+    "workers",
+)
 
 found = find_packages(include=[*ROOMS, *(f"{room}.*" for room in ROOMS)])
 setup(

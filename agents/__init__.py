@@ -1,1 +1,1 @@
-"""Who speaks: the agent protocol, its kinds (model, Python callable, script), the registry, the runner."""
+"""Agents: the protocol, its kinds (model, Python callable, script, program, remote), the registry, the runner."""

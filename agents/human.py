@@ -1,15 +1,15 @@
-"""People: they are asked, and answer minutes or days later. No worker waits for them.
+"""Agents for people: they are asked, and answer minutes or days later. No worker waits for them.
 
-A person's agent says nothing itself. It asks whoever sits in its seat, and the turn is parked
-until somebody replies: with `symposia reply`, with `job.reply`, or with a signed callback.
+A person's agent says nothing itself. It asks the person of its participant, and the turn is parked
+until an answer arrives: with `symposia reply`, with `job.reply`, or with a signed callback.
 """
 
 from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from ..models.turn import TurnContext, TurnOutcome
-from ..models.waiting import WaitPolicy
+from ..models.turns.turn import TurnContext, TurnOutcome
+from ..models.turns.waiting import WaitPolicy
 
 #: Characters of an instruction that a question repeats.
 MAX_ASKED = 10_000
@@ -21,22 +21,22 @@ class Absent(Protocol):
 
     @property
     def wait(self) -> WaitPolicy:
-        """How long it is waited for, and what then."""
+        """How long to wait for the answer, and what to do after that."""
         ...
 
 
 class HumanAgent:
-    """A person's seat."""
+    """The agent of a person."""
 
     def __init__(self, wait: WaitPolicy) -> None:
         self.wait = wait
 
     def speak_now(self, turn: TurnContext) -> TurnOutcome:
-        """Ask the person for this turn's words."""
+        """Ask the person for the output of this turn."""
         return own_question(turn)
 
 
 def own_question(turn: TurnContext) -> TurnOutcome:
-    """What whoever sits in the turn's own seat is asked."""
+    """Return the question to the person whose turn it is."""
     asked = turn.instruction.strip() or (turn.item.text if turn.item else "")
     return TurnOutcome.ask(turn.me.participant_id, asked[:MAX_ASKED])

@@ -2,7 +2,7 @@
 
 The callable answers with text (one message), a `TurnOutcome`, or None (it passes). An async
 one runs on the event loop and must not block it; a sync one runs in a thread. When its
-deadline has passed the turn goes on without it: a thread cannot be stopped, and stays busy
+deadline has passed the turn continues without it: a thread cannot be stopped, and stays busy
 until the callable returns.
 """
 
@@ -17,10 +17,10 @@ from importlib import import_module
 from pydantic import BaseModel, ValidationError
 
 from ..models.errors import AgentError
-from ..models.turn import TurnContext, TurnOutcome
-from .failures import failure
-from .outcome import bad
-from .threads import DaemonThreads
+from ..models.turns.turn import TurnContext, TurnOutcome
+from .execution.answer_check import bad
+from .execution.failures import failure
+from .execution.threads import DaemonThreads
 
 AgentCallable = Callable[[TurnContext], object]
 
@@ -56,11 +56,11 @@ def as_outcome(answer: object) -> TurnOutcome:
     try:
         return TurnOutcome.say(answer)
     except ValidationError:
-        raise bad("outcome", "must be text that UTF-8 can carry", answer) from None
+        raise bad("outcome", "must be valid UTF-8 text", answer) from None
 
 
 def load_callable(path: str) -> AgentCallable:
-    """The callable behind `module:name` (dots allowed on both sides).
+    """Import the callable at `module:name` (dots allowed on both sides).
 
     Raises:
         AgentError: not retryable; it says what could not be imported and why.
@@ -78,10 +78,10 @@ def load_callable(path: str) -> AgentCallable:
 
 
 def load_form(path: str) -> type[BaseModel]:
-    """The pydantic model behind `module:Class`. Raises AgentError, as `load_callable`."""
+    """Import the pydantic model at `module:Class`. Raises AgentError, as `load_callable`."""
     found = load_callable(path)
     if not (isinstance(found, type) and issubclass(found, BaseModel)):
-        raise _not_loaded(path, TypeError("is no pydantic model"))
+        raise _not_loaded(path, TypeError("is not a pydantic model"))
     return found
 
 

@@ -1,19 +1,18 @@
-"""Scripted agents: what they say is written down beforehand. For tests, examples and benchmarks.
+"""Scripted agents: their replies are written in advance. For tests, examples and benchmarks.
 
-Which reply it is follows from the turn alone, so that a turn that is spoken twice says the
-same both times:
+The reply depends on the turn alone, so a turn that runs twice gives the same reply both times:
 
-1. a reply with `turn = N` is said at turn number N of the session;
-2. the others are said in order, the first at the participant's first turn. Where turns go
-   round (round robin, pair, broadcast), its how-manieth turn this is follows from the turn
-   number and the size of the roster, passes included (somebody who was handed a turn of the
-   next round shifts it). Where they do not (orchestrated, swarm), it is the number of turns
+1. a reply with `turn = N` is used at turn number N of the session;
+2. the others are used in order, the first at the participant's first turn. In modes with a fixed order
+   (round robin, pair, broadcast), the count of the participant's turns follows from the turn
+   number and the size of the roster, passes included (a hand-off to a participant of the
+   next round shifts it). In the other modes (orchestrated, swarm), it is the number of turns
    whose messages it sees as its own;
-3. after the last one comes what `at_end` says: the last again, the first again, or passes.
+3. after the last reply, `at_end` decides: the last again, the first again, or a pass.
 
-In what is said, `{purpose}`, `{me}`, `{turn}`, `{last}` (the newest message in sight),
+In a reply, `{purpose}`, `{me}`, `{turn}`, `{last}` (the newest message in the window),
 `{item}`, `{instruction}`, `{memory}` (what is remembered of the user) and `{ask}` (what they
-should be asked) are filled in. Nothing else in braces means anything.
+should be asked) are filled in. Other text in braces does not change.
 """
 
 from __future__ import annotations
@@ -25,22 +24,20 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ..models.collab import CollabMode
 from ..models.errors import AgentFailed
 from ..models.memory.learned import Learned
 from ..models.memory.recall import MemoryView
-from ..models.turn import Decision, Draft, NewItem, TurnContext, TurnOutcome, Usage
-from .protocol import Speaker
+from ..models.turns.turn import Decision, Draft, NewItem, TurnContext, TurnOutcome, Usage
+from .agent import Speaker
 
 #: Messages a script with several replies looks back over to count its own turns.
 SCRIPT_WINDOW = 200
 
 _PLACEHOLDER = re.compile(r"\{(purpose|me|turn|last|item|instruction|memory|ask)\}")
-_IN_ROUNDS = frozenset({CollabMode.ROUND_ROBIN, CollabMode.PAIR, CollabMode.BROADCAST})
 
 
 class AtEnd(StrEnum):
-    """What a script says after its last reply."""
+    """Behaviour of a script after its last reply."""
 
     REPEAT = "repeat"
     CYCLE = "cycle"
@@ -62,7 +59,7 @@ class Reply(BaseModel):
     usage: Usage = Usage()
     #: Fails with this text instead of saying anything ...
     fail: str | None = Field(default=None, min_length=1)
-    #: ... at the first so many attempts of the turn; None: at every one.
+    #: ... at the first n attempts of the turn; None: at every attempt.
     fail_attempts: int | None = Field(default=None, ge=1)
     #: Whether that failure may be retried.
     retryable: bool = True
@@ -80,11 +77,11 @@ class Reply(BaseModel):
     def _does_something(self) -> Reply:
         spoken = self.say.strip() or self.passed or self.decision or self.hand_off or self.items
         if not spoken and (self.fail is None or self.fail_attempts is not None):
-            raise ValueError("must say something, pass, decide, hand off, add items or fail")
+            raise ValueError("must set say, passed, decision, hand_off, items or fail")
         return self
 
     def outcome(self, turn: TurnContext) -> TurnOutcome:
-        """The reply as the outcome of this turn. Raises AgentFailed where the script says so."""
+        """Return the reply as the outcome of this turn. Raises AgentFailed if the script says so."""
         if self.fail is not None and (self.fail_attempts is None or turn.attempt <= self.fail_attempts):
             raise AgentFailed(_filled(self.fail, turn), retryable=self.retryable)
         return TurnOutcome(
@@ -141,14 +138,14 @@ class SlowScriptedAgent:
 
 
 def scripted_agent(replies: Iterable[Reply], *, at_end: AtEnd = AtEnd.REPEAT) -> Speaker:
-    """The agent for a script: instant unless a reply has a delay."""
+    """Return the agent for a script: instant unless a reply has a delay."""
     replies = tuple(replies)
     script = ScriptedAgent(replies, at_end=at_end)
     return SlowScriptedAgent(script) if any(reply.delay_s for reply in replies) else script
 
 
 def messages_needed(replies: Iterable[Reply]) -> int:
-    """How many messages of the dialog a script has to see."""
+    """Return the number of dialog messages that a script has to see."""
     replies = tuple(replies)
     if sum(reply.turn is None for reply in replies) > 1:
         return SCRIPT_WINDOW
@@ -156,8 +153,8 @@ def messages_needed(replies: Iterable[Reply]) -> int:
 
 
 def turns_before(turn: TurnContext) -> int:
-    """How many turns this participant had before, as far as the context tells."""
-    if turn.mode in _IN_ROUNDS:
+    """Return the number of earlier turns of this participant, as far as the context shows it."""
+    if turn.one_turn_each:
         return (turn.turn_number - 1) // len(turn.roster)
     me = turn.me.participant_id
     return len({message.turn_number for message in turn.messages if message.speaker == me})

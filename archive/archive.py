@@ -1,23 +1,23 @@
-"""An archive: one database, who writes, reads and prunes it, and the book of tasks."""
+"""The archive: one database with its writers, readers, pruners and the task book."""
 
 from __future__ import annotations
 
 import threading
 
-from .conversations.book import TaskBook
-from .conversations.pruner import TaskPruner
-from .engine import Database
-from .pruner import ArchivePruner
-from .reader import ArchiveReader
+from .database.engine import Database
 from .reviews.pruner import ReviewPruner
 from .reviews.reader import ReviewReader
 from .reviews.writer import ReviewWriter
 from .schema import bring_to_newest
-from .writer import ArchiveWriter
+from .sessions.pruner import ArchivePruner
+from .sessions.reader import ArchiveReader
+from .sessions.writer import ArchiveWriter
+from .workspace.pruner import TaskPruner
+from .workspace.store import TaskBook
 
 
 class Archive:
-    """Sessions, tasks and conversations in the database at `url`. Making one touches nothing.
+    """Sessions, tasks and conversations in the database at `url`. The constructor does not connect.
 
     Args:
         url: See `Database`.
@@ -38,19 +38,19 @@ class Archive:
         self._lock = threading.Lock()
 
     def prepare(self) -> None:
-        """Brings the database to the newest revision, once. Raises ArchiveUnavailable."""
+        """Bring the database to the newest revision, once. Raises ArchiveUnavailable."""
         with self._lock:
             if not self._is_ready:
                 bring_to_newest(self.database)
                 self._is_ready = True
 
     def to_read(self) -> ArchiveReader | None:
-        """The reader; None: nothing was archived yet, and no file is made. Raises ArchiveUnavailable."""
+        """Return the reader, or None if nothing was archived yet; creates no file. Raises ArchiveUnavailable."""
         if not self.database.is_there:
             return None
         self.prepare()
         return self.reader
 
     def close(self) -> None:
-        """Ends its connections."""
+        """Close its connections."""
         self.database.close()

@@ -1,6 +1,6 @@
-"""The newest schema: whether a database has it, told by one look, and brought there if it has not.
+"""The newest schema: check with one query whether a database has it, and upgrade the database if not.
 
-Alembic is loaded only to change something: every process that looks at the archive would pay for it as it starts.
+Alembic is imported only for a change: otherwise every process that reads the archive would start more slowly.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from sqlalchemy import inspect, text
 
 from ..models.errors import ArchiveError
-from .engine import Database
+from .database.engine import Database
 
 #: The newest of `migrations/versions`.
 REVISION = "0004"
@@ -18,16 +18,16 @@ def bring_to_newest(database: Database) -> None:
     """Migrates a database that has an older schema.
 
     Raises:
-        ArchiveUnavailable: it does not answer.
-        ArchiveError: it has a newer one.
+        ArchiveUnavailable: the database does not answer.
+        ArchiveError: the database has a newer schema.
     """
     revision = _revision(database) if database.is_there else None
     if revision == REVISION:
         return
     if revision is not None and revision > REVISION:
-        line = "run that version, or take the schema back with it"
-        raise ArchiveError(f"the archive is of a newer version (schema {revision}, not {REVISION}): {line}")
-    from .migrating import migrate
+        line = "run the newer Symposia, or downgrade the schema with it"
+        raise ArchiveError(f"the archive has a newer schema ({revision}, supported: {REVISION}): {line}")
+    from .upgrade import migrate
 
     migrate(database)
 

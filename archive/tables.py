@@ -1,8 +1,8 @@
 """The tables of the archive.
 
-A session is a row of `collab` with an `id` of its own, since a `collab_id` may be used again once
+A session is a row of `collab` with its own `id`, because a `collab_id` may be used again after
 the live keys of its session have expired. Times are milliseconds since the epoch. An entry of a
-stream keeps its id in `at_ms` and `seq`, which also order it.
+stream keeps its id in `at_ms` and `seq`, which also define the order.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ METADATA = MetaData(
     }
 )
 
-#: 64 bits; a key of SQLite counts by itself only as INTEGER, which has as many.
+#: 64 bits; SQLite increments a key automatically only if it is INTEGER, which also has 64 bits.
 Big = BigInteger().with_variant(Integer(), "sqlite")
 
 
 class Table(SQLModel):
-    """Base of the tables: their metadata is the archive's own."""
+    """Base of the tables, with the archive's own metadata."""
 
     metadata = METADATA
 
@@ -41,7 +41,7 @@ def _conversation(**more: Any) -> Any:
 
 
 class CollabRow(Table, table=True):
-    """A session: what it is about, how far it is, and how far its archive is."""
+    """A session: its documents, its state, and its archived progress."""
 
     __tablename__: ClassVar[str] = "collab"
     __table_args__ = (
@@ -61,7 +61,7 @@ class CollabRow(Table, table=True):
     #: The collab and the spec as submitted, as JSON.
     collab: str
     spec: str
-    #: As in the newest snapshot, under the names of the session hash.
+    #: Values of the newest snapshot, under the names of the session hash.
     status: str = "draft"
     reason: str | None = None
     detail: str | None = None
@@ -82,7 +82,7 @@ class CollabRow(Table, table=True):
 
 
 class ParticipantRow(Table, table=True):
-    """One who takes part, by place in the roster."""
+    """A participant, by place in the roster."""
 
     __tablename__: ClassVar[str] = "participant"
     __table_args__ = (PrimaryKeyConstraint("session", "position"), Index(None, "participant_id", "session"))
@@ -106,7 +106,7 @@ class TagRow(Table, table=True):
 
 
 class SnapshotRow(Table, table=True):
-    """The hashes of a session, as JSON: what it is shown and made anew from."""
+    """The hashes of a session, as JSON: for display and restore."""
 
     __tablename__: ClassVar[str] = "snapshot"
 
@@ -117,7 +117,7 @@ class SnapshotRow(Table, table=True):
 
 
 class DialogRow(Table, table=True):
-    """The dialog of a session, or of a conversation, whose id it then has."""
+    """The dialog of a session or of a conversation; the latter has the conversation's id."""
 
     __tablename__: ClassVar[str] = "dialog"
 
@@ -132,7 +132,7 @@ class DialogRow(Table, table=True):
 class MessageRow(Table, table=True):
     """A message of a session's dialog, or of a conversation's.
 
-    A conversation numbers its messages from 1 on in `seq`, in the order in which they came; their `at_ms` never goes back.
+    A conversation numbers its messages from 1 in `seq`, in order of arrival; their `at_ms` never decreases.
     """
 
     __tablename__: ClassVar[str] = "message"
@@ -140,7 +140,7 @@ class MessageRow(Table, table=True):
         UniqueConstraint("session", "at_ms", "seq"),
         UniqueConstraint("conversation", "seq"),
         UniqueConstraint("conversation", "message_id"),
-        # How many of the messages behind a reader's position are its own.
+        # For counting a reader's own messages after its position.
         Index(
             None,
             *("conversation", "speaker", "seq"),
@@ -152,16 +152,16 @@ class MessageRow(Table, table=True):
     id: int | None = Field(default=None, primary_key=True, sa_type=Big)
     session: int | None = _session(default=None)
     conversation: str | None = _conversation()
-    #: In a conversation: what it is replied to by.
+    #: In a conversation: the id to which replies refer.
     message_id: str | None = None
     at_ms: int = Field(sa_type=Big)
     seq: int = Field(sa_type=Big)
     role: str
     speaker: str | None = None
     turn: int | None = None
-    #: What was said, as it is searched.
+    #: Text of the message, for search.
     content: str
-    #: The rest of the message, as JSON; with its content, where SQL cannot carry that.
+    #: The rest of the message, as JSON; includes the content if SQL cannot store it.
     rest: str
 
 
@@ -179,7 +179,7 @@ class MapEventRow(Table, table=True):
 
 
 class CollabEventRow(Table, table=True):
-    """An event of the collab that MAP has no type for: the journal."""
+    """A collab event without a MAP type: the journal."""
 
     __tablename__: ClassVar[str] = "collab_event"
     __table_args__ = (PrimaryKeyConstraint("session", "at_ms", "seq"),)
@@ -192,7 +192,7 @@ class CollabEventRow(Table, table=True):
 
 
 class TurnRow(Table, table=True):
-    """One attempt at a turn: a grant, by its token."""
+    """One attempt of a turn: a grant, by its token."""
 
     __tablename__: ClassVar[str] = "turn"
     __table_args__ = (PrimaryKeyConstraint("session", "token_id"),)

@@ -1,4 +1,4 @@
-"""What the archive answers, and what it is asked for."""
+"""Queries to the archive and their results."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
-from ..models.archived import Documents
 from ..models.errors import InvalidInput
+from ..models.sessions.archived import Documents
 
 T = TypeVar("T")
 
-#: Entries of a page at most.
+#: Maximum number of entries per page.
 MOST = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Archived:
-    """A session as the archive lists it."""
+    """A session in a listing of the archive."""
 
     session_id: str
     opened_ms: int
     documents: Documents
-    #: Status, counters and times under the names of the session hash; None where it has none.
+    #: Status, counters and times under the names of the session hash; None if absent there.
     fields: Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A message that was searched for."""
+    """A message in a search result."""
 
     session_id: str
     title: str
-    #: Participant id; None: nobody's turn.
+    #: Participant id; None: not from a turn.
     speaker: str | None
     turn: int | None
     at_ms: int
@@ -43,7 +43,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which sessions; None: any. Times in milliseconds since the epoch, `until_ms` exclusive."""
+    """Filter of sessions; None: any. Times in milliseconds since the epoch, `until_ms` exclusive."""
 
     status: str | None = None
     mode: str | None = None
@@ -58,28 +58,28 @@ ANY = Wanted()
 
 @dataclass(frozen=True, slots=True)
 class PageOf(Generic[T]):
-    """Some of what was asked for, newest first."""
+    """One page of results, newest first."""
 
     items: tuple[T, ...]
-    #: Where the next page begins; None: this was the last.
+    #: Start of the next page; None: this is the last page.
     cursor: str | None
 
 
 class Place(NamedTuple):
-    """A place in a list that only grows at its head: what is behind it stays behind it."""
+    """A place in a list that grows only at its head, so later pages do not change."""
 
     at_ms: int
     row: int
 
     def cursor(self) -> str:
-        """As it is handed out: opaque."""
+        """Return the place as an opaque cursor."""
         return urlsafe_b64encode(json.dumps(self).encode()).decode().rstrip("=")
 
     @classmethod
     def of(cls, cursor: str) -> Place:
-        """Raises InvalidInput for what was never handed out."""
+        """Read a cursor. Raises InvalidInput if it is not valid."""
         try:
             at_ms, row = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
             return cls(int(at_ms), int(row))
         except (ValueError, TypeError):
-            raise InvalidInput("cursor", cursor, "must be one that a page ended with") from None
+            raise InvalidInput("cursor", cursor, "must be a cursor from a previous page") from None

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from symposia.archive.archive import Archive
 from symposia.archive.values import Wanted
-from symposia.models.archived import NOTHING_YET, Documents, Page, Snapshot
-from symposia.models.collab import Collab, Participant
-from symposia.models.dialog import Role, said
-from symposia.models.ids import new_id, utcnow
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.protocol.dialog import Role, said
+from symposia.models.sessions.archived import NOTHING_YET, Documents, Page, Snapshot
+from symposia.models.text.ids import new_id, utcnow
 
 #: Messages of one session.
 EACH = 100

@@ -13,9 +13,9 @@ from celery import Celery, group
 
 from symposia.config.celery import celery_settings
 from symposia.config.settings import load_settings
-from symposia.state.connect import connect
-from symposia.workers.connection import broker_url_in_use, redis_url_in_use
-from symposia.workers.making import create_app
+from symposia.factories.connection import broker_url_in_use, redis_url_in_use
+from symposia.state.redis.connect import connect
+from symposia.workers.worker_app import create_worker_app
 
 DONE = "bench:done"
 PLAIN_QUEUE = "bench"
@@ -73,7 +73,7 @@ def as_it_comes() -> Celery:
     return made
 
 
-app = create_app(settings)
+app = create_worker_app(settings)
 plain = as_it_comes()
 ON_TURNS_TRANSPORT = Bare(app)
 AS_IT_COMES = Bare(plain)

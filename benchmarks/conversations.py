@@ -13,12 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from symposia.archive.archive import Archive
-from symposia.archive.conversations.appending import append, locked
-from symposia.models.dialog import Role, said
-from symposia.models.ids import new_id, utcnow
-from symposia.models.tasks.conversation import Incoming
-from symposia.tasks.conversations.managers import TaskManagers
-from symposia.tasks.conversations.service import Conversations
+from symposia.archive.workspace.appending import append, locked
+from symposia.models.protocol.dialog import Role, said
+from symposia.models.text.ids import new_id, utcnow
+from symposia.models.workspace.conversation import Incoming
+from symposia.tasks.workspace.managers import TaskManagers
+from symposia.tasks.workspace.service import Conversations
 
 #: Messages written in one transaction.
 EACH = 1_000

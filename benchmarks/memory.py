@@ -37,7 +37,7 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=8, help="turns side by side, as in a worker")
     parser.add_argument("--repeat", type=int, default=3, help="pairs of runs")
     options = parser.parse_args()
-    from symposia.workers.embedded import EmbeddedServer
+    from symposia.workers.local.embedded import EmbeddedServer
 
     with tempfile.TemporaryDirectory() as folder, EmbeddedServer(Path(folder)) as server:
         return report(server.url, options)
@@ -63,9 +63,9 @@ def turn(store, user: str) -> None:
     """What one turn does with a memory: read, merge, write."""
     from symposia.models.memory.merge import Writer, applied, mark_of
     from symposia.models.memory.recall import Asker, recall
-    from symposia.models.memory.saying import Origin, heard
     from symposia.models.memory.services import service_named
-    from symposia.state.memory_values import Owner
+    from symposia.models.memory.statement import Origin, heard
+    from symposia.state.memory.values import Owner
 
     owner, travel = Owner(user, "room_abc"), service_named("travel")
     look = store.look(owner)
@@ -76,9 +76,9 @@ def turn(store, user: str) -> None:
 
 
 def report(url: str, options: argparse.Namespace) -> int:
-    from symposia.state.connect import connect
-    from symposia.state.memory_store import MemoryStore
-    from symposia.state.memory_values import MemoryRules
+    from symposia.state.memory.store import MemoryStore
+    from symposia.state.memory.values import MemoryRules
+    from symposia.state.redis.connect import connect
 
     client = connect(url)
     store = MemoryStore(client, MemoryRules())

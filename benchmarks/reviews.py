@@ -21,15 +21,15 @@ from typing import Any
 
 from symposia.client import Client
 from symposia.config.settings import child_environment, load_settings
-from symposia.models.stop import MaxTurns
-from symposia.reviews.ordering import order_of_files
-from symposia.reviews.starting import start
-from symposia.workers.embedded import EmbeddedServer
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.reviews.batches.starting import start
+from symposia.reviews.orders.files import order_of_files
+from symposia.workers.local.embedded import EmbeddedServer
 
 AGENTS = """
 [agents.idle]
 kind = "command"
-argv = ["echo", "Nothing to mend."]
+argv = ["echo", "Nothing to fix."]
 """
 PANEL = """
 [idle]
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def files(folder: Path, count: int) -> Path:
-    """A folder with so many small files."""
+    """Create a folder with this many small files."""
     folder.mkdir()
     for number in range(count):
         (folder / f"{number:05}.txt").write_text(f"Number {number}.\n")
@@ -76,7 +76,7 @@ def files(folder: Path, count: int) -> Path:
 
 
 def measure(client: Client, folder: Path, repeat: int) -> None:
-    until(client.workers.alive, "a worker is there")
+    until(client._installation.sessions.workers.alive, "a worker is there")
     count = len(list(folder.iterdir()))
     bare_rate(client, min(count, 10)), batch_rate(client, folder)  # warm up
     pairs = [(bare_rate(client, count), batch_rate(client, folder)) for _ in range(repeat)]
@@ -93,7 +93,7 @@ def bare_rate(client: Client, count: int) -> float:
     began = time.perf_counter()
     for _ in range(count):
         client.submit(collab, agents=dict.fromkeys(seats, "idle"), stop=MaxTurns(2), messages=["Nothing."])
-    until(lambda: client.office.session_index.unfinished() == 0, "the sessions have ended")
+    until(lambda: client._installation.reviews.session_index.unfinished() == 0, "the sessions have ended")
     return count / (time.perf_counter() - began)
 
 
@@ -101,14 +101,14 @@ def batch_rate(client: Client, folder: Path) -> float:
     """Items a second of one batch, from reading the files to the report."""
     began = time.perf_counter()
     order = order_of_files([folder], panel="idle", panels_file=folder.parent / "panels.toml")
-    run = client.get_review(start(client.office, order)).result(PATIENCE_S)
+    run = client.get_review(start(client._installation.reviews, order)).result(PATIENCE_S)
     took = time.perf_counter() - began
     assert run.state == "completed", run.summary
     return len(run.results) / took
 
 
 def until(condition: Callable[[], object], what: str) -> None:
-    """Polls; whoever waits too long is told for what."""
+    """Poll; raise with a description after a timeout."""
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > deadline:

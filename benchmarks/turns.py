@@ -54,7 +54,7 @@ def main() -> int:
 
 def run(folder: Path, options: argparse.Namespace) -> int:
     from symposia.config.settings import load_settings
-    from symposia.workers.embedded import EmbeddedServer
+    from symposia.workers.local.embedded import EmbeddedServer
 
     (folder / "agents.toml").write_text(AGENTS)
     with EmbeddedServer(folder) as server:
@@ -92,8 +92,8 @@ class Bench:
         import bare
 
         from symposia.client import Client
-        from symposia.state.connect import connect
-        from symposia.state.owed import OwedIndex
+        from symposia.state.redis.connect import connect
+        from symposia.state.sessions.archive_queue import OwedIndex
 
         self.bare = bare
         self.client = Client(settings.model_copy(update={"archive": False}))
@@ -131,7 +131,7 @@ class Bench:
 
     def turn_rate(self, mode: str, *, archived: bool = False) -> float:
         """Turns per second of a mode; what is `archived` is in the archive before anything else is measured."""
-        from symposia.models.stop import MaxTurns
+        from symposia.models.sessions.stop_conditions import MaxTurns
 
         client = self.archiving if archived else self.client
 
@@ -143,11 +143,11 @@ class Bench:
                 client.submit(collab(mode, agents), agents=agents, stop=MaxTurns(turns), **extra(turns))
 
         def done() -> bool:
-            return client._to.index.unfinished() == 0
+            return client._installation.sessions.connections.index.unfinished() == 0
 
         seconds = self.timed(start, done)
         while self.owed.count(before_ms=time.time_ns() // 1_000_000 + 60_000):
-            time.sleep(0.1)  # what is owed later is a last look at what ended, for late comers
+            time.sleep(0.1)  # entries due later are last checks of ended sessions
         return self.options.sessions * turns / seconds
 
     def report(self) -> int:
@@ -177,7 +177,7 @@ class Bench:
 
 
 def collab(mode: str, agents: dict[str, str]):
-    from symposia.models.collab import Collab, Participant
+    from symposia.models.protocol.collab import Collab, Participant
 
     people = [Participant(participant_id=name) for name in agents]
     return Collab(title="bench", purpose="go fast", mode=mode, participants=people)

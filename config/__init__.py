@@ -1,1 +1,1 @@
-"""What may be chosen from outside: the settings, and what Celery is told."""
+"""Configuration: the settings, and the settings of Celery."""

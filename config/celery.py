@@ -1,4 +1,4 @@
-"""What Celery is told, each setting with its reason.
+"""Settings of Celery, each with its reason.
 
 Celery on Redis is not at-least-once: a message is popped before it is noted as unacknowledged, and
 one in some hundreds is lost with a killed worker. So a task message here is only a hint; sessions
@@ -15,7 +15,7 @@ from .urls import is_redis
 
 QUEUE = "symposia"
 
-#: What kombu's Redis transport is told; other transports refuse these options.
+#: Options for kombu's Redis transport; other transports refuse them.
 _REDIS_TRANSPORT = {
     # Seconds after which a message that a worker holds is delivered again. Nothing waits for that: the sweep
     # finds a dead worker's turn by its lease. A turn that lasts longer is delivered once more, and that
@@ -28,7 +28,7 @@ _REDIS_TRANSPORT = {
     "unacked_mutex_expire": 10,
     # Seconds to wait for the answer to a command.
     "socket_timeout": 5,
-    # No such limit holds for the pop that is pending in the event loop: every so many seconds the worker looks
+    # No such limit holds for the pop that is pending in the event loop: at this interval the worker checks
     # whether its answer is overdue by as many. So a server that was lost without a word (its machine, the
     # network) is noticed within 12 s; with the default of 25 s a worker was measured to stay deaf for 46 s.
     "health_check_interval": 5,
@@ -72,7 +72,7 @@ def _messages() -> dict[str, Any]:
 
 
 def transport_options(broker_url: str) -> dict[str, Any]:
-    """What the transport of a broker is told beside its URL."""
+    """Return the options of the broker's transport that are not part of its URL."""
     return {**_REDIS_TRANSPORT, **sentinel_options(broker_url)} if _has_redis_transport(broker_url) else {}
 
 
@@ -80,12 +80,12 @@ def _broker(settings: Settings, *, broker_url: str) -> dict[str, Any]:
     return {
         "broker_url": for_celery(broker_url),
         "broker_use_ssl": broker_tls(broker_url),
-        # A broker that is away, at the start or later, is waited for and never given up.
+        # An unavailable broker, at the start or later, is waited for indefinitely.
         "broker_connection_retry_on_startup": True,
         "broker_connection_max_retries": None,
         # So is a Redis that answers, but refuses: read-only during a failover, or full.
         "broker_channel_error_retry": True,
-        # A turn goes on when the broker is lost: it commits to Redis over a connection of its own, and what it says
+        # A turn continues when the broker is lost: it commits to Redis over a connection of its own, and its output
         # is paid for. Celery 6 would cancel it.
         "worker_cancel_long_running_tasks_on_connection_loss": False,
         # After a lost connection take as many turns as before. Celery would take fewer at first and restore the number
@@ -106,11 +106,11 @@ def _worker(settings: Settings) -> dict[str, Any]:
         "worker_pool": "threads",
         "worker_concurrency": settings.worker_concurrency,
         # A warm shutdown (SIGTERM, the first Ctrl-C) waits for the turns in flight, however long they take;
-        # whoever asked decides when to kill. What is cut off then is taken over when its lease has run out.
+        # the operator decides when to kill. What is cut off then is taken over when its lease expires.
         "worker_soft_shutdown_timeout": 0,
-        # Take a turn only when a thread is free for it: none waits behind a slow one.
+        # Take a turn only when a thread is free for it: no turn waits for a slow one.
         "worker_prefetch_multiplier": 1,
-        # What an agent prints is its own business, not a warning in the worker's log.
+        # Output that an agent prints is not a warning in the worker's log.
         "worker_redirect_stdouts": False,
         # The embedding program's log handlers stay in place.
         "worker_hijack_root_logger": False,
@@ -120,7 +120,7 @@ def _worker(settings: Settings) -> dict[str, Any]:
 def _beat() -> dict[str, Any]:
     return {
         # Schedules are kept in Redis by RedBeat, so that they change without a restart.
-        "beat_scheduler": "symposia.workers.beat:SchedulesInRedis",
+        "beat_scheduler": "symposia.workers.beat.beat:SchedulesInRedis",
         # Seconds after which a beat looks for schedules that were added.
         "beat_max_loop_interval": 1,
     }

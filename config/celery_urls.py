@@ -7,8 +7,8 @@ from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
 
 from redis.credentials import UsernamePasswordCredentialProvider
 
-from ..models.redis_address import RedisAddress, RedisKind
-from ..models.shown import HIDDEN
+from ..models.text.redact import HIDDEN
+from ..models.text.redis_address import RedisAddress, RedisKind
 from .urls import is_redis
 
 #: Seconds in which a Sentinel has to answer before the next one is asked.
@@ -26,10 +26,10 @@ class _Credentials(UsernamePasswordCredentialProvider):
 
 
 def for_celery(url: str) -> str:
-    """A Redis URL as Celery's transport needs it; any other as it is.
+    """Return a Redis URL as Celery's transport needs it; any other as it is.
 
     Of the options the transport takes those of TLS and fails at others. Without any it trusts every certificate, so
-    it is told not to, unless the URL itself does. Of Sentinels every one is a URL, with the credentials of the master.
+    it is configured not to, unless the URL itself does. Each Sentinel is a URL, with the credentials of the master.
     """
     if not is_redis(url):
         return url
@@ -44,7 +44,7 @@ def for_celery(url: str) -> str:
 
 
 def sentinel_options(url: str) -> dict[str, Any]:
-    """Options of the transport for the master behind Sentinels; nothing for another URL."""
+    """Return the transport options for the master of Sentinels; nothing for another URL."""
     if not is_redis(url) or (address := RedisAddress.of(url)).kind is not RedisKind.SENTINEL:
         return {}
     asked: dict[str, Any] = {
@@ -61,7 +61,7 @@ def sentinel_options(url: str) -> dict[str, Any]:
 
 
 def broker_tls(url: str) -> dict[str, str] | None:
-    """What Celery's `broker_use_ssl` is for the master behind Sentinels: other transports read it in the URL."""
+    """Return Celery's `broker_use_ssl` for the master of Sentinels: other transports read it from the URL."""
     if not sentinel_options(url):
         return None
     address = RedisAddress.of(url)

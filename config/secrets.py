@@ -1,4 +1,4 @@
-"""The secrets this process knows, so that whatever it writes can be searched for them."""
+"""The secrets this process knows, so that its output can be searched for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAME = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$",
 
 
 def known_secrets(urls: Iterable[str]) -> tuple[str, ...]:
-    """Passwords in the URLs in use, and the values of variables such as `OPENAI_API_KEY`.
+    """Return the passwords in the URLs in use, and the values of variables such as `OPENAI_API_KEY`.
 
     Longest first: one may be part of another.
     """
@@ -25,7 +25,7 @@ def known_secrets(urls: Iterable[str]) -> tuple[str, ...]:
 
 
 def _passwords(url: str) -> list[str]:
-    """Of the user, and of the Sentinels."""
+    """Return the passwords of the user and of the Sentinels."""
     parts = urlsplit(url)
     options = [value for name, value in parse_qsl(parts.query) if name == "sentinel_password"]
     return [it for it in (parts.password, *options) if it]

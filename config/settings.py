@@ -16,9 +16,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ..models.errors import InvalidInput, invalid_input
-from ..models.paths import ExpandedPath
-from ..models.redis_address import RedisAddress, RedisKind
-from ..models.shown import ABSENT, without_password
+from ..models.text.paths import ExpandedPath
+from ..models.text.redact import ABSENT, without_password
+from ..models.text.redis_address import RedisAddress, RedisKind
 from . import urls
 
 PREFIX = "SYMPOSIA_"
@@ -52,37 +52,37 @@ def default_data_dir() -> Path:
 
 
 class Settings(BaseSettings):
-    """What an operator may choose. A value given to the constructor wins over the environment.
+    """Settings of an installation. Constructor arguments take precedence over the environment.
 
     Use `load_settings`, which turns a bad value into one clear line. URLs are secrets, because a
-    password may stand in them: read one with `.get_secret_value()`, show it `without_password`.
+    password may be part of them: read one with `.get_secret_value()`, show it `without_password`.
     """
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True, hide_input_in_errors=True
     )
 
-    #: Where sessions live: a server, a cluster, or a master behind Sentinels. None: the embedded server of `data_dir`.
+    #: Redis of the sessions: a server, a cluster, or a Sentinel master. None: the embedded server of `data_dir`.
     redis_url: Annotated[SecretStr, AfterValidator(urls.redis_url)] | None = None
-    #: Where task messages travel. None: `redis_url`; with a cluster it must be set.
+    #: Broker of the task messages. None: `redis_url`; with a cluster it must be set.
     broker_url: Annotated[SecretStr, AfterValidator(urls.broker_url)] | None = None
     #: Folder of what Symposia keeps on this machine: the embedded server's data, logs.
     data_dir: ExpandedPath = Field(default_factory=default_data_dir)
     #: The agent registry. None: `agents.toml` in the working folder, where there is one.
     agents_file: ExpandedPath | None = None
 
-    #: Seconds a speaker holds the floor without renewing; a killed worker costs a session this much.
+    #: Lease of a turn in seconds, without renewal; a killed worker delays a session by this time.
     lease_s: float = Field(default=30, ge=1, le=3_600)
-    #: Seconds between two looks of a worker at the sessions that are due.
+    #: Seconds between two sweeps of a worker over the due sessions.
     sweep_interval_s: float = Field(default=1, ge=0.1, le=60)
-    #: Seconds a planned turn may wait for a worker before its task is sent once more.
+    #: Seconds a planned turn may wait for a worker before its task is sent again.
     redispatch_after_s: float = Field(default=10, ge=1, le=3_600)
     #: Seconds an agent may speak, unless its participant says otherwise.
     turn_timeout_s: float = Field(default=300, ge=1, le=86_400)
 
-    #: Bytes (UTF-8) a message may have.
+    #: Maximum size of a message in bytes (UTF-8).
     max_message_bytes: int = Field(default=1_048_576, ge=1_024, le=67_108_864)
-    #: Turns a session may ask for: an upper bound on the bill, whatever its stop conditions.
+    #: Maximum turns of a session, independent of its stop conditions: an upper bound on the cost.
     max_turns: int = Field(default=10_000, ge=1, le=1_000_000)
     #: Seconds the live keys of a finished session stay readable.
     retention_s: int = Field(default=604_800, ge=60, le=31_536_000)
@@ -91,7 +91,7 @@ class Settings(BaseSettings):
     archive: bool = True
     #: The database of the archive. None: a SQLite file in `data_dir`, which is for a single machine.
     database_url: Annotated[SecretStr, AfterValidator(urls.database_url)] | None = None
-    #: Seconds between two looks of the archiver at a session in which something happens.
+    #: Seconds between two archiver runs over an active session.
     archive_interval_s: float = Field(default=5, ge=0.1, le=3_600)
 
     #: What each tenant may spend from one midnight (UTC) to the next; None: no limit.
@@ -99,7 +99,7 @@ class Settings(BaseSettings):
     tenant_daily_usd: float | None = Field(default=None, ge=1e-6, le=1e6)
     tenant_daily_turns: int | None = Field(default=None, ge=1, le=10**9)
 
-    #: Where dialog memories live. None: where sessions live.
+    #: Redis of the dialog memories. None: the Redis of the sessions.
     memory_redis_url: Annotated[SecretStr, AfterValidator(urls.redis_url)] | None = None
     #: Seconds from the last write until what is remembered of a user in a room is forgotten.
     memory_ttl_s: int = Field(default=21_600, ge=1, le=31_536_000)
@@ -112,7 +112,7 @@ class Settings(BaseSettings):
     jobs: NamedPaths = Field(default_factory=dict)
     #: Folders that schedules may have reviewed, such as `{"shop": "/srv/shop"}`.
     review_roots: NamedPaths = Field(default_factory=dict)
-    #: Where reports may be delivered. None: `deliveries.toml` in the working folder, where there is one.
+    #: File of the report deliveries. None: `deliveries.toml` in the working folder, if it exists.
     deliveries_file: ExpandedPath | None = None
     #: A file of schedules that the beat keeps. None: `schedules.toml` in the working folder, where there is one.
     schedules_file: ExpandedPath | None = None
@@ -121,7 +121,7 @@ class Settings(BaseSettings):
     worker_concurrency: int = Field(default=8, ge=1, le=1_000)
     #: Loopback port of Flower.
     flower_port: int = Field(default=5_555, ge=1, le=65_535)
-    #: The least severe log records that are shown.
+    #: Minimum level of log records.
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
 
@@ -143,17 +143,17 @@ def load_settings(**chosen: object) -> Settings:
 
 
 def _check_broker(settings: Settings) -> None:
-    """Raises InvalidInput: sessions are in a Redis Cluster, and tasks would be, too."""
+    """Raise InvalidInput: sessions are in a Redis Cluster, and tasks would be, too."""
     if settings.redis_url is None or settings.broker_url is not None:
         return
     url = settings.redis_url.get_secret_value()
     if RedisAddress.of(url).kind is RedisKind.CLUSTER:
-        rule = f"must be set where sessions are in the Redis Cluster {without_password(url)}: {urls.NO_CLUSTER_BROKER}"
+        rule = f"is required with the Redis Cluster {without_password(url)}: {urls.NO_CLUSTER_BROKER}"
         raise InvalidInput(f"{PREFIX}BROKER_URL", ABSENT, rule)
 
 
 def _also_named() -> dict[str, str]:
-    """Settings whose own variable is not set, by the other name they have."""
+    """Return the settings whose own variable is not set, by their other name."""
     return {
         name: value
         for name, also in ALSO_NAMED.items()

@@ -1,4 +1,4 @@
-"""Redis and broker URLs as they are taken: checked before anything connects, credentials in their usual place."""
+"""Validation of Redis and broker URLs before any connection, with credentials in their usual place."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pydantic import SecretStr
 from redis import ConnectionPool
 from redis.exceptions import RedisError
 
-from ..models.redis_address import SCHEMES, SENTINEL_OPTIONS, RedisAddress, RedisKind
+from ..models.text.redis_address import SCHEMES, SENTINEL_OPTIONS, RedisAddress, RedisKind
 
 #: Why tasks cannot travel over a Redis Cluster, and what to do.
 NO_CLUSTER_BROKER = (
-    "Celery has no transport for one; use another broker, such as redis://host:6379/0 or amqp://host:5672//"
+    "Celery has no transport for it; use another broker, such as redis://host:6379/0 or amqp://host:5672//"
 )
 _CREDENTIALS = ("username", "password")
-#: What may follow the `?`: no option that swaps classes, or what others here have to decide.
+#: Allowed query options: none that replaces classes or overrides what this package decides.
 _OPTIONS = frozenset(
     {"client_name", "db", "health_check_interval", "max_connections", "protocol", "retry_on_timeout"}
     | {"socket_connect_timeout", "socket_keepalive", "socket_timeout", "timeout"}
@@ -26,7 +26,7 @@ _OPTIONS = frozenset(
 
 
 def redis_url(given: SecretStr) -> SecretStr:
-    """A URL of `RedisAddress`, with credentials out of its query. Raises ValueError, which says the rule."""
+    """Return a URL of `RedisAddress`, with credentials moved out of its query. Raises ValueError, which names the rule."""
     url = _checked(given)
     tidy = _tidied(url, urlsplit(url)) if is_redis(url) else url
     _check_options(tidy, RedisAddress.of(tidy))
@@ -34,28 +34,28 @@ def redis_url(given: SecretStr) -> SecretStr:
 
 
 def broker_url(given: SecretStr) -> SecretStr:
-    """A URL of any of Celery's transports; of Redis, as `redis_url` has it."""
+    """Return a URL of any of Celery's transports; Redis URLs are checked as in `redis_url`."""
     url = _checked(given)
     if is_redis(url):
         taken = redis_url(given)
         if RedisAddress.of(taken.get_secret_value()).kind is RedisKind.CLUSTER:
-            raise ValueError(f"must be no Redis Cluster: {NO_CLUSTER_BROKER}")
+            raise ValueError(f"must not be a Redis Cluster: {NO_CLUSTER_BROKER}")
         return taken
     scheme, separator, _ = url.partition("://")
     if not (scheme and separator):
         raise ValueError("must be a URL such as redis://host:6379/0 or amqp://host:5672//")
     if scheme == "sentinel":
-        raise ValueError("must name the master behind the Sentinels: redis+sentinel://host:26379/mymaster/0")
+        raise ValueError("must name the Sentinels' master: redis+sentinel://host:26379/mymaster/0")
     return given
 
 
 def is_redis(url: str) -> bool:
-    """Whether a URL is one of `RedisAddress`."""
+    """Return whether a URL is one of `RedisAddress`."""
     return url.partition("://")[0] in SCHEMES
 
 
 def database_url(given: SecretStr) -> SecretStr:
-    """A URL of SQLite or PostgreSQL. Raises ValueError, which says the rule."""
+    """Return a URL of SQLite or PostgreSQL. Raises ValueError, which names the rule."""
     url = _checked(given)
     scheme, separator, rest = url.partition("://")
     if scheme == "postgres":
@@ -68,23 +68,23 @@ def database_url(given: SecretStr) -> SecretStr:
 
 
 def _checked(given: SecretStr) -> str:
-    """The URL. Raises ValueError for one that cannot be taken apart."""
+    """Return the URL. Raises ValueError if it cannot be parsed."""
     url = given.get_secret_value()
     try:
         url.encode()
     except UnicodeEncodeError:  # of a variable with other bytes; a password would be sent with a `?` in it
-        raise ValueError("must be UTF-8") from None
+        raise ValueError("must be valid UTF-8") from None
     try:
         urlsplit(url)
     except ValueError:
         raise ValueError(
-            "must be a URL: what stands in [ ] is an IPv6 address; write [ and ] as %5B and %5D"
+            "must be a URL: [ ] may only enclose an IPv6 address; write other [ and ] as %5B and %5D"
         ) from None
     return url
 
 
 def _tidied(url: str, parts: SplitResult) -> str:
-    """The URL with `?username=` and `?password=` before its host: every program that shows URLs hides them
+    """Return the URL with `?username=` and `?password=` before its host: every program that shows URLs hides them
     there, and only there; Celery's transport understands them only there.
     """
     options = parse_qsl(parts.query, keep_blank_values=True)
@@ -104,8 +104,8 @@ def _check_options(url: str, address: RedisAddress) -> None:
     known = _OPTIONS | set(SENTINEL_OPTIONS) if address.kind is RedisKind.SENTINEL else _OPTIONS
     for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True):
         if name not in known:
-            raise ValueError(f"must have no other options than {', '.join(sorted(known))}")
+            raise ValueError(f"has an unknown option; allowed: {', '.join(sorted(known))}")
     try:
         ConnectionPool.from_url(address.plain).make_connection()  # which opens nothing
     except (ValueError, TypeError, RedisError) as error:
-        raise ValueError(f"must be a URL that a Redis client can read: {error}") from None
+        raise ValueError(f"is not accepted by the Redis client: {error}") from None

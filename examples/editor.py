@@ -1,4 +1,4 @@
-"""A person reviews what an agent writes: their turns wait for them, and keep no worker.
+"""A person reviews what an agent writes. The person's turns wait without a worker.
 
 symposia up                        # in one terminal
 python examples/editor.py          # in another; answer here, or with `symposia reply`
@@ -10,7 +10,7 @@ client = Client()
 job = client.submit(
     Collab(
         title="A line above the door",
-        purpose="Write one line that stands above the door of a library.",
+        purpose="Write one line for the sign above the door of a library.",
         mode="pair",
         participants=[
             Participant(participant_id="writer"),
@@ -24,10 +24,10 @@ job = client.submit(
     stop={"max_rounds": 5},
 )
 for moment in job.live():
-    if moment is None:  # nothing happens: is anybody asked?
+    if moment is None:  # no new event: check for open questions
         for question in job.pending():
             written = list(job.messages())[-1].content
-            words = input(f"{written}\nYour word (APPROVED: ... ends it): ") or "PASS"
+            words = input(f"{written}\nYour answer (APPROVED: ... ends the session): ") or "PASS"
             job.reply("editor", words, token=question.reply_token)
 result = job.result()
 print(f"{result.collab.status}: {result.reason} ({result.detail}) after {result.turns} turns")

@@ -8,7 +8,7 @@ collab = Collab(
     mode="pair",
     participants=[Participant(participant_id="coder"), Participant(participant_id="reviewer")],
 )
-agents = {  # a name such as "local", or a name with data for the agent
+agents = {  # a name such as "local", or a name with parameters
     "coder": {"agent": "echo", "parameters": {"replies": ["return a - b", "return a + b"]}},
     "reviewer": {"agent": "echo", "parameters": {"replies": ["That subtracts.", "APPROVED: it adds."]}},
 }

@@ -1,9 +1,9 @@
-"""A trip, asked for in two sessions: the second names neither origin nor destination.
+"""Two sessions about one trip: the second request names neither origin nor destination.
 
     symposia up                  # in one terminal
     python examples/trip.py      # in another
 
-What is said is written here (`echo` takes its replies as data), so it needs no model.
+The agent `echo` returns the replies given here, so this program needs no model.
 """
 
 from symposia import Collab, MaxTurns, Participant, submit

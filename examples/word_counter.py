@@ -1,6 +1,6 @@
-"""An agent in Python: says how many words were said so far. And a tool that models may call.
+"""A Python agent that counts the words of the dialog, and a tool that models can call.
 
-Workers import it by name (see agents.toml), so its folder must be on PYTHONPATH.
+Workers import this module by name (see agents.toml), so its folder must be on PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from symposia import TurnContext
 
 
 def count_words(text: str) -> int:
-    """Counts the words of a text."""
+    """Count the words of a text."""
     return len(text.split())
 
 

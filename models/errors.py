@@ -1,25 +1,26 @@
-"""Every exception Symposia raises on purpose, in one tree.
+"""Exceptions of Symposia, in one tree.
 
     SymposiaError
     ├── InvalidInput (also ValueError)      the caller's data breaks a rule
+    │   ├── AmbiguousId                     the start of several ids
     │   ├── InvariantViolation              a named rule of the protocol
     │   ├── UnknownAgent                    no such name in the registry
     │   ├── MessageTooLarge
     │   ├── InvalidSessionFile
-    │   └── NotTheOwner                     somebody else's memory
-    ├── LifecycleError                      not in this status
+    │   └── NotTheOwner                     memory of another user
+    ├── LifecycleError                      not allowed in this status
     │   ├── IllegalTransition
     │   ├── Locked
     │   ├── DialogNotActive
-    │   └── SessionEnded                    it takes no more changes
+    │   └── SessionEnded                    cannot be changed
     ├── SessionError
     │   ├── SessionNotFound
-    │   │   └── NotLive                     only the archive has it
+    │   │   └── NotLive                     in the archive only
     │   ├── ScheduleNotFound
     │   ├── SessionConflict
-    │   ├── ReplyRefused                    nobody waits for this answer (any more)
+    │   ├── ReplyRefused                    no open question for this answer
     │   └── ResultTimeout (also TimeoutError)
-    ├── StateError                          Redis, not the caller
+    ├── StateError                          Redis failed, not the caller
     │   ├── RedisUnavailable (also ConnectionError)
     │   │   └── UnsuitableRedis
     │   ├── ScriptError
@@ -30,33 +31,34 @@
     │   │   └── PortTaken
     │   └── ServiceEnded
     ├── BrokerUnavailable (also ConnectionError)
+    ├── ClientClosed                        a call after `Client.close()`
     ├── ArchiveError                        the database of the archive
     │   ├── ArchiveUnavailable (also ConnectionError)
-    │   └── NotRestorable                   there is nothing to go on with
-    ├── ConversationError                   a task or a conversation refuses
-    │   ├── NotTaskManager                  only its task-manager may
+    │   └── NotRestorable                   nothing to continue from
+    ├── ConversationError                   a task or conversation refuses the call
+    │   ├── NotTaskManager                  allowed to its task-manager only
     │   ├── NotAMember
-    │   ├── ParticipantNotAdmittedError     not (any more) among the task's participants
+    │   ├── ParticipantNotAdmittedError     not, or no longer, a participant of the task
     │   ├── ConversationFullError
     │   ├── ConversationArchivedError
-    │   ├── TaskClosedError                 not active (any more)
+    │   ├── TaskClosedError                 not active
     │   └── TaskRejectedError               the verdict of its task-manager
     ├── TurnError                           control flow between workers and state
     │   └── LeaseLost
-    ├── TurnFailed                          for Celery: the task failed
-    ├── AgentError                          raised by agents; `retryable` says whether to try again
+    ├── TurnFailed                          marks the Celery task as failed
+    ├── AgentError                          raised by agents; `retryable`: whether to retry
     │   ├── AgentFailed
     │   ├── AgentTimeout
     │   └── BadOutcome
-    ├── ReviewError                         a batch review cannot go on
+    ├── ReviewError                         a batch review cannot continue
     │   ├── ReviewNotFound
     │   ├── GitFailed
-    │   └── DeliveryFailed                  `retryable` says whether to try again
-    ├── LocalModelError                     the model of this machine
+    │   └── DeliveryFailed                  `retryable`: whether to retry
+    ├── LocalModelError                     local model server
     └── RegistryError                       the agents file breaks a rule
 
-Exceptions cross processes: each survives pickling with all its attributes. A message is one
-line, and never holds a password.
+Exceptions cross processes, so each keeps all its attributes when pickled. A message is one line and
+never contains a password.
 """
 
 from __future__ import annotations
@@ -68,19 +70,19 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
-from .origin import Origin
-from .redis_address import RedisAddress, RedisKind
-from .shown import ABSENT, one_line, shown, without_password
+from .text.origin import Origin
+from .text.redact import ABSENT, one_line, shown, without_password
+from .text.redis_address import RedisAddress, RedisKind
 
 
 class SymposiaError(Exception):
-    """Something went wrong in Symposia."""
+    """Symposia failed."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(one_line(message or (type(self).__doc__ or "").splitlines()[0]))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Not by calling the class again: signatures differ, and attributes carry the data.
+        # Signatures differ, so unpickling does not call the class; the attributes carry the data.
         return _revived, (type(self), self.args), self.__dict__
 
 
@@ -95,7 +97,7 @@ class InvalidInput(SymposiaError, ValueError):
 
     Attributes:
         field: path of the field, e.g. `participants[0].kind`; empty for the input as a whole.
-        value: the value as the message shows it: a repr, cut to 80 characters, `***` for a secret.
+        value: the value as shown in the message: a repr, cut to 80 characters, `***` for a secret.
         rule: what the value must be, e.g. `must not be blank`.
     """
 
@@ -106,20 +108,32 @@ class InvalidInput(SymposiaError, ValueError):
         self.rule = rule
 
     def __str__(self) -> str:
-        # The path holds names that whoever wrote the input has chosen.
+        # The path contains names from the input, which may hold unprintable characters.
         return one_line(f"{self.field}: {self._said()}" if self.field else self._said())
 
     def _said(self) -> str:
         return f"{self.rule} (got {self.value})"
 
     def within(self, prefix: str) -> Self:
-        """This error, with `prefix` put before the path of its field."""
+        """Prepend `prefix` to the path of the field and return this error."""
         self.field = ".".join(filter(None, (prefix, self.field))).replace(".[", "[")
         return self
 
 
+class AmbiguousId(InvalidInput):
+    """Several ids start with this text; `ids` lists them."""
+
+    def __init__(self, prefix: str, ids: Iterable[str], *, kind: str = "sessions") -> None:
+        self.ids = tuple(ids)
+        listed = ", ".join(self.ids[:3]) + (", ..." if len(self.ids) > 3 else "")
+        super().__init__("id", prefix, f"ambiguous: {len(self.ids)} {kind} start with {prefix!r} ({listed})")
+
+    def __str__(self) -> str:
+        return one_line(self.rule)
+
+
 class InvariantViolation(InvalidInput):
-    """A named rule of the protocol is broken; `name` is its id, e.g. `map_orchestrator_required`."""
+    """A value breaks a named rule of the protocol; `name` is its id, e.g. `map_orchestrator_required`."""
 
     def __init__(self, name: str, *, field: str, value: object, rule: str) -> None:
         super().__init__(field, value, rule)
@@ -130,7 +144,7 @@ class InvariantViolation(InvalidInput):
 
 
 class UnknownAgent(InvalidInput):
-    """No agent of this name is registered."""
+    """No agent with this name is registered."""
 
     def __init__(self, name: str, *, known: Iterable[str] = (), field: str = "agent") -> None:
         names = sorted(known)
@@ -142,7 +156,7 @@ class UnknownAgent(InvalidInput):
 
 
 class MessageTooLarge(InvalidInput):
-    """A message exceeds the cap."""
+    """A message is larger than the limit."""
 
     def __init__(self, size_bytes: int, *, limit_bytes: int, field: str = "content") -> None:
         super().__init__(field, size_bytes, f"must be at most {limit_bytes} bytes of UTF-8")
@@ -151,7 +165,7 @@ class MessageTooLarge(InvalidInput):
 
 
 class InvalidSessionFile(InvalidInput):
-    """A session file cannot be run; `file` is its path."""
+    """A session file is not valid; `file` is its path."""
 
     def __init__(self, file: str, *, rule: str, field: str = "", value: object = ABSENT) -> None:
         super().__init__(field, value, rule)
@@ -162,10 +176,10 @@ class InvalidSessionFile(InvalidInput):
 
 
 class NotTheOwner(InvalidInput):
-    """Only the user whose memory it is may have it."""
+    """Only the owner of a memory may read or change it."""
 
     def __init__(self, asker: object) -> None:
-        super().__init__("by", asker, "must be the user whose memory it is")
+        super().__init__("by", asker, "must be the owner of this memory")
 
 
 class LifecycleError(SymposiaError):
@@ -173,7 +187,7 @@ class LifecycleError(SymposiaError):
 
 
 class IllegalTransition(LifecycleError):
-    """The lifecycle has no edge between these two statuses; `entity` is `collab` or `dialog`."""
+    """The lifecycle does not allow this change of status; `entity` is `collab` or `dialog`."""
 
     def __init__(self, entity: str, current: str, target: str) -> None:
         super().__init__(_no_edge(entity, str(current), str(target)))
@@ -182,7 +196,7 @@ class IllegalTransition(LifecycleError):
         self.target = str(target)
 
 
-#: What a session or a dialog would be in a status, where the status is not the verb itself.
+#: Participle for an error message, for statuses that are no participle themselves.
 _VERBS = {"draft": "made a draft again", "active": "resumed"}
 
 
@@ -196,28 +210,28 @@ def _no_edge(entity: str, current: str, target: str) -> str:
 
 
 class Locked(LifecycleError):
-    """`governance.locked` refuses every change; `entity` is `collab` or `dialog`."""
+    """`governance.locked` forbids every change; `entity` is `collab` or `dialog`."""
 
     def __init__(self, entity: str, identifier: str) -> None:
-        super().__init__(f"{entity} {identifier!r} is locked by its governance and cannot be changed")
+        super().__init__(f"{entity} {identifier!r} cannot be changed: its governance.locked is set")
         self.entity = entity
         self.identifier = identifier
 
 
 class DialogNotActive(LifecycleError):
-    """Messages are added to active dialogs only."""
+    """Only active dialogs accept messages."""
 
     def __init__(self, dialog_id: str, status: str) -> None:
-        super().__init__(f"dialog {dialog_id!r} is {status}: messages are added to active dialogs only")
+        super().__init__(f"dialog {dialog_id!r} is {status}: only active dialogs accept messages")
         self.dialog_id = dialog_id
         self.status = str(status)
 
 
 class SessionEnded(LifecycleError):
-    """A session that has ended takes no more changes."""
+    """A session that has ended cannot be changed."""
 
     def __init__(self, session_id: str, status: str) -> None:
-        super().__init__(f"session {session_id!r} is {status}: it takes no more changes")
+        super().__init__(f"session {session_id!r} has already ended ({status}) and cannot be changed")
         self.session_id = session_id
         self.status = str(status)
 
@@ -227,10 +241,10 @@ class SessionError(SymposiaError):
 
 
 class SessionNotFound(SessionError):
-    """There is no such session: it never was, or its time to live has passed."""
+    """The session is unknown or has expired."""
 
     def __init__(self, session_id: str) -> None:
-        super().__init__(f"no session {session_id!r}: it was never submitted here, or has expired")
+        super().__init__(f"session {session_id!r} not found (unknown id or expired)")
         self.session_id = session_id
 
 
@@ -238,60 +252,62 @@ class NotLive(SessionNotFound):
     """The session is in the archive only.
 
     Args:
-        session_id: Its id.
-        ended: The status it has ended in. None: it has not ended.
+        session_id: Id of the session.
+        ended: Final status of the session; None if it has not ended.
     """
 
     def __init__(self, session_id: str, ended: str | None = None) -> None:
-        words = "is in the archive only; `symposia restore` lets it go on"
+        words = "is in the archive only; continue it with `symposia restore`"
         if ended is not None:
-            words = f"has already ended ({ended}) and cannot be changed: it is in the archive only"
+            words = f"has already ended ({ended}) and cannot be changed; it is in the archive only"
         super(SessionNotFound, self).__init__(f"session {session_id!r} {words}")
         self.session_id = session_id
 
 
 class ScheduleNotFound(SessionError):
-    """There is no schedule of this name."""
+    """No schedule has this name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"no schedule is called {name!r}")
+        super().__init__(f"schedule {name!r} not found")
         self.name = name
 
 
 class SessionConflict(SessionError):
-    """The id is taken by a session with other content."""
+    """A session with this id but other content exists."""
 
     def __init__(self, session_id: str) -> None:
-        super().__init__(
-            f"session {session_id!r} was submitted before with other content; use a new collab_id"
-        )
+        super().__init__(f"session {session_id!r} already exists with different content; use a new collab_id")
         self.session_id = session_id
 
 
-#: Characters of an open question that an error repeats.
-_TOLD = 80
+#: Maximum characters of an open question in a message.
+_QUESTION_LENGTH = 80
 _REFUSED_REPLIES = {
-    "late": "the answer comes after the deadline",
-    "double": "it was answered before",
-    "foreign": "the reply token is not that of the question",
-    "unasked": "nothing is asked of them now",
-    "several": "they are asked more than one thing; say which turn is answered",
+    "late": "the deadline has passed",
+    "double": "the question is already answered",
+    "foreign": "the reply token does not match the question",
+    "unasked": "there is no open question for this participant",
+    "several": "there are several open questions; give the turn number",
     "ended": "the session has ended",
 }
 
 
 class ReplyRefused(SessionError):
-    """An answer changes nothing; `word` says why: `late`, `double`, `foreign`, `unasked`, `several` or `ended`.
+    """An answer to an open question was refused.
 
-    `questions`: of `several`, the text of each by the number of its turn.
+    Attributes:
+        word: reason: `late`, `double`, `foreign`, `unasked`, `several` or `ended`.
+        questions: for `several`, text of each open question by the number of its turn.
     """
 
     def __init__(
         self, session_id: str, name: str, word: str, *, questions: Mapping[int, str] | None = None
     ) -> None:
-        listed = "; ".join(f"turn {turn}: {text[:_TOLD]}" for turn, text in (questions or {}).items())
+        listed = "; ".join(
+            f"turn {turn}: {text[:_QUESTION_LENGTH]}" for turn, text in (questions or {}).items()
+        )
         why = ": ".join(filter(None, (_REFUSED_REPLIES[word], listed)))
-        super().__init__(f"session {session_id!r} takes no answer of {name!r}: {why}")
+        super().__init__(f"session {session_id!r} refused the answer of {name!r}: {why}")
         self.session_id = session_id
         self.name = name
         self.word = word
@@ -299,20 +315,20 @@ class ReplyRefused(SessionError):
 
 
 class ResultTimeout(SessionError, TimeoutError):
-    """The session did not end in time; it goes on. `timeout_s` is in seconds."""
+    """The session did not end within `timeout_s` seconds; it keeps running."""
 
     def __init__(self, session_id: str, *, timeout_s: float) -> None:
-        super().__init__(f"session {session_id!r} has not ended within {timeout_s:g} s; it goes on")
+        super().__init__(f"session {session_id!r} did not end within {timeout_s:g} s; it keeps running")
         self.session_id = session_id
         self.timeout_s = timeout_s
 
 
 class StateError(SymposiaError):
-    """The live state in Redis could not be read or changed."""
+    """The live state in Redis cannot be read or changed."""
 
 
 class RedisUnavailable(StateError, ConnectionError):
-    """Redis does not answer; `url` and `hint` are kept without any password."""
+    """Redis does not answer; `url` and `hint` contain no password."""
 
     def __init__(self, url: str, *, hint: str = "") -> None:
         self.url = without_password(url)
@@ -320,8 +336,12 @@ class RedisUnavailable(StateError, ConnectionError):
         super().__init__(f"Redis at {self.url} does not answer" + (f": {self.hint}" if hint else ""))
 
 
+class ClientClosed(SymposiaError):
+    """The client is closed: create another one."""
+
+
 class BrokerUnavailable(SymposiaError, ConnectionError):
-    """The broker does not answer; `url` and `hint` are kept without any password."""
+    """The broker does not answer; `url` and `hint` contain no password."""
 
     def __init__(self, url: str, *, hint: str = "") -> None:
         self.url = without_password(url)
@@ -329,19 +349,19 @@ class BrokerUnavailable(SymposiaError, ConnectionError):
         super().__init__(f"the broker at {self.url} does not answer" + (f": {self.hint}" if hint else ""))
 
 
-#: What a URL should be, by what was found there.
+#: Message for a URL of the wrong kind, by the kind that was found.
 _WRITE: dict[RedisKind, str] = {
-    RedisKind.SINGLE: "no {kind}, but one server: write {scheme}://{nodes}/0",
+    RedisKind.SINGLE: "a single server, not a {kind}: use {scheme}://{nodes}/0",
     RedisKind.CLUSTER: (
-        "a node of a Redis Cluster: write {scheme}+cluster://{nodes}, and set SYMPOSIA_BROKER_URL to another "
-        "broker, for Celery has no transport for a cluster"
+        "a node of a Redis Cluster: use {scheme}+cluster://{nodes} and set SYMPOSIA_BROKER_URL to another "
+        "broker, because Celery has no transport for a cluster"
     ),
-    RedisKind.SENTINEL: "a Sentinel: write {scheme}+sentinel://{nodes}/NAME-OF-THE-MASTER/0",
+    RedisKind.SENTINEL: "a Sentinel: use {scheme}+sentinel://{nodes}/MASTER-NAME/0",
 }
 
 
 class UnsuitableRedis(RedisUnavailable):
-    """What listens there is of another kind than the URL says; `found` is what it is, `hint` what to write."""
+    """The server is of another kind than the URL; `found` is its kind, `hint` the URL to use."""
 
     def __init__(self, url: str, *, found: RedisKind) -> None:
         super().__init__(url)
@@ -355,7 +375,7 @@ class UnsuitableRedis(RedisUnavailable):
 
 
 class ScriptError(StateError):
-    """A Lua script failed: a defect, or a server that does not support it. `verb` is its name."""
+    """A Lua script failed (a bug, or an unsupported server); `verb` is its name."""
 
     def __init__(self, verb: str, detail: str) -> None:
         super().__init__(f"script {verb!r} failed: {detail}")
@@ -364,7 +384,7 @@ class ScriptError(StateError):
 
 
 class CorruptSession(StateError):
-    """What Redis holds of a session is not what Symposia wrote; `part` is where, e.g. `events`."""
+    """The state of a session in Redis is not valid; `part` is the damaged part, e.g. `events`."""
 
     def __init__(self, session_id: str, *, part: str, detail: str) -> None:
         super().__init__(f"{part} of session {session_id!r} cannot be read: {detail}")
@@ -374,7 +394,7 @@ class CorruptSession(StateError):
 
 
 class CorruptMemory(StateError):
-    """A stored dialog memory cannot be read; `detail` says what is wrong, without any of its content."""
+    """A stored dialog memory cannot be read; `detail` is the reason, without its content."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(f"the stored dialog memory cannot be read: {detail}")
@@ -382,31 +402,31 @@ class CorruptMemory(StateError):
 
 
 class CorruptSchedule(StateError):
-    """What stands in Redis under a schedule's name is no schedule."""
+    """A stored schedule cannot be read."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"what Redis has of the schedule {name!r} cannot be read; remove it and add it anew")
+        super().__init__(f"stored schedule {name!r} cannot be read; remove it and add it again")
         self.name = name
 
 
 class EmbeddedServerError(StateError):
-    """The embedded server could not be started."""
+    """The embedded server cannot be started."""
 
 
 class PortTaken(EmbeddedServerError):
-    """Another program listens on the port."""
+    """Another program already listens on the port."""
 
 
 class ServiceEnded(StateError):
-    """A service ended again and again."""
+    """A service ended repeatedly and is not restarted."""
 
 
 class ArchiveError(SymposiaError):
-    """The archive could not be read or changed."""
+    """The archive cannot be read or changed."""
 
 
 class ArchiveUnavailable(ArchiveError, ConnectionError):
-    """The archive's database does not answer; `url` and `hint` are kept without any password."""
+    """The database of the archive does not answer; `url` and `hint` contain no password."""
 
     def __init__(self, url: str, *, hint: str = "") -> None:
         self.url = without_password(url)
@@ -415,7 +435,7 @@ class ArchiveUnavailable(ArchiveError, ConnectionError):
 
 
 class NotRestorable(ArchiveError):
-    """A session cannot be made live again; `why` says what stands against it."""
+    """A session cannot be restored from the archive; `why` is the reason."""
 
     def __init__(self, session_id: str, *, why: str) -> None:
         super().__init__(f"session {session_id!r} cannot be restored: {why}")
@@ -424,7 +444,7 @@ class NotRestorable(ArchiveError):
 
 
 class ConversationError(SymposiaError):
-    """A task or a conversation cannot be used this way."""
+    """A task or conversation cannot be used this way."""
 
 
 class NotTaskManager(ConversationError):
@@ -446,42 +466,42 @@ class NotAMember(ConversationError):
 
 
 class ParticipantNotAdmittedError(ConversationError):
-    """A conversation's members must take part in its task; `agents` are those who do not."""
+    """Members of a conversation must be participants of its task; `agents` are not."""
 
     def __init__(self, task_id: str, agents: Iterable[str]) -> None:
         self.task_id = task_id
         self.agents = tuple(agents)
-        super().__init__(f"task {task_id!r} has not admitted {', '.join(map(repr, self.agents))}")
+        super().__init__(f"not admitted to task {task_id!r}: {', '.join(map(repr, self.agents))}")
 
 
 class ConversationFullError(ConversationError):
-    """A conversation has no room for more members."""
+    """A conversation has reached its maximum number of members."""
 
     def __init__(self, conversation_id: str, *, limit: int) -> None:
-        super().__init__(f"conversation {conversation_id!r} must have at most {limit} members")
+        super().__init__(f"conversation {conversation_id!r} is full: it can have at most {limit} members")
         self.conversation_id = conversation_id
         self.limit = limit
 
 
 class ConversationArchivedError(ConversationError):
-    """An archived conversation takes no messages."""
+    """An archived conversation does not accept messages."""
 
     def __init__(self, conversation_id: str) -> None:
-        super().__init__(f"conversation {conversation_id!r} is archived: it takes no messages")
+        super().__init__(f"conversation {conversation_id!r} is archived and does not accept messages")
         self.conversation_id = conversation_id
 
 
 class TaskClosedError(ConversationError):
-    """Only an active task takes changes and messages."""
+    """Only an active task accepts changes and messages."""
 
     def __init__(self, task_id: str, status: str) -> None:
-        super().__init__(f"task {task_id!r} is {status}: only an active task takes changes and messages")
+        super().__init__(f"task {task_id!r} is {status}: only an active task accepts changes and messages")
         self.task_id = task_id
         self.status = str(status)
 
 
 class TaskRejectedError(ConversationError):
-    """The task-manager does not want the task; `reason` is what it said."""
+    """The task-manager rejected the task; `reason` is its reason."""
 
     def __init__(self, task_id: str, reason: str) -> None:
         super().__init__(f"task {task_id!r} was rejected: {reason}")
@@ -490,7 +510,7 @@ class TaskRejectedError(ConversationError):
 
 
 class TurnError(SymposiaError):
-    """A turn cannot be written by whoever tries."""
+    """The turn cannot be written."""
 
     def __init__(self, session_id: str, turn_number: int) -> None:
         doc = (type(self).__doc__ or "").splitlines()[0]
@@ -500,20 +520,20 @@ class TurnError(SymposiaError):
 
 
 class LeaseLost(TurnError):
-    """The lease ran out or was taken back while the agent spoke."""
+    """The lease expired or was revoked while the agent was running."""
 
 
 class TurnFailed(SymposiaError):
-    """A failure exhausted the attempts of a turn, or ended its session. Celery reports the task as failed."""
+    """The last attempt of a turn failed, or a failure ended its session; Celery marks the task as failed."""
 
 
 class AgentError(SymposiaError):
-    """An agent could not take its turn.
+    """An agent failed to take its turn.
 
     Attributes:
-        retryable: whether another try may help.
-        retry_after_s: seconds that whoever refused asked to be left alone; None: they did not say.
-        origin: where in the agent's own code it was raised; None: not there.
+        retryable: whether a retry may succeed.
+        retry_after_s: seconds to wait before a retry, as requested by the refusing service; None if not given.
+        origin: location in the agent's own code that raised it; None if it was raised elsewhere.
     """
 
     origin: Origin | None = None
@@ -535,34 +555,34 @@ class AgentTimeout(AgentError):
 
 
 class BadOutcome(AgentError):
-    """The agent answered something that is not a turn outcome."""
+    """The agent's answer is not a valid turn outcome."""
 
     def __init__(self, message: str = "", *, retryable: bool = False) -> None:
         super().__init__(message, retryable=retryable)
 
 
 class ReviewError(SymposiaError):
-    """A batch review cannot go on."""
+    """A batch review cannot continue."""
 
 
 class ReviewNotFound(ReviewError):
-    """There is no such run: it never was, or was pruned."""
+    """The review run is unknown or was pruned."""
 
     def __init__(self, run_id: str) -> None:
-        super().__init__(f"no review {run_id!r}: it was never begun here, or was pruned")
+        super().__init__(f"review {run_id!r} not found (unknown id or pruned)")
         self.run_id = run_id
 
 
 class GitFailed(ReviewError):
-    """The program `git` could not answer."""
+    """A `git` command failed."""
 
 
 class DeliveryFailed(ReviewError):
-    """A report did not arrive.
+    """A report could not be delivered.
 
     Attributes:
-        retryable: whether another try may help.
-        retry_after_s: seconds that the receiver asked to be left alone; None: it did not say.
+        retryable: whether a retry may succeed.
+        retry_after_s: seconds to wait before a retry, as requested by the receiver; None if not given.
     """
 
     def __init__(
@@ -574,7 +594,7 @@ class DeliveryFailed(ReviewError):
 
 
 class LocalModelError(SymposiaError):
-    """The local model could not be started."""
+    """The local model cannot be started."""
 
 
 class RegistryError(SymposiaError):
@@ -594,9 +614,14 @@ _COUNTED = re.compile(r" after validation, not \d+$")
 
 
 def invalid_input(error: ValidationError, prefix: str = "") -> InvalidInput:
-    """The first problem pydantic found, as one clear line; `prefix` goes before the field's path.
+    """Convert the first problem pydantic found to an `InvalidInput`.
 
-    An InvalidInput raised by a validator is handed on as it is, under the path of that validator.
+    Args:
+        error: Error of a pydantic model.
+        prefix: Path to prepend to the field's path.
+
+    Returns:
+        The error. An `InvalidInput` raised by a validator is kept, under the path of that validator.
     """
     first = error.errors(include_url=False)[0]
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
@@ -614,7 +639,7 @@ def invalid_input(error: ValidationError, prefix: str = "") -> InvalidInput:
         case "model_type":
             rule = "must be an object with fields"
         case "string_unicode":
-            rule = "must be text that UTF-8 can carry"
+            rule = "must be valid UTF-8 text"
         case _:
             rule = _COUNTED.sub("", _SUBJECT.sub("must ", first["msg"])).replace("a valid tuple", "a list")
     return InvalidInput(path, value, rule).within(prefix)

@@ -1,1 +1,1 @@
-"""Reviews in batches: what is reviewed, by which panel, what it found, and where the report goes."""
+"""Reviews in batches: sources, panels, findings, reports and their delivery."""

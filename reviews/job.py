@@ -1,34 +1,35 @@
-"""A batch review, in the hands of whoever started it."""
+"""A batch review that was started: read it, wait for it, cancel it, retry it."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from redis.exceptions import RedisError
 
 from ..models.errors import InvalidInput, ReviewNotFound, StateError
 from ..models.review.runs import ReviewRun, RunState
-from ..state.review_records import BatchView
-from ..state.worker_watch import WorkerWatch
-from .batch import go_on, stop
-from .ending import read_run
-from .office import Office
+from ..state.reviews.records import BatchView
+from ..state.workers.watch import WorkerWatch
+from .batches.batch import go_on, stop
+from .batches.context import Office
+from .batches.ending import read_run
 
-#: Seconds between two looks at how far it is.
+#: Seconds between two reads of the progress.
 _LOOK_EVERY_S = 0.2
 
 
 class ReviewJob:
-    """One batch: look at it, wait for it, cancel it, retry what failed. Every call reads it as it is now.
+    """One batch review. Every call reads its current state.
 
-    All methods raise ReviewNotFound when it has expired, RedisUnavailable when Redis is away.
+    All methods raise ReviewNotFound when it has expired, RedisUnavailable when Redis does not answer, and
+    ClientClosed when the client is closed.
     """
 
     def __init__(
         self, batch_id: str, office: Office, *, watch_workers: Callable[[str], WorkerWatch] | None = None
     ) -> None:
-        """`watch_workers`: makes what warns while somebody waits and no worker is running; None: nothing does."""
+        """`watch_workers`: factory of the warning for a waiting call without a running worker; None: no warning."""
         self.id = batch_id
         self._office = office
         self._watch_workers = watch_workers
@@ -37,11 +38,11 @@ class ReviewJob:
         return f"ReviewJob({self.id!r})"
 
     def progress(self) -> BatchView:
-        """How far it is."""
+        """Return the progress."""
         return self._office.store.view(self.id)
 
     def run(self) -> ReviewRun:
-        """What came of it so far: results, findings, what was spent."""
+        """Return results, findings and cost so far."""
         try:
             return read_run(self._office, self.id)
         except (ReviewNotFound, StateError, RedisError):
@@ -50,43 +51,76 @@ class ReviewJob:
                 raise
             return archive.review_reader.run(self.id)
 
-    def result(
-        self, timeout: float | None = None, *, on_progress: Callable[[BatchView], None] = lambda _: None
-    ) -> ReviewRun:
-        """Wait for the end; `on_progress` gets the progress again and again. Logs a warning when no worker is running.
+    def follow(self, timeout: float | None = None) -> Iterator[BatchView]:
+        """Iterate over the progress until the review has ended. Logs a warning when no worker is running.
 
         Args:
-            timeout: seconds; None: as long as it takes.
-            on_progress: may raise, which ends the waiting; the batch goes on.
+            timeout: Seconds to wait. None: no limit.
+
+        Yields:
+            The progress, five times per second; at last that of the end.
 
         Raises:
-            TimeoutError: it goes on.
+            TimeoutError: The review has not ended in time; it continues.
+            ReviewNotFound: There is no such review, or it has expired.
+            RedisUnavailable: Redis does not answer.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         watch = self._watch_workers and self._watch_workers(f"review {self.id}")
         while not (view := self.progress()).has_ended:
             if watch is not None:
                 watch.look()
-            on_progress(view)
+            yield view
             if deadline is not None and time.monotonic() > deadline:
-                raise TimeoutError(f"review {self.id!r} has not ended within {timeout:g} s; it goes on")
+                raise TimeoutError(f"review {self.id!r} did not end within {timeout:g} s; it keeps running")
             time.sleep(_LOOK_EVERY_S)
-        on_progress(view)
+        yield view
+
+    def result(
+        self, timeout: float | None = None, *, on_progress: Callable[[BatchView], None] = lambda _: None
+    ) -> ReviewRun:
+        """Wait for the end. Logs a warning when no worker is running.
+
+        Args:
+            timeout: Seconds to wait. None: no limit.
+            on_progress: Is called with the progress five times per second. It may raise, which ends the waiting;
+                the review continues.
+
+        Returns:
+            Results, findings and cost.
+
+        Raises:
+            TimeoutError: The review has not ended in time; it continues.
+            ReviewNotFound: There is no such review, or it has expired.
+            RedisUnavailable: Redis does not answer.
+        """
+        for view in self.follow(timeout):
+            on_progress(view)
         return self.run()
 
     def cancel(self, reason: str = "cancelled") -> bool:
-        """Ends it with what was found so far. False: it has ended before."""
+        """End the review with what was found so far.
+
+        Args:
+            reason: The reason that the review's end records.
+
+        Returns:
+            False: it had already ended.
+        """
         return stop(self._office, self.id, RunState.CANCELLED, reason)
 
     def retry(self) -> int:
-        """Has the items reviewed once more that failed or never began, and no others. Answers how many.
+        """Review again the items that failed or never started.
+
+        Returns:
+            The number of these items.
 
         Raises:
-            InvalidInput: it has not ended.
+            InvalidInput: The review has not ended.
         """
         count = self._office.store.retry(self.id)
         if count is None:
-            raise InvalidInput("review", self.id, "must have ended before its items are retried")
+            raise InvalidInput("review", self.id, "must have ended to retry its items")
         if count:
             self._office.index.add(self.id, self._office.store.now_ms())
             go_on(self._office, self.id)

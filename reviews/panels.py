@@ -1,4 +1,4 @@
-"""Panels by name: those that come along, and those of a file."""
+"""Panels by name: the built-in ones, and those of a file."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from pydantic import ValidationError
 from ..models.errors import InvalidInput, invalid_input
 from ..models.review.panels import Panel
 
-#: Looked for in the working folder when no file is named.
+#: File in the working folder, used if no file is named.
 DEFAULT_FILE = Path("panels.toml")
-#: Bytes a file of panels may have.
+#: Maximum bytes of a file of panels.
 MAX_BYTES = 1_048_576
 _SHIPPED = Path(__file__).with_name("panels.toml")
-#: Programs whose version changes what a panel says, by the agents that run them.
+#: Programs whose version affects the findings of a panel, by the agents that run them.
 _PROGRAMS = {"ruff": ("ruff",), "bandit": ("bandit",), "inspector": ("bandit", "ruff")}
 
 
 def load_panels(path: Path | None = None) -> dict[str, Panel]:
-    """All panels by name: those of the file before those that come along.
+    """Return all panels by name: those of the file override the built-in ones.
 
-    `path`: the file. None: `panels.toml` in the working folder, where there is one.
+    `path`: the file. None: `panels.toml` in the working folder, if it exists.
 
     Raises:
-        InvalidInput: the file is missing, is not TOML, or a panel in it breaks a rule; it says which.
+        InvalidInput: the file is missing, is not TOML, or a panel in it breaks a rule; the message names it.
     """
     if path is None and DEFAULT_FILE.is_file():
         path = DEFAULT_FILE
@@ -39,7 +39,7 @@ def load_panels(path: Path | None = None) -> dict[str, Panel]:
 
 
 def find_panel(name: str, path: Path | None = None) -> Panel:
-    """The panel of that name. Raises InvalidInput, as `load_panels`, or listing the panels there are."""
+    """Return the panel of that name. Raises InvalidInput, as `load_panels`, or with a list of the panels."""
     panels = load_panels(path)
     if name not in panels:
         near = get_close_matches(name, panels, n=3) or sorted(panels)
@@ -48,13 +48,13 @@ def find_panel(name: str, path: Path | None = None) -> Panel:
 
 
 def looks_at(panel: Panel, path: str) -> bool:
-    """Whether a panel looks at files of that name."""
+    """Return whether a panel reviews files of that name."""
     name = path.rpartition("/")[2]
     return not panel.files or any(fnmatchcase(name, pattern) for pattern in panel.files)
 
 
 def panel_sha(panel: Panel) -> str:
-    """What findings of a seated panel are kept under, as far as this machine can tell."""
+    """Return the key under which findings of a seated panel are stored, as far as this machine knows the program versions."""
     names = {"symposia", *(program for agent in panel.agents for program in _PROGRAMS.get(agent, ()))}
     return panel.sha(*(f"{name} {_version(name)}" for name in names))
 
@@ -82,14 +82,14 @@ def _read(path: Path) -> dict[str, Panel]:
     except OSError as error:
         raise InvalidInput("panels", str(path), f"cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(str(path), "", f"must be TOML: {error}") from None
+        raise InvalidInput(str(path), "", f"must be valid TOML: {error}") from None
     return {name: _panel(name, table, path) for name, table in tables.items()}
 
 
 def _panel(name: str, table: Any, path: Path) -> Panel:
     where = f"{path}: [{name}]"
     if not isinstance(table, dict):
-        raise InvalidInput(where, table, "must be a table of a panel's fields")
+        raise InvalidInput(where, table, "must be a table with the fields of a panel")
     try:
         return Panel.model_validate({**table, "name": name})
     except ValidationError as error:

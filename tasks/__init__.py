@@ -1,1 +1,1 @@
-"""What Celery runs: turns, planning, and what keeps both going."""
+"""Tasks that Celery runs: turns and planning, with the sweep and other services around them."""

@@ -1,7 +1,7 @@
-"""The two tasks that workers run. All they do is find the runtime and call what does the work.
+"""The two Celery tasks of the workers. They find the runtime and call the functions that do the work.
 
-Results are not stored. What a task answers is a short text for the worker's log and for monitors, which read it
-from the events of the worker.
+Results are not stored. A task returns a short text for the worker's log and for monitors, which read it
+from the worker's events.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 
 from celery import shared_task
 
-from ..models.collab import CollabMode
 from ..models.errors import SessionNotFound, StateError, TurnFailed
-from .advance import advance
-from .graph import TurnCall
-from .names import ADVANCE, TURN
-from .runtime import runtime_of
-from .speak import run_turn
+from ..models.protocol.collab import CollabMode
+from .planning.advance import advance
+from .runtime.graph import TurnCall
+from .runtime.names import ADVANCE, TURN
+from .runtime.runtime import runtime_of
+from .turn_message import handle_turn_message
 
 if TYPE_CHECKING:
     from celery import Task
 
-#: Logged in one line, without a traceback: a turn that failed for good; Redis is away, or what it holds of a session
-#: cannot be read, and the sweep looks again.
+#: Exceptions logged in one line, without a traceback: a turn that failed for good; Redis is unavailable, or the state of a
+#: session in it cannot be read. In the last two cases the sweep retries.
 _EXPECTED = (StateError, TurnFailed)
 _NOT_FOUND = "session not found"
 
@@ -42,9 +42,11 @@ def turn_task(
     """
     call, request = TurnCall(session, turn, participant, CollabMode(mode), scope), self.request
     try:
-        end = run_turn(runtime_of(self.app), call, task_id=str(request.id), parent_id=request.parent_id)
+        end = handle_turn_message(
+            runtime_of(self.app), call, task_id=str(request.id), parent_id=request.parent_id
+        )
     except SessionNotFound:
-        return _NOT_FOUND  # ended and expired: nothing is owed to this message
+        return _NOT_FOUND  # ended and expired
     if end.failed:
         raise TurnFailed(end.text)
     return end.text
@@ -52,7 +54,7 @@ def turn_task(
 
 @shared_task(name=ADVANCE, bind=True, ignore_result=True, throws=_EXPECTED)
 def advance_task(self: Task[..., str], *, session: str) -> str:
-    """Plan a session's next step if nobody has; return what was planned, in a few words."""
+    """Plan a session's next step unless it is planned; return a short summary."""
     try:
         return advance(runtime_of(self.app), session, parent=str(self.request.id))
     except SessionNotFound:

@@ -1,4 +1,4 @@
-"""For testing agents and sessions of one's own: no network, no waiting, no bill.
+"""Tools for testing your own agents and sessions: no network, no waiting, no bill.
 
     from symposia.testing import ScriptedModel, model_agent, speak, turn
 
@@ -9,7 +9,7 @@
         assert "haiku" in model.asked[0].system
 
 Any of pydantic-ai's own test models goes in place of `ScriptedModel`. What every agent must do,
-whoever makes it, is `AgentConformance` in `symposia.testing.conformance`; the pytest plugin
+of any kind, is `AgentConformance` in `symposia.testing.conformance`; the pytest plugin
 `symposia.testing.plugin` lets no test ask a real model that is not marked for it.
 """
 

@@ -1,4 +1,4 @@
-"""What every agent does alike, whoever makes it: a class of tests to inherit.
+"""Behaviour common to all agents: a class of tests to inherit.
 
     from symposia.testing.conformance import AgentConformance
 
@@ -17,9 +17,9 @@ from collections.abc import Callable
 
 import pytest
 
-from ..agents.protocol import Speaker
-from ..models.collab import CollabMode
-from ..models.turn import Expects, TurnContext, TurnOutcome
+from ..agents.agent import Speaker
+from ..models.protocol.collab import CollabMode
+from ..models.turns.turn import Expects, TurnContext, TurnOutcome
 from .speaking import speak, turn
 
 Spoken = Callable[[TurnContext], TurnOutcome]
@@ -31,7 +31,7 @@ class AgentConformance:
     @pytest.fixture
     def agent(self) -> Speaker:
         """The agent under test."""
-        raise NotImplementedError("give a fixture `agent` that makes the agent under test")
+        raise NotImplementedError("define a fixture `agent` that returns the agent under test")
 
     @pytest.fixture
     def spoken(self, agent: Speaker) -> Spoken:
@@ -73,7 +73,7 @@ class AgentConformance:
         assert all(says_something(outcome) for outcome in said)
 
     def test_it_leaves_the_turn_it_was_given_as_it_was(self, spoken: Spoken) -> None:
-        """A turn is shared with whoever runs it."""
+        """A turn is shared with its caller."""
         context = turn(heard=[("bob", "hello")])
         before = context.model_copy(deep=True)
         spoken(context)

@@ -98,5 +98,5 @@ class ScriptedModel(FunctionModel):
 
 def _form(info: AgentInfo) -> str:
     if not info.output_tools:
-        raise TypeError("this turn takes text, and no form")
+        raise TypeError("this turn expects text, not structured output")
     return info.output_tools[0].name

@@ -8,14 +8,15 @@ from typing import Any
 
 from pydantic_ai.models import Model
 
-from ..agents.desk import Desk
-from ..agents.llm import LLMAgent
-from ..agents.llm_manner import Manner, Source
-from ..agents.protocol import Speaker
-from ..agents.runner import AgentRunner
-from ..models.collab import CollabMode, Participant
-from ..models.dialog import Message, Role, said
-from ..models.turn import TurnContext, TurnOutcome
+from ..agents.agent import Speaker
+from ..agents.execution.runner import AgentRunner
+from ..agents.llm.agent import LLMAgent
+from ..agents.llm.settings import Manner, Source
+from ..agents.turn_services import Desk
+from ..models.protocol.collab import CollabMode, Participant
+from ..models.protocol.dialog import Message, Role, said
+from ..models.turns.turn import TurnContext, TurnOutcome
+from ..tasks.planners import mode_of
 
 #: When what was heard was said, a second apart: the same turn is the same each time.
 BEGIN = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -46,7 +47,9 @@ def turn(me: str = "ann", *, heard: Sequence[tuple[str, str]] = (), **changes: A
         "turn_number": len(heard) + 1,
         "timeout_s": 30.0,
     }
-    return TurnContext.model_validate(fields | changes)
+    mode = mode_of((fields | changes)["mode"])
+    of_mode = {"mode_prompt": mode.prompt, "one_turn_each": mode.one_turn_each}
+    return TurnContext.model_validate(of_mode | fields | changes)
 
 
 def _message(number: int, speaker: str, content: str) -> Message:
@@ -62,7 +65,7 @@ def _message(number: int, speaker: str, content: str) -> Message:
 
 
 def model_agent(model: Model, **manner: Any) -> LLMAgent:
-    """An agent that speaks with this very model; `manner`: fields of `symposia.agents.llm_manner.Manner`."""
+    """An agent that speaks with this very model; `manner`: fields of `symposia.agents.llm.settings.Manner`."""
     return LLMAgent(lambda: [Source(model)], Manner(**manner))
 
 

@@ -12,25 +12,33 @@ from pathlib import Path
 import psutil
 import pytest
 from hypothesis import settings as hypothesis_settings
-from redis import Redis
 
+from expiry import wrong_keys
 from gone import command_of, is_gone
 from live import until
 from rabbit import MISSING, Rabbit, own_rabbit, program
+from scaling import PATIENCE, patient, scaled_examples
 from symposia.config.settings import ALSO_NAMED
-from symposia.models.collab import CollabStatus
-from symposia.state.connect import connect
-from symposia.state.keys import PERMANENT, PREFIX, SCHEDULES, session_key
-from symposia.workers.embedded import EmbeddedServer
+from symposia.state.redis.connect import connect
+from symposia.workers.local.embedded import EmbeddedServer
 
 pytest_plugins = ["local_engine.plugin", "mplp_fixture", "symposia.testing.plugin"]
 
-ENDED = {CollabStatus.COMPLETED, CollabStatus.CANCELLED}
-#: Where the protocol's own files are: the only settings the tests themselves take.
-TEST_SETTINGS = {"SYMPOSIA_MPLP_DIR", "SYMPOSIA_SEEDS_DIR"}
+#: Where the protocol's own files are, and how long tests may take: the only settings the tests themselves take.
+TEST_SETTINGS = {
+    "SYMPOSIA_MPLP_DIR",
+    "SYMPOSIA_SEEDS_DIR",
+    "SYMPOSIA_TEST_EXAMPLES",
+    "SYMPOSIA_TEST_PATIENCE",
+}
+
+#: Fixtures of modules that start a worker: the tests of such a module run in one process, with one worker.
+WITH_A_WORKER = {"busy", "shared"}
 
 # Tests share the cores with the servers and workers they start: an example has no deadline.
-hypothesis_settings.register_profile("symposia", deadline=None, print_blob=True)
+hypothesis_settings.register_profile(
+    "symposia", deadline=None, print_blob=True, max_examples=scaled_examples(100)
+)
 hypothesis_settings.load_profile("symposia")
 
 
@@ -56,6 +64,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="the Redis-compatible server program to run the tests on; default: the embedded Valkey",
     )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    of_the_run = config.getoption("timeout") or config.getini("timeout")
+    for item in items:
+        if not WITH_A_WORKER.isdisjoint(item.fixturenames):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+        if PATIENCE == 1:
+            continue
+        marker = item.get_closest_marker("timeout")
+        limit = float(marker.args[0] if marker else of_the_run)
+        item.add_marker(pytest.mark.timeout(patient(limit)), append=False)
 
 
 @pytest.fixture
@@ -134,16 +154,5 @@ def ended_sessions_expire(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     url = request.getfixturevalue("redis_url")
     yield
-    with connect(url) as client:
-        lasting = [key for key in client.scan_iter(f"{PREFIX}:*") if client.ttl(key) == -1]
-        wrong = [key for key in lasting if key not in PERMANENT and not goes_on(client, key)]
+    wrong = wrong_keys(url)
     assert not wrong, f"keys that never expire, of sessions that do not go on: {wrong}"
-
-
-def goes_on(client: Redis, key: str) -> bool:
-    if key.startswith(SCHEDULES):  # until they are removed
-        return True
-    _, _, rest = key.partition("{")
-    session_id, found, _ = rest.partition("}")
-    status = client.hget(session_key(session_id, "session"), "status") if found else None
-    return status is not None and status not in ENDED

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from ..config.secrets import known_secrets
 from ..config.settings import load_settings
-from .connection import urls_in_use
-from .making import create_app
+from ..factories.connection import urls_in_use
 from .redaction import redact_logs
+from .worker_app import create_worker_app
 
 settings = load_settings()
-app = create_app(settings)
+app = create_worker_app(settings)
 redact_logs(known_secrets(urls_in_use(settings)))

@@ -1,20 +1,20 @@
-"""The receiver of callbacks: one route, over which remote systems answer their turns.
+"""HTTP receiver of callbacks: the route on which remote systems answer their turns.
 
     POST /replies   {"session_id": ..., "turn_number": ..., "participant": ..., "reply_token": ..., "text": ...}
 
-signed as the turn was when it was delivered (`agents/signing.py`). Who cannot sign learns nothing, not
-even whether there is such a session. A callback is taken once: its reply token opens one turn, once,
-so a replayed one finds the turn over.
+signed like the webhook that delivered the turn (`agents/remote/signing.py`). A caller that cannot sign gets no
+information, not even whether the session exists. A callback is accepted once: its reply token is valid for one
+answer of one turn, so a replayed callback is refused because the turn is over.
 
 | status | means |
 |---|---|
-| 200 | taken |
-| 400 | no such callback: not JSON, or not these fields |
-| 401 | nobody who may call: unsigned, forged, or not a remote system; or expired |
-| 409 | its turn is over, or the reply token is not the turn's |
-| 422 | the text is blank, too long, or none of the choices |
-| 429 | too many from this address were not to be believed: wait a second |
-| 503 | Redis is away: to be tried again |
+| 200 | accepted |
+| 400 | not JSON, or not these fields |
+| 401 | `unauthorized`: unsigned, forged, or not a remote system; or `expired` |
+| 409 | the turn is over, or the reply token belongs to another turn |
+| 422 | the text is blank, too long, or not one of the choices |
+| 429 | too many invalid requests from this address: retry after a second |
+| 503 | Redis is unavailable: retry later |
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tornado.httpserver import HTTPServer
 from tornado.web import Application, RequestHandler
 
-from ..agents.external import ExternalAgent
-from ..agents.registry import Registry
-from ..agents.signing import ID, SIGNATURE, TIMESTAMP
-from ..client import Client
-from ..job import CollabJob
+from ..agents.registry.registry import Registry
+from ..agents.remote.agent import ExternalAgent
+from ..agents.remote.signing import ID, SIGNATURE, TIMESTAMP
+from ..client import Client, installation_of
+from ..jobs.collab import CollabJob
 from ..models.errors import (
     AgentError,
     InvalidInput,
@@ -48,16 +48,16 @@ from ..models.errors import (
 log = logging.getLogger(__name__)
 
 PATH = "/replies"
-#: Callbacks of one address that may be found unsigned or forged: at once, and from then on a second.
+#: Limit of invalid requests per address: the size of the bucket, and its refill per second.
 DOUBTS_AT_ONCE, DOUBTS_A_SECOND = 60.0, 5.0
-#: Addresses that are remembered for it.
+#: Maximum number of addresses with a bucket.
 MOST_ADDRESSES = 10_000
 #: Bytes of a callback besides its text: names and ids, and the escapes of JSON.
 _REST_BYTES = 65_536
 
 
 class Callback(BaseModel):
-    """What a remote system says."""
+    """Body of a callback."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -70,33 +70,33 @@ class Callback(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a callback is answered."""
+    """Response to a callback: HTTP status and error text."""
 
     status: int
     error: str = ""
 
 
-_NOBODY = Verdict(401, "nobody who may call")
-_TOO_MANY = Verdict(429, "too many that are not to be believed")
+_UNAUTHORIZED = Verdict(401, "unauthorized")
+_TOO_MANY = Verdict(429, "too many invalid requests")
 
 
 class Doubts:
-    """How often each address has sent what is not to be believed: a bucket that fills again by the second.
+    """Limiter of invalid requests: a token bucket per address.
 
-    Whoever signs is never slowed down by it, unless they share their address with somebody who does not.
+    Callers with valid signatures are never limited, unless they share an address with an invalid caller.
     """
 
     def __init__(self, *, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
-        #: Address -> what is left in its bucket, and as of when; the one longest unheard of first.
+        #: Address -> remaining tokens and the time of that count; least recently noted first.
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def is_too_much(self, address: str) -> bool:
-        """Whether nothing from there is looked at for now."""
+        """Return True if requests from this address are refused for now."""
         return self._bucket(address) < 1
 
     def note(self, address: str) -> None:
-        """Something from there was not to be believed."""
+        """Count one invalid request of this address."""
         left = self._bucket(address) - 1
         self._left.pop(address, None)
         self._left[address] = (left, self._now())
@@ -109,14 +109,22 @@ class Doubts:
 
 
 class Receiver:
-    """Judges callbacks; safe to use from several threads."""
+    """Checks callbacks and passes valid answers to their sessions; thread-safe."""
 
     def __init__(self, client: Client, registry: Registry) -> None:
         self._client = client
         self._registry = registry
 
     def receive(self, headers: dict[str, str], body: bytes) -> Verdict:
-        """Takes one callback, or says why not; never raises."""
+        """Check one callback and answer its turn; never raises for an invalid callback.
+
+        Args:
+            headers: The signature headers of the request.
+            body: The body as it was received.
+
+        Returns:
+            The response: status 200, or the status and text of the refusal.
+        """
         try:
             callback = Callback.model_validate_json(body)
         except ValidationError:
@@ -128,18 +136,18 @@ class Receiver:
         except RedisUnavailable:
             return Verdict(503, "try again later")
         except SymposiaError as error:
-            log.warning("a callback was refused: %s", error)
-            return _NOBODY
+            log.warning("callback refused: %s", error)
+            return _UNAUTHORIZED
 
     def _judge(self, callback: Callback, headers: dict[str, str], body: bytes) -> Verdict:
         if not all(headers.get(name) for name in (ID, TIMESTAMP, SIGNATURE)):
-            return _NOBODY  # before anything is looked up for it
-        job = self._client.get_live_job(callback.session_id)
+            return _UNAUTHORIZED  # before any lookup
+        job = installation_of(self._client).sessions.get_live(callback.session_id)
         refusal = self._agent(job, callback).refusal(headers, body)
         if refusal is not None:
-            log.warning("a callback for session %s was refused: %s", callback.session_id, refusal)
-            # What is expired was signed with the secret. Nobody else is told more than of a session that is not there.
-            return Verdict(401, refusal) if refusal == "expired" else _NOBODY
+            log.warning("callback for session %s refused: %s", callback.session_id, refusal)
+            # An expired callback was signed with the secret. Other callers must not learn whether the session exists.
+            return Verdict(401, refusal) if refusal == "expired" else _UNAUTHORIZED
         try:
             job.reply(
                 callback.participant, callback.text, token=callback.reply_token, turn=callback.turn_number
@@ -151,22 +159,22 @@ class Receiver:
         return Verdict(200)
 
     def _agent(self, job: CollabJob, callback: Callback) -> ExternalAgent:
-        """The remote system in the seat, whose secret the callback must be signed with. Raises SymposiaError."""
+        """Return the remote system of the participant; its secret must sign the callback. Raises SymposiaError."""
         binding = job.spec.agents.get(callback.participant)
         if binding is None:
             raise UnknownAgent(callback.participant)
         record = job.state().records.get(callback.turn_number)
         agent = self._registry.seat(binding.taken_by(record.agent if record else None))
         if not isinstance(agent, ExternalAgent):
-            raise AgentError(f"{callback.participant!r} is no remote system")
+            raise AgentError(f"participant {callback.participant!r} is not a remote system")
         return agent
 
 
 class _Plain(RequestHandler):
-    """Errors in one line, and never a traceback; nothing is said about the program."""
+    """Handler of all other paths: errors in one line, without traceback or server name."""
 
     def prepare(self) -> None:
-        """Whatever is asked for elsewhere: there is nothing."""
+        """Answer 404."""
         self.send_error(404)
 
     def set_default_headers(self) -> None:
@@ -177,17 +185,17 @@ class _Plain(RequestHandler):
 
 
 class _Replies(_Plain):
-    """The route."""
+    """Handler of `POST /replies`."""
 
     def initialize(self, receiver: Receiver, doubts: Doubts) -> None:
         self._receiver = receiver
         self._doubts = doubts
 
     def prepare(self) -> None:
-        """Here there is something."""
+        """Do not answer 404 as the base class does."""
 
     async def post(self) -> None:
-        """Judged in a thread: Redis is asked."""
+        """Check the callback in a thread, because that calls Redis."""
         headers = {name: self.request.headers.get(name, "") for name in (ID, TIMESTAMP, SIGNATURE)}
         address = self.request.remote_ip or ""
         if self._doubts.is_too_much(address):
@@ -202,7 +210,12 @@ class _Replies(_Plain):
 
 
 def make_server(receiver: Receiver, *, max_message_bytes: int) -> HTTPServer:
-    """The server, not listening yet."""
+    """Return an HTTP server that does not listen yet.
+
+    Args:
+        receiver: Checks the callbacks.
+        max_message_bytes: Maximum size of an answer's text.
+    """
     routes = [(PATH, _Replies, {"receiver": receiver, "doubts": Doubts()})]
     application = Application(routes, default_handler_class=_Plain, log_function=_log_request)
     # A character of text may take six bytes of JSON.
@@ -214,11 +227,15 @@ def _log_request(handler: RequestHandler) -> None:
 
 
 async def serve(server: HTTPServer, *, host: str, port: int) -> None:
-    """Listens until it is cancelled. Raises InvalidInput for an address that cannot be listened on."""
+    """Listen until cancelled.
+
+    Raises:
+        InvalidInput: the address or port cannot be used.
+    """
     try:
         server.listen(port, host)
     except OSError as error:
-        raise InvalidInput("port", port, f"must be free at {host}: {error.strerror}") from None
+        raise InvalidInput("port", port, f"cannot be used on {host}: {error.strerror}") from None
     try:
         await asyncio.Event().wait()
     finally:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def run(find_app: Callable[[], Celery], arguments: Sequence[str]) -> None:
-    """Run `worker` or `beat` with Celery's options, until it ends; ends the process with its exit code.
+    """Run `worker` or `beat` with Celery's options, then end the process with its exit code.
 
     Args:
         find_app: gives the app; what it imports is part of the start.
@@ -33,7 +33,7 @@ def run(find_app: Callable[[], Celery], arguments: Sequence[str]) -> None:
     import celery
     import click
 
-    with suppress(IndexError):  # an option without its value, which is told below
+    with suppress(IndexError):  # an option without its value, which click reports below
         celery.maybe_patch_concurrency(list(arguments))
     from celery.bin.base import CLIContext
     from celery.bin.beat import beat
@@ -42,11 +42,11 @@ def run(find_app: Callable[[], Celery], arguments: Sequence[str]) -> None:
     from ..models.errors import SymposiaError
 
     @click.group(commands={it.name: _in_the_foreground(it) for it in (worker, beat)})
-    @click.option("--no-color", "-C", envvar="NO_COLOR", is_flag=True, help="No colours in what is logged.")
-    @click.option("--quiet", "-q", is_flag=True, help="Leave out the banner.")
+    @click.option("--no-color", "-C", envvar="NO_COLOR", is_flag=True, help="Do not use colours in the log.")
+    @click.option("--quiet", "-q", is_flag=True, help="Do not print the banner.")
     @click.pass_context
     def program(context: click.Context, no_color: bool, quiet: bool) -> None:
-        """Run a worker or a beat of Celery on this app."""
+        """Run a Celery worker or beat with this app."""
         try:
             app = find_app()
         except SymposiaError as error:

@@ -1,4 +1,4 @@
-"""Log records without secrets: what a library says of a URL, or an agent of its key, stays inside."""
+"""Redaction of secrets in log records, such as URLs with passwords and keys of agents."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 from celery.signals import after_setup_logger, after_setup_task_logger
 
-from ..models.shown import HIDDEN, without_password
+from ..models.text.redact import HIDDEN, without_password
 
 _FORMATTER = logging.Formatter()
 
 
 class Redaction(logging.Filter):
-    """Hides the given secrets, and passwords in URLs, in messages and tracebacks. Added to a handler.
+    """Logging filter that hides secrets, and passwords in URLs, in messages and tracebacks.
 
     Args:
-        secrets: values that are never written.
+        secrets: Values that must not appear in logs.
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
@@ -25,7 +25,7 @@ class Redaction(logging.Filter):
         self._secrets = tuple(secrets)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Lets every record through, with its text as it may be shown."""
+        """Redact the record, and accept it."""
         record.msg, record.args = self.hidden(record.getMessage()), None
         if record.exc_info and not record.exc_text:
             record.exc_text = _FORMATTER.formatException(record.exc_info)
@@ -34,14 +34,14 @@ class Redaction(logging.Filter):
         return True
 
     def hidden(self, text: str) -> str:
-        """`text` without secrets."""
+        """Return `text` without secrets."""
         for secret in self._secrets:
             text = text.replace(secret, HIDDEN)
         return without_password(text)
 
 
 def redact_logs(secrets: Iterable[str]) -> None:
-    """Has whatever this process logs once Celery has set up its logging go through a `Redaction`."""
+    """Add a `Redaction` to the handlers that Celery sets up in this process."""
     redaction = Redaction(secrets)
 
     def redact(*, logger: logging.Logger, **_: Any) -> None:

@@ -1,1 +1,1 @@
-"""Alembic's revisions of the archive, shipped with the package. `upgrade` brings a database to the newest."""
+"""Alembic revisions of the archive, shipped with the package. `upgrade` migrates a database to the newest."""

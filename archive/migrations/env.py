@@ -1,4 +1,4 @@
-"""What Alembic runs a migration in: the connection, and the transaction, of whoever asked for it.
+"""Environment of Alembic's migrations; uses the connection and the transaction of the caller.
 
 Alembic runs this file by its path, so it imports nothing of the package.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from alembic import context
 
-# Alembic runs this file with a config; to import it does nothing.
+# Alembic runs this file with a config; a plain import does nothing.
 if (config := getattr(context, "config", None)) is not None:
     context.configure(
         connection=config.attributes["connection"],

@@ -1,1 +1,1 @@
-"""Batch reviews in SQL: what was reviewed, what was found, and what need not be looked at again."""
+"""Batch reviews in SQL: runs, findings, and the cache of reviewed items."""

@@ -1,4 +1,4 @@
-"""Deletes review runs from the archive, some at a time, with all that belongs to them."""
+"""Deletion of review runs from the archive in batches, with all their rows."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from sqlalchemy import delete, func, select, tuple_
 
 from ...models.review.items import ItemKind
-from ..engine import Database
+from ..database.engine import Database
 from .tables import FINDING, REVIEW_ITEM, REVIEW_RUN
 
 
 class ReviewPruner:
-    """Deletes runs. Raises ArchiveUnavailable from every method."""
+    """Deleter of runs. Every method may raise ArchiveUnavailable."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def find(self, *, before_ms: int, behind: int = 0, limit: int = 100) -> list[int]:
-        """Rows of runs that ended (or began, if they never ended) before a time, from `behind` on.
+        """Return rows of runs that ended (or began, if they never ended) before a time, after the row `behind`.
 
-        The newest run of a root and a panel stays however old it is: the next is held against it.
+        The newest run of a root and a panel is kept at any age, because the next run is compared with it.
         """
         newest = select(func.max(REVIEW_RUN.c.id)).group_by(REVIEW_RUN.c.root, REVIEW_RUN.c.panel)
         query = (
@@ -32,12 +32,12 @@ class ReviewPruner:
             return list(connection.execute(query.order_by(REVIEW_RUN.c.id).limit(limit)).scalars())
 
     def delete(self, rows: Sequence[int]) -> None:
-        """Deletes runs with their items and findings."""
+        """Delete runs with their items and findings."""
         with self._database.writing() as connection:
             connection.execute(delete(REVIEW_RUN).where(REVIEW_RUN.c.id.in_(rows)))
 
     def forget(self, session_ids: Sequence[str]) -> None:
-        """Deletes what was said of archived sessions, wherever they were items of a run."""
+        """Delete what reviewers said about archived sessions, in all runs that had them as items."""
         item = REVIEW_ITEM.c
         keys = [f"session:{session_id}" for session_id in session_ids]
         about_them = (item.kind == ItemKind.SESSION.value) & item.item_key.in_(keys)

@@ -1,4 +1,4 @@
-"""Reads review runs: what was found before, what need not be looked at again, and what a report shows."""
+"""Queries of review runs: earlier findings, cached items, and the data of reports."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from ...models.errors import InvalidInput, ReviewNotFound
 from ...models.review.findings import Finding, FindingStatus
 from ...models.review.items import Item
 from ...models.review.runs import ItemState, ReviewRun, RunState
-from ..engine import Database
+from ..database.engine import Database
 from ..values import MOST, PageOf, Place
 from .rows import cache_key, findings_of, run_of
 from .tables import FINDING, REVIEW_ITEM, REVIEW_RUN
 from .values import Known, ListedRun
 
-#: Items that are looked up at once.
+#: Maximum number of items per query.
 _SOME = 500
 _REVIEWED = (ItemState.DONE.value, ItemState.UNCHANGED.value)
 
 
 class ReviewReader:
-    """Reads runs. Raises ArchiveUnavailable from every method."""
+    """Reader of runs. Every method may raise ArchiveUnavailable."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def run(self, run_id: str) -> ReviewRun:
-        """A run with its items and findings. Raises ReviewNotFound."""
+        """Return a run with its items and findings. Raises ReviewNotFound."""
         with self._database.reading() as connection:
             row = connection.execute(select(REVIEW_RUN).where(REVIEW_RUN.c.run_id == run_id)).one_or_none()
             if row is None:
@@ -43,7 +43,7 @@ class ReviewReader:
             return run_of(row._mapping, items, found)  # noqa: SLF001
 
     def ids(self, prefix: str, *, limit: int = 10) -> list[str]:
-        """Ids of runs that begin with `prefix`."""
+        """Return the ids of runs that begin with `prefix`."""
         query = select(REVIEW_RUN.c.run_id).where(REVIEW_RUN.c.run_id.startswith(prefix, autoescape=True))
         with self._database.reading() as connection:
             return list(connection.execute(query.limit(limit)).scalars())
@@ -56,7 +56,7 @@ class ReviewReader:
         after: str | None = None,
         limit: int = 50,
     ) -> PageOf[ListedRun]:
-        """Runs, the newest first, from behind a cursor. Raises InvalidInput for a bad cursor or limit."""
+        """Return runs, newest first, after a cursor. Raises InvalidInput for a bad cursor or limit."""
         if not 1 <= limit <= MOST:
             raise InvalidInput("limit", limit, f"must be from 1 to {MOST}")
         query = select(REVIEW_RUN).where(*_called(root_name, panel))
@@ -76,7 +76,7 @@ class ReviewReader:
         return PageOf(listed, Place(found[limit - 1].started_ms, rows[-1]).cursor() if is_more else None)
 
     def known(self, panel_sha: str, items: Iterable[Item]) -> dict[str, Known]:
-        """What this panel said of items that it has reviewed with the same text, by their keys."""
+        """Return this panel's earlier results for items with the same text, by item key."""
         keys = {cache_key(panel_sha, item): item.key for item in items}
         known: dict[str, Known] = {}
         for some in _batches(keys):
@@ -86,16 +86,16 @@ class ReviewReader:
         return known
 
     def previous(self, root: str, panel: str, *, without: str | None = None) -> tuple[Finding, ...]:
-        """What reviewers said of each path when it was reviewed last; nothing of paths that are gone since.
+        """Return the findings of the last review of each path, except paths that have been removed since.
 
-        Findings are not merged, nor told apart by status. `without` is the id of the run that asks.
+        Findings are not merged, nor filtered by status. `without` is the id of the run to exclude.
         """
         with self._database.reading() as connection:
             found = connection.execute(_last_said(root, panel, without))
             return tuple(finding for (text,) in found for finding in findings_of(text))
 
     def last_revision(self, root: str, panel: str) -> str | None:
-        """The git revision of the newest run of a root that completed; None: there is none."""
+        """Return the git revision of the newest run of a root that completed; None: there is none."""
         query = (
             select(REVIEW_RUN.c.revision)
             .where(*_about(root, panel), REVIEW_RUN.c.revision != "")
@@ -118,7 +118,7 @@ def _called(root_name: str | None, panel: str | None) -> Iterator[ColumnElement[
 
 
 def _newest_of(keys: Sequence[str]) -> Select[Any]:
-    """The newest reviewed item under each of these cache keys."""
+    """Return the newest reviewed item under each of these cache keys."""
     table = REVIEW_ITEM
     newest = (
         select(table.c.cache_key, func.max(table.c.run).label("run"))
@@ -131,7 +131,7 @@ def _newest_of(keys: Sequence[str]) -> Select[Any]:
 
 
 def _last_said(root: str, panel: str, without: str | None) -> Select[Any]:
-    """The findings of the newest item of each path, unless a newer run found them gone with their file."""
+    """Return the findings of the newest item of each path, unless a newer run recorded that the file is gone."""
     runs = select(REVIEW_RUN.c.id).where(*_about(root, panel))
     if without is not None:
         runs = runs.where(REVIEW_RUN.c.run_id != without)
@@ -148,7 +148,7 @@ def _last_said(root: str, panel: str, without: str | None) -> Select[Any]:
 
 
 def _counted(connection: Connection, column: Any, runs: Sequence[int]) -> dict[int, dict[str, int]]:
-    """How often each value stands in a column, by run."""
+    """Return how often each value occurs in a column, by run."""
     table = column.table
     query = (
         select(table.c.run, column, func.count()).where(table.c.run.in_(runs)).group_by(table.c.run, column)

@@ -1,4 +1,4 @@
-"""From a review run to the rows of the archive, and back. Pure."""
+"""Conversion between review runs and the rows of the archive. Pure."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from pydantic import TypeAdapter
 from sqlalchemy import RowMapping
 
-from ...models.ids import moment_from_ms, ms_from_moment
 from ...models.review.findings import Finding
 from ...models.review.items import Item, Skipped
 from ...models.review.runs import ItemResult, ReviewRun
-from ...models.turn import Usage
-from ..engine import carried
-from ..rows import COUNTS, Row
+from ...models.text.ids import moment_from_ms, ms_from_moment
+from ...models.turns.turn import Usage
+from ..database.engine import carried
+from ..sessions.rows import COUNTS, Row
 
 _FINDINGS = TypeAdapter(tuple[Finding, ...])
 _SKIPPED = TypeAdapter(tuple[Skipped, ...])
@@ -23,13 +23,13 @@ _PLAIN = ("start_line", "end_line", "severity", "confidence", "snippet_sha")
 
 
 def cache_key(panel_sha: str, item: Item) -> str:
-    """The same for whatever a panel would find the same in: its item, its text, and the lines that count."""
+    """Return a fingerprint of everything that a panel's findings depend on: panel, item, text and relevant lines."""
     identity = (panel_sha, item.key, item.kind.value, item.sha256, item.changed)
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()
 
 
 def run_row(run: ReviewRun) -> Row:
-    """A run, as columns of `review_run`."""
+    """Return a run as columns of `review_run`."""
     return {
         "run_id": run.id,
         "root_name": carried(run.root_name),
@@ -47,7 +47,7 @@ def run_row(run: ReviewRun) -> Row:
 
 
 def item_rows(run: ReviewRun, row: int) -> list[Row]:
-    """What came of its items."""
+    """Return the rows of its items, with their results."""
     return [
         {
             "run": row,
@@ -71,12 +71,12 @@ def item_rows(run: ReviewRun, row: int) -> list[Row]:
 
 
 def finding_rows(run: ReviewRun, row: int) -> list[Row]:
-    """Its merged findings."""
+    """Return the rows of its merged findings."""
     return [_finding_row(finding, row, position) for position, finding in enumerate(run.findings)]
 
 
 def run_of(row: RowMapping, items: Iterable[RowMapping], found: Iterable[RowMapping]) -> ReviewRun:
-    """The run that these rows were made of."""
+    """Return the run of these rows."""
     return ReviewRun(
         id=row["run_id"],
         root_name=row["root_name"],
@@ -96,7 +96,7 @@ def run_of(row: RowMapping, items: Iterable[RowMapping], found: Iterable[RowMapp
 
 
 def findings_of(text: str) -> tuple[Finding, ...]:
-    """Findings from the column of an item."""
+    """Return the findings in the column of an item."""
     return _FINDINGS.validate_json(text)
 
 

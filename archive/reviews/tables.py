@@ -1,4 +1,4 @@
-"""The tables of batch reviews: runs, the items they looked at, and what was found. Times as in `tables.py`."""
+"""The tables of batch reviews: runs, their items and findings. Times as in `tables.py`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _run() -> Any:
 
 
 class ReviewRunRow(Table, table=True):
-    """A run: what was reviewed, by which panel, and how it came out."""
+    """A run: its root, panel and result."""
 
     __tablename__: ClassVar[str] = "review_run"
     __table_args__ = (Index(None, "root", "panel"), Index(None, "started_ms", "id"))
@@ -23,7 +23,7 @@ class ReviewRunRow(Table, table=True):
     id: int | None = Field(default=None, primary_key=True, sa_type=Big)
     run_id: str = Field(unique=True)
     root_name: str
-    #: What the root is known again by.
+    #: Identity of the root in later runs.
     root: str
     panel: str
     panel_sha: str
@@ -32,7 +32,7 @@ class ReviewRunRow(Table, table=True):
     ended_ms: int | None = Field(default=None, sa_type=Big)
     revision: str
     summary: str
-    #: What was not reviewed, as JSON.
+    #: Skipped items, as JSON.
     skipped: str
     input_tokens: int = Field(sa_type=Big)
     output_tokens: int = Field(sa_type=Big)
@@ -42,14 +42,14 @@ class ReviewRunRow(Table, table=True):
 
 
 class ReviewItemRow(Table, table=True):
-    """An item of a run, with what each reviewer said of it."""
+    """An item of a run, with the findings of each reviewer."""
 
     __tablename__: ClassVar[str] = "review_item"
     __table_args__ = (PrimaryKeyConstraint("run", "position"), Index(None, "cache_key", "run"))
 
     run: int = _run()
     position: int
-    #: `key` in items; a path may be too long for an index, so `cache_key` is looked up.
+    #: `key` in items; a path may be too long for an index, so queries use `cache_key`.
     item_key: str
     path: str
     kind: str
@@ -57,13 +57,13 @@ class ReviewItemRow(Table, table=True):
     size: int = Field(sa_type=Big)
     #: Changed lines, as JSON.
     changed: str | None = None
-    #: Hash of panel, item and text: who has it the same finds the same.
+    #: Hash of panel, item and text: the same hash means the same findings.
     cache_key: str
     state: str
     session_id: str | None = None
     error: str
     summary: str
-    #: As they were said, not merged, as JSON.
+    #: Findings of each reviewer, not merged, as JSON.
     findings: str
     input_tokens: int = Field(sa_type=Big)
     output_tokens: int = Field(sa_type=Big)

@@ -1,4 +1,4 @@
-"""What the archive answers about review runs."""
+"""Results of queries about review runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...models.review.findings import Finding
 
 
 class Known(NamedTuple):
-    """What a panel said of an item before."""
+    """An earlier result of a panel for an item."""
 
     findings: tuple[Finding, ...]
     summary: str
@@ -19,7 +19,7 @@ class Known(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ListedRun:
-    """A review run as the archive lists it."""
+    """A review run in a listing of the archive."""
 
     run_id: str
     root_name: str
@@ -28,7 +28,7 @@ class ListedRun:
     state: str
     started_ms: int
     ended_ms: int | None
-    #: How many items are in each state, and how many findings have each status.
+    #: Number of items by state, and number of findings by status.
     items: Mapping[str, int]
     findings: Mapping[str, int]
     tokens: int

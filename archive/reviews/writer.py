@@ -1,4 +1,4 @@
-"""Writes review runs: each once, as it was told last, whoever writes it and however often."""
+"""Writer of review runs: each is stored once, in its last state, with any number of writers and calls."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from sqlalchemy import Connection, delete
 from sqlalchemy.dialects import postgresql, sqlite
 
 from ...models.review.runs import ReviewRun
-from ..engine import Database
+from ..database.engine import Database
 from .rows import finding_rows, item_rows, run_row
 from .tables import FINDING, REVIEW_ITEM, REVIEW_RUN
 
 
 class ReviewWriter:
-    """Writes runs. Raises ArchiveUnavailable."""
+    """Writer of runs. Raises ArchiveUnavailable."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def write(self, run: ReviewRun) -> None:
-        """Writes a run with its items and findings, in the place of what was written under its id before."""
+        """Write a run with its items and findings; replaces an earlier version with the same id."""
         with self._database.writing() as connection:
             row = _locked(connection, run)
             for table, values in (
@@ -31,7 +31,7 @@ class ReviewWriter:
 
 
 def _locked(connection: Connection, run: ReviewRun) -> int:
-    """The run's row, written, for this transaction alone."""
+    """Insert or update the run's row, lock it for this transaction, and return its key."""
     values = run_row(run)
     insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
     upsert = insert(REVIEW_RUN).values(**values).on_conflict_do_update(index_elements=["run_id"], set_=values)

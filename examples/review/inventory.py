@@ -1,4 +1,4 @@
-"""How many of each thing the shop has. Some lines are wrong on purpose: `symposia review examples/review` finds them."""
+"""The stock of a shop. Some lines are wrong on purpose: `symposia review examples/review` reports them."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Who has paid. Some lines are wrong on purpose: `symposia review examples/review` finds them."""
+"""The payments of a shop. Some lines are wrong on purpose: `symposia review examples/review` reports them."""
 
 import hashlib
 import pickle

@@ -1,1 +1,1 @@
-"""Alignment sessions: what experts mark is kept in a ledger, and the session ends when they have converged."""
+"""Alignment sessions: a ledger records the experts' markers, and the session ends when they have converged."""

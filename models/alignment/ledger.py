@@ -1,4 +1,4 @@
-"""The ledger of an alignment session: its tensions, its perspectives, and how the rounds went.
+"""The ledger of an alignment session: tensions, perspectives, and results of rounds.
 
 It is part of what the session's stop conditions remember, so it lives with the session, changes in
 the instant a step is planned, and sees every turn once, in order. A round is over when every expert
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from ..dialogue.refs import Ref, read_refs
-from ..dialogue.words import MarkerType, TensionState
-from .signs import Scores, Sign, Signs, Value
+from .document.markers.refs import Ref, read_refs
+from .document.text.vocabulary import MarkerType, TensionState
+from .marks import Scores, Sign, Signs, Value
 
 #: Entries of a kind that are kept; further ones are not recorded.
 MOST_ENTRIES = 250
@@ -32,7 +32,7 @@ class Change(Value):
 
 
 class TensionEntry(Value):
-    """A tension under its global id, with all that became of it; the last change is how it stands."""
+    """A tension under its global id, with its history; the last change is its current state."""
 
     id: str
     label: str
@@ -40,11 +40,11 @@ class TensionEntry(Value):
 
     @property
     def state(self) -> TensionState:
-        """How it stands."""
+        """The current state."""
         return self.changes[-1].state
 
     def changed(self, state: TensionState, by: str, number: int) -> TensionEntry:
-        """This tension in another state."""
+        """Return this tension in another state."""
         change = Change(state=state, by=by, round=number)
         return self.model_copy(update={"changes": (*self.changes, change)[-MOST_CHANGES:]})
 
@@ -59,7 +59,7 @@ class PerspectiveEntry(Value):
 
 
 class RoundEntry(Value):
-    """How a round went. Velocity: what it moved, its new perspectives and the tensions still open."""
+    """Result of a round. Velocity: its new perspectives plus the tensions still open."""
 
     round: int
     #: The turn that ended it.
@@ -76,7 +76,7 @@ class RoundEntry(Value):
 
 
 class Ledger(Value):
-    """What was marked so far."""
+    """The markers so far."""
 
     tensions: tuple[TensionEntry, ...] = ()
     perspectives: tuple[PerspectiveEntry, ...] = ()
@@ -103,7 +103,7 @@ class Ledger(Value):
         return tuple(it for it in self.tensions if it.state not in _SETTLED)
 
     def after(self, turn: int, participant: str, signs: Signs, *, experts: Sequence[str]) -> Ledger:
-        """The ledger after one more turn. The judge, who is no expert, may settle tensions, but not agree."""
+        """Return the ledger after one more turn. The judge, who is no expert, may settle tensions, but not agree."""
         ledger = self.model_copy(update={"scores": {**self.scores, **signs.scores}, "converged": False})
         for sign in signs.said:
             ledger = ledger.marked(sign, participant)
@@ -115,7 +115,10 @@ class Ledger(Value):
         return ledger.ended(turn, experts) if {*experts} <= {*spoke} else ledger
 
     def global_id(self, ref: Ref, participant: str) -> str | None:
-        """What a participant means by an id: their own, the named expert's, the only one there is, or a global one."""
+        """Return the global id that a participant means by an id.
+
+        In this order: their own, the named expert's, the only one that exists, or a global one.
+        """
         if ref.round is not None:
             in_round = self.local.get(_key(ref.agent or participant, f"R{ref.round}-{ref.id}"))
             if in_round is not None:
@@ -132,7 +135,7 @@ class Ledger(Value):
         return ref.id if ref.id in known else None
 
     def marked(self, sign: Sign, participant: str) -> Ledger:
-        """The ledger after one marker."""
+        """Return the ledger after one marker."""
         kind = MarkerType(sign.kind)
         refs = [ref for text in sign.refs for ref in read_refs(text, strict=True).found]
         ledger = self
@@ -146,7 +149,7 @@ class Ledger(Value):
         return ledger
 
     def with_perspective(self, ref: Ref, label: str, by: str) -> Ledger:
-        """Takes a perspective. Experts number theirs anew in each round: an old id with another label is a new one."""
+        """Take a perspective. Experts number from 1 in each round: an old id with another label is a new one."""
         key, number = _key(by, ref.id), self.round
         used = next((it for it in self.perspectives if it.id == self.local.get(key)), None)
         again = used is not None and (used.round == number or used.label.casefold() == label.casefold())
@@ -165,7 +168,7 @@ class Ledger(Value):
         )
 
     def with_tension(self, ref: Ref, label: str, by: str) -> Ledger:
-        """Raises a tension; one that was settled is open again."""
+        """Raise a tension; one that was settled is open again."""
         key = _key(ref.agent or by, ref.id)
         # The same id may have been written for a perspective: then it is no tension's yet.
         known = next((it for it in self.tensions if it.id == self.local.get(key)), None)
@@ -180,7 +183,7 @@ class Ledger(Value):
         )
 
     def moved(self, name: str, state: TensionState, by: str) -> Ledger:
-        """Brings a tension into a state; a settled one is not addressed again."""
+        """Bring a tension into a state; a settled one is not addressed again."""
 
         def moved(entry: TensionEntry) -> TensionEntry:
             is_it = entry.id == name and entry.state is not state
@@ -190,7 +193,7 @@ class Ledger(Value):
         return self.model_copy(update={"tensions": tuple(map(moved, self.tensions))})
 
     def ended(self, turn: int, experts: Sequence[str]) -> Ledger:
-        """The round is over: it is recorded, and the next begins."""
+        """Return the round is over: it is recorded, and the next begins."""
         entry = RoundEntry(
             round=self.round,
             last_turn=turn,
@@ -214,7 +217,7 @@ def _key(participant: str, local: str) -> str:
 
 
 def _state_after(kind: MarkerType, label: str) -> TensionState:
-    """What a marker about a tension brings it to; `[REFINEMENT T09: Deferred to ...]` puts it off."""
+    """Return the state of a tension after a marker; `[REFINEMENT T09: Deferred to ...]` defers it."""
     if label.casefold().startswith(("deferred", "defer ", "future work")):
         return TensionState.DEFERRED
     return TensionState.RESOLVED if kind is MarkerType.RESOLVED else TensionState.ADDRESSED

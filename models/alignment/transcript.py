@@ -8,9 +8,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from ..collab import Collab
-from ..dialog import Message
-from ..dialogue import (
+from ..errors import SessionError
+from ..protocol.collab import Collab
+from ..protocol.dialog import Message
+from .document import (
     AlignmentDialogue,
     Block,
     Judge,
@@ -29,10 +30,10 @@ from ..dialogue import (
     parse,
     render,
 )
-from ..dialogue.blocks import BlockReader
-from ..dialogue.names import Names
-from ..dialogue.scan import LineReader
-from ..dialogue.words import (
+from .document.headings.names import Names
+from .document.reading.blocks import BlockReader
+from .document.scan import LineReader
+from .document.text.vocabulary import (
     DIMENSIONS,
     EXPERT_EMOJI,
     JUDGE,
@@ -44,16 +45,15 @@ from ..dialogue.words import (
     TENSIONS_TITLE,
     TOTAL_KEY,
 )
-from ..errors import SessionError
-from .cast import Cast, cast_of
 from .ledger import Ledger, TensionEntry
+from .participants import Cast, cast_of
 
 _FIRST_LABEL, _LABEL = "Opening Arguments", "Tension Resolution"
 _DECLARING = frozenset({MarkerType.PERSPECTIVE, MarkerType.TENSION})
 
 
 def written(collab: Collab, messages: Sequence[Message], ledger: Ledger, experts: Sequence[str]) -> str:
-    """The session as Markdown.
+    """Return the session as Markdown.
 
     Raises:
         SessionError: the text is not read back as the same document; a defect of Symposia.
@@ -62,20 +62,20 @@ def written(collab: Collab, messages: Sequence[Message], ledger: Ledger, experts
     text = render(document)
     if parse(text) != document:
         raise SessionError(
-            f"the transcript of session {collab.collab_id!r} is not read back as it was written"
+            f"transcript of session {collab.collab_id!r} does not survive a write and read (a bug in Symposia)"
         )
     return text
 
 
 def faults_of(text: str) -> list[str]:
-    """What strict lint has to say of a transcript: one line a finding."""
+    """Return the findings of strict lint in a transcript, one line each."""
     return [f"line {it.line}: {it.message} [{it.code.value}]" for it in lint(text, strict=True)]
 
 
 def transcript(
     collab: Collab, messages: Sequence[Message], ledger: Ledger, experts: Sequence[str]
 ) -> AlignmentDialogue:
-    """The session as a document; `experts` are participant ids, whoever else speaks is the judge."""
+    """Return the session as a document; `experts` are participant ids, any other speaker is the judge."""
     cast = cast_of(collab, messages, experts)
     writer = _Writer(ledger, cast)
     people = [f"{EXPERT_EMOJI} {name}" for name in cast.names.values()]
@@ -98,7 +98,7 @@ class _Writer:
         self._ledger, self._cast, self._names = ledger, cast, cast.names
 
     def rounds(self, messages: Sequence[Message]) -> Iterator[Part]:
-        """Rounds with the experts' turns, and the judge's words after each."""
+        """Yield the rounds with the experts' turns, and the judge's words after each."""
         turns: dict[int, dict[int, tuple[str, list[Block]]]] = {}
         judged: dict[int, list[Block]] = {}
         ends = [entry.last_turn for entry in self._ledger.rounds]
@@ -129,7 +129,7 @@ class _Writer:
             yield Judge(label, tuple(judged[number]))
 
     def _block(self, block: Block, speaker: str, number: int, declared: set[tuple[int, str, str]]) -> Block:
-        """A block under global ids. A marker that means nothing known becomes a sentence about itself."""
+        """Return a block under global ids. A marker that means nothing known becomes a sentence about itself."""
         if isinstance(block, Table):
             width = max(len(block.header), *map(len, (block.header, *block.rows)))
             rows = tuple((*row, *("",) * (width - len(row))) for row in block.rows)
@@ -150,7 +150,7 @@ class _Writer:
         return Marker(kind, tuple(map(Ref, names)), block.label)
 
     def tables(self) -> Iterator[Section]:
-        """Panel, scoreboard, inventory and tracker, each where there is something to show."""
+        """Yield panel, scoreboard, inventory and tracker; empty ones are left out."""
         people = [(f"{EXPERT_EMOJI} {name}", self._cast.roles[it]) for it, name in self._names.items()]
         judge = [(f"{JUDGE_EMOJI} {JUDGE}", self._cast.judge)] if self._cast.judge else []
         yield Section(PANEL_TITLE, (Table(("Agent", "Role"), (*judge, *people)),))
@@ -199,7 +199,7 @@ class _Writer:
 
 
 def _blocks(text: str) -> list[Block]:
-    """What was said, with its markers and tables apart."""
+    """Return the blocks of a message: prose, markers and tables."""
     builder = BlockReader(Names())
     builder.read_prose(LineReader(text))
     return builder.blocks

@@ -1,1 +1,1 @@
-"""Dialog memory: what a user has said in a room, so that a follow-up need not repeat it. Pure."""
+"""Dialog memory: parameters that a user stated in a room, so that a follow-up need not repeat them. Pure."""

@@ -1,4 +1,4 @@
-"""The size cap: what was set longest ago goes first, and one parameter too large for all of it is refused.
+"""The size cap: the oldest parameters are evicted first; a parameter too large for the whole memory is refused.
 
 Source: dialog state document, section 2 (`DIALOG_STATE_MAX_SIZE_BYTES`).
 """
@@ -26,24 +26,24 @@ class Fitted:
 
     state: MemoryState
     text: str
-    #: `service.name` of the parameters that went.
+    #: `service.name` of the evicted parameters.
     evicted: tuple[str, ...] = ()
 
 
 def too_large(statement: Statement, *, max_bytes: int) -> tuple[str, ...]:
-    """Names of the parameters that would not fit even into a memory of their own."""
+    """Return names of the parameters that would not fit even into a memory of their own."""
     names = []
     for name, known in statement.parameters.items():
-        # What cannot be long is not measured.
+        # Short values are not measured.
         if size_bytes(compact(known.value)) > max_bytes // 2 and _alone(statement, name, known) > max_bytes:
             names.append(name)
     return tuple(names)
 
 
 def within(learned: Learned, *, max_bytes: int) -> tuple[Learned, tuple[str, ...]]:
-    """What of it a memory of this size could hold at all, first come first kept; and the names that are left out.
+    """Return the part that fits into a memory of this size, the first parameters first, and the names left out.
 
-    What a turn learned is written with its result, so it must not be long.
+    The part is stored with the result of the turn, so it must be short.
     """
     room_bytes, left_out = max_bytes, []
     kept: dict[str, dict[str, JsonValue]] = {}
@@ -66,7 +66,7 @@ def _alone(statement: Statement, name: str, known: Remembered) -> int:
 
 
 def fitted(state: MemoryState, *, max_bytes: int) -> Fitted:
-    """The state without as many of its oldest parameters as the cap asks for."""
+    """Return the state without as many of its oldest parameters as the cap asks for."""
     text = write_state(state)
     if size_bytes(text) <= max_bytes:
         return Fitted(state, text)

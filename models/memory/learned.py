@@ -1,4 +1,4 @@
-"""What a session is told of the memory it uses, and what a turn may add to it.
+"""The memory as a session sees it, and what a turn may add to it.
 
 Source: dialog state document, section 2 (`execute`: `parameters`, `extracted_context`).
 """
@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypedDict
 
 from pydantic import BeforeValidator, Field, JsonValue
 
-from ..wire import JsonObject, NonBlank, Wire
+from ..protocol.base import JsonObject, NonBlank, Wire
 from .services import Service, service_named
 from .values import MAX_NAME, room_key, user_key
 
@@ -19,7 +19,7 @@ _Name = Annotated[NonBlank, Field(max_length=MAX_NAME)]
 
 
 class Learned(Wire):
-    """What an agent took from the words of the user; written when its turn has been written."""
+    """Parameters that an agent took from the user's words; stored after its turn is written."""
 
     #: The service it is about; None: the one the turn is shown. Naming one selects it.
     service: str | None = Field(default=None, max_length=32)
@@ -37,7 +37,7 @@ class Learned(Wire):
 
 
 class ToRemember(Wire):
-    """What is to be remembered of a turn that has been written."""
+    """What the memory stores of a written turn."""
 
     #: The turn's stamp.
     at_ms: int
@@ -47,25 +47,25 @@ class ToRemember(Wire):
 
 
 class MemoryOptions(Wire):
-    """Whose memory a session uses, and what its own message says."""
+    """User whose memory a session uses, and the parameters of the session's own message."""
 
-    #: None: nobody's; what is said here is forgotten with the session.
+    #: None: no user; the memory is discarded with the session.
     user_id: Annotated[str | None, BeforeValidator(partial(user_key, field=""))] = None
     room_id: Annotated[str | None, BeforeValidator(partial(room_key, field=""))] = None
     #: None: the one spoken of last.
     service: str | None = None
-    #: What the message that the session is about says: the highest priority.
+    #: Parameters in the message that the session is about: the highest priority.
     said: JsonObject = Field(default_factory=dict, max_length=100)
-    #: What holds where nothing was said, now or before.
+    #: Values of parameters that were never stated.
     defaults: JsonObject = Field(default_factory=dict, max_length=100)
     #: A parameter of less confidence is asked for.
     ask_below: float = Field(default=0.5, ge=0, le=1)
 
 
 class MemoryChoices(TypedDict, total=False):
-    """What a submitter may say of memory; see `MemoryOptions`."""
+    """Memory options of a submission; see `MemoryOptions`."""
 
-    #: Whose session it is: a number or text. Its turns remember parameters for this user and room.
+    #: User of the session: a number or text. Its turns remember parameters for this user and room.
     user_id: str | int | None
     #: Where: a number or text; by default the conversation, which is the thread or else the session.
     room_id: str | int | None
@@ -78,7 +78,7 @@ class MemoryChoices(TypedDict, total=False):
 
 
 def memory_options(choices: Mapping[str, Any], *, conversation: str) -> MemoryOptions | None:
-    """The options out of a submitter's choices; None where none was made. Raises InvalidInput."""
+    """Return the options out of a submitter's choices; None where none was made. Raises InvalidInput."""
     made = {name: choices[name] for name in MemoryChoices.__annotations__ if choices.get(name) is not None}
     if not made:
         return None

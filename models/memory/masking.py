@@ -1,4 +1,4 @@
-"""What logs, events and viewers show of a value that is private: by the parameter's name, and by its form.
+"""Masking of private values in logs, events and viewers, by the parameter's name and by its form.
 
 Memory itself, and the agents that a turn belongs to, see values as they are.
 
@@ -16,14 +16,14 @@ MASK = "****"
 #: Characters at the end that stay readable, so that people know which one is meant.
 _KEPT = 4
 
-#: Parameters that are private whatever they hold.
+#: Parameters that are private with any value.
 _PRIVATE_NAME = re.compile(
     r"phone|mobile|msisdn|whatsapp|e?mail|account|iban|card|recipient|passport|ssn|tax_?id"
     r"|passw(or)?d|secret|token|api_?key|credential|(^|_)(tel|pin|cvv|cc|bcc|to_address|from_address)($|_)",
     re.IGNORECASE,
 )
 
-#: Forms that are private wherever they stand in a text. What is found first is what it is, so that a
+#: Forms that are private anywhere in a text. The first match decides, so that a
 #: date and a time are not taken for a telephone number.
 _FORMS = re.compile(
     r"(?P<plain>\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?(?!\d))"
@@ -38,7 +38,7 @@ _LONG_NUMBER = 10**9
 
 
 def mask(name: str, value: JsonValue, *, private: bool = False) -> JsonValue:
-    """`value` as it may be shown: of a private one the last four characters, in text only what is private."""
+    """Return `value` masked: a private value keeps its last four characters; text loses its private parts only."""
     if private or _PRIVATE_NAME.search(name):
         return _hidden(value)
     match value:
@@ -57,12 +57,12 @@ def mask(name: str, value: JsonValue, *, private: bool = False) -> JsonValue:
 def masked(
     parameters: Mapping[str, JsonValue], private: frozenset[str] = frozenset()
 ) -> dict[str, JsonValue]:
-    """Parameters as they may be shown; `private` names more of them."""
+    """Return parameters as they may be shown; `private` names more of them."""
     return {name: mask(name, value, private=name in private) for name, value in parameters.items()}
 
 
 def for_log(parameters: Mapping[str, JsonValue], private: frozenset[str] = frozenset()) -> str:
-    """Parameters as the document's log lines have them: `{from: Nairobi, to: London}`, masked, on one line."""
+    """Return parameters as the document's log lines have them: `{from: Nairobi, to: London}`, masked, on one line."""
     pairs = (f"{name}: {value}" for name, value in masked(parameters, private).items())
     return "{" + " ".join(", ".join(pairs).split()) + "}"
 

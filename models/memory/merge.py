@@ -1,4 +1,4 @@
-"""How statements become memory: later wins, "not said" changes nothing, forgetting is final.
+"""Merge of statements into memory: the later one wins, "not said" changes nothing, forgetting is final.
 
 `applied` may be called again with the same statement, and with statements in any order: the
 outcome is the same. Nothing here knows of Redis.
@@ -12,14 +12,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from .state import (
-    MAX_FORGOTTEN,
-    MAX_SESSIONS,
-    MAX_WRITES,
-    MemoryState,
-    Remembered,
-    Shelf,
-)
+from .state import MAX_FORGOTTEN, MAX_SESSIONS, MAX_WRITES, MemoryState, Remembered, Shelf
 from .values import is_said
 
 #: Characters of a mark.
@@ -28,7 +21,7 @@ _MARK = 12
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What one turn, or one call of a program, has to say."""
+    """The parameters from one turn, or from one call of a program."""
 
     #: None: nothing for any service, as when everything is forgotten.
     service: str | None
@@ -46,7 +39,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Who writes, and when: what the metadata will say."""
+    """Writer and time of a write, for the metadata."""
 
     #: Now, by the server's clock.
     now_ms: int
@@ -59,12 +52,12 @@ class Writer:
 
 
 def mark_of(session: str, turn: int) -> str:
-    """What a state remembers a turn's write by: short, because it is kept."""
+    """Return the mark by which a state recognises a turn's write; short, because it is stored."""
     return hashlib.sha256(f"{session}:{turn}".encode()).hexdigest()[:_MARK]
 
 
 def applied(state: MemoryState, statement: Statement) -> MemoryState:
-    """The state after a statement. Of two statements on one parameter the one with the later stamp holds."""
+    """Return the state after a statement. Of two statements on one parameter the one with the later stamp holds."""
     if statement.forget_all:
         return _emptied(state, statement.at_ms)
     if statement.at_ms <= state.floor_ms or statement.service is None:
@@ -78,7 +71,7 @@ def applied(state: MemoryState, statement: Statement) -> MemoryState:
 
 
 def signed(state: MemoryState, writer: Writer) -> MemoryState:
-    """The state with metadata that says who wrote it."""
+    """Return the state with metadata that says who wrote it."""
     return replace(
         state,
         timestamp_ms=writer.now_ms,
@@ -104,7 +97,7 @@ def _said(shelf: Shelf, statement: Statement) -> Shelf:
         old = parameters.get(name)
         is_later = (old is None or old.at_ms <= new.at_ms) and forgotten.get(name, -1) < new.at_ms
         if is_said(new.value) and is_later:
-            # Set last, it stands last: of two with one stamp the earlier one goes first.
+            # Set last, it is last: of two with one stamp the earlier one goes first.
             parameters.pop(name, None)
             parameters[name] = new
             forgotten.pop(name, None)
@@ -112,7 +105,7 @@ def _said(shelf: Shelf, statement: Statement) -> Shelf:
 
 
 def _forgotten(shelf: Shelf, statement: Statement) -> Shelf:
-    # Who says it anew in the same breath has not forgotten it.
+    # A parameter that the same turn states again is not forgotten.
     names = [name for name in statement.forget if name not in statement.parameters]
     if not names:
         return shelf
@@ -126,7 +119,7 @@ def _forgotten(shelf: Shelf, statement: Statement) -> Shelf:
 
 
 def _emptied(state: MemoryState, at_ms: int) -> MemoryState:
-    """Only what was said after it stays, and the floor that keeps the rest away."""
+    """Return the state with only what was said after the stamp, and a floor that rejects anything older."""
     shelves = {}
     for service, shelf in state.shelves.items():
         later = {name: known for name, known in shelf.parameters.items() if known.at_ms > at_ms}
@@ -146,8 +139,8 @@ def _with_few_tombstones(state: MemoryState) -> MemoryState:
 
 
 def lowered(state: MemoryState, floor_ms: int) -> MemoryState:
-    """The state with a floor in place of its tombstones up to then: turns that began before it add nothing
-    any more, whatever they say. Parameters stay.
+    """Return the state with a floor in place of its tombstones up to then: turns that began before it add nothing
+    any more, new statements included. Parameters stay.
     """
     shelves = {
         service: Shelf(

@@ -50,22 +50,22 @@ class Parameter:
 
     name: str
     kind: ParameterKind = ParameterKind.TEXT
-    #: Asked for as long as it is not known.
+    #: Agents ask for it until it is known.
     required: bool = False
     #: Of a CHOICE.
     choices: tuple[str, ...] = ()
-    #: Shown masked, whatever it is called.
+    #: Shown masked, with any name.
     private: bool = False
 
     def __post_init__(self) -> None:
         check_name(self.name)
         if (self.kind is ParameterKind.CHOICE) != bool(self.choices):
             raise InvalidInput(
-                f"{self.name}.choices", self.choices, "must be given for a choice, and only there"
+                f"{self.name}.choices", self.choices, "must be given for kind `choice`, and only for it"
             )
 
     def read(self, value: object) -> JsonValue:
-        """`value` as this parameter's type. Raises InvalidInput, which shows a private value masked."""
+        """Return `value` as this parameter's type. Raises InvalidInput, which shows a private value masked."""
         check_value(self.name, value)
         read, rule = _READERS[self.kind]
         found = read(self, value)
@@ -82,7 +82,7 @@ class Parameter:
 def _text(_parameter: Parameter, value: object) -> JsonValue:
     if isinstance(value, str):
         return value
-    # A number that stands where a text should: a telephone number, say.
+    # A number in the place of a text: a telephone number, for example.
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
@@ -145,7 +145,7 @@ _READERS: dict[ParameterKind, tuple[Callable[[Parameter, object], JsonValue], st
     ParameterKind.INTEGER: (_integer, "must be a whole number"),
     ParameterKind.BOOLEAN: (_boolean, "must be true or false"),
     ParameterKind.CHOICE: (_choice, ""),
-    ParameterKind.TEXTS: (_texts, "must be a list of texts"),
-    ParameterKind.OBJECT: (_object, "must be a table of names and values"),
+    ParameterKind.TEXTS: (_texts, "must be a list of strings"),
+    ParameterKind.OBJECT: (_object, "must be an object of names and values"),
     ParameterKind.ANY: (_any, "must be JSON"),
 }

@@ -1,4 +1,4 @@
-"""What a turn is shown of the memory: the merged parameters, how sure they are, and what to ask for.
+"""The memory view of a turn: merged parameters, their confidence, and what to ask for.
 
 Priority: the new message, then what is remembered, then the defaults, then what other rooms
 know (where the user wants that). The merge comes before required parameters are checked.
@@ -14,19 +14,19 @@ from typing import Any
 
 from pydantic import Field, JsonValue
 
-from ..wire import JsonObject, Wire
+from ..protocol.base import JsonObject, Wire
 from .services import Service
 from .state import MemoryState, Remembered, Shelf, Source
 from .values import is_said
 
-#: What was concluded is less sure than what was said.
+#: Inferred parameters are less certain than stated ones.
 INFERRED_CONFIDENCE = 0.7
-#: What comes from another room is less sure than what was said in this one.
+#: Parameters of another room are less certain than those of this room.
 OTHER_ROOM = 0.8
 
 
 class Known(Wire):
-    """How a parameter of the merged ones is known."""
+    """Source and confidence of a merged parameter."""
 
     source: Source
     #: 0..1, now.
@@ -47,7 +47,7 @@ class MemoryView(Wire):
     known: dict[str, Known] = Field(default_factory=dict)
     #: Required parameters that are not known.
     missing: tuple[str, ...] = ()
-    #: What to ask the user: what is missing, and what is too uncertain.
+    #: Parameters to ask the user for: missing, or too uncertain.
     ask: tuple[str, ...] = ()
     #: Services that something is remembered for.
     services: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class MemoryView(Wire):
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who wants to know, and when."""
+    """The session that reads the memory, and the time."""
 
     #: Now, by the server's clock.
     now_ms: int
@@ -78,7 +78,7 @@ def recall(
     other_rooms: Shelf | None = None,
     degraded: bool = False,
 ) -> MemoryView:
-    """The view of a service's memory; `state` has the new message in it already.
+    """Return the view of a service's memory; `state` has the new message in it already.
 
     Without a service it could not be merged: `said` goes through, over the defaults.
     """
@@ -114,7 +114,7 @@ def unmerged(
     services: tuple[str, ...] = (),
     degraded: bool = False,
 ) -> MemoryView:
-    """The view where no service is known: nothing is remembered, so the values go through as they are.
+    """Return the view where no service is known: nothing is remembered, so the values go through as they are.
 
     Raises:
         InvalidInput: a name or a value is not JSON.
@@ -130,7 +130,7 @@ def unmerged(
 
 
 def confidence_now(known: Remembered, asker: Asker) -> float:
-    """How sure a parameter is: as when it was set in the same session, else less and less."""
+    """Return the current confidence: unchanged within the session that set it, otherwise decaying."""
     if known.session and known.session == asker.session and known.source is not Source.CARRIED:
         return known.confidence
     age_ms = max(asker.now_ms - known.at_ms, 0)
@@ -149,7 +149,7 @@ def _known(it: Remembered, asker: Asker, *, share: float | None = None) -> Known
 
 
 def _from_elsewhere(state: MemoryState, here: Shelf, other_rooms: Shelf | None) -> dict[str, Remembered]:
-    """What other rooms know and this one did not forget."""
+    """Return the parameters of other rooms that this room has not forgotten."""
     elsewhere = {} if other_rooms is None else other_rooms.parameters
     return {
         name: it

@@ -1,7 +1,7 @@
-"""What an agent learned, read from plain text: the form for models without structured output.
+"""Memory remarks in plain text: the form for models without structured output.
 
     SERVICE: travel              what the user speaks of
-    REMEMBER from: Nairobi       a parameter the user stated, or set anew
+    REMEMBER from: Nairobi       a parameter the user stated or changed
     FORGET: from, to             parameters the user wants forgotten
 
 One line each, in capitals. A value that begins with a bracket or a brace is JSON. Read only in
@@ -27,7 +27,7 @@ _MOST = 100
 
 
 def learned_from(lines: Iterable[str]) -> Learned | None:
-    """What the lines of an answer say is to be remembered; None when they say nothing of it."""
+    """Return what the lines of an answer ask to remember; None if there is no such line."""
     service: str | None = None
     parameters: dict[str, JsonValue] = {}
     forget: list[str] = []
@@ -48,7 +48,7 @@ def learned_from(lines: Iterable[str]) -> Learned | None:
 
 
 def _take(parameters: dict[str, JsonValue], name: str, text: str) -> None:
-    """Keeps one remark; one that cannot be kept is no remark."""
+    """Keep one remark; one that cannot be kept is no remark."""
     try:
         value: JsonValue = json.loads(text) if text[:1] in ("[", "{") else text.strip(_AROUND)
         check_value(check_name(name), value)

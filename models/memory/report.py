@@ -1,4 +1,4 @@
-"""A memory as people look at it: every parameter, masked, with where it comes from and how sure it is.
+"""Report on a memory for people: every parameter, masked, with its source and confidence.
 
 Source: dialog state document, section 10 ("User-facing context viewer").
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from ..ids import timestamp_from_ms
+from ..text.ids import timestamp_from_ms
 from .masking import mask
 from .recall import Asker, confidence_now
 from .services import private_names
@@ -36,7 +36,7 @@ class ReportLine:
 
 @dataclass(frozen=True, slots=True)
 class MemoryReport:
-    """What is remembered of a user in a room."""
+    """Remembered parameters of a user in a room."""
 
     user_id: str
     room_id: str
@@ -54,7 +54,7 @@ class MemoryReport:
     ttl_s: int
 
     def to_json(self) -> dict[str, JsonValue]:
-        """The same as data."""
+        """Return the same as data."""
         parameters: list[JsonValue] = [
             {
                 "service": line.service,
@@ -87,7 +87,7 @@ class MemoryReport:
 def report(
     state: MemoryState, *, user_id: str, room_id: str, now_ms: int, half_life_ms: int, ttl_ms: int
 ) -> MemoryReport:
-    """The report on a state; what its newest session has set counts as said there."""
+    """Return the report on a state; what its newest session has set counts as said there."""
     session = state.sessions[-1] if state.sessions else ""
     asker = Asker(now_ms=now_ms, half_life_ms=half_life_ms, session=session)
     lines = [

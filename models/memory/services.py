@@ -35,13 +35,11 @@ class Service:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            rule = "must begin with a small letter and hold small letters, digits, - and _, at most 32"
+            rule = "must be at most 32 lower-case letters, digits, - and _, and start with a letter"
             raise InvalidInput("service", self.name, rule)
         by_name = {parameter.name: parameter for parameter in self.parameters}
         if len(by_name) < len(self.parameters):
-            raise InvalidInput(
-                f"{self.name}.parameters", len(self.parameters), "must have names of their own"
-            )
+            raise InvalidInput(f"{self.name}.parameters", len(self.parameters), "must have different names")
         object.__setattr__(self, "by_name", by_name)
 
     @property
@@ -55,7 +53,7 @@ class Service:
         return frozenset(parameter.name for parameter in self.parameters if parameter.private)
 
     def read(self, name: object, value: object) -> JsonValue:
-        """One parameter's value, by its type. Raises InvalidInput."""
+        """Return one parameter's value, by its type. Raises InvalidInput."""
         name = check_name(name)
         parameter = self.by_name.get(name) or Parameter(name, Kind.ANY)
         return parameter.read(value)
@@ -63,7 +61,7 @@ class Service:
     def sorted_out(
         self, parameters: Mapping[str, object]
     ) -> tuple[dict[str, JsonValue], tuple[InvalidInput, ...]]:
-        """What is said and fits its type, and what is wrong with the rest; "not said" is left out."""
+        """Return the valid parameters, and the errors of the others; "not said" values are left out."""
         good: dict[str, JsonValue] = {}
         bad: list[InvalidInput] = []
         for name, value in parameters.items():
@@ -144,30 +142,30 @@ _SERVICES = {service.name: service for service in _BUILT_IN}
 
 
 def register_service(service: Service) -> Service:
-    """Makes a service known to this process: to be called where sessions are submitted and where workers run.
+    """Make a service known to this process: to be called where sessions are submitted and where workers run.
 
     Raises:
         InvalidInput: there is another service of this name.
     """
     known = _SERVICES.setdefault(service.name, service)
     if known != service:
-        raise InvalidInput("service", service.name, "must be a new name: another service has it")
+        raise InvalidInput("service", service.name, "must be unique: a different service has this name")
     return service
 
 
 def service_names() -> tuple[str, ...]:
-    """The services this process knows."""
+    """Return the services this process knows."""
     return tuple(_SERVICES)
 
 
 def private_names(name: str | None) -> frozenset[str]:
-    """Names of a service's parameters that are shown masked; none for a service that is not known here."""
+    """Return names of a service's parameters that are shown masked; none for a service that is not known here."""
     service = _SERVICES.get(name or "")
     return frozenset() if service is None else service.private
 
 
 def service_named(name: object) -> Service:
-    """The service of this name. Raises InvalidInput, which lists those there are."""
+    """Return the service of this name. Raises InvalidInput, which lists those there are."""
     service = _SERVICES.get(name) if isinstance(name, str) else None
     if service is None:
         raise InvalidInput("service", name, f"must be one of {', '.join(_SERVICES)}")

@@ -1,4 +1,4 @@
-"""What a user lets other rooms know: a list of parameters, and their newest values in any room.
+"""Sharing between rooms: the parameters that a user allows, and their newest values in any room.
 
 Nothing is carried between rooms unless the user asked for it, parameter by parameter; those
 of a service such as payment never are.
@@ -30,12 +30,12 @@ class Sharing:
     state: MemoryState = field(default_factory=MemoryState)
 
     def covers(self, statement: Statement) -> bool:
-        """Whether anything of a statement is for other rooms, too."""
+        """Return whether anything of a statement is for other rooms, too."""
         names = (*statement.parameters, *statement.forget)
         return any(f"{statement.service}.{name}" in self.allowed for name in names)
 
     def after(self, statements: Iterable[Statement]) -> Sharing:
-        """What other rooms know after these statements."""
+        """Return the shared values after these statements."""
         state = self.state
         for statement in statements:
             mine = {
@@ -47,7 +47,7 @@ class Sharing:
         return replace(self, state=state)
 
     def shelf(self, service: str | None, *, now_ms: int, ttl_ms: int) -> Shelf:
-        """What another room may see of a service now: allowed, and not too old."""
+        """Return the parameters of a service that another room may see now: allowed and not expired."""
         kept = {
             name: known
             for name, known in self.state.shelf(service).parameters.items()
@@ -56,7 +56,7 @@ class Sharing:
         return Shelf(kept)
 
     def knowing(self, rooms: Iterable[MemoryState]) -> Sharing:
-        """The same consent with what these rooms remember already; of several values the newest one holds."""
+        """Return the same consent with what these rooms remember already; of several values the newest one holds."""
         return self.after(
             Statement(service, known.at_ms, {name: known}, selects=False)
             for room in rooms
@@ -82,12 +82,12 @@ class Sharing:
 
 
 def write_sharing(sharing: Sharing) -> str:
-    """A consent as stored."""
+    """Return a consent as stored."""
     return compact({"allowed": sorted(sharing.allowed), "memory": json.loads(write_state(sharing.state))})
 
 
 def read_sharing(text: str) -> Sharing:
-    """The stored consent. Raises CorruptMemory."""
+    """Return the stored consent. Raises CorruptMemory."""
     try:
         data = json.loads(text)
         allowed, memory = data["allowed"], data["memory"]
@@ -103,5 +103,7 @@ def _checked(name: str) -> str:
     known = service_named(service)
     check_name(parameter)
     if not known.shareable:
-        raise InvalidInput("share", name, f"must not be of {service}: that is never carried into other rooms")
+        raise InvalidInput(
+            "share", name, f"must not belong to {service}, which cannot be shared with other rooms"
+        )
     return name

@@ -1,8 +1,8 @@
-"""What is remembered of one user in one room, as values.
+"""State of the memory of one user in one room.
 
-Each parameter carries the stamp of the turn that set it, so that whatever order writes arrive
-in, the newest statement wins, and what was forgotten stays forgotten. Stamps are milliseconds
-of the server's clock, moved forward where needed so that whoever read a statement is later.
+Each parameter carries the stamp of the turn that set it. With writes in any order
+the newest statement wins, and what was forgotten stays forgotten. Stamps are milliseconds
+of the server's clock, moved forward where needed so that a turn that read a statement is later.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ MAX_FORGOTTEN = 32
 
 
 class Source(StrEnum):
-    """How a parameter came to be known."""
+    """Source of a parameter."""
 
     SAID = "said"
     INFERRED = "inferred"
     #: From an earlier session, or another room.
     CARRIED = "carried"
-    #: Nobody said it: it is what holds when nothing is said.
+    #: Not stated: the default.
     DEFAULT = "default"
 
 
@@ -49,7 +49,7 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """What is remembered for one service."""
+    """Remembered parameters of one service."""
 
     parameters: Mapping[str, Remembered] = field(default_factory=dict)
     #: Name -> stamp: nothing at or before it fills this parameter again.
@@ -62,7 +62,7 @@ class MemoryState:
 
     #: The service that was spoken of last.
     service: str | None = None
-    #: Stamp of whoever spoke of it last.
+    #: Stamp of the last turn that mentioned it.
     selected_ms: int = 0
     #: Their session; empty: a program.
     selected_by: str = ""
@@ -82,43 +82,43 @@ class MemoryState:
 
     @property
     def is_blank(self) -> bool:
-        """Whether nothing is remembered: no service, and no parameter of any."""
+        """True if nothing is remembered: no service, and no parameter."""
         return self.service is None and not any(shelf.parameters for shelf in self.shelves.values())
 
     def shelf(self, service: str | None) -> Shelf:
-        """What is remembered for a service; an empty shelf when nothing is."""
+        """Return the remembered parameters of a service; an empty shelf if there are none."""
         return self.shelves.get(service or "", _EMPTY)
 
     def values(self, service: str | None = None) -> dict[str, JsonValue]:
-        """Parameters of a service (default: the current one), by name."""
+        """Return parameters of a service (default: the current one), by name."""
         shelf = self.shelf(service or self.service)
         return {name: known.value for name, known in shelf.parameters.items()}
 
     def all_parameters(self) -> Iterator[tuple[str, str, Remembered]]:
-        """Service, name and value of every parameter."""
+        """Yield service, name and value of every parameter."""
         for service, shelf in self.shelves.items():
             for name, known in shelf.parameters.items():
                 yield service, name, known
 
     def opened_for(self, session: str) -> str | None:
-        """The service for which a session's own message is remembered; None: it is not."""
+        """Return the service for which a session's own message is remembered; None: it is not."""
         mine = (service for service, _, it in self.all_parameters() if it.session == session and not it.turn)
         return next(mine, None) if session else None
 
     def newest_ms(self) -> int:
-        """The newest stamp in it."""
+        """Return the newest stamp in it."""
         set_ms = (known.at_ms for _, _, known in self.all_parameters())
         forgotten_ms = (at_ms for shelf in self.shelves.values() for at_ms in shelf.forgotten.values())
         return max(self.floor_ms, self.selected_ms, *set_ms, *forgotten_ms, 0)
 
     def stamp(self, now_ms: int) -> int:
-        """The stamp of a turn that has read this state now: later than anything it has seen, though the
+        """Return the stamp of a turn that has read this state now: later than anything it has seen, though the
         server's clock went back.
         """
         return max(now_ms, self.newest_ms() + 1)
 
     def is_expired(self, now_ms: int, *, ttl_ms: int) -> bool:
-        """Whether it was written too long ago, whatever time to live its key still has."""
+        """Return whether it is older than its time to live, independent of the TTL of its key."""
         return now_ms - self.timestamp_ms > ttl_ms
 
 

@@ -1,4 +1,4 @@
-"""What may be remembered at all: names, values, and whose they are."""
+"""Checks of names, values, users and rooms that can be remembered."""
 
 from __future__ import annotations
 
@@ -16,53 +16,53 @@ MAX_DEPTH = 16
 
 
 def is_said(value: object) -> bool:
-    """False for `None`, `""`, `[]` and `{}`, which mean "not said"; `0` and `False` are values."""
+    """Return False for `None`, `""`, `[]` and `{}`, which mean "not said"; `0` and `False` are values."""
     return value is not None and not (isinstance(value, str | list | tuple | dict) and not value)
 
 
 def compact(value: object) -> str:
-    """JSON without blanks, in the characters as they are. Raises ValueError for what JSON cannot hold."""
+    """Return JSON without blanks, in the characters as they are. Raises ValueError for what JSON cannot hold."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def size_bytes(text: str) -> int:
-    """Bytes of UTF-8."""
+    """Return bytes of UTF-8."""
     return len(text) if text.isascii() else len(text.encode())
 
 
 def check_name(name: object) -> str:
-    """The name of a parameter. Raises InvalidInput."""
+    """Return the name of a parameter. Raises InvalidInput."""
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > MAX_NAME:
         raise InvalidInput(
-            "name", name, f"must be the name of a parameter, with at most {MAX_NAME} visible characters"
+            "name", name, f"must be a parameter name of at most {MAX_NAME} printable characters"
         )
     return name
 
 
 def check_value(name: str, value: object) -> None:
-    """Refuses what cannot be kept as JSON, by the parameter's name. Raises InvalidInput."""
+    """Refuse what cannot be kept as JSON, by the parameter's name. Raises InvalidInput."""
     if nesting(value, MAX_DEPTH) > MAX_DEPTH:
         raise InvalidInput(name, value, f"must not nest deeper than {MAX_DEPTH} levels")
     try:
         compact(value).encode()
     except (TypeError, ValueError):
-        raise InvalidInput(name, value, "must be JSON that UTF-8 can carry") from None
+        raise InvalidInput(name, value, "must be valid JSON in UTF-8") from None
 
 
 def user_key(user_id: object, *, field: str = "user_id") -> str | None:
-    """The user as part of a key: the id as text; None: nobody.
+    """Return the user as part of a key: the id as text; None: no user.
 
     A colon is refused: user `a:b` in room `c` must not share a key with user `a` in room `b:c`.
     Raises InvalidInput.
     """
     text = _id_text(field, user_id)
     if text is not None and any(mark in text for mark in ":{}"):
-        raise InvalidInput(field, text, "must not hold a colon or braces")
+        raise InvalidInput(field, text, "must not contain `:`, `{` or `}`")
     return text
 
 
 def room_key(room_id: object, *, field: str = "room_id") -> str | None:
-    """The room as part of a key; None: no room. Raises InvalidInput."""
+    """Return the room as part of a key; None: no room. Raises InvalidInput."""
     return _id_text(field, room_id)
 
 
@@ -72,19 +72,19 @@ def _id_text(field: str, value: object) -> str | None:
     match value:
         case str():
             text = value
-        # Python itself refuses to write down a number of thousands of digits.
+        # Python refuses to print a number of thousands of digits.
         case int() if not isinstance(value, bool) and abs(value) < 10**MAX_ID:
             text = str(value)
         case _:
             text = ""
     if not 0 < len(text) <= MAX_ID or not text.isprintable():
-        rule = f"must be a number or text of at most {MAX_ID} visible characters"
+        rule = f"must be a number, or text of at most {MAX_ID} printable characters"
         raise InvalidInput(field, value, rule)
     return text
 
 
 def nesting(value: object, limit: int) -> int:
-    """Levels of a value; one that is deeper than `limit` counts as one more."""
+    """Return levels of a value; one that is deeper than `limit` counts as one more."""
     if limit < 0 or not isinstance(value, Mapping | list | tuple):
         return 0
     parts = value.values() if isinstance(value, Mapping) else value

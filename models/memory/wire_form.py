@@ -21,16 +21,16 @@ from typing import Any, NoReturn
 from pydantic import JsonValue
 
 from ..errors import CorruptMemory
-from ..ids import timestamp_from_ms
+from ..text.ids import timestamp_from_ms
 from .state import MemoryState, Remembered, Shelf, Source
 from .values import MAX_DEPTH, compact, nesting
 
-#: The end of the year 9999: a later time cannot be told.
+#: The end of the year 9999: a later time cannot be represented.
 _END_MS = 253_402_300_800_000
 
 
 def write_state(state: MemoryState) -> str:
-    """The state as stored."""
+    """Return the state as stored."""
     others = {
         name: _shelf(shelf)
         for name, shelf in state.shelves.items()
@@ -49,7 +49,7 @@ def write_state(state: MemoryState) -> str:
 
 
 def documented(state: MemoryState) -> dict[str, JsonValue]:
-    """The state as the document shows it."""
+    """Return the state as the document shows it."""
     return {
         "timestamp": state.timestamp_ms / 1000,
         "service": state.service,
@@ -64,7 +64,7 @@ def documented(state: MemoryState) -> dict[str, JsonValue]:
 
 
 def read_state(text: str) -> MemoryState:
-    """The stored state. Raises CorruptMemory for whatever is none."""
+    """Read a stored state. Raises CorruptMemory if it is not valid."""
     try:
         data = json.loads(text, parse_constant=_no_constant)
         if "\\u" in text:

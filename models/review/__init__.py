@@ -1,1 +1,1 @@
-"""Batch reviews as values: what is reviewed, what was found, and how a run of them came out. Pure."""
+"""Batch reviews as values: items, findings and results of runs. Pure."""

@@ -1,4 +1,4 @@
-"""A finding: one thing that a reviewer holds against some lines of an item."""
+"""A finding: one problem that a reviewer reports in some lines of an item."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from ..turn import Frozen
-from ..wire import NonBlank, Text
-from .severity import Severity
+from ..protocol.base import NonBlank, Text
+from ..severity import Severity
+from ..turns.turn import Frozen
 
 #: Characters of a rule's name, of what is said of a finding, and of what is put in place of it.
 MAX_RULE = 200
@@ -29,7 +29,7 @@ Line = Annotated[int, Field(ge=0, le=MAX_LINE)]
 
 
 class FindingStatus(StrEnum):
-    """What became of a finding since the run before."""
+    """Status of a finding compared with the previous run."""
 
     NEW = "new"
     STILL = "still"
@@ -39,7 +39,7 @@ class FindingStatus(StrEnum):
 
 
 class Finding(Frozen):
-    """One thing that is wrong, and who says so."""
+    """One problem, and the participants who report it."""
 
     #: The item's path, relative to its root.
     path: Annotated[NonBlank, Field(max_length=MAX_PATH)]
@@ -52,9 +52,9 @@ class Finding(Frozen):
     suggestion: Annotated[Text, Field(max_length=MAX_SUGGESTION)] = ""
     #: Participant ids of all who found it.
     agents: tuple[Text, ...] = ()
-    #: How sure they are, from 0 to 1.
+    #: Confidence of the agents, from 0 to 1.
     confidence: Annotated[float, Field(ge=0, le=1)] = 1.0
-    #: What else it was called by those who found it too.
+    #: Other names of the finding, from other participants who found it.
     aliases: tuple[Text, ...] = ()
     #: Hash of the first flagged line's text (`snippets.py`); empty: not known.
     snippet_sha: Text = ""
@@ -77,7 +77,7 @@ class Finding(Frozen):
 
     @property
     def is_open(self) -> bool:
-        """Whether it is to be acted on: neither gone nor suppressed."""
+        """True if the finding is neither gone nor suppressed."""
         return self.status not in (FindingStatus.GONE, FindingStatus.SUPPRESSED)
 
     @property
@@ -92,5 +92,5 @@ class Finding(Frozen):
 
 
 def normalised(message: str) -> str:
-    """What a message says, whatever its spacing, its case and the numbers in it."""
+    """Return the content of a message, independent of its spacing, its case and the numbers in it."""
     return _NUMBERS.sub("0", " ".join(message.casefold().split()))

@@ -1,8 +1,8 @@
-"""A run in one line, as terminals, histories, mails and programs tell it. Pure."""
+"""One-line summary of a run for terminals, histories, mails and programs. Pure."""
 
 from __future__ import annotations
 
-from ..shown import one_line
+from ..text.redact import one_line
 from .counts import counts_told
 from .findings import FindingStatus
 from .runs import ReviewRun, RunState
@@ -11,7 +11,7 @@ _CHANGES = (FindingStatus.NEW, FindingStatus.GONE, FindingStatus.SUPPRESSED)
 
 
 def headline(run: ReviewRun) -> str:
-    """What was reviewed by whom, how far it came unless to the end, what is open, and what has changed."""
+    """Return one line: root and reviewers, state if not completed, open findings, and changes."""
     state = "" if run.state is RunState.COMPLETED else f", {run.state.value}"
     found = counts_told(run.open_findings) or "no findings"
     changes = ", ".join(

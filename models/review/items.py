@@ -1,4 +1,4 @@
-"""What is reviewed: items with a stable identity and a content hash, each read or skipped with a reason."""
+"""Items of a review, with a stable identity and a content hash; each is read, or skipped with a reason."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..turn import Frozen
-from ..wire import NonBlank, Text
+from ..protocol.base import NonBlank, Text
+from ..turns.turn import Frozen
 from .findings import MAX_PATH
 
 
 class ItemKind(StrEnum):
-    """What an item is."""
+    """Kind of an item."""
 
     FILE = "file"
     #: A file with the lines that changed.
@@ -29,7 +29,7 @@ class Item(Frozen):
     #: The same in every run: the path relative to the root, or `session:<id>`.
     key: Annotated[NonBlank, Field(max_length=MAX_PATH)]
     kind: ItemKind
-    #: What findings and reports call it: relative to the root, with `/`.
+    #: Name in findings and reports: relative to the root, with `/`.
     path: Annotated[NonBlank, Field(max_length=MAX_PATH)]
     #: Of the text, 64 hexadecimal digits.
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]

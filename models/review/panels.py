@@ -1,4 +1,4 @@
-"""A panel: who reviews an item together, in which mode, for how long, and what it may cost. Data only.
+"""A panel: the reviewers of an item, with their mode, stop conditions and limits. Data only.
 
     [code]
     mode = "orchestrated"
@@ -15,7 +15,7 @@
     name = "reviewer"              # taken by the model that is asked for; without one it stays empty,
     model = true                   # or is taken by `agent`
 
-A panel names agents; code, files and hosts stand in the workers' agents file only.
+A panel names agents; code, files and hosts are configured in the workers' agents file only.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
-from ..collab import CollabMode
 from ..errors import InvalidInput
-from ..limits import TurnLimits
-from ..options import AfterRetries, AgentName, FailurePolicy, ModeOptions, Protocol
-from ..stop_reading import read_stop
-from ..turn import Frozen, Name
-from ..wire import NonBlank, Text
+from ..protocol.base import NonBlank, Text
+from ..protocol.collab import CollabMode
+from ..sessions.limits import TurnLimits
+from ..sessions.options import AfterRetries, AgentName, FailurePolicy, ModeOptions, Protocol
+from ..sessions.stop_syntax import read_stop
+from ..turns.turn import Frozen, Name
 
 #: Seats of a panel.
 MAX_SEATS = 50
@@ -44,7 +44,7 @@ class Seat(Frozen):
     name: Annotated[NonBlank, Field(max_length=100)]
     #: The registered agent that sits there; of a seat for a model, who sits there without one.
     agent: AgentName | None = None
-    #: Whether the model that is asked for sits here.
+    #: True: the requested model takes this seat.
     model: bool = False
     #: Its role id in the session.
     role: Name | None = None
@@ -55,7 +55,7 @@ class Seat(Frozen):
     @model_validator(mode="after")
     def _has_somebody(self) -> Self:
         if self.agent is None and not self.model:
-            raise ValueError("must name an `agent`, or be for a `model`")
+            raise ValueError("must have an `agent`, or `model` set")
         return self
 
 
@@ -69,7 +69,7 @@ def _checked_stop(data: dict[str, JsonValue] | None) -> dict[str, JsonValue] | N
 
 
 class BatchLimits(Frozen):
-    """What a whole batch may spend; what is under way may finish, the rest is cancelled. None: no limit."""
+    """Limits of a whole batch; running items may finish, the rest is cancelled. None: no limit."""
 
     max_tokens: Annotated[int, Field(ge=1, le=10**12)] | None = None
     max_usd: Annotated[float, Field(ge=1e-6, le=1e6, allow_inf_nan=False)] | None = None
@@ -83,7 +83,7 @@ class BatchLimits(Frozen):
 
 
 class Panel(Frozen):
-    """Who reviews, and how."""
+    """Reviewers and their rules."""
 
     name: Annotated[NonBlank, Field(max_length=100)]
     mode: CollabMode
@@ -95,11 +95,11 @@ class Panel(Frozen):
     stop: Annotated[dict[str, JsonValue] | None, AfterValidator(_checked_stop)] = None
     options: ModeOptions = ModeOptions()
     protocol: Protocol | None = None
-    #: What a turn may spend.
+    #: Spending limits of a turn.
     limits: TurnLimits = TurnLimits()
-    #: How failing agents are met. An item whose reviewer was skipped counts as failed.
+    #: Policy for failing agents. An item whose reviewer was skipped counts as failed.
     policy: FailurePolicy = FailurePolicy(attempts=2, then=AfterRetries.SKIP)
-    #: How often the session of an item is held until it counts as failed.
+    #: Maximum number of sessions of an item before it counts as failed.
     attempts: Annotated[int, Field(ge=1, le=10)] = 2
     #: Sessions side by side.
     parallel: Annotated[int, Field(ge=1, le=64)] = 4
@@ -109,21 +109,19 @@ class Panel(Frozen):
     def _has_different_seats(self) -> Self:
         names = [seat.name for seat in self.seats]
         if len(set(names)) < len(names):
-            raise ValueError("seats must have different names")
+            raise ValueError("must have seats with different names")
         return self
 
     def seated(self, model: str | None) -> Self:
-        """The panel with the agent `model` in the seats for one; None: without any.
+        """Return the panel with the agent `model` in the seats for one; None: without any.
 
         Raises:
-            InvalidInput: nobody is left.
+            InvalidInput: no seat is left.
         """
         taken = (_taken(seat, model) for seat in self.seats)
         seats = tuple(seat for seat in taken if seat is not None)
         if not seats:
-            raise InvalidInput(
-                "model", model, f"must be an agent: nobody else sits in the panel {self.name!r}"
-            )
+            raise InvalidInput("model", model, f"must be an agent: panel {self.name!r} has no other seat")
         return self.model_copy(update={"seats": seats})
 
     @property
@@ -132,7 +130,7 @@ class Panel(Frozen):
         return tuple(dict.fromkeys(seat.agent for seat in self.seats if seat.agent))
 
     def sha(self, *versions: str) -> str:
-        """64 hexadecimal digits that change with whatever changes what it says; `versions`: of its programs."""
+        """Return 64 hexadecimal digits that change with the content of the panel; `versions`: of its programs."""
         how_it_runs = {"batch", "parallel", "attempts", "files"}
         content = [self.model_dump(mode="json", exclude=how_it_runs), sorted(versions)]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

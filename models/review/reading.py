@@ -3,7 +3,7 @@
     {"findings": [{"line": 3, "end_line": 4, "rule": "S105", "severity": "high", "message": "...",
                    "suggestion": "...", "confidence": 0.8}], "summary": "..."}
 
-The object is the whole message, or stands in a fenced block of it. Words that hold no such object are
+The object is the whole message, or a fenced block of it. Words that hold no such object are
 no findings: they are the summary.
 """
 
@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from ..severity import Severity
 from .findings import MAX_LINE, MAX_MESSAGE, MAX_RULE, MAX_SUGGESTION, Finding
-from .severity import Severity
 
 #: Findings that are taken from one message.
 MAX_FINDINGS = 500
 #: Characters of a summary that are kept.
 MAX_SUMMARY = 8_000
-#: What a finding is called that nobody named.
+#: Rule of a finding without a rule.
 UNNAMED_RULE = "remark"
 
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -38,12 +38,12 @@ _SEVERITIES = {
     **dict.fromkeys(("note", "information", "informational", "hint", "none"), Severity.INFO),
 }
 _CONFIDENCES = {"high": 0.9, "medium": 0.6, "low": 0.3}
-#: How sure somebody is who does not say.
+#: Confidence of a finding without one.
 _UNTOLD_CONFIDENCE = 0.5
 
 
 class Said(NamedTuple):
-    """What a reviewer said of an item."""
+    """The answer of a reviewer about an item."""
 
     findings: tuple[Finding, ...]
     summary: str
@@ -52,9 +52,9 @@ class Said(NamedTuple):
 
 
 def read_said(text: str, *, path: str, agent: str) -> Said:
-    """The findings in a message of `agent` (a participant id) about the item at `path`.
+    """Return the findings in a message of `agent` (a participant id) about the item at `path`.
 
-    Every finding is about that item, whatever path it names: the agent has seen no other.
+    Every finding is about that item, even if it names another path: the agent has seen no other.
     """
     data, rest = _object_in(text)
     if data is None:
@@ -72,7 +72,7 @@ def read_said(text: str, *, path: str, agent: str) -> Said:
 
 
 def _object_in(text: str) -> tuple[Mapping[str, Any] | None, str]:
-    """The object of findings, and the words around it. A bare list is one of findings."""
+    """Return the object of findings, and the words around it. A bare list is one of findings."""
     for candidate, rest in _candidates(text):
         try:
             data = from_json(candidate, allow_inf_nan=False)
@@ -86,7 +86,7 @@ def _object_in(text: str) -> tuple[Mapping[str, Any] | None, str]:
 
 
 def _candidates(text: str) -> Iterator[tuple[str, str]]:
-    """What may be the object, and the rest of the text: all of it, or a fenced block, the last first."""
+    """Yield candidates for the object with the rest of the text: the whole text, then fenced blocks, last first."""
     if text.lstrip()[:1] in ("{", "["):
         yield text, ""
     lines = text.split("\n")
@@ -96,7 +96,7 @@ def _candidates(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The lines of fences around JSON, or around what is called nothing."""
+    """Yield the lines of fences around JSON, or around what is called nothing."""
     opened: tuple[int, str] | None = None
     for number, line in enumerate(lines):
         mark = line.strip()
@@ -134,7 +134,7 @@ def _words(entry: Mapping[str, Any], *names: str, limit: int) -> str:
 
 
 def _clean(text: str, limit: int) -> str:
-    """Without what a terminal would obey or nobody can see; line ends and tabs stay."""
+    """Remove control and invisible characters; line ends and tabs stay."""
     cleaned = _UNSEEN.sub("", text.replace("\r\n", "\n")).strip()
     return cleaned if len(cleaned) <= limit else cleaned[: limit - 1].rstrip() + "…"
 
@@ -146,7 +146,7 @@ def _lines(entry: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def _line(entry: Mapping[str, Any], *names: str) -> tuple[int, int]:
-    """A line or `from-to`; 0 for none."""
+    """Return a line or `from-to`; 0 for none."""
     told = next((entry[name] for name in names if entry.get(name) is not None), 0)
     if isinstance(told, str) and (match := _LINES.fullmatch(told)):
         return int(match[1]), int(match[2] or match[1])
@@ -161,7 +161,7 @@ def _severity(told: object) -> Severity:
 
 
 def _confidence(told: object) -> float:
-    """From 0 to 1; percentages and words count too."""
+    """Return a confidence from 0 to 1; percentages and words are read too."""
     if isinstance(told, str):
         word = told.strip().casefold()
         if word in _CONFIDENCES:

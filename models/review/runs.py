@@ -1,4 +1,4 @@
-"""A run: one batch of items, reviewed by one panel, with what came of it."""
+"""A run: one batch of items, reviewed by one panel, with the results."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..ids import Id, Timestamp
-from ..turn import Frozen, Usage
-from ..wire import NonBlank, Text
+from ..protocol.base import NonBlank, Text
+from ..severity import Severity
+from ..text.ids import Id, Timestamp
+from ..turns.turn import Frozen, Usage
 from .findings import Finding
 from .items import Item, Skipped
-from .severity import Severity
 from .verdict import verdict_on
 
 
 class ItemState(StrEnum):
-    """How far an item is."""
+    """State of an item."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -29,7 +29,7 @@ class ItemState(StrEnum):
 
 
 class RunState(StrEnum):
-    """How far a run is."""
+    """State of a run."""
 
     RUNNING = "running"
     #: Every item was reviewed.
@@ -41,7 +41,7 @@ class RunState(StrEnum):
 
 
 class ItemResult(Frozen):
-    """What came of one item."""
+    """Result of one item."""
 
     item: Item
     state: ItemState
@@ -55,12 +55,12 @@ class ItemResult(Frozen):
 
 
 class ReviewRun(Frozen):
-    """A batch review as it is reported and archived."""
+    """A batch review in the form for reports and the archive."""
 
     id: Id
     #: The named root, or the name of the folder, that was reviewed.
     root_name: NonBlank
-    #: What it is known again by: folders may share a name; empty: by its name.
+    #: Identity of the root in later runs, because folders may share a name; empty: its name.
     root: Text = ""
     panel: NonBlank
     #: Changes with anything that changes what the panel would say.
@@ -74,7 +74,7 @@ class ReviewRun(Frozen):
     findings: tuple[Finding, ...] = ()
     usage: Usage = Usage()
     summary: Text = ""
-    #: The git revision that was reviewed; empty: there is none.
+    #: The reviewed git revision; empty: no revision.
     revision: Text = ""
 
     @property
@@ -84,10 +84,10 @@ class ReviewRun(Frozen):
 
     @property
     def verdict(self) -> str:
-        """What a panel's judge says of one item, of all: how much is to be mended, where to begin."""
+        """Verdict on the whole run: how many findings are open, and which to fix first."""
         is_reviewed = any(it.state in (ItemState.DONE, ItemState.UNCHANGED) for it in self.results)
-        return verdict_on(self.open_findings) or ("Nothing to mend." if is_reviewed else "")
+        return verdict_on(self.open_findings) or ("Nothing to fix." if is_reviewed else "")
 
     def fails(self, least: Severity) -> bool:
-        """Whether an open finding matters as much as `least`, or more."""
+        """Return whether an open finding matters as much as `least`, or more."""
         return any(it.severity.at_least(least) for it in self.open_findings)

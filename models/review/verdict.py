@@ -1,4 +1,4 @@
-"""What findings come to, in one line: how many there are, where to begin, and who found them. Pure."""
+"""Summary of findings in one line: their number, the first to fix, and who found them. Pure."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .findings import Finding
 
 
 def verdict_on(findings: Sequence[Finding], *, where: Callable[[Finding], str] = lambda it: it.place) -> str:
-    """The verdict on some findings; empty when there are none. `where` tells the place of the worst."""
+    """Return the verdict on some findings; empty without findings. `where` formats the place of the worst."""
     if not findings:
         return ""
     found = Counter(agent for it in findings for agent in it.agents)
     return " ".join(
         [
-            f"{len(findings)} to mend: {counts_told(findings)}.",
+            f"{len(findings)} to fix: {counts_told(findings)}.",
             _worst(findings, where),
             *(f"{agent} found {count}." for agent, count in found.items()),
         ]
@@ -27,6 +27,6 @@ def _worst(findings: Sequence[Finding], where: Callable[[Finding], str]) -> str:
     worst = max(findings, key=lambda it: (it.severity.rank, it.confidence, -it.start_line))
     place = (worst.path, worst.start_line)
     agreed = {agent for it in findings if (it.path, it.start_line) == place for agent in it.agents}
-    also = f", where {len(agreed)} have found something" if len(agreed) > 1 else ""
+    also = f", found by {len(agreed)} agents" if len(agreed) > 1 else ""
     message = " ".join(worst.message.split())
-    return f"First of all {where(worst)}{also}: {message}{'' if message[-1] in '.!?' else '.'}"
+    return f"Most severe: {where(worst)}{also}: {message}{'' if message[-1] in '.!?' else '.'}"

@@ -1,1 +1,1 @@
-"""What is done at set times: when, what, and what came of it. Pure data; no clock is read here."""
+"""Schedules: times, actions and results. Pure data; this package reads no clock."""

@@ -4,8 +4,12 @@
 
 As in cron(5): where both days are restricted either is enough, and 7 is Sunday as well. When the
 clocks change, an expression that names its hours happens once on that day: a time that the clocks
-leave out is moved behind the gap, one that they show twice counts the first time. An expression for
+leave out is moved after the gap, one that they show twice counts the first time. An expression for
 every hour follows the time that passes: nothing in the gap, both times in the hour that comes twice.
+
+Not cronsim: its version 2.8 skips `*/30 2 * * *` on a day whose clocks leave out that hour, runs it four times
+when the hour comes twice, and loses 05:00 of `0 */5 * * *` after a gap of half an hour. Nor Celery's crontab:
+it wants both days to fit.
 """
 
 from __future__ import annotations
@@ -48,7 +52,7 @@ class _Field:
     words: tuple[str, ...] = ()
 
     def read(self, text: str) -> frozenset[int]:
-        """The numbers that `text` names, such as `1-5,*/20`."""
+        """Return the numbers that `text` names, such as `1-5,*/20`."""
         return frozenset(number for part in text.lower().split(",") for number in self._range(part))
 
     def _range(self, part: str) -> range:
@@ -74,16 +78,16 @@ class _Field:
         return number
 
     def _refused(self, part: str) -> InvalidInput:
-        rule = f"must name the {self.name}: {self.first} to {self.last}, a range, or * with a step"
+        rule = f"is not a valid {self.name}: use {self.first} to {self.last}, a range, or * with a step"
         return InvalidInput("", part, rule)
 
 
 _FIELDS = (
     _Field("minute", 0, 59),
     _Field("hour", 0, 23),
-    _Field("day of the month", 1, 31),
+    _Field("day of month", 1, 31),
     _Field("month", 1, 12, _MONTHS),
-    _Field("day of the week", 0, 7, _WEEKDAYS),
+    _Field("day of week", 0, 7, _WEEKDAYS),
 )
 
 
@@ -103,7 +107,7 @@ class Crontab:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Reads an expression, or a short word such as `@daily`. Raises InvalidInput."""
+        """Read an expression, or a short word such as `@daily`. Raises InvalidInput."""
         parts = _SHORT.get(text.strip().lower(), text).split()
         if len(parts) != len(_FIELDS):
             rule = f"must have five fields (minute hour day month weekday), or be one of {', '.join(_SHORT)}"
@@ -122,11 +126,11 @@ class Crontab:
             any_weekday=parts[4].startswith("*"),
         )
         if found.any_weekday and min(days) > max(_LONGEST_MONTH[month - 1] for month in months):
-            raise InvalidInput("", text, "must name a day that one of its months has")
+            raise InvalidInput("", text, "never matches: none of its months has such a day")
         return found
 
     def after(self, moment: datetime, zone: ZoneInfo) -> datetime:
-        """The first moment it names behind `moment`."""
+        """Return the first matching time after `moment`."""
         day = moment.astimezone(zone).date() - _DAY
         for number in range(_SEARCHED_DAYS):
             found = [it for it in self._on(day + number * _DAY, zone) if it > moment]
@@ -135,7 +139,7 @@ class Crontab:
         raise AssertionError("an expression that was read names a day in eight years")
 
     def until(self, moment: datetime, zone: ZoneInfo) -> datetime:
-        """The last moment it names that is not behind `moment`."""
+        """Return the last matching time at or before `moment`."""
         day = moment.astimezone(zone).date() + _DAY
         for number in range(_SEARCHED_DAYS):
             found = [it for it in self._on(day - number * _DAY, zone) if it <= moment]
@@ -144,7 +148,7 @@ class Crontab:
         raise AssertionError("an expression that was read names a day in eight years")
 
     def _on(self, day: date, zone: ZoneInfo) -> Iterator[datetime]:
-        """The moments of a day of the zone's calendar."""
+        """Yield the moments of a day of the zone's calendar."""
         if day.month not in self.months or not self._is_day(day):
             return
         for hour in self.hours:
@@ -163,7 +167,7 @@ class Crontab:
         if first == second:
             yield first
         elif not self.any_hour:
-            # In a gap this reads the clock as if it had not been changed: as long behind the gap.
+            # In a gap this reads the clock as if it had not been changed: as long after the gap.
             yield first
         elif first < second:
             yield from (first, second)

@@ -1,4 +1,4 @@
-"""When something is due: at moments of a crontab in a time zone, or on the grid of an interval."""
+"""Recurrence: times of a crontab in a time zone, or multiples of an interval."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from ..wire import Wire
+from ..protocol.base import Wire
 from .crontab import Crontab
 
 #: Seconds between two times that are due, at most: a leap year.
@@ -21,13 +21,13 @@ _SECONDS = (604_800, 86_400, 3_600, 60, 1)
 
 
 def read_span(value: object) -> int:
-    """Seconds of a span such as `90`, `15m` or `1h30m`. Raises ValueError."""
+    """Return seconds of a span such as `90`, `15m` or `1h30m`. Raises ValueError."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     text = str(value).strip().lower()
     match = _SPAN.fullmatch(text if not text.isdigit() else f"{text}s")
     if not text or match is None:
-        raise ValueError("must be a span such as 30s, 15m, 1h30m, 1d or 1w")
+        raise ValueError("must be a duration such as 30s, 15m, 1h30m, 1d or 1w")
     return sum(int(count or 0) * unit for count, unit in zip(match.groups(), _SECONDS, strict=True))
 
 
@@ -55,7 +55,7 @@ def _zone(name: str) -> ZoneInfo:
 
 
 class Recurrence(Wire):
-    """Either `cron`, read in `zone`, or `every` so many seconds. Moments carry a zone."""
+    """Either `cron`, read in `zone`, or `every` n seconds. Moments carry a zone."""
 
     #: Five fields, or a word such as `@daily`.
     cron: Annotated[str, Field(max_length=200), AfterValidator(_readable)] | None = None
@@ -67,25 +67,25 @@ class Recurrence(Wire):
     @model_validator(mode="after")
     def _is_one_of_both(self) -> Self:
         if (self.cron is None) == (self.every is None):
-            raise ValueError("either `cron` or `every` must be given")
+            raise ValueError("must have exactly one of `cron` and `every`")
         return self
 
     def after(self, moment: datetime, *, origin: datetime) -> datetime:
-        """The first time due behind `moment`, in UTC. An interval's grid begins at `origin`."""
+        """Return the first time due after `moment`, in UTC. An interval's grid begins at `origin`."""
         if self.every is None:
             return _crontab(str(self.cron)).after(moment, _zone(self.zone))
         step = timedelta(seconds=self.every)
         return origin.astimezone(UTC) + ((moment - origin) // step + 1) * step
 
     def until(self, moment: datetime, *, origin: datetime) -> datetime:
-        """The last time due that is not behind `moment`, in UTC."""
+        """Return the last time due at or before `moment`, in UTC."""
         if self.every is None:
             return _crontab(str(self.cron)).until(moment, _zone(self.zone))
         step = timedelta(seconds=self.every)
         return origin.astimezone(UTC) + (moment - origin) // step * step
 
     def between(self, after: datetime, until: datetime, *, origin: datetime) -> Iterator[datetime]:
-        """The times due behind `after` and not behind `until`, in order."""
+        """Yield the times due after `after` and up to `until`, in order."""
         due = self.after(after, origin=origin)
         while due <= until:
             yield due
@@ -98,7 +98,7 @@ class Recurrence(Wire):
 
 
 def span(seconds: int) -> str:
-    """Seconds in the form that `read_span` reads, such as `1h30m`."""
+    """Return seconds in the form that `read_span` reads, such as `1h30m`."""
     parts = []
     for unit, letter in zip(_SECONDS, "wdhms", strict=True):
         count, seconds = divmod(seconds, unit)

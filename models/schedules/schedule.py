@@ -1,7 +1,7 @@
-"""A schedule: when, what, and what happens when times overlap or were missed.
+"""A schedule: times, action, and policies for overlapping and missed times.
 
 It names what is done, and never describes it: a panel and a root, or a job, each by the name that
-the settings of the workers give it. So whoever may write schedules cannot bring code, files or
+the settings of the workers give it. So a person who may write schedules cannot bring code, files or
 hosts to a worker.
 """
 
@@ -12,11 +12,11 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from ..review.severity import Severity
-from ..wire import NonBlank, Wire
+from ..protocol.base import NonBlank, Wire
+from ..severity import Severity
 from .recurrence import Recurrence
 
-#: What schedules, roots, jobs, panels and deliveries are called.
+#: Name of a schedule, root, job, panel or delivery.
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 
 Patterns = Annotated[tuple[Annotated[NonBlank, Field(max_length=200)], ...], Field(max_length=100)]
@@ -26,7 +26,7 @@ GRACE_S = 60
 
 
 class Overlap(StrEnum):
-    """What happens to a time that is due while an earlier one is not done."""
+    """Policy for a due time while an earlier run is not done."""
 
     #: It is left out.
     SKIP = "skip"
@@ -37,7 +37,7 @@ class Overlap(StrEnum):
 
 
 class Missed(StrEnum):
-    """What happens to times that nobody could see to while they were due."""
+    """Policy for missed runs."""
 
     SKIP = "skip"
     #: The latest of them is made up for.
@@ -45,11 +45,11 @@ class Missed(StrEnum):
 
 
 class Sessions(Wire):
-    """Which sessions of the archive: those that have ended, the newest first."""
+    """Filter of archived sessions: those that have ended, newest first."""
 
     tag: Annotated[NonBlank, Field(max_length=200)] | None = None
     participant: Annotated[NonBlank, Field(max_length=200)] | None = None
-    #: At most so many; None: 5,000.
+    #: Maximum number of items; None: 5,000.
     newest: int | None = Field(default=None, ge=1, le=5_000)
 
 
@@ -70,7 +70,7 @@ class Review(Wire):
     base: Annotated[NonBlank, Field(max_length=200)] | None = None
     #: Reports in these formats.
     formats: Annotated[tuple[Name, ...], Field(max_length=10)] = ("markdown",)
-    #: Where the report goes, by the names of the settings.
+    #: Destinations of the report, by their names in the settings.
     deliver: Annotated[tuple[Name, ...], Field(max_length=10)] = ()
     #: Deliver only when findings are new or gone.
     only_on_change: bool = False
@@ -80,19 +80,19 @@ class Review(Wire):
     @model_validator(mode="after")
     def _is_of_one_thing(self) -> Self:
         if (self.root is None) == (self.sessions is None):
-            raise ValueError("either `root` or `sessions` must be given")
+            raise ValueError("must have exactly one of `root` and `sessions`")
         if self.sessions is not None and (self.include or self.exclude or self.base or self.since_last):
-            raise ValueError("`include`, `exclude`, `base` and `since_last` are for a `root` only")
+            raise ValueError("`include`, `exclude`, `base` and `since_last` require `root`")
         return self
 
     @property
     def what(self) -> str:
-        """What is reviewed, for people."""
+        """Description of the reviewed items, for people."""
         return self.root or "archived sessions"
 
 
 class Schedule(Wire):
-    """What is done at set times: a review, or a job of the settings.
+    """An action at set times: a review, or a job of the settings.
 
     Raises:
         InvalidInput: on construction, for the first field that breaks a rule.
@@ -111,7 +111,7 @@ class Schedule(Wire):
     @model_validator(mode="after")
     def _does_one_thing(self) -> Self:
         if (self.review is None) == (self.job is None):
-            raise ValueError("either `review` or `job` must be given")
+            raise ValueError("must have exactly one of `review` and `job`")
         return self
 
     @property
@@ -121,7 +121,7 @@ class Schedule(Wire):
 
     @property
     def what(self) -> str:
-        """What is done, for people."""
+        """Description of the action, for people."""
         if self.review is None:
             return f"job {self.job}"
         return f"review {self.review.what} by {self.review.panel}"

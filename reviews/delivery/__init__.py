@@ -1,1 +1,1 @@
-"""Where the report of a review goes: a folder, a webhook, an e-mail."""
+"""Delivery of review reports: to a folder, a webhook or by e-mail."""

@@ -1,4 +1,4 @@
-"""What may stand in a file of deliveries: where reports go, by name.
+"""Entries of a deliveries file: destinations of reports, by name.
 
     [archive]
     kind = "folder"
@@ -28,9 +28,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, IPvAnyNetwork, RootModel, StringConstraints, model_validator
 
-from ...agents.tables import Entry, HttpUrl, Variable
-from ...models.paths import ExpandedPath
+from ...agents.entry_base import Entry, HttpUrl, Variable
 from ...models.schedules.schedule import Name
+from ...models.text.paths import ExpandedPath
 
 
 def _absolute(path: Path) -> Path:
@@ -45,7 +45,7 @@ def _mail_address(text: str) -> str:
     except (ValueError, IndexError):
         address = Address()
     if not (text.isascii() and address.username and address.domain):
-        raise ValueError("must be an address such as team@example.com")
+        raise ValueError("must be an email address such as team@example.com")
     return text
 
 
@@ -55,55 +55,55 @@ HostName = Annotated[str, StringConstraints(max_length=253, pattern=r"^[A-Za-z0-
 
 
 class Retried(Entry):
-    """What all deliveries have."""
+    """Common fields of all deliveries."""
 
-    #: Deliveries that are tried before one is given up: 10 s apart, then 20 s, 40 s, up to an hour.
+    #: Maximum attempts of one delivery: 10 s apart, then 20 s, 40 s, up to an hour.
     attempts: int = Field(default=8, ge=1, le=50)
 
 
 class FolderEntry(Retried):
-    """Reports are written into a folder of their own below this one."""
+    """Delivery to a folder: each run gets its own folder below this one."""
 
     kind: Literal["folder"]
     folder: AbsolutePath
-    #: Runs that are kept of each root and panel; older ones are deleted.
+    #: Number of runs kept for each root and panel; older ones are deleted.
     keep: int = Field(default=30, ge=1, le=10_000)
 
 
 class WebhookEntry(Retried):
-    """A summary with the findings is posted as JSON, signed as turns of remote systems are."""
+    """Delivery to a webhook: a summary with the findings as JSON, signed like turns of remote systems."""
 
     kind: Literal["webhook"]
     url: HttpUrl
     secret_env: Variable
-    #: Networks that may be called although they are private, and without TLS.
+    #: Networks that may be called although they are private, also without TLS.
     networks: tuple[IPvAnyNetwork, ...] = Field(default=(), max_length=100)
     #: Seconds one attempt may take.
     timeout_s: float = Field(default=10, gt=0, le=60)
 
 
 class EmailEntry(Retried):
-    """A summary is sent, with the reports attached. There is no sending without TLS."""
+    """Delivery by e-mail: a summary, with the reports attached. Nothing is sent without TLS."""
 
     kind: Literal["email"]
     host: HostName
-    #: None: 587, or 465 where TLS comes first.
+    #: None: 587, or 465 with `security = "tls"`.
     port: int | None = Field(default=None, ge=1, le=65_535)
-    #: `starttls`: the connection is encrypted before anything is said; `tls`: from its beginning.
+    #: `starttls`: the connection is encrypted before any message; `tls`: encrypted from its beginning.
     security: Literal["starttls", "tls"] = "starttls"
-    #: Certificates to trust instead of the system's.
+    #: File of certificates to trust instead of the system's.
     ca_file: AbsolutePath | None = None
     sender: MailAddress
     to: tuple[MailAddress, ...] = Field(min_length=1, max_length=100)
     username: str | None = Field(default=None, min_length=1, max_length=254)
     password_env: Variable | None = None
-    #: Seconds each step of the conversation may take.
+    #: Maximum seconds of each step of the conversation.
     timeout_s: float = Field(default=30, gt=0, le=120)
 
     @model_validator(mode="after")
     def _knows_who_logs_in(self) -> Self:
         if (self.username is None) != (self.password_env is None):
-            raise ValueError("username and password_env must be given together, or neither")
+            raise ValueError("must have both username and password_env, or neither")
         return self
 
 
@@ -111,4 +111,4 @@ DeliveryEntry = Annotated[FolderEntry | WebhookEntry | EmailEntry, Field(discrim
 
 
 class DeliveriesFile(RootModel[Annotated[dict[Name, DeliveryEntry], Field(max_length=1_000)]]):
-    """A whole file."""
+    """A whole deliveries file."""

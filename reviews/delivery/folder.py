@@ -1,4 +1,4 @@
-"""Delivers into a folder: each run gets a folder of its own, whole or not at all."""
+"""Delivery to a folder: each run gets a folder of its own, complete or not at all."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import time
 from pathlib import Path
 
 from ...models.errors import DeliveryFailed
-from ...models.ids import new_id
+from ...models.text.ids import new_id
 from .entries import FolderEntry
-from .parcel import Parcel, letter, plain_name, summary
+from .payload import Parcel, letter, plain_name, summary
 
 _BEGUN = ".begun-"
-#: Seconds after which nobody writes on.
+#: Seconds after which a temporary file is abandoned.
 _ABANDONED_S = 3_600
 
 
 def write(entry: FolderEntry, parcel: Parcel) -> Path:
-    """Writes the reports, a summary, and the run as JSON; a run that is there already stays as it is.
+    """Write the reports, a summary, and the run as JSON; an existing run does not change.
 
     Raises:
         DeliveryFailed: the folder cannot be written to.
@@ -30,12 +30,12 @@ def write(entry: FolderEntry, parcel: Parcel) -> Path:
             _write_whole(target, parcel)
         _delete_old(target.parent, keep=entry.keep)
     except OSError as error:
-        raise DeliveryFailed(f"{entry.folder} cannot be written to: {error.strerror}") from None
+        raise DeliveryFailed(f"writing to {entry.folder} failed: {error.strerror}") from None
     return target
 
 
 def _write_whole(target: Path, parcel: Parcel) -> None:
-    """Written beside its place and then put there, so that nobody reads half of it. Raises OSError."""
+    """Write to a temporary file and rename it, so that readers never see half of it. Raises OSError."""
     begun = target.with_name(f"{_BEGUN}{new_id()}")
     begun.mkdir()
     try:
@@ -53,7 +53,7 @@ def _write_whole(target: Path, parcel: Parcel) -> None:
 
 
 def _delete_old(folder: Path, *, keep: int) -> None:
-    """Runs over the number that is kept, by their names, which begin with the time; and what a dead worker left."""
+    """Delete runs above the kept number, by their names, which begin with the time; and the files of dead workers."""
     folders = sorted(it for it in folder.iterdir() if it.is_dir())
     begun = [it for it in folders if it.name.startswith(_BEGUN)]
     left_behind = [it for it in begun if it.stat().st_mtime < time.time() - _ABANDONED_S]

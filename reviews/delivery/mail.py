@@ -1,4 +1,4 @@
-"""Delivers by e-mail: a summary, with the reports attached, over a connection that is encrypted or not made.
+"""Delivery by e-mail: a summary, with the reports attached, only over an encrypted connection.
 
 Source: RFC 5321 (SMTP), RFC 3207 (STARTTLS), RFC 8314 (TLS from the beginning).
 """
@@ -11,24 +11,24 @@ from collections.abc import Sequence
 from email.message import EmailMessage
 from email.utils import format_datetime
 
-from ...agents.failures import scrubbed
+from ...agents.execution.failures import scrubbed
 from ...models.errors import DeliveryFailed
-from ...models.ids import utcnow
 from ...models.review.headline import headline
+from ...models.text.ids import utcnow
 from ..reports.formats import ReportFile
 from .entries import EmailEntry
-from .parcel import Parcel, plain_name, summary
+from .payload import Parcel, plain_name, summary
 
-#: Bytes of all that is attached; what is more is left out, and the text says so.
+#: Maximum bytes of all attachments; further reports are left out, and the text says so.
 MAX_ATTACHED_BYTES = 8_388_608
 _PORTS = {"starttls": 587, "tls": 465}
 
 
 def send(entry: EmailEntry, parcel: Parcel, *, message_id: str, password: str | None) -> None:
-    """Sends it; the server has it once this returns.
+    """Send the message; the server has accepted it when this returns.
 
     Raises:
-        DeliveryFailed: it has it not, or would not give it to all; `retryable` says whether another try may help.
+        DeliveryFailed: it was not accepted, or not for all recipients; `retryable`: whether a retry may succeed.
     """
     mail = written(entry, parcel, message_id=message_id)
     secrets = [password] if password else []
@@ -42,15 +42,17 @@ def send(entry: EmailEntry, parcel: Parcel, *, message_id: str, password: str | 
         raise _refused(entry, len(error.recipients), retryable=is_for_now) from None
     except smtplib.SMTPResponseException as error:
         text = scrubbed(_text(error.smtp_error), secrets=secrets)
-        # 4yz is for now, 5yz for good (RFC 5321, 4.2.1).
+        # 4yz is transient, 5yz permanent (RFC 5321, 4.2.1).
         raise DeliveryFailed(
-            f"{entry.host} answers {error.smtp_code}: {text}", retryable=400 <= error.smtp_code < 500
+            f"{entry.host} answered SMTP {error.smtp_code}: {text}", retryable=400 <= error.smtp_code < 500
         ) from None
     except smtplib.SMTPNotSupportedError as error:
-        raise DeliveryFailed(f"{entry.host} cannot be used: {error}", retryable=False) from None
+        raise DeliveryFailed(
+            f"{entry.host} does not support a required SMTP extension: {error}", retryable=False
+        ) from None
     except ssl.SSLCertVerificationError as error:
         raise DeliveryFailed(
-            f"{entry.host} is not trusted: {error.verify_message}", retryable=False
+            f"TLS certificate of {entry.host} is not trusted: {error.verify_message}", retryable=False
         ) from None
     except (OSError, smtplib.SMTPException) as error:
         text = scrubbed(str(error), secrets=secrets) or type(error).__name__
@@ -60,19 +62,19 @@ def send(entry: EmailEntry, parcel: Parcel, *, message_id: str, password: str | 
 
 
 def written(entry: EmailEntry, parcel: Parcel, *, message_id: str) -> EmailMessage:
-    """The message."""
+    """Return the message."""
     mail = EmailMessage()
     mail["Subject"] = headline(parcel.run)[:200]
     mail["From"] = entry.sender
     mail["To"] = ", ".join(entry.to)
     mail["Date"] = format_datetime(utcnow())
     mail["Message-ID"] = f"<{message_id}@{entry.sender.rpartition('@')[2]}>"
-    # So that nobody's holiday answers (RFC 3834).
+    # Against automatic replies (RFC 3834).
     mail["Auto-Submitted"] = "auto-generated"
     kept, left_out = _fitting(parcel.reports)
     text = summary(parcel.run)
     if left_out:
-        text += f"\nToo large to be attached: {', '.join(left_out)}\n"
+        text += f"\nToo large to attach: {', '.join(left_out)}\n"
     mail.set_content(text)
     for report in kept:
         kind, _, subkind = report.media_type.partition("/")
@@ -82,7 +84,7 @@ def written(entry: EmailEntry, parcel: Parcel, *, message_id: str) -> EmailMessa
 
 
 def _fitting(reports: Sequence[ReportFile]) -> tuple[list[ReportFile], list[str]]:
-    """What there is room for, and the names of the rest."""
+    """Return the reports that fit, and the names of the rest."""
     left, kept, left_out = MAX_ATTACHED_BYTES, list[ReportFile](), list[str]()
     for report in reports:
         size = len(report.text.encode())
@@ -95,7 +97,7 @@ def _fitting(reports: Sequence[ReportFile]) -> tuple[list[ReportFile], list[str]
 
 
 def _connected(entry: EmailEntry) -> smtplib.SMTP:
-    """A connection that is encrypted. Raises OSError, SMTPException."""
+    """Return an encrypted connection. Raises OSError, SMTPException."""
     context = ssl.create_default_context(cafile=entry.ca_file)
     port = entry.port or _PORTS[entry.security]
     if entry.security == "tls":
@@ -110,8 +112,8 @@ def _connected(entry: EmailEntry) -> smtplib.SMTP:
 
 
 def _refused(entry: EmailEntry, number: int, *, retryable: bool) -> DeliveryFailed:
-    """Names nobody: a message about it may be read by others."""
-    return DeliveryFailed(f"{entry.host} refuses {number} of the addresses", retryable=retryable)
+    """Return the error without the names of recipients, because its message may be read by others."""
+    return DeliveryFailed(f"{entry.host} refused {number} of the recipients", retryable=retryable)
 
 
 def _text(answer: bytes | str) -> str:

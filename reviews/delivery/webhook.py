@@ -1,27 +1,27 @@
-"""Delivers to a webhook: the run as JSON, signed by the scheme of Standard Webhooks."""
+"""Delivery to a webhook: the run as JSON, signed by the scheme of Standard Webhooks."""
 
 from __future__ import annotations
 
 import time
 
-from ...agents.signing import signed_headers
-from ...agents.webhook import Target, post
+from ...agents.remote.signing import signed_headers
+from ...agents.remote.webhook import Target, post
 from ...models.errors import AgentError, DeliveryFailed
 from .entries import WebhookEntry
-from .parcel import Parcel, letter
+from .payload import Parcel, letter
 
 
 def send(entry: WebhookEntry, parcel: Parcel, *, message_id: str, secret: str) -> None:
-    """Posts it; it has arrived once this returns.
+    """Post the run; it has arrived when this returns.
 
     Args:
-        entry: where to.
+        entry: the destination.
         parcel: the run.
-        message_id: the same at every attempt, so that a receiver takes it once.
-        secret: what both sides sign with.
+        message_id: the same at every attempt, so that a receiver accepts it once.
+        secret: the key for the signature, known to both sides.
 
     Raises:
-        DeliveryFailed: it has not arrived; `retryable` says whether another try may help.
+        DeliveryFailed: it has not arrived; `retryable`: whether a retry may succeed.
     """
     body = letter(parcel.run)
     headers = signed_headers(secret, message_id, body, now_s=int(time.time()))

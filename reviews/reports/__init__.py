@@ -1,1 +1,1 @@
-"""Reports of a run, each for the tool that reads it: people, code hosts, CI, and whatever takes lines of JSON."""
+"""Reports of a run for different readers: people, code hosts, CI, and programs that read lines of JSON."""

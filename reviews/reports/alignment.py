@@ -1,4 +1,4 @@
-"""The dialogue documents of a run whose panel runs the alignment protocol: one an item, from its session."""
+"""Dialogue documents of a run whose panel uses the alignment protocol: one per item, from its session."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ...models.errors import InvalidInput, SessionNotFound
 from ...models.review.runs import ReviewRun
 
 _UNUSUAL = re.compile(r"[^A-Za-z0-9._-]+")
-#: Characters of a file's name that come from a path.
+#: Maximum characters of a file name that come from a path.
 _LONGEST = 100
 
 
 def alignment_documents(run: ReviewRun, transcript: Callable[[str], str]) -> Iterator[tuple[str, str]]:
-    """File names and documents, in the order of the items.
+    """Yield file names and documents, in the order of the items.
 
-    `transcript` answers the document of a session id. Items without a session, or whose session is gone or had no
-    such protocol, have none.
+    `transcript` returns the dialogue document of a session id. Items without a session, or whose session has expired or had
+    no such protocol, have none.
     """
     for number, result in enumerate(run.results, start=1):
         if result.session_id is None:

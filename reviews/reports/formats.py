@@ -9,29 +9,27 @@ from typing import NamedTuple
 from ...models.errors import InvalidInput
 from ...models.review.runs import ReviewRun
 from .alignment import alignment_documents
-from .junit import to_junit
-from .lines import to_lines
+from .jsonl import to_lines
 from .markdown import to_markdown
-from .page import to_html
 from .sarif import to_sarif
 
 
 class ReportFormat(StrEnum):
-    """For whom a report is written."""
+    """Format of a report."""
 
     MARKDOWN = "markdown"
     HTML = "html"
     SARIF = "sarif"
     JUNIT = "junit"
     JSONL = "jsonl"
-    #: The dialogue documents of the sessions, a file each.
+    #: The dialogue documents of the sessions, one file each.
     ALIGNMENT = "alignment"
 
 
 class ReportFile(NamedTuple):
-    """A report, as it is written."""
+    """A report file."""
 
-    #: One name, such as `review.sarif`.
+    #: A single name, such as `review.sarif`.
     name: str
     media_type: str
     text: str
@@ -43,20 +41,32 @@ class _Kind(NamedTuple):
     write: Callable[[ReviewRun], str]
 
 
+def _html(run: ReviewRun) -> str:
+    from .html import to_html  # with Jinja, which only this report needs
+
+    return to_html(run)
+
+
+def _junit(run: ReviewRun) -> str:
+    from .junit import to_junit  # with junitparser, which only this report needs
+
+    return to_junit(run)
+
+
 _MARKDOWN = "text/markdown"
 _KINDS = {
     ReportFormat.MARKDOWN: _Kind("review.md", _MARKDOWN, to_markdown),
-    ReportFormat.HTML: _Kind("review.html", "text/html", to_html),
+    ReportFormat.HTML: _Kind("review.html", "text/html", _html),
     ReportFormat.SARIF: _Kind("review.sarif", "application/sarif+json", to_sarif),
-    ReportFormat.JUNIT: _Kind("review.junit.xml", "application/xml", to_junit),
+    ReportFormat.JUNIT: _Kind("review.junit.xml", "application/xml", _junit),
     ReportFormat.JSONL: _Kind("review.jsonl", "application/jsonl", to_lines),
 }
 
 
 def render(run: ReviewRun, report: ReportFormat) -> str:
-    """One report. Raises InvalidInput for `alignment`, which is several documents."""
+    """Return one report. Raises InvalidInput for `alignment`, which is several documents."""
     if report not in _KINDS:
-        raise InvalidInput("format", report, "must be a format of one document")
+        raise InvalidInput("format", report, "must be a format that is a single document")
     return _KINDS[report].write(run)
 
 
@@ -66,9 +76,9 @@ def report_files(
     *,
     transcript: Callable[[str], str] | None = None,
 ) -> tuple[ReportFile, ...]:
-    """The reports of a run, each under a name of its own.
+    """Return the reports of a run, each with a name of its own.
 
-    `transcript` answers the dialogue document of a session id, as `CollabJob.transcript` does; without one
+    `transcript` returns the dialogue document of a session id, as `CollabJob.transcript` does; without it
     there are no such documents.
     """
     files: list[ReportFile] = []

@@ -1,6 +1,6 @@
 """The report as Markdown, for people and merge requests.
 
-What agents and files say stays text: nothing in it becomes a link, an image, a heading, HTML or a mention.
+Text from agents and files stays text: nothing in it becomes a link, an image, a heading, HTML or a mention.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from collections.abc import Iterator, Sequence
 
 from ...models.review.findings import Finding
 from ...models.review.runs import ReviewRun
-from .outline import Outline, others, told
+from .report_model import Outline, others, told
 
 _SPAN = re.compile(r"((?<!`)`[^`]+`(?!`))")
 _SPECIAL = re.compile(r"([\\`*_\[\]|~])")
-#: What begins a list, a heading or a quotation at the beginning of a line.
+#: Characters that start a list, a heading or a quotation at the beginning of a line.
 _BEGINNING = re.compile(r"^(?:[-+=#>]|\d+(?=[.)](?:\s|$)))")
 _TICKS = re.compile(r"`+")
-#: What HTML, mentions and links without brackets are known by.
+#: Characters of HTML, mentions and links without brackets, with their escapes.
 _ENTITIES = {"&": "&amp;", "<": "&lt;", "@": "&#64;", "://": ":&#47;/", "www.": "www&#46;"}
 
 
 def to_markdown(run: ReviewRun) -> str:
-    """The report of a run."""
+    """Return the report of a run."""
     return "\n".join(_lines(Outline(run))).rstrip() + "\n"
 
 
@@ -37,7 +37,7 @@ def _lines(outline: Outline) -> Iterator[str]:
     yield "## Findings"
     yield ""
     if not outline.open_by_path:
-        yield from ("Nothing to act on.", "")
+        yield from ("No open findings.", "")
     for path, found in outline.open_by_path:
         yield from (f"### {code(path)}", "")
         for finding in found:
@@ -47,7 +47,7 @@ def _lines(outline: Outline) -> Iterator[str]:
     yield from _section("Suppressed by the baseline", [_line(it) for it in outline.suppressed])
     yield from _section("Not reviewed", [f"- {code(path)}: {text(why)}" for path, why in outline.unreviewed])
     if outline.remarks:
-        yield from ("## What was said", "")
+        yield from ("## Remarks", "")
         for paths, said in outline.remarks:
             yield from (f"### {code(paths[0])}{others(paths)}", "", *_quoted(said), "")
 
@@ -89,7 +89,7 @@ def _quoted(said: str) -> Iterator[str]:
 
 
 def text(said: str) -> str:
-    """Words that Markdown shows as they are, in one line; `code` stays code."""
+    """Return text escaped so that Markdown shows it unchanged, in one line; `code` stays code."""
     parts = _SPAN.split(" ".join(said.split()))
     shown = "".join(part if number % 2 else _escaped(part) for number, part in enumerate(parts))
     return _BEGINNING.sub(_escaped_beginning, shown)
@@ -107,7 +107,7 @@ def _escaped_beginning(match: re.Match[str]) -> str:
 
 
 def code(said: str) -> str:
-    """A code span of any text, in one line."""
+    """Return a code span of any text, in one line."""
     line = " ".join(said.split()) or " "
     ticks = "`" * (_longest_ticks(line) + 1)
     pad = " " if line.startswith("`") or line.endswith("`") else ""

@@ -1,8 +1,6 @@
-"""The report in SARIF 2.1.0, which code hosts show beside the lines it is about.
+"""The report of a review in SARIF.
 
-What is gone is left out: hosts take every result for one that is there.
-
-Source: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0.
+Findings that are gone are left out: hosts show every result as present.
 """
 
 from __future__ import annotations
@@ -12,48 +10,40 @@ from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote
 
-from ...models.ids import format_timestamp
-from ...models.json_text import json_text
 from ...models.review.findings import Finding, FindingStatus
 from ...models.review.runs import ItemState, ReviewRun, RunState
-from ...models.shown import one_line
+from ...models.text.ids import format_timestamp
+from ...models.text.json_text import json_text
+from ...models.text.redact import one_line
+from ...models.text.sarif import message, rule, sarif_log
 
-_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _BASELINE = {FindingStatus.NEW: "new", FindingStatus.STILL: "unchanged"}
-#: One of several findings with the same fingerprint is told by its number, so that none replaces another.
+#: Number of a finding among several with the same fingerprint, so that none replaces another.
 _FINGERPRINT = "symposiaFinding/v1"
 
 
 def to_sarif(run: ReviewRun) -> str:
-    """The report of a run."""
-    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [_run(run)]}
-    return json_text(log, indent=1) + "\n"
-
-
-def _run(run: ReviewRun) -> dict[str, Any]:
+    """Return the report of a run."""
     found = [it for it in run.findings if it.status != FindingStatus.GONE]
     first = {it.rule: it for it in reversed(found)}
-    rules = {rule: index for index, rule in enumerate(sorted(first))}
-    driver = {
-        "name": "symposia review",
-        "version": version("symposia"),
-        "rules": [{"id": it, "shortDescription": {"text": one_line(first[it].message)}} for it in rules],
-    }
-    told: dict[str, Any] = {
-        "tool": {"driver": driver},
-        "automationDetails": {"id": f"{run.panel}/{run.root_name}/{run.id}"},
-        "columnKind": "unicodeCodePoints",
-        "invocations": [_invocation(run)],
-        "results": list(_results(found, rules)),
-    }
+    order = {name: index for index, name in enumerate(sorted(first))}
     properties = {
         "summary": run.summary,
         "verdict": run.verdict,
         "revision": run.revision,
         "panel": run.panel,
     }
-    told["properties"] = {name: value for name, value in properties.items() if value}
-    return told
+    known = {name: value for name, value in properties.items() if value}
+    log = sarif_log(
+        "symposia review",
+        version=version("symposia"),
+        rules=[rule(it, one_line(first[it].message)) for it in order],
+        results=list(_results(found, order)),
+        automationDetails={"id": f"{run.panel}/{run.root_name}/{run.id}"},
+        invocations=[_invocation(run)],
+        **({"properties": known} if known else {}),
+    )
+    return json_text(log, indent=1) + "\n"
 
 
 def _invocation(run: ReviewRun) -> dict[str, Any]:
@@ -70,34 +60,24 @@ def _invocation(run: ReviewRun) -> dict[str, Any]:
 
 
 def _notifications(run: ReviewRun) -> Iterator[dict[str, Any]]:
-    """What was not reviewed."""
+    """Yield notifications of what was not reviewed."""
     for result in run.results:
         if result.state is ItemState.FAILED:
-            yield _notification(result.item.path, "error", f"failed: {result.error}")
+            yield message("error", f"failed: {result.error}", uri=uri(result.item.path))
     for skipped in run.skipped:
-        yield _notification(skipped.path, "note", f"skipped: {skipped.reason}")
+        yield message("note", f"skipped: {skipped.reason}", uri=uri(skipped.path))
 
 
-def _notification(path: str, level: str, text: str) -> dict[str, Any]:
-    return {
-        "level": level,
-        "message": {"text": text},
-        "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri(path)}}}],
-    }
-
-
-def _results(found: list[Finding], rules: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+def _results(found: list[Finding], order: Mapping[str, int]) -> Iterator[dict[str, Any]]:
     seen: dict[str, int] = {}
     for finding in found:
         number = seen[finding.fingerprint] = seen.get(finding.fingerprint, 0) + 1
-        yield _result(finding, rules[finding.rule], number)
+        yield _result(finding, order[finding.rule], number)
 
 
-def _result(finding: Finding, rule: int, number: int) -> dict[str, Any]:
-    place: dict[str, Any] = {"artifactLocation": {"uri": uri(finding.path)}}
-    if finding.start_line:
-        place["region"] = {"startLine": finding.start_line, "endLine": finding.end_line}
-    said = f"{finding.message}\n\n{finding.suggestion}" if finding.suggestion else finding.message
+def _result(finding: Finding, rule_index: int, number: int) -> dict[str, Any]:
+    lines = {"startLine": finding.start_line, "endLine": finding.end_line} if finding.start_line else {}
+    text = f"{finding.message}\n\n{finding.suggestion}" if finding.suggestion else finding.message
     properties = {
         "severity": finding.severity.value,
         "agents": list(finding.agents),
@@ -107,21 +87,19 @@ def _result(finding: Finding, rule: int, number: int) -> dict[str, Any]:
     }
     result: dict[str, Any] = {
         "ruleId": finding.rule,
-        "ruleIndex": rule,
-        "level": finding.severity.sarif_level,
-        "message": {"text": said},
-        "locations": [{"physicalLocation": place}],
+        "ruleIndex": rule_index,
+        **message(finding.severity.sarif_level, text, uri=uri(finding.path), **lines),
         "partialFingerprints": {_FINGERPRINT: f"{finding.fingerprint}:{number}"},
         "properties": {name: value for name, value in properties.items() if value not in ("", [])},
     }
     if finding.status in _BASELINE:
         result["baselineState"] = _BASELINE[finding.status]
     if finding.status == FindingStatus.SUPPRESSED:
-        result["suppressions"] = [{"kind": "external", "justification": "the baseline knows it"}]
+        result["suppressions"] = [{"kind": "external", "justification": "suppressed by the baseline"}]
     return result
 
 
 def uri(path: str) -> str:
-    """A path as a relative reference (RFC 3986): nothing in it is taken for a scheme, a host or a root."""
+    """Return a path as a relative reference (RFC 3986): no part can be read as a scheme, a host or a root."""
     quoted = quote(path)
     return f".{quoted}" if quoted.startswith("/") else quoted

@@ -1,1 +1,1 @@
-"""What is reviewed: files, changes of a git repository, documents, archived sessions."""
+"""Sources of reviews: files, changes of a git repository, documents, archived sessions."""

@@ -1,4 +1,4 @@
-"""Files below a root: all of them or those that patterns name, without what git ignores; or only what has changed."""
+"""Files below a root: all or those that match patterns, without those that git ignores; or only changed ones."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from pathlib import Path
 
 from ...models.errors import GitFailed, InvalidInput
 from ...models.review.items import ItemKind, Read, Skipped
-from ..roots import Named, Root
 from .globs import Globs
 from .repository import Changes, Repository
+from .sandboxed_folder import Named, Root
 from .source import Caps, read_all
 
-#: Folders of version control, and what is made from sources: passed over in every root.
+#: Folders of version control and of generated files: skipped in every root.
 PASSED_OVER = frozenset({".hg", ".svn", "__pycache__", "node_modules"})
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Which files below a root. Patterns are those of `globs.py`."""
+    """Selection of files below a root. Patterns are those of `globs.py`."""
 
-    #: Files, and folders with all that is in them, relative to the root; none: the root itself.
+    #: Files, and folders with all their content, relative to the root; empty: the root itself.
     paths: Sequence[str] = ()
-    #: Only files that one of these fits; none: every file.
+    #: Only files that match one of these; empty: every file.
     include: Sequence[str] = ()
     exclude: Sequence[str] = ()
-    #: Only what has changed since this git revision, or is new.
+    #: Only files that changed since this git revision, or are new.
     since: str | None = None
-    #: Only what has changed since the checked-out branch left this one.
+    #: Only files that changed since the checked-out branch left this one.
     base: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """Files below `folder`. A file that `paths` names itself is read whatever git ignores."""
+    """Files below `folder`. A file named in `paths` is read even if git ignores it."""
 
     folder: Path
     chosen: Chosen = Chosen()
@@ -42,11 +42,11 @@ class FileSource:
     kind: ItemKind = ItemKind.FILE
 
     def __iter__(self) -> Iterator[Read | Skipped]:
-        """Items by their paths.
+        """Yield items by their paths.
 
         Raises:
-            InvalidInput: the root is no folder, a pattern or a revision names nothing, or there is no repository.
-            GitFailed: git could not say what has changed.
+            InvalidInput: the root is not a folder, a pattern or a revision matches nothing, or there is no repository.
+            GitFailed: git failed to list the changes.
         """
         repository = Repository.around(self.folder)
         changes = self._changes(repository)
@@ -64,7 +64,7 @@ class FileSource:
         if not revision:
             return None
         if repository is None:
-            raise InvalidInput(name, revision, "must be asked of a folder in a git repository")
+            raise InvalidInput(name, revision, "requires a folder in a git repository")
         if name == "base":
             return repository.changes(repository.fork_point(revision))
         return repository.changes(repository.commit(revision, field=name))
@@ -75,7 +75,7 @@ class FileSource:
         include = Globs(self.chosen.include, field="include")
         walked = _Walk(root, repository, Globs(self.chosen.exclude, field="exclude"))
         for it in walked.all(self.chosen.paths):
-            # What cannot be looked into is told whatever the patterns are: what is behind it might fit.
+            # An unreadable folder is reported with any patterns: its content might match.
             is_meant = isinstance(it, Skipped) or not include or include.fit(it)
             if is_meant and (changes is None or changes.has(_path(it))):
                 yield it
@@ -86,7 +86,7 @@ def _path(it: str | Skipped) -> str:
 
 
 class _Walk:
-    """Goes through a root, without what is left out."""
+    """Walk through a root, without excluded files."""
 
     def __init__(self, root: Root, repository: Repository | None, exclude: Globs) -> None:
         self._root = root
@@ -97,10 +97,10 @@ class _Walk:
         try:
             self._ignored = frozenset() if repository is None else repository.ignored()
         except GitFailed as error:
-            self._trouble = f"{error}; so what git ignores is reviewed, too"
+            self._trouble = f"{error}; files that git ignores are reviewed as well"
 
     def all(self, paths: Sequence[str]) -> Iterator[str | Skipped]:
-        """Every path once, however often it is named."""
+        """Yield every path once, even if it is named several times."""
         if self._trouble:
             yield Skipped(path=".gitignore", reason=self._trouble)
         seen = set[str]()

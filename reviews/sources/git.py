@@ -1,9 +1,9 @@
-"""Runs the program `git` in repositories that nobody vouches for.
+"""Calls of the program `git` in untrusted repositories.
 
 A repository's own configuration can name programs: hooks, file system monitors, filters, external diffs, pagers,
-transports. None of them is run. What could name one is overridden where it may stand in a repository; and whatever
-looks at files of the work tree runs in a repository made for the moment, which borrows the objects and has no
-configuration at all. Git tells names, revisions and line numbers only: texts come from the root.
+transports. None of them is run. Settings that could name one are overridden; and commands that
+read files of the work tree run in a temporary repository, which borrows the objects and has no
+configuration at all. Git is used for names, revisions and line numbers only: texts come from the root.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 
-from ...agents.children import bounded
+from ...agents.programs.subprocess_guard import bounded
 from ...models.errors import GitFailed
 
-#: Seconds that one call may take, and bytes that it may answer.
+#: Maximum seconds of one call, and bytes of its output.
 TIMEOUT_S = 120
 MAX_ANSWER_BYTES = 268_435_456
 
@@ -57,19 +57,19 @@ _ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """A repository, its work tree, and the folder in it that is asked about."""
+    """A repository, its work tree, and the folder in it that is queried."""
 
     git_dir: Path
     work_tree: Path
     folder: Path
-    #: More variables of the environment.
+    #: Additional environment variables.
     more: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def around(cls, folder: Path) -> Git | None:
-        """The repository that a folder is in; None: in none.
+        """Return the repository that a folder is in; None: in none.
 
-        It is looked for here and not by git, which would believe a `core.worktree` in its configuration.
+        The search is done here and not by git, which would trust a `core.worktree` in its configuration.
         """
         whole = folder.resolve()
         for place in (whole, *whole.parents):
@@ -78,7 +78,7 @@ class Git:
         return None
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:
-        """What git answers, `given` on its standard input. Raises GitFailed, with the first line of its complaint."""
+        """Return the output of git with `given` as its standard input. Raises GitFailed, with the first line of its error."""
         program = shutil.which("git")
         if program is None:
             raise GitFailed("git is not installed")
@@ -88,7 +88,7 @@ class Git:
                 done = subprocess.run(
                     bounded(command, {resource.RLIMIT_FSIZE: MAX_ANSWER_BYTES}),
                     cwd=self.folder,
-                    env={"PATH": os.environ.get("PATH", os.defpath), **_ENVIRONMENT, **self.more},
+                    env={"PATH": os.pathsep.join(os.get_exec_path()), **_ENVIRONMENT, **self.more},
                     input=given,
                     stdout=out,
                     stderr=err,
@@ -104,12 +104,12 @@ class Git:
             return out.read()
 
     def names(self, *arguments: str) -> list[str]:
-        """What git answers as names, each with a zero byte behind it, relative to the folder."""
+        """Return the output of git as names, each ended by a zero byte, relative to the folder."""
         return [os.fsdecode(name) for name in self.run(*arguments).split(b"\0") if name]
 
     @contextmanager
     def without_configuration(self) -> Iterator[Git]:
-        """The same objects and work tree, in a repository that is gone afterwards and has an index of its own."""
+        """Yield the same objects and work tree, in a temporary repository with an index of its own."""
         objects = self.folder / os.fsdecode(self.run("rev-parse", "--git-path", "objects").rstrip(b"\n"))
         kind = self.run("rev-parse", "--show-object-format").decode().strip()
         with TemporaryDirectory(prefix="symposia-git-") as name:
@@ -122,7 +122,7 @@ class Git:
 
 
 def _config(object_format: str) -> str:
-    """What git must know to read objects: how they are named."""
+    """Return the configuration that git needs to read objects: their hash format."""
     if object_format == "sha1":
         return "[core]\n\trepositoryformatversion = 0\n"
     return f"[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = {object_format}\n"
@@ -130,10 +130,10 @@ def _config(object_format: str) -> str:
 
 def _told(error: Exception) -> str:
     if isinstance(error, subprocess.TimeoutExpired):
-        return f"it took longer than {TIMEOUT_S} s"
+        return f"no answer within {TIMEOUT_S} s"
     return getattr(error, "strerror", None) or type(error).__name__
 
 
 def _complaint(printed: bytes, code: int) -> str:
     lines: Sequence[str] = printed.decode(errors="replace").splitlines()
-    return lines[0] if lines else f"it ended with {code}"
+    return lines[0] if lines else f"exit code {code}"

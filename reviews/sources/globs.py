@@ -1,8 +1,11 @@
-"""Which paths are meant: patterns as a shell and `.gitignore` have them.
+"""Selection of paths by patterns as in a shell and `.gitignore`.
 
-`*`, `?` and `[...]` stand for characters of one name, `**` for any number of folders. A pattern without a `/`
-is about names, at any depth; one with a `/` is about the whole path, from the root. A pattern that fits a
-folder fits all that is in it.
+`*`, `?` and `[...]` match characters of one name, `**` any number of folders. A pattern without a `/`
+matches names, at any depth; one with a `/` matches the whole path, from the root. A pattern that matches a
+folder matches everything in it.
+
+pathspec is not used: its version 1.1 makes one regular expression of a pattern, and `*a*a*a*a*a*a*a*a*a*a*a*ab` takes
+minutes for a long name.
 """
 
 from __future__ import annotations
@@ -12,13 +15,13 @@ from fnmatch import fnmatchcase
 
 from ...models.errors import InvalidInput
 
-#: Patterns of one kind, and characters of one.
+#: Maximum patterns of one kind, and characters of one pattern.
 MAX_PATTERNS = 100
 MAX_PATTERN = 500
 
 
 class Globs:
-    """Some patterns. Raises InvalidInput for one that can fit nothing."""
+    """A set of patterns. Raises InvalidInput for one that can match nothing."""
 
     def __init__(self, patterns: Iterable[str], *, field: str) -> None:
         given = tuple(patterns)
@@ -30,7 +33,7 @@ class Globs:
         return bool(self._patterns)
 
     def fit(self, path: str) -> bool:
-        """Whether one of them fits a path, or a folder that it is in."""
+        """Return whether one of them matches a path, or a folder that it is in."""
         parts = path.split("/")
         return any(_fits(pattern, parts) for pattern in self._patterns)
 
@@ -38,17 +41,18 @@ class Globs:
 def _parts(pattern: str, field: str) -> tuple[str, ...]:
     bare = pattern.removeprefix("./").removeprefix("/").rstrip("/")
     if not bare or len(pattern) > MAX_PATTERN or ".." in bare.split("/"):
-        raise InvalidInput(field, pattern, "must be a pattern within the root, such as *.py or docs/**/*.md")
+        raise InvalidInput(field, pattern, "must be a pattern below the root, such as *.py or docs/**/*.md")
     parts = bare.split("/")
     anywhere = len(parts) == 1 and not pattern.startswith(("/", "./"))
-    # Several `**` in a row mean what one means, and would only cost time.
+    # Several `**` in a row mean the same as one, and would only cost time.
     given = ["**", *parts] if anywhere else parts
     return tuple(part for at, part in enumerate(given) if part != "**" or given[at - 1 : at] != ["**"])
 
 
 def _fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
-    """Whether the pattern fits the path or a folder above it: its parts are a set of places, so it takes
-    the product of both lengths at most, whatever the stars.
+    """Return whether the pattern matches the path or a folder above it.
+
+    It tracks the set of reachable pattern positions, so the time is at most the product of both lengths, with any number of stars.
     """
     places = _behind_stars({0}, pattern)
     for part in parts:
@@ -63,5 +67,5 @@ def _fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
 
 
 def _behind_stars(places: set[int], pattern: Sequence[str]) -> set[int]:
-    """The places, and those behind a `**` that stands for no folder. A last `**` stands for one name at least."""
+    """Return the positions, and those after a `**` that matches no folder. A last `**` matches one name at least."""
     return places | {at + 1 for at in places if at < len(pattern) - 1 and pattern[at] == "**"}

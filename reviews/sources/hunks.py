@@ -1,6 +1,9 @@
-"""Reads the changed lines out of a diff without context, as `git diff --unified=0` writes it.
+"""Parser of changed lines in a diff without context, as from `git diff --unified=0`.
 
 Source: git-diff(1), "Generating patch text with -p"; git-config(1), core.quotePath, for the names.
+
+unidiff is not used: its version 1.0 keeps every line (six times the memory), leaves quoted names quoted, and raises an
+error for text that is not a diff.
 """
 
 from __future__ import annotations
@@ -15,9 +18,9 @@ _NEW_NAME_QUOTED = b'+++ "b/'
 
 
 def changed_lines(diff: bytes) -> dict[str, tuple[tuple[int, int], ...]]:
-    """Of each file that is still there, the ranges of its lines that are new or changed, from 1, both ends included.
+    """Return for each remaining file the ranges of new or changed lines, from 1, both ends included.
 
-    Where lines were only taken out, it is the line before them (or the first).
+    If lines were only removed, it is the line before them (or the first).
     """
     found: dict[str, list[tuple[int, int]]] = {}
     name = ""
@@ -34,7 +37,7 @@ def changed_lines(diff: bytes) -> dict[str, tuple[tuple[int, int], ...]]:
 
 
 def _outside_of_texts(diff: bytes) -> Iterator[bytes]:
-    """The lines that git wrote about the texts, without those of the texts, which may look just like them."""
+    """Yield the lines that git wrote itself, without the lines of the texts, which may look the same."""
     left = 0
     for line in diff.split(b"\n"):
         if left and line[:1] in (b"+", b"-"):
@@ -47,8 +50,8 @@ def _outside_of_texts(diff: bytes) -> Iterator[bytes]:
 
 def _name(line: bytes) -> str:
     if line.startswith(_NEW_NAME):
-        # A tab ends a name with a blank in it.
+        # A tab ends a name that contains a blank.
         return os.fsdecode(line.removeprefix(_NEW_NAME).removesuffix(b"\t"))
     quoted = line.removeprefix(_NEW_NAME_QUOTED).rstrip(b"\t").removesuffix(b'"')
-    # All that is not ASCII is written as octal numbers, so this is C's way and Python's, too.
+    # All non-ASCII bytes are written as octal numbers, so the escapes of C and Python are the same here.
     return os.fsdecode(quoted.decode("unicode_escape").encode("latin-1"))

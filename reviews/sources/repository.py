@@ -1,4 +1,4 @@
-"""What a git repository knows of a folder in it: what is ignored, which revision it is at, what has changed."""
+"""Queries about a folder in a git repository: ignored files, checked-out revision, changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .git import Git
 from .hunks import changed_lines
 from .source import Ranges
 
-#: Bytes of a file that is not held against what it was: it counts as new.
+#: Bytes from which a file is not compared with its old content: it counts as new.
 _LARGE = 67_108_864
 _DIFF = (
     "--unified=0",
@@ -28,24 +28,24 @@ _PREFIXES = ("--relative", "--src-prefix=a/", "--dst-prefix=b/")
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """How the files of a work tree differ from a revision. Paths are relative to the folder asked about."""
+    """Differences between the files of a work tree and a revision. Paths are relative to the queried folder."""
 
-    #: Files that the revision has.
+    #: Files in the revision.
     known: frozenset[str]
-    #: Those of them that have changed, with their changed lines.
+    #: Changed files of the revision, with their changed lines.
     changed: Mapping[str, Ranges]
 
     def has(self, path: str) -> bool:
-        """Whether a file is new or has changed."""
+        """Return whether a file is new or has changed."""
         return path not in self.known or path in self.changed
 
     def lines(self, path: str) -> Ranges:
-        """The changed lines of a file; None: all, it is new."""
+        """Return the changed lines of a file; None: all, because it is new."""
         return self.changed.get(path)
 
 
 def _is_trap(file: Path) -> bool:
-    """Whether git would give up over what is now in a file's place, or read for minutes."""
+    """Return whether git would fail on the current file, or read it for minutes."""
     try:
         found = file.lstat()
     except OSError:
@@ -55,32 +55,32 @@ def _is_trap(file: Path) -> bool:
 
 
 class Repository:
-    """Answers about one folder. Raises GitFailed from every method."""
+    """Queries about one folder. Every method raises GitFailed."""
 
     def __init__(self, git: Git) -> None:
         self._git = git
 
     @classmethod
     def around(cls, folder: Path) -> Repository | None:
-        """The repository that a folder is in; None: in none."""
+        """Return the repository that a folder is in; None: in none."""
         git = Git.around(folder)
         return None if git is None else cls(git)
 
     def ignored(self) -> frozenset[str]:
-        """What `.gitignore` and `.git/info/exclude` leave out: files, and whole folders with a `/` behind them."""
+        """Return paths that `.gitignore` and `.git/info/exclude` exclude: files, and whole folders with a `/` at the end."""
         return frozenset(
             self._git.names("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
         )
 
     def head(self) -> str:
-        """The revision that is checked out; empty: there is none yet."""
+        """Return the checked-out revision; empty: there is none yet."""
         try:
             return self._commit("HEAD")
         except GitFailed:
             return ""
 
     def has(self, revision: str) -> bool:
-        """Whether it names a commit that is (still) there."""
+        """Return whether it names an existing commit."""
         try:
             self.commit(revision, field="since")
         except InvalidInput:
@@ -88,25 +88,25 @@ class Repository:
         return True
 
     def commit(self, revision: str, *, field: str) -> str:
-        """The full name of a commit. Raises InvalidInput when `revision` names none."""
+        """Return the full name of a commit. Raises InvalidInput if `revision` names none."""
         try:
             if revision.startswith("-") or "\0" in revision:
                 raise GitFailed
             return self._commit(revision)
         except GitFailed:
-            rule = "must name a commit of the repository, such as HEAD~3, main or a hash"
+            rule = "must be a commit of the repository, such as HEAD~3, main or a hash"
             raise InvalidInput(field, revision, rule) from None
 
     def fork_point(self, base: str) -> str:
-        """The commit at which the checked-out branch left another. Raises InvalidInput when there is none."""
+        """Return the commit at which the checked-out branch left another. Raises InvalidInput if there is none."""
         commit = self.commit(base, field="base")
         try:
             return self._git.run("merge-base", commit, "HEAD").decode().strip()
         except GitFailed:
-            raise InvalidInput("base", base, "must share a commit with what is checked out") from None
+            raise InvalidInput("base", base, "must share a commit with the checked-out branch") from None
 
     def changes(self, since: str) -> Changes:
-        """How the work tree differs from the commit `since`, committed or not."""
+        """Return the differences between the work tree and the commit `since`, committed or not."""
         with self._git.without_configuration() as git:
             git.run("read-tree", since)
             known = frozenset(git.names("ls-files", "-z", "--cached"))

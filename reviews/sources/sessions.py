@@ -1,4 +1,4 @@
-"""Archived sessions themselves, each as its transcript: what was said, by whom, in which turn."""
+"""Archived sessions as items, each as its transcript: messages, speakers and turns."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ...models.collab import Collab, CollabStatus
-from ...models.dialog import Message
 from ...models.errors import CorruptSession, SessionNotFound
+from ...models.protocol.collab import Collab, CollabStatus
+from ...models.protocol.dialog import Message
 from ...models.review.items import ItemKind, Read, Skipped
-from ...models.shown import one_line
-from ...state.stored import read_stored
-from ..roots import visible
+from ...models.text.redact import one_line
+from ...state.redis.stored import read_stored
+from .sandboxed_folder import visible
 from .source import Caps, read_of, within
 
 if TYPE_CHECKING:
-    from ...archive.reader import ArchiveReader
+    from ...archive.sessions.reader import ArchiveReader
     from ...archive.values import Archived, Wanted
 
-#: What the sessions of reviews are tagged with. They are no items themselves: each night would review the night before.
+#: Tag of the sessions of reviews. They are not items themselves: otherwise each night would review the night before.
 REVIEW_TAG = "symposia.review"
 _ENDED = frozenset({CollabStatus.COMPLETED.value, CollabStatus.CANCELLED.value})
 _PAGE = 100
@@ -37,7 +37,7 @@ class SessionSource:
     caps: Caps = field(default_factory=Caps)
 
     def __iter__(self) -> Iterator[Read | Skipped]:
-        """Items, the newest first or in the order of the ids. Raises ArchiveUnavailable."""
+        """Yield items, newest first or in the order of the ids. Raises ArchiveUnavailable."""
         yield from within(self._named() if self.ids else self._listed(), self.caps)
 
     def _named(self) -> Iterator[Read | Skipped]:
@@ -88,13 +88,13 @@ def _collab(session: Archived) -> Collab:
 
 
 def _is_review(session: Archived) -> bool:
-    with suppress(CorruptSession):  # which is told as an item that was skipped
+    with suppress(CorruptSession):  # reported as a skipped item
         return REVIEW_TAG in (_collab(session).meta.tags or ())
     return False
 
 
 def _transcript(reader: ArchiveReader, session: Archived, *, limit: int) -> str | None:
-    """The session as Markdown; None: it is longer than `limit` bytes. Raises CorruptSession, ArchiveUnavailable."""
+    """Return the session as Markdown; None: it is longer than `limit` bytes. Raises CorruptSession, ArchiveUnavailable."""
     pieces = [_head(session)]
     left = limit - len(pieces[0].encode())
     for number, (_, text) in enumerate(reader.entries(session.session_id, "dialog"), start=1):

@@ -1,4 +1,4 @@
-"""What every source is: an iterable of items with their texts, and of what was skipped, within caps."""
+"""Base of all sources: an iterable of items with their texts, and of skipped items, within limits."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ...models.review.items import Item, ItemKind, Read, Skipped
-from ..roots import Root
+from .sandboxed_folder import Root
 
-#: Bytes at the beginning of a file in which a zero byte says that it is no text.
+#: Number of bytes at the beginning of a file; a zero byte in them means that it is not text.
 _LOOKED_AT = 8_192
 
-#: Changed lines of a path, from 1, first and last of each range included; None: all of it counts.
+#: Changed lines of a path, from 1, first and last of each range included; None: the whole file.
 Ranges = tuple[tuple[int, int], ...] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """How much one source gives. What is over a cap is skipped, and told."""
+    """Limits of one source. Items above a limit are skipped, and reported."""
 
     items: int = 5_000
-    #: Bytes of one item.
+    #: Maximum bytes of one item.
     item_bytes: int = 262_144
-    #: Bytes of all items.
+    #: Maximum bytes of all items.
     total_bytes: int = 67_108_864
-    #: What was skipped is told one by one up to here, then counted.
+    #: Maximum number of skipped items listed one by one; the rest is counted.
     told: int = 1_000
 
 
 class Source(Protocol):
-    """Reads what is to be reviewed, each time it is iterated anew, and holds nothing open in between."""
+    """Reader of the items; each iteration starts from the beginning, and no file stays open in between."""
 
     def __iter__(self) -> Iterator[Read | Skipped]:
-        """Items in a stable order. Raises InvalidInput for a root or a revision that cannot be used."""
+        """Yield items in a stable order. Raises InvalidInput for a root or a revision that cannot be used."""
         ...
 
 
@@ -46,7 +46,7 @@ def read_all(
     kind: ItemKind,
     changed: Callable[[str], Ranges] = lambda _: None,
 ) -> Iterator[Read | Skipped]:
-    """The files at these paths as items. What is skipped already is handed on."""
+    """Yield the files at these paths as items. Skipped items are passed on."""
     return within(
         (path if isinstance(path, Skipped) else _read(root, path, caps, kind, changed) for path in paths),
         caps,
@@ -54,7 +54,7 @@ def read_all(
 
 
 def within(found: Iterable[Read | Skipped], caps: Caps) -> Iterator[Read | Skipped]:
-    """What was found, as far as the caps allow."""
+    """Yield the found items, as far as the limits allow."""
     items = total_bytes = skipped = 0
     for it in found:
         if isinstance(it, Read):
@@ -68,14 +68,14 @@ def within(found: Iterable[Read | Skipped], caps: Caps) -> Iterator[Read | Skipp
         if skipped <= caps.told:
             yield it
     if skipped > caps.told:
-        yield Skipped(path=".", reason=f"{skipped - caps.told:,} more were skipped")
+        yield Skipped(path=".", reason=f"{skipped - caps.told:,} more skipped")
 
 
 def _over(caps: Caps, items: int, total_bytes: int) -> str:
     if items > caps.items:
-        return f"there are more than {caps.items:,} items"
+        return f"over the limit of {caps.items:,} items"
     if total_bytes > caps.total_bytes:
-        return f"all items together are larger than {caps.total_bytes:,} bytes"
+        return f"over the limit of {caps.total_bytes:,} bytes in total"
     return ""
 
 
@@ -90,14 +90,14 @@ def _read(
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        return Skipped(path=path, reason=f"not UTF-8, from byte {error.start:,} on")
+        return Skipped(path=path, reason=f"not UTF-8 from byte {error.start:,}")
     if not text.strip():
         return Skipped(path=path, reason="empty")
     return read_of(text, key=path, path=path, kind=kind, changed=changed(path))
 
 
 def read_of(text: str, *, key: str, path: str, kind: ItemKind, changed: Ranges = None) -> Read:
-    """A text as an item."""
+    """Return a text as an item."""
     data = text.encode()
     item = Item(
         key=key,

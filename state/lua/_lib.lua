@@ -1,30 +1,38 @@
---- What every verb shares. The loader puts this file in front of each script.
+--- Library of all verbs. The loader puts this file in front of each script.
 --- VIEW: status dialog_status version closed skipped next fence rounds ends_round planner stop input_tokens output_tokens cached_tokens requests cost_micros messages opened_ms updated_ms ended_ms deadline_ms stop_requested planned_by reason detail edition awaited
 ---
---- The session hash holds the fields above, `collab`, `spec` and `digest` as submitted, `moved_by` (the
---- request of the newest move), `advanced_ms` and `advances` (when a step was last asked for again, and how often), the slots `token:0`
---- to `token:63` (who wrote the newest turns), `archive` (`owed` or `kept`, where one is used), `restored_by` (the request that did), the counts of its events, `map_events` and `notes`, and
---- `reserved_tokens` and `reserved_cost`: what open turns may still spend, the sum of their records' own.
---- Of a session that was steered: `edition` counts the changes of `collab` and `spec`, `next_collab` and `next_spec`
---- take their place when the next round begins (`awaited`), `posts` holds messages that wait for the next turn to be
---- written, `steered_by` and `posted_by` are the newest 64 requests.
---- The turns hash holds, for every turn that is open or not yet consumed by a plan:
----   N         the record: scalars only, so that cjson gives back what it was given
+--- Fields of the session hash:
+---   the fields of VIEW above; `collab`, `spec` and `digest` as submitted
+---   `moved_by`: request of the newest status change
+---   `advanced_ms`, `advances`: when a step was last dispatched again, and how often
+---   `token:0` to `token:63`: writers of the newest turns
+---   `archive`: `owed` (not archived yet) or `kept`; empty without an archive
+---   `restored_by`: request that restored the session
+---   `map_events`, `notes`: numbers of its events
+---   `reserved_tokens`, `reserved_cost`: what open turns may still spend, the sum over their records
+--- Fields of a steered session:
+---   `edition`: number of changes of `collab` and `spec`
+---   `next_collab`, `next_spec`: replace `collab` and `spec` when the next round begins (`awaited`)
+---   `posts`: messages that wait until the next turn is written
+---   `steered_by`, `posted_by`: the newest 64 requests
+--- Fields of the turns hash, for every turn that is open or not yet consumed by a plan:
+---   N         the record: scalars only, because cjson returns those unchanged
 ---   N:plan    the planned turn as the planner wrote it (never decoded here)
 ---   N:result  the result as the worker wrote it (never decoded here)
 ---   N:held    a commit that arrived while the session was suspended
----   N:wait    what a parked turn waits for, and what was answered so far (never decoded here)
---- A record's `queued_ms` is the time since when a message of the turn waits for a worker; none: no message waits.
---- A turn number below `next` without a record has been closed and consumed: that is
---- all the memory that exactly-once needs, so the hash stays small in any session.
+---   N:wait    what a parked turn waits for, with the answers so far (never decoded here)
+--- `queued_ms` of a record: since when a message of the turn waits for a worker; absent: no message waits.
+--- A turn number below `next` without a record has been closed and consumed. Exactly-once needs no
+--- more memory than this, so the hash stays small in any session.
 
---- Every attempt of a turn has an account, by its token: what it alone has spent so far. A turn's record holds them
---- (`spent`), and how much of their sum its events have told (`told`). Of the newest 64 turns that were written after more
---- than one attempt they are kept in the slots `spent:0` to `spent:63` of the session hash, for who comes too late.
+--- Every attempt of a turn has a usage account under its token: what this attempt alone has spent so far. The record
+--- of a turn holds the accounts (`spent`), and the part of their sum that its events have reported (`told`). For late
+--- writers, the accounts of the newest 64 turns that were written after more than one attempt stay in the slots
+--- `spent:0` to `spent:63` of the session hash.
 
 local FINAL = { completed = true, cancelled = true }
 
---- A script is one instant: milliseconds since the epoch, by the server's clock.
+--- Time of the script: milliseconds since the epoch by the server's clock, the same throughout the script.
 local TIME = redis.call('TIME')
 local NOW = TIME[1] * 1000 + math.floor(TIME[2] / 1000)
 
@@ -45,7 +53,7 @@ local function iso(ms)
     math.floor(rest / 3600), math.floor(rest / 60) % 60, rest % 60, ms % 1000)
 end
 
---- A UUID of version 4's form, the same for the same seed: scripts have no randomness of their own,
+--- A UUID in the form of version 4, the same for the same seed: scripts have no source of randomness,
 --- and the session id in the seed is random.
 local function uuid(seed)
   local hex = redis.sha1hex(seed)
@@ -60,7 +68,7 @@ end
 
 local function append(stream, event, kind)
   event.timestamp = iso(NOW)
-  -- The time is part of it because an id may be used again once its session has expired.
+    -- The seed contains the time because an id may be used again after its session has expired.
   event.event_id = uuid(session_id() .. kind .. redis.call('HINCRBY', KEYS[1], kind, 1) .. event.timestamp)
   redis.call('XADD', stream, '*', 'e', cjson.encode(event))
 end
@@ -74,12 +82,12 @@ local function emit(events, event_type, payload, initiator, targets)
   }, 'map_events')
 end
 
---- Records an embedded event (common/events.schema.json): what MAP has no type for.
+--- Records an embedded event (common/events.schema.json): for facts without a MAP event type.
 local function note(journal, event_type, data)
   append(journal, { event_type = event_type, source = 'collab', data = data }, 'notes')
 end
 
---- Records what a turn leaves in the journal: pairs of a type and its data; nil or false: nothing.
+--- Adds the notes of a turn to the journal: pairs of a type and its data; nil or false: none.
 local function note_all(journal, notes)
   for _, entry in ipairs(notes or {}) do note(journal, entry[1], entry[2]) end
 end
@@ -91,17 +99,17 @@ local function turn_payload(number, turn)
   }
 end
 
---- Usage as accounts hold it, in this order.
+--- Amounts of a usage account, in their stored order.
 local AMOUNTS = { 'input_tokens', 'output_tokens', 'cached_tokens', 'requests', 'cost_micros' }
 
---- Amounts by their names.
+--- Amounts by name.
 local function named(amounts)
   local usage = {}
   for i, name in ipairs(AMOUNTS) do usage[name] = amounts[i] end
   return usage
 end
 
---- Books accounts, each once, whoever tells them and however often: of one that is known, what is more. Answers what was new.
+--- Books accounts, each once, however often they are sent: for a known account only the increase counts. Returns the new part.
 local function book(session, turn, accounts)
   local new = { 0, 0, 0, 0, 0 }
   for token, amounts in pairs(cjson.decode(accounts)) do
@@ -119,7 +127,7 @@ local function book(session, turn, accounts)
   return new
 end
 
---- What a turn has spent and none of its events has told, by name; nil: nothing. It counts as told from now on.
+--- Spending of a turn that none of its events has reported, by name; nil: none. It counts as reported from now on.
 local function untold(turn)
   local sum, rest, is_some = { 0, 0, 0, 0, 0 }, {}, false
   for _, amounts in pairs(turn.spent or {}) do
@@ -133,7 +141,7 @@ local function untold(turn)
   return is_some and named(rest) or nil
 end
 
---- Closes a grant: every MAPTurnDispatched is answered by exactly one MAPTurnCompleted with its token.
+--- Closes a grant: every MAPTurnDispatched has exactly one MAPTurnCompleted with its token.
 local function close_grant(events, number, turn, result)
   result.usage = untold(turn) or result.usage
   local payload = turn_payload(number, turn)
@@ -150,7 +158,7 @@ local function fetch(turns, number)
   return raw and cjson.decode(raw) or nil
 end
 
---- Calls visit(number, turn) for every record there is now, in the order of their numbers.
+--- Calls visit(number, turn) for every existing record, in the order of their numbers.
 local function each_turn(turns, visit)
   local flat, numbers, records = redis.call('HGETALL', turns), {}, {}
   for i = 1, #flat, 2 do
@@ -162,7 +170,7 @@ local function each_turn(turns, visit)
   for _, number in ipairs(numbers) do visit(number, cjson.decode(records[number])) end
 end
 
---- The lock's value is `token|deadline_ms`: the holder, and when no renewal can extend it any more.
+--- The value of a lock is `token|deadline_ms`: the holder, and the time after which no renewal can extend it.
 local function lock_owner(lock)
   local value = redis.call('GET', lock)
   if not value then return nil end
@@ -170,12 +178,12 @@ local function lock_owner(lock)
   return token, tonumber(deadline)
 end
 
---- What a planner may know, taken in the same instant as the change that precedes it.
+--- The planner's view, taken in the same script (instant) as the change before it.
 local function view(session, turns, answer, extra, booked)
   return { answer, NOW, redis.call('HMGET', session, unpack(VIEW)), redis.call('HGETALL', turns), extra or false, booked }
 end
 
---- The tokens of the newest 64 written turns, so that a commit whose answer was lost is told from a late writer's.
+--- Tokens of the newest 64 written turns: they distinguish a commit whose answer was lost from a late writer's.
 local function written_by(session, number)
   local slot = redis.call('HGET', session, 'token:' .. number % 64)
   if not slot then return nil end
@@ -183,23 +191,23 @@ local function written_by(session, number)
   return of == number and token or nil
 end
 
---- Whether a request is among the newest that were remembered.
+--- True if a request is among the newest that were remembered.
 local function is_known(session, field, request)
   return string.find(redis.call('HGET', session, field) or '', request, 1, true) ~= nil
 end
 
---- Remembers a request (a UUID), and forgets all but the newest 64: one whose answer was lost may come again after others.
+--- Remembers a request (a UUID). The newest 64 are kept, because a request whose answer was lost may be repeated after others.
 local function remember(session, field, request)
   local known = request .. ' ' .. (redis.call('HGET', session, field) or '')
   redis.call('HSET', session, field, string.sub(known, 1, 64 * (#request + 1)))
 end
 
---- Records that something was said in vain.
+--- Records output that was discarded.
 local function lament(journal, number, turn, token)
   note(journal, 'turn.dropped', { turn_number = tonumber(number), participant_id = turn.participant, token_id = token })
 end
 
---- Refuses a stale writer, on record. After MAPSessionCompleted, the last event of a session, only the journal takes it.
+--- Refuses a stale writer and records it: in the events, or after MAPSessionCompleted, the last event of a session, in the journal only.
 local function refuse(session, events, journal, conflict, role)
   if FINAL[redis.call('HGET', session, 'status')] then
     note(journal, 'turn.refused', conflict)
@@ -211,7 +219,7 @@ local function refuse(session, events, journal, conflict, role)
   emit(events, 'MAPConflictResolved', conflict, role)
 end
 
---- Sets what an open turn holds of the session's limits. In a session without limits it is nothing, and stays so.
+--- Sets what an open turn reserves of the session's limits. Without limits it stays zero.
 local function hold(session, turn, unit, amount)
   local name = 'reserved_' .. unit
   local before = turn[name] or 0
@@ -220,13 +228,13 @@ local function hold(session, turn, unit, amount)
   turn[name] = amount > 0 and amount or nil
 end
 
---- Gives back all that a turn holds: what it has spent is in the session's counters.
+--- Releases everything that a turn has reserved: its spending is in the session's counters.
 local function give_back(session, turn)
   hold(session, turn, 'tokens', 0)
   hold(session, turn, 'cost', 0)
 end
 
---- Has the journal tell what a turn has spent, where no event of the turn will.
+--- Records in the journal what a turn has spent, if no event of the turn will report it.
 local function tell_spent(journal, number, turn, token)
   local usage = untold(turn)
   if not usage then return end
@@ -235,8 +243,8 @@ local function tell_spent(journal, number, turn, token)
   })
 end
 
---- Books what an attempt has spent whose turn goes on, or went, without it: nil when that was too long ago to tell.
---- When no event of the turn will tell it any more, the journal does.
+--- Books the spending of an attempt whose turn continues, or continued, without it. Returns nil if that turn is too old.
+--- If no event of the turn will report the spending, the journal records it.
 local function book_late(k, number, token, accounts)
   local turn, slot = fetch(k.turns, number), 'spent:' .. number % 64
   local is_over = not turn or turn.status == 'closed'
@@ -255,7 +263,7 @@ local function book_late(k, number, token, accounts)
   return new
 end
 
---- Appends what was posted from outside while somebody spoke.
+--- Appends the messages that were posted from outside while a turn was running.
 local function let_in(k)
   local posts = redis.call('HGET', k.session, 'posts')
   if not posts then return end
@@ -293,31 +301,31 @@ local function settle(k, number, turn, outcome)
   end
   redis.call('HSET', k.turns, number, cjson.encode(turn), number .. ':result', outcome.result)
   redis.call('HDEL', k.turns, number .. ':plan', number .. ':held', number .. ':wait')
-  -- Whoever asks again whether it was written: the holder by its token, or who answered by its request.
+    -- To recognise a repeated write: the holder by its token, the sender of a reply by its request.
   local writer = turn.request or turn.token
   redis.call('HSET', k.session, 'updated_ms', turn.settled_ms, 'token:' .. number % 64, number .. '|' .. writer)
   let_in(k)
 end
 
---- Locks by the token that holds each now.
+--- Locks by the token of their holder.
 local function holders(locks)
   local held = {}
   for _, lock in ipairs(locks) do held[lock_owner(lock) or ''] = lock end
   return held
 end
 
---- Takes an open turn out of the session, and its lock with it if it still holds it: another turn of
---- the same scope may have taken that. The record stays for a while, so that a late commit is known as one.
+--- Removes an open turn from the session, and its lock if the turn still holds it (another turn of the same scope
+--- may have taken the lock). The record stays for a while, to recognise a late commit.
 local function drop(k, number, turn, outcome, held)
   if turn.status == 'speaking' or turn.status == 'held' or turn.status == 'parked' then
     close_grant(k.events, number, turn, { outcome = outcome, messages = 0 })
     if held[turn.token] then redis.call('DEL', held[turn.token]) end
   end
   if turn.status == 'held' then lament(k.journal, number, turn, turn.token) end
-  tell_spent(k.journal, number, turn, turn.token) -- of a turn that nobody speaks, an attempt may have told late
+  tell_spent(k.journal, number, turn, turn.token) -- an attempt may have reported late, while the turn has no running worker
   turn.status, turn.settled_ms = 'dropped', NOW
   give_back(k.session, turn)
-  -- At most about 64 are remembered: a commit that comes later still is refused like any stale one.
+    -- About 64 are remembered: a later commit is refused like any stale one.
   local old = fetch(k.turns, number - 64)
   if old and old.status == 'dropped' then redis.call('HDEL', k.turns, number - 64) end
   save(k.turns, number, turn)
@@ -328,20 +336,20 @@ local function is_open(turn)
   return turn.status ~= 'closed' and turn.status ~= 'dropped'
 end
 
---- Moves the session and its dialog; the caller has checked that the edge exists.
+--- Sets the status of the session and its dialog; the caller has checked the transition.
 local function move(k, status, dialog_status, request)
   redis.call('HSET', k.session, 'status', status, 'dialog_status', dialog_status, 'updated_ms', NOW,
     'moved_by', request or '')
   note(k.journal, 'session.' .. status, { dialog = dialog_status })
 end
 
---- Answers a move that there is no edge for: refused, unless it is the newest move of all, asked for
---- again because its first answer was lost.
+--- Answers a status change without a valid transition: refused, unless it repeats the newest change
+--- (same request, because its first answer was lost).
 local function again(session, turns, request, answer)
   return view(session, turns, redis.call('HGET', session, 'moved_by') == request and answer or 'refused')
 end
 
---- Ends the session: closes what is open, records why, and lets the live keys expire, all in one instant.
+--- Ends the session in one step: closes open turns, records why, and lets the live keys expire.
 local function finish(k, ending, held)
   each_turn(k.turns, function(number, turn)
     if is_open(turn) then drop(k, number, turn, 'cancelled', held) end
@@ -353,13 +361,13 @@ local function finish(k, ending, held)
     status = ending.status, reason = ending.reason, detail = ending.detail,
     turns = tonumber(redis.call('HGET', k.session, 'closed')),
   })
-  -- What the archive lacks does not expire: archived.lua lets it, later.
+    -- Data that is not archived yet must not expire: archived.lua sets the expiry later.
   if redis.call('HGET', k.session, 'archive') == 'owed' then return end
   for _, key in pairs(k) do redis.call('PEXPIREAT', key, NOW + ending.retention_ms) end
 end
 
---- Applies a plan made for the version the session has now; `locks` are those of the turns it takes out.
---- Answers the numbers of the new turns. `planned_by` lets a planner whose answer was lost know its own plan.
+--- Applies a plan made for the current version of the session; `locks` are those of the turns that it drops.
+--- Returns the numbers of the new turns. By `planned_by` a planner whose answer was lost recognises its own plan.
 local function apply(k, locks, plan)
   for _, number in ipairs(plan.consumed) do
     redis.call('HDEL', k.turns, number, number .. ':result')
@@ -403,17 +411,17 @@ local function apply(k, locks, plan)
   return numbers
 end
 
---- Lets keys expire.
+--- Sets the expiry of keys.
 local function let_expire(keys, at_ms)
   for _, key in pairs(keys) do redis.call('PEXPIREAT', key, at_ms) end
 end
 
---- Whether a stream has an entry behind a mark, which is the id of an entry.
+--- True if a stream has an entry after a mark, which is the id of an entry.
 local function is_behind(stream, mark)
   return #redis.call('XRANGE', stream, '(' .. mark, '+', 'COUNT', 1) > 0
 end
 
---- Ids and texts of the entries behind a mark, and what is left of `room` bytes: nothing, when more may follow.
+--- Ids and texts of the entries after a mark, and the rest of `room` bytes: nothing when there may be more entries.
 local function behind(stream, mark, room)
   local flat = {}
   while room > 0 do
@@ -428,7 +436,7 @@ local function behind(stream, mark, room)
   return flat, room
 end
 
---- Adds those of the entries (ids and texts) that come after all that a stream has.
+--- Adds the entries (ids and texts) that come after the last entry of a stream.
 local function add_behind(stream, field, entries)
   local newest = redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 1)[1]
   local ms, seq = string.match(newest and newest[1] or '0-0', '^(%d+)-(%d+)$')
@@ -442,7 +450,7 @@ local function add_behind(stream, field, entries)
   end
 end
 
---- Makes hashes anew.
+--- Creates hashes.
 local function fill(keys, hashes)
   for i, key in ipairs(keys) do
     redis.call('DEL', key)
@@ -450,7 +458,7 @@ local function fill(keys, hashes)
   end
 end
 
---- Lets keys expire no longer.
+--- Removes the expiry of keys.
 local function keep(keys)
   for _, key in ipairs(keys) do redis.call('PERSIST', key) end
 end

@@ -2,7 +2,7 @@
 --- KEYS: session dialog events journal turns board
 --- ARGV: opened_ms dialog_mark events_mark journal_mark retention_ms
 --- ANSWERS: kept(ended_ms) behind missing
---- GUARANTEE: nothing expires that the archive lacks: one entry behind a mark, and everything stays.
+--- GUARANTEE: no data expires that the archive lacks: with one entry after a mark, all keys stay (answer `behind`).
 local opened, status, ended = unpack(redis.call('HMGET', session, 'opened_ms', 'status', 'ended_ms'))
 if opened ~= opened_ms then return { 'missing' } end
 if not FINAL[status] or is_behind(dialog, dialog_mark) or is_behind(events, events_mark)

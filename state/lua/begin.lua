@@ -1,18 +1,18 @@
---- begin: gives a turn's floor to one worker, with the next fencing number and a lease.
+--- begin: grants a turn to one worker, with the next fencing number and a lease.
 --- KEYS: session dialog events turns lock
 --- ARGV: number scope token lease_ms timeout_ms window task_id parent_id wish admitted
 --- ANSWERS: granted(view, grant) done(view) overdue(view) waiting(view) woken(view) short(view) exhausted(view, lack) busy lost early inactive(view) unknown missing
---- GUARANTEE: at most one live token a scope; fencing numbers only rise; the same token asked again
---- (its first answer was lost) gets the same grant again while its lease lasts, and never a second one.
---- `wish`, in a session with limits, is what the turn may come to spend: it is set aside in the same instant
---- as the grant, so turns side by side never overspend together. What does not fit waits (`short`) while
---- others may give something back, and is `exhausted` when nobody can.
---- A parked turn is not given out: one worker at a time is told (`woken`) that something is due for it.
---- Nothing is granted to a worker that was not `admitted`: it comes for a turn that was parked, or over, when it looked.
+--- GUARANTEE: at most one live token per scope; fencing numbers only rise. The same token sent again (because its
+--- first answer was lost) gets the same grant again while its lease lasts, and never a second one.
+--- `wish`, in a session with limits, is what the turn may spend: it is reserved in the same instant as the grant, so
+--- concurrent turns never overspend together. A turn that does not fit waits (`short`) while others may
+--- release a part of their reservation; if no other turn can, the answer is `exhausted`.
+--- A parked turn is not granted: one worker at a time gets `woken`, because work is due for the turn.
+--- A worker that was not `admitted` gets no grant: the turn was parked or over when the worker looked.
 local NOTHING = { given = {} }
 local SPENT = { tokens = { 'input_tokens', 'output_tokens' }, cost = { 'cost_micros' } }
 
---- Open turns that nobody speaks yet: among them is divided what is left when nobody knows what a turn takes.
+--- Open turns without a running worker: they share the rest of the limit when the cost of a turn is not known.
 local function unspoken()
   local count = 0
   each_turn(turns, function(_, other)
@@ -21,7 +21,7 @@ local function unspoken()
   return math.max(count, 1)
 end
 
---- Whether another turn holds some of a unit.
+--- True if another turn has reserved some of a unit.
 local function may_come_back(unit)
   local may = false
   each_turn(turns, function(other_number, other)
@@ -30,7 +30,7 @@ local function may_come_back(unit)
   return may
 end
 
---- What the turn is given of one unit, nil when too little is left; how much is left; how much it wants.
+--- Reservation of the turn in one unit, nil if too little is left; how much is left; how much the turn wants.
 local function share_of(turn, unit, want)
   local taken = (redis.call('HGET', session, 'reserved_' .. unit) or 0) - (turn['reserved_' .. unit] or 0)
   for _, name in ipairs(SPENT[unit]) do taken = taken + redis.call('HGET', session, name) end
@@ -41,7 +41,7 @@ local function share_of(turn, unit, want)
   return left, left, most
 end
 
---- What the turn is given of every unit; what it lacks is in `lacks`, and `for_good` says that it will stay so.
+--- Reservation of the turn in every unit; `lacks` names what is missing; `for_good`: it will not become available.
 local function shares_of(turn)
   local shares = { given = {}, lacks = nil, for_good = nil }
   for unit, want in pairs(cjson.decode(wish)) do

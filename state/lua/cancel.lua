@@ -1,8 +1,8 @@
---- cancel: aborts a session now; what is in flight is dropped, and recorded when it arrives.
+--- cancel: aborts a session now; running turns are dropped, and recorded when they arrive.
 --- KEYS: session dialog events journal turns board locks*
 --- ARGV: request reason detail retention_ms
 --- ANSWERS: cancelled(view) refused(view) missing
---- GUARANTEE: nothing is written after it. The protocol has no edge from suspended to cancelled, so a
+--- GUARANTEE: nothing is written after it. The protocol has no transition from suspended to cancelled, so a
 --- suspended session becomes active first, in the same instant.
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end

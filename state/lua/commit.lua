@@ -1,13 +1,13 @@
---- commit: writes what a turn said, all or nothing, and the next step with it when there is one.
+--- commit: writes the output of a turn, all or nothing, together with the next step if there is one.
 --- KEYS: session dialog events journal turns board lock locks*
 --- ARGV: number token kind result error spent left_out notes expected plan messages*
 --- ANSWERS: committed(view, numbers) held(view) done(view) stale(view) inactive(view) unknown missing
---- BOOKS: `spent`, the accounts of this attempt and of others it has found, also where it refuses; the view tells what was new.
---- GUARANTEE: a turn is written at most once, only under the token that the lock and the turn both
+--- BOOKS: `spent`, the accounts of this attempt and of others it has found, also if it is refused; the view has the new part.
+--- GUARANTEE: a turn is written at most once, and only under the token that the lock and the turn both
 --- hold now ("equal", not "at least": a server that lost its last writes may count lower than before).
---- While the session is suspended nothing is appended: the commit is held and settled by resume.
---- `plan`, when given, was made for version `expected` assuming this very outcome; if anything else
---- happened since, it is left out and `numbers` is empty.
+--- While the session is suspended nothing is appended: the commit is held, and resume writes it.
+--- `plan`, if given, was made for version `expected` under the assumption of this outcome; if anything else
+--- happened since, it is ignored and `numbers` is empty.
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
 local turn = fetch(turns, number)
@@ -38,7 +38,7 @@ local outcome = {
   left_out = tonumber(left_out) > 0 and tonumber(left_out) or nil,
   notes = notes ~= '' and cjson.decode(notes) or nil,
 }
-local next_step = plan ~= '' and cjson.decode(plan) -- whatever can fail comes before the first write
+local next_step = plan ~= '' and cjson.decode(plan) -- anything that can fail comes before the first write
 local booked = book(session, turn, spent)
 redis.call('DEL', lock)
 if status == 'suspended' then

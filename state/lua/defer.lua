@@ -1,8 +1,8 @@
---- defer: puts off a turn that has not begun: it is sent again once the delay has passed, and not before.
+--- defer: postpones a turn that has not begun: it is sent again after the delay, not earlier.
 --- KEYS: session turns
 --- ARGV: number delay_ms
 --- ANSWERS: deferred(view, due_ms) done(view) missing
---- GUARANTEE: counts as no failure; a turn that somebody speaks, or that is over, stays as it is.
+--- GUARANTEE: counts as no failure; a turn that is running or over does not change.
 if redis.call('EXISTS', session) == 0 then return { 'missing' } end
 local turn = fetch(turns, number)
 if not turn or turn.status ~= 'planned' then return view(session, turns, 'done') end

@@ -1,8 +1,8 @@
---- drop: takes what was not found off an index.
+--- drop: removes an entry from an index if its session was not found.
 --- KEYS: due
 --- ARGV: session time
 --- ANSWERS: dropped kept
---- GUARANTEE: an entry that has changed since its time was read stays: somebody has entered it anew.
+--- GUARANTEE: an entry that has changed since its time was read stays, because its session was entered again.
 if tonumber(redis.call('ZSCORE', due, session) or nil) ~= tonumber(time) then return { 'kept' } end
 redis.call('ZREM', due, session)
 return { 'dropped' }

@@ -1,10 +1,10 @@
---- fail: gives a turn back after its agent failed, to be tried again later, or by another agent.
+--- fail: returns a turn after its agent failed, for a later retry or for another agent.
 --- KEYS: session events journal turns lock
 --- ARGV: number token delay_ms agent error spent notes
 --- ANSWERS: retried(view, due_ms) stale(view) done(view) missing
---- BOOKS: `spent`, the accounts of this attempt and of others it has found, also where it refuses; the view tells what was new.
---- GUARANTEE: only the holder gives its turn back, and once; nobody takes it before the delay has passed.
---- It holds nothing of the session's limits any more: what its attempts have spent is booked.
+--- BOOKS: `spent`, the accounts of this attempt and of others it has found, also if it is refused; the view has the new part.
+--- GUARANTEE: only the holder can return its turn, and once; no worker gets it before the delay has passed.
+--- It reserves nothing of the session's limits any more: the spending of its attempts is booked.
 if redis.call('EXISTS', session) == 0 then return { 'missing' } end
 local turn = fetch(turns, number)
 local k = { session = session, journal = journal, turns = turns }
@@ -17,7 +17,7 @@ if turn.token ~= token or lock_owner(lock) ~= token then
   local late = book_late(k, number, token, spent)
   return view(session, turns, 'stale', nil, late)
 end
-local left_behind = notes ~= '' and cjson.decode(notes) -- whatever can fail comes before the first write
+local left_behind = notes ~= '' and cjson.decode(notes) -- anything that can fail comes before the first write
 local booked = book(session, turn, spent)
 close_grant(events, number, turn, { outcome = 'failed', messages = 0, error = error, retried = true })
 note_all(journal, left_behind)

@@ -1,11 +1,10 @@
---- memory_swap: puts a dialog memory in the place of the one that was read, or tells what is there now.
+--- memory_swap: replaces a dialog memory if it is unchanged since it was read, else returns the current one.
 --- KEYS: memory
 --- ARGV: version text ttl_ms
 --- ANSWERS: swapped changed(text)
---- GUARANTEE: of two writers that read the same memory one is answered `changed`, with what the other
---- wrote, so that nothing is lost. `version` is the SHA-1 of what was read, empty for nothing. An empty
---- `text` removes; `ttl_ms` 0 leaves the time to live as it is. Asked again (its answer was lost), it
---- answers `swapped` again.
+--- GUARANTEE: of two writers that read the same memory, one gets `changed` with the other's text, so nothing is
+--- lost. `version` is the SHA-1 of the text that was read, empty if there was none. An empty `text` deletes;
+--- `ttl_ms` 0 keeps the time to live. The same call again (its answer was lost) answers `swapped` again.
 local current = redis.call('GET', memory)
 local found = current and redis.sha1hex(current) or ''
 if found ~= version then

@@ -1,8 +1,8 @@
---- open: makes a session, once.
+--- open: creates a session, once.
 --- KEYS: session dialog events journal turns
 --- ARGV: digest collab spec roles deadline_ms archive messages*
 --- ANSWERS: opened(view) exists(view) conflict
---- GUARANTEE: a second submit of the same collab changes nothing; one with other content is told so.
+--- GUARANTEE: a second submit of the same collab changes nothing; with other content it gets `conflict`.
 local known = redis.call('HGET', session, 'digest')
 if known then
   if known ~= digest then return { 'conflict' } end

@@ -1,11 +1,11 @@
---- park: lays a turn aside until somebody answers: its lock is free, and no worker waits.
+--- park: parks a turn until an answer arrives: its lock is free, and no worker waits.
 --- KEYS: session journal turns lock
 --- ARGV: number token reply until_in_ms wake_in_ms wait about spent
 --- ANSWERS: parked(view) stale(view) done(view) missing
---- BOOKS: `spent`, the accounts of this attempt and of others it has found, also where it refuses; the view tells what was new.
---- GUARANTEE: only the holder parks its turn, and the grant stays open: the answer is written under
---- its token. From this instant only who knows the reply token `reply` can close the turn. It holds
---- nothing of the session's limits any more: what it has spent is booked.
+--- BOOKS: `spent`, the accounts of this attempt and of others it has found, also if it is refused; the view has the new part.
+--- GUARANTEE: only the holder can park its turn, and the grant stays open: the answer is written under
+--- its token. From now on only a caller with the reply token `reply` can close the turn. The turn reserves
+--- nothing of the session's limits any more: its spending is booked.
 if redis.call('EXISTS', session) == 0 then return { 'missing' } end
 local turn = fetch(turns, number)
 local k = { session = session, journal = journal, turns = turns }

@@ -1,4 +1,4 @@
---- plan: writes the next step, or the end, if nobody planned since the view was taken.
+--- plan: writes the next step, or the end, if there was no other plan since the view was taken.
 --- KEYS: session dialog events journal turns board locks*
 --- ARGV: expected plan
 --- ANSWERS: planned(view, numbers) outdated(view) inactive(view) missing

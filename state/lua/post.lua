@@ -1,10 +1,10 @@
---- post: adds a message from outside to the dialog: at once, unless somebody speaks now or the session is suspended.
+--- post: adds a message from outside to the dialog: at once, or later if a turn is running or the session is suspended.
 --- KEYS: session dialog journal turns
 --- ARGV: request message about
 --- ANSWERS: posted(view) full(view) refused(view) missing
---- GUARANTEE: it stands in the dialog once, and otherwise waits for the next turn that is written, for the next
---- step or for resume. At most 100 wait, of about 4 MB. The same `request` asked
---- again changes nothing, also after others: the newest 64 are known.
+--- GUARANTEE: the message appears in the dialog once. If it cannot be added at once, it waits for the next turn that is
+--- written, the next step or resume. At most 100 messages wait, of about 4 MB. The same `request` again changes nothing,
+--- also after others: the newest 64 are known.
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
 if is_known(session, 'posted_by', request) then return view(session, turns, 'posted') end
@@ -18,7 +18,7 @@ remember(session, 'posted_by', request)
 note(journal, 'message.posted', cjson.decode(about))
 local is_spoken = status ~= 'active'
 each_turn(turns, function(_, turn)
-  if turn.status == 'speaking' or turn.status == 'held' then is_spoken = true end
+  if turn.status == 'speaking' then is_spoken = true end
 end)
 if not is_spoken then let_in({ session = session, dialog = dialog }) end
 return view(session, turns, 'posted')

@@ -2,8 +2,8 @@
 --- KEYS: due
 --- ARGV: session due_ms entering
 --- ANSWERS: postponed kept
---- GUARANTEE: never later than a time that somebody asked for since the claim, if it is claimed. A session that has left
---- the index stays out of it, unless it is entered.
+--- GUARANTEE: for a claimed session, never later than a time that was requested since the claim. A session that was
+--- removed from the index stays out of it, unless it is entered (`entering`).
 local time = tonumber(redis.call('ZSCORE', due, session) or nil)
 local is_claimed = time and time % 1 == 0.5
 if time == nil and entering ~= '1' then return { 'kept' } end

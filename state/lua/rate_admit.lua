@@ -1,9 +1,9 @@
---- rate_admit: lets a turn ask a model, if the model's provider takes so many requests and tokens a minute.
+--- rate_admit: admits a model request within its provider's requests and tokens per minute.
 --- KEYS: rate
 --- ARGV: requests_a_minute tokens_a_minute tokens
 --- ANSWERS: admitted(second) later(wait_ms)
---- GUARANTEE: in no 60 seconds more is admitted than a minute takes, whatever workers ask. Who is sent away
---- is told a time of their own, so that they do not all come back at once. An empty limit is none.
+--- GUARANTEE: in no 60 seconds more is admitted than the limit of a minute, over all workers. Each refused caller
+--- gets its own retry time, so that they do not all return at once. An empty limit means no limit.
 --- The hash holds, for each of the last 61 seconds, `requests tokens` admitted in it, and `hint`.
 local now_s = math.floor(NOW / 1000)
 local seconds, hint = {}, 0
@@ -19,7 +19,7 @@ for i = 1, #flat, 2 do
 end
 table.sort(seconds, function(a, b) return a[1] < b[1] end)
 
---- Milliseconds until `amount` more of one unit fit into a minute.
+--- Milliseconds until `amount` more of one unit fits into a minute.
 local function wait_for(limit, place, amount)
   local over = amount - limit
   for _, entry in ipairs(seconds) do over = over + entry[place] end
@@ -36,7 +36,7 @@ if requests_a_minute ~= '' then
   wait_ms = wait_for(tonumber(requests_a_minute), 2, 1)
   step_ms = 60000 / requests_a_minute
 end
--- A turn that is larger than a minute goes alone.
+-- A turn larger than the limit of a minute is admitted alone.
 local cost = tonumber(tokens)
 if tokens_a_minute ~= '' then
   cost = math.min(cost, tonumber(tokens_a_minute))

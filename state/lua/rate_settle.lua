@@ -1,9 +1,9 @@
---- rate_settle: puts right what was admitted, once it is known what a turn has asked and taken.
+--- rate_settle: corrects an admission to the real requests and tokens of a turn.
 --- KEYS: rate
 --- ARGV: second requests tokens
 --- ANSWERS: settled gone
---- GUARANTEE: `requests` and `tokens` are differences; a second that is over changes nothing any more.
---- It is an estimate: sent twice, because an answer was lost, it is off by one turn for a minute.
+--- GUARANTEE: `requests` and `tokens` are differences; for a second that has passed they change nothing.
+--- It is an estimate: sent twice, because an answer was lost, it is wrong by one turn for a minute.
 local entry = redis.call('HGET', rate, second)
 if not entry then return { 'gone' } end
 local asked, cost = string.match(entry, '^(%d+) (%d+)$')

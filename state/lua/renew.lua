@@ -1,8 +1,8 @@
---- renew: keeps a lease alive while its holder speaks.
+--- renew: extends a lease while its turn is running.
 --- KEYS: session turns lock
 --- ARGV: number token lease_ms
 --- ANSWERS: renewed lost
---- GUARANTEE: only the owner renews, never past the turn's deadline, never after the session ended
+--- GUARANTEE: only the owner can renew, never past the turn's deadline, never after the session has ended
 --- or the turn was dropped.
 local owner, deadline = lock_owner(lock)
 if owner ~= token or FINAL[redis.call('HGET', session, 'status')] then return { 'lost' } end

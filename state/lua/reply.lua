@@ -1,12 +1,12 @@
---- reply: ends the wait of a parked turn: what was answered is written, or the turn goes on with it.
+--- reply: ends the wait of a parked turn: writes the answer, or returns the turn to the workers with it.
 --- KEYS: session dialog events journal turns
 --- ARGV: number reply request rule kind result error wait agent outcome about messages*
 --- ANSWERS: replied(view) returned(view) held(view) late early foreign double inactive(view) unknown missing
---- GUARANTEE: one reply at most ends a wait, only under the reply token the turn is parked under now.
---- `rule`: `person` comes before the deadline, `deadline` after it, `failure` whenever. With a `kind`
---- the turn is closed (or held, while the session is suspended); without one it is given back to the
---- workers, with `wait` for what was answered, and to `agent`, when that is named. The same `request`
---- asked again (its first answer was lost) changes nothing and gets the same answer.
+--- GUARANTEE: at most one reply ends a wait, only under the turn's current reply token.
+--- `rule`: `person` is valid before the deadline, `deadline` after it, `failure` at any time. With a `kind`
+--- the turn is closed (or held, while the session is suspended); without one it is returned to the workers,
+--- with the answer in `wait`, and to `agent`, if one is named. The same `request` again (its first answer
+--- was lost) changes nothing and gets the same answer.
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
 local turn = fetch(turns, number)

@@ -1,8 +1,8 @@
---- restore: makes a lost session live again, once its streams are refilled.
+--- restore: makes a lost session live again, after its streams are refilled.
 --- KEYS: session dialog events journal turns board
 --- ARGV: collab spec hashes request
 --- ANSWERS: restored(view) exists
---- GUARANTEE: a session that is live stays as it is; the request that restored it is answered again as it was. Locks are not restored: who held one has lost it.
+--- GUARANTEE: a live session does not change; a repeated request gets the same answer. Locks are not restored: their holders have lost them.
 if redis.call('EXISTS', session) == 1 then
   if redis.call('HGET', session, 'restored_by') ~= request then return { 'exists' } end
   return view(session, turns, 'restored')

@@ -1,4 +1,4 @@
---- resume: lets a suspended session go on and settles the commits that were held, in turn order.
+--- resume: continues a suspended session and writes the held commits, in turn order.
 --- KEYS: session dialog events journal turns
 --- ARGV: request
 --- ANSWERS: resumed(view) refused(view) missing

@@ -1,10 +1,10 @@
---- review_claim: gives out items of a batch whose turn has come, with what each may spend, and tells which to look at.
+--- review_claim: gives out the next items of a batch, each with its spending limit, and lists the overdue ones.
 --- KEYS: batch items waiting running
 --- ARGV: look_ms ttl_ms
 --- ANSWERS: claimed(numbers, overdue) stopping(overdue) late exhausted(unit) idle opening closed missing
---- GUARANTEE: an item is given out once for each attempt; no more than `parallel` are under way. What was spent and
---- what those under way may still spend never exceed a limit together. `overdue` are items under way that nobody has looked at for
---- `look_ms`; `idle`: nothing waits and nothing is under way.
+--- GUARANTEE: an item is given out once per attempt; at most `parallel` items are running. The spending so far and
+--- what the running items may still spend never exceed a limit together. `overdue`: running items that no worker has
+--- checked for `look_ms`; `idle`: nothing waits and nothing is running.
 local state = redis.call('HGET', batch, 'state')
 if not state then return { 'missing' } end
 if state == 'opening' then return { 'opening' } end
@@ -19,7 +19,7 @@ if under_way + redis.call('ZCARD', waiting) == 0 then return { 'idle' } end
 if state == 'stopping' then return { 'stopping', overdue } end
 if of('deadline_ms') > 0 and of('deadline_ms') <= NOW then return { 'late' } end
 
---- What one of so many may spend of what is left; nil: there is no limit.
+--- Share of one of `seats` items in the rest of the limit; nil: no limit.
 local function share(unit, seats)
   local limit = of('limit_' .. unit)
   if limit == 0 then return nil end

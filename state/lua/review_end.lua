@@ -1,9 +1,9 @@
---- review_end: lets one worker report a batch that has nothing left to do, and ends it when that is done.
+--- review_end: lets one worker report a batch without remaining work, and ends the batch after the report.
 --- KEYS: batch waiting running
 --- ARGV: reporter lease_ms is_done ttl_ms
 --- ANSWERS: yours taken open ended missing
---- GUARANTEE: one reports at a time; who dies over it is replaced after `lease_ms`. A batch is ended only by whoever
---- has reported it.
+--- GUARANTEE: one worker reports at a time; if it dies, another may report after `lease_ms`. Only the worker that
+--- has reported a batch can end it.
 local state = redis.call('HGET', batch, 'state')
 if not state then return { 'missing' } end
 if state ~= 'running' and state ~= 'stopping' then return { 'ended' } end
@@ -13,7 +13,7 @@ local function of(field) return tonumber(redis.call('HGET', batch, field) or nil
 
 local holder = redis.call('HGET', batch, 'reporter')
 redis.call('PEXPIRE', batch, ttl_ms)
-if holder and holder ~= reporter and of('reporter_until') > NOW then return { 'taken' } end
+if holder ~= reporter and of('reporter_until') > NOW then return { 'taken' } end
 if is_done ~= '' then
   if holder ~= reporter then return { 'taken' } end
   redis.call('HSET', batch, 'state', redis.call('HGET', batch, 'outcome'))

@@ -1,8 +1,8 @@
---- review_retry: lets the items of an ended batch that failed, or never began, wait once more.
+--- review_retry: queues the items of an ended batch that failed or never began.
 --- KEYS: batch items waiting
 --- ARGV: request ttl_ms
 --- ANSWERS: retried(count) nothing open missing
---- GUARANTEE: no item that was reviewed is repeated. The same request again changes nothing.
+--- GUARANTEE: no reviewed item is repeated. The same request again changes nothing.
 local state = redis.call('HGET', batch, 'state')
 if not state then return { 'missing' } end
 local asked = redis.call('HMGET', batch, 'retried_by', 'retried')

@@ -1,8 +1,8 @@
---- review_settle: writes what came of an item, or lets it wait for another attempt.
+--- review_settle: writes the result of an item, or queues it for another attempt.
 --- KEYS: batch items waiting running
 --- ARGV: number attempt outcome result tokens cost ttl_ms
 --- ANSWERS: settled again stale missing
---- GUARANTEE: each attempt counts once, whoever brings its result and however often. One that failed is repeated as often as
+--- GUARANTEE: each attempt counts once, however often its result is sent. A failed item is retried as often as
 --- the batch says, unless the batch is being stopped.
 local state = redis.call('HGET', batch, 'state')
 if not state then return { 'missing' } end

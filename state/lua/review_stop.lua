@@ -1,8 +1,8 @@
---- review_stop: lets no further item of a batch begin; those that wait are cancelled.
+--- review_stop: starts no further item of a batch; waiting items are cancelled.
 --- KEYS: batch items waiting running
 --- ARGV: outcome reason ttl_ms
 --- ANSWERS: stopped(numbers) closed missing
---- GUARANTEE: the first reason counts. What was found so far stays; `numbers` are the items still under way.
+--- GUARANTEE: the first reason counts. Findings so far stay; `numbers` are the items that are still running.
 local state = redis.call('HGET', batch, 'state')
 if not state then return { 'missing' } end
 if state ~= 'running' and state ~= 'stopping' then return { 'closed' } end

@@ -1,9 +1,9 @@
---- schedule_claim: takes a time that is due, or an occurrence that somebody asks for by hand.
+--- schedule_claim: claims a due time, or a run that was requested by hand.
 --- KEYS: entry queue history look
 --- ARGV: name id due_ms by_hand overlap most_queued most_kept
 --- ANSWERS: running queued skipped missed taken busy paused missing
---- GUARANTEE: times are claimed in their order, each once, whoever sends word of it and how often. What is claimed
---- runs, waits, or stands in the history. `busy`: the running one is to be cancelled first; nothing has changed.
+--- GUARANTEE: times are claimed in their order, each once, however often a beat reports them. A claimed run
+--- is running, queued or in the history. `busy`: the running one must be cancelled first; nothing has changed.
 local document, last, paused, running, asked =
   unpack(redis.call('HMGET', entry, 'document', 'last_ms', 'paused', 'running', 'asked'))
 if not document then return { 'missing' } end
@@ -30,7 +30,7 @@ if overlap == 'missed' then
   return { 'missed' }
 end
 if overlap == 'overtaken' then
-  leave_out('skipped', 'a newer one was due')
+  leave_out('skipped', 'a newer run was due')
   return { 'skipped' }
 end
 local occurrence = cjson.encode({ id = id, due_ms = due_ms, by_hand = by_hand ~= '', claimed_ms = NOW })

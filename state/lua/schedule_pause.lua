@@ -1,8 +1,8 @@
---- schedule_pause: stops a schedule for a while, or lets it go on.
+--- schedule_pause: pauses or resumes a schedule.
 --- KEYS: entry beat look
 --- ARGV: name paused
 --- ANSWERS: done missing
---- GUARANTEE: what was due during the pause is not made up for. What runs or waits is not touched.
+--- GUARANTEE: times that were due during the pause are not caught up. Running and queued runs do not change.
 if redis.call('HEXISTS', entry, 'document') == 0 then return { 'missing' } end
 if paused ~= '' then
   redis.call('HSET', entry, 'paused', '1')

@@ -1,8 +1,8 @@
---- schedule_release: gives a schedule back.
+--- schedule_release: releases a schedule.
 --- KEYS: entry look
 --- ARGV: name token look_ms
 --- ANSWERS: released again other
---- GUARANTEE: `again`: somebody left word meanwhile; the holder keeps it and is to look once more.
+--- GUARANTEE: `again`: another worker asked for it meanwhile; the holder keeps the schedule and must look once more.
 local keeper, again = unpack(redis.call('HMGET', entry, 'keeper', 'again'))
 if string.match(keeper or '', '^(.-)|') ~= token then return { 'other' } end
 if again then

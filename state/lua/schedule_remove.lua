@@ -1,8 +1,8 @@
---- schedule_remove: forgets a schedule, what waits and its history.
+--- schedule_remove: deletes a schedule, its queue and its history.
 --- KEYS: entry queue history beat look
 --- ARGV: name
 --- ANSWERS: removed missing
---- GUARANTEE: nothing begins under it any more; what runs goes on.
+--- GUARANTEE: no run begins under it any more; running jobs continue.
 redis.call('ZREM', beat, entry)
 redis.call('ZREM', look, name)
 if redis.call('DEL', entry, queue, history) == 0 then return { 'missing' } end

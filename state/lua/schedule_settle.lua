@@ -1,8 +1,8 @@
---- schedule_settle: the running occurrence has ended; the next that waits takes its place.
+--- schedule_settle: ends the running run and takes the next from the queue.
 --- KEYS: entry queue history
 --- ARGV: id record most_kept
 --- ANSWERS: next idle other
---- GUARANTEE: an occurrence ends once, and stands in the history once.
+--- GUARANTEE: a run ends once, and is in the history once.
 local running = redis.call('HGET', entry, 'running')
 if not running or cjson.decode(running).id ~= id then return { 'other' } end
 redis.call('LPUSH', history, record)

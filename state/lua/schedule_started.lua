@@ -1,8 +1,8 @@
---- schedule_started: notes that what the running occurrence does was begun.
+--- schedule_started: records that the job of the running run was started.
 --- KEYS: entry
 --- ARGV: id kind
 --- ANSWERS: noted other
---- GUARANTEE: the first beginning counts.
+--- GUARANTEE: the first start counts.
 local running = redis.call('HGET', entry, 'running')
 local occurrence = running and cjson.decode(running)
 if not occurrence or occurrence.id ~= id then return { 'other' } end

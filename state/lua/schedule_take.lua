@@ -1,9 +1,9 @@
---- schedule_take: gives a schedule to one worker, to see to what is due and what runs.
+--- schedule_take: leases a schedule to one worker, which handles its due times and its runs.
 --- KEYS: entry
 --- ARGV: token lease_ms
 --- ANSWERS: mine other missing
---- GUARANTEE: one worker at a time, until it gives it back or its lease runs out. Whoever comes meanwhile leaves
---- word, so that the holder looks once more.
+--- GUARANTEE: one worker at a time, until it releases the schedule or its lease expires. Workers that ask meanwhile
+--- leave a mark, so that the holder looks once more.
 local document, keeper = unpack(redis.call('HMGET', entry, 'document', 'keeper'))
 if not document then return { 'missing' } end
 local holder, ends_ms = string.match(keeper or '', '^(.-)|(%d+)$')

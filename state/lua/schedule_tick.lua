@@ -1,8 +1,8 @@
---- schedule_tick: a beat notes that it has sent word of a schedule, and when it will again.
+--- schedule_tick: records that a beat has sent a schedule, and when it will do so again.
 --- KEYS: entry beat
 --- ARGV: meta score
 --- ANSWERS: noted missing
---- GUARANTEE: a schedule that was removed or paused meanwhile does not come back.
+--- GUARANTEE: does not restore a schedule that was removed or paused meanwhile.
 local document, paused = unpack(redis.call('HMGET', entry, 'document', 'paused'))
 if not document or paused then return { 'missing' } end
 redis.call('HSET', entry, 'meta', meta)

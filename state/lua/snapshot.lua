@@ -1,18 +1,17 @@
---- snapshot: what the archive lacks of a session.
+--- snapshot: reads the part of a session that the archive lacks.
 --- KEYS: session dialog events journal turns board
 --- ARGV: opened_ms updated_ms dialog_mark events_mark journal_mark
 --- ANSWERS: unchanged page(opened_ms, documents, dialog, events, journal, hashes) missing
---- GUARANTEE: changes nothing. `hashes` is there when the entries are all there are: then all shows the same
---- instant. A page holds about 4 MB. Under an id that was used again everything is lacking.
+--- GUARANTEE: changes nothing. `hashes` is present when the page holds all remaining entries: then everything shows the
+--- same instant. A page holds about 4 MB. If the id was used again, the archive lacks everything.
 local opened, updated, collab, spec = unpack(redis.call('HMGET', session, 'opened_ms', 'updated_ms', 'collab', 'spec'))
 if not opened then return { 'missing' } end
-local is_new = opened ~= opened_ms
-if is_new then dialog_mark, events_mark, journal_mark = '0-0', '0-0', '0-0' end
+if opened ~= opened_ms then dialog_mark, events_mark, journal_mark = '0-0', '0-0', '0-0' end
 local room, said, happened, noted = 4000000, nil, nil, nil
 said, room = behind(dialog, dialog_mark, room)
 happened, room = behind(events, events_mark, room)
 noted, room = behind(journal, journal_mark, room)
-if not is_new and updated == updated_ms and #said + #happened + #noted == 0 then return { 'unchanged' } end
+if updated == updated_ms and #said + #happened + #noted == 0 then return { 'unchanged' } end
 local hashes = {}
 if room > 0 then
   local fields, flat = {}, redis.call('HGETALL', session)

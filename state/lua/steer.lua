@@ -1,11 +1,10 @@
---- steer: writes down what a session is run with from now on, and what from its next round on.
+--- steer: writes the settings of a session, those from now on and those from its next round on.
 --- KEYS: session journal turns
 --- ARGV: request edition spec next_collab next_spec event about
 --- ANSWERS: steered(view) outdated(view) refused(view) missing
---- GUARANTEE: compare-and-set on the edition: two who steer at once do not undo each other. The version moves,
---- so that a plan made before this instant no longer applies. `next_collab` and `next_spec`, when given, wait
---- for the plan that begins the next round. The same `request` asked again changes nothing,
---- also after others: the newest 64 are known.
+--- GUARANTEE: compare-and-set on the edition: two concurrent callers do not undo each other's change. The version
+--- rises, so that a plan made before does not apply. `next_collab` and `next_spec`, if given, wait for the plan that
+--- begins the next round. The same `request` again changes nothing, also after others: the newest 64 are known.
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
 if is_known(session, 'steered_by', request) then return view(session, turns, 'steered') end

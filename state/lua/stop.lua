@@ -1,9 +1,9 @@
---- stop: asks a session to end by itself as soon as the turns in flight have closed.
+--- stop: requests the end of a session after its running turns have closed.
 --- KEYS: session journal turns
 --- ARGV:
 --- ANSWERS: requested(view) refused(view) missing
---- GUARANTEE: work already under way is kept; no further turn is planned: the version moves, so that a
---- plan made before this instant no longer applies.
+--- GUARANTEE: running turns are kept; no further turn is planned: the version rises, so that a plan made
+--- before does not apply.
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
 if FINAL[status] then return view(session, turns, 'refused') end

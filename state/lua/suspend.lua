@@ -1,4 +1,4 @@
---- suspend: pauses a session; turns in flight may finish, but nothing they say enters the dialog yet.
+--- suspend: pauses a session; running turns may finish, but their output does not enter the dialog yet.
 --- KEYS: session journal turns
 --- ARGV: request
 --- ANSWERS: suspended(view) refused(view) missing

@@ -1,13 +1,14 @@
---- sweep: finds what a session is owed: turns whose message was lost, leases that ran out, a step nobody planned.
+--- sweep: finds the due work of a session: turns with a lost message, expired leases, a step without a plan.
 --- KEYS: session turns locks*
 --- ARGV: grace_ms taken_ms probes scopes*
 --- ANSWERS: swept(view, due_ms, numbers, advance, held) ended missing
---- GUARANTEE: changes nothing but the time of the next look, and pushes that forward before it answers:
---- two sweeps at once give the same turn out once. A turn never begun is given out again after grace,
---- twice that, four times that, ..., and so is a step that nobody planned. A parked turn is owed nothing before
---- its `wake_ms`, and keeps no session from ending that was asked to stop.
---- At most one message of a turn, or of a step, is in the queue: what was sent is sent again only once workers have taken what was
---- sent after it (`taken_ms`; '': the queue is empty). Else it is `held`, but for the first `probes`.
+--- GUARANTEE: changes only the time of the next look, and sets that before it answers:
+--- two concurrent sweeps give the same turn out once. A turn that never began is given out again after the grace time,
+--- then twice, four times that, and so on; the same holds for an unplanned step. A parked turn has no due work before
+--- its `wake_ms`, and does not prevent the end of a session that was asked to stop.
+--- At most one message of a turn, or of a step, is in the queue: it is sent again only after workers have taken messages
+--- that were sent after it (`taken_ms`; '': the queue is empty). Otherwise it is `held`, except for the first `probes`:
+--- the caller looks again when a probe may be possible, which `due_ms` does not show.
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
 if FINAL[status] then return { 'ended' } end
@@ -15,22 +16,20 @@ local now, grace = NOW, tonumber(grace_ms)
 local far = now + 3600000
 if status == 'suspended' then return view(session, turns, 'swept', { now + 60000, {}, 0, 0 }) end
 
---- Whoever sends reads the clock first: the messages of two who do so at the same time may change places.
+--- A sender reads the clock first: the messages of two concurrent senders may change places.
 local passed = taken_ms == '' and now or tonumber(taken_ms) - math.min(grace / 4, 2000)
 local left_probes, held = tonumber(probes), 0
-local next_look = now + grace
 
---- Whether a message may be sent now, of which one was sent at `sent_ms` before; 0: none was.
+--- True if a message may be sent now whose last copy was sent at `sent_ms`; 0: none was sent.
 local function may_send(sent_ms)
   if sent_ms == 0 or sent_ms <= passed then return true end
   left_probes = left_probes - 1
   if left_probes >= 0 then return true end
-  -- The longer it waits, the seldomer it is looked at: a long queue must not keep the sweep busy.
-  held, next_look = 1, math.max(next_look, now + (now - sent_ms) / 2)
+  held = 1
   return false
 end
 
---- Milliseconds to wait when something was sent so often.
+--- Milliseconds to wait after a message was sent `times` times.
 local function pause(times) return grace * 2 ^ math.max(math.min(times, 6), 0) end
 
 local left = {}
@@ -59,7 +58,7 @@ each_turn(turns, function(number, turn)
     end
     if next_ms <= now then
       local is_sendable = may_send(is_sent and turn.dispatched_ms or 0)
-      next_ms = is_sendable and now + grace or next_look
+      next_ms = is_sendable and now + grace or far
       if is_sendable then
         numbers[#numbers + 1] = tonumber(number)
         turn.dispatches, turn.dispatched_ms = turn.dispatches + 1, now
@@ -75,7 +74,7 @@ end)
 local advance = 0
 local deadline = tonumber(redis.call('HGET', session, 'deadline_ms') or nil)
 local advanced = tonumber(redis.call('HGET', session, 'advanced_ms') or '0')
---- Since when there is something to plan: whoever made it so has planned, or sent a message.
+--- Since when there is a step to plan: the caller that caused it has planned, or has sent a message.
 local since = waiting_ms or open == 0 and tonumber(redis.call('HGET', session, 'updated_ms')) or nil
 local advances = since and advanced >= since and tonumber(redis.call('HGET', session, 'advances') or '0') or 0
 local owed_ms
@@ -83,12 +82,13 @@ if since then owed_ms = math.max(since + grace, advanced + pause(advances - 1)) 
 if deadline then owed_ms = math.min(owed_ms or deadline, math.max(deadline, advanced + grace)) end
 if owed_ms then
   if owed_ms <= now then
-    -- Whoever takes the message of an open turn sees to the step, too.
+        -- The worker that takes the message of an open turn plans the step, too.
     if not is_coming and may_send(math.max(since or 0, advanced)) then
       advance = 1
       redis.call('HSET', session, 'advanced_ms', now, 'advances', advances + 1)
     end
-    owed_ms = deadline and deadline > now and math.min(next_look, deadline) or next_look
+    owed_ms = held == 1 and far or now + grace
+    if deadline and deadline > now then owed_ms = math.min(owed_ms, deadline) end
   end
   due = math.min(due, owed_ms)
 end

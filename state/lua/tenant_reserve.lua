@@ -1,11 +1,11 @@
---- tenant_reserve: sets aside what a turn may spend of what its tenant may spend today.
+--- tenant_reserve: reserves what a turn may spend of its tenant's limit of today.
 --- KEYS: books expiries
 --- ARGV: id expires_in_ms tokens cost limit_tokens limit_cost limit_turns
 --- ANSWERS: reserved found short exhausted(unit, left, wanted)
---- GUARANTEE: what is spent today and what is set aside never exceed a limit together. What does not fit waits
---- (`short`) while others may give something back, and is `exhausted` when nobody can. What is there under this id already
---- (`found`) is filled up. What a worker that died had set aside is given back at its expiry. The day is UTC's; an empty
---- limit is none.
+--- GUARANTEE: the spending of today and all reservations never exceed a limit together. A turn that does not fit waits
+--- (`short`) while other turns may release something; if none can, the answer is `exhausted`. An existing reservation
+--- under this id (`found`) is filled up. The reservation of a worker that died is released at its expiry. The day is
+--- that of UTC; an empty limit means no limit.
 local UNITS = { 'tokens', 'cost', 'turns' }
 local wanted = { tokens = tonumber(tokens), cost = tonumber(cost), turns = 1 }
 local limits = { tokens = tonumber(limit_tokens), cost = tonumber(limit_cost), turns = tonumber(limit_turns) }

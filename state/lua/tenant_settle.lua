@@ -1,10 +1,10 @@
---- tenant_settle: books what an attempt of a turn has spent, and gives back what was set aside for it, or keeps the rest.
+--- tenant_settle: books the spending of an attempt of a turn, and releases its reservation or keeps the rest.
 --- KEYS: books expiries
 --- ARGV: id request tokens cost turns fate keep_ms
 --- ANSWERS: settled again
---- GUARANTEE: what was spent is booked once for every `request` that comes again within a minute, whatever became of the
---- reservation. `release` gives all of it back; `keep` lessens it by what was spent, for the next attempt, for `keep_ms`;
---- `leave` touches it not: another attempt has it by now.
+--- GUARANTEE: the spending is booked once for every `request` that is repeated within a minute, independent of the
+--- reservation. `release` gives back all of it; `keep` reduces it by the spending, for the next attempt, for `keep_ms`;
+--- `leave` does not change it: it belongs to another attempt by now.
 if redis.call('ZSCORE', expiries, 'settled:' .. request) then return { 'again' } end
 redis.call('ZADD', expiries, NOW + 60000, 'settled:' .. request)
 local today = math.floor(NOW / 86400000)

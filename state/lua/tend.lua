@@ -1,10 +1,10 @@
---- tend: writes down what was done for a parked turn, and when it is to be looked at again.
+--- tend: records the work done for a parked turn, and when to look at it again.
 --- KEYS: session journal turns
 --- ARGV: number reply new_reply until_ms wake_ms wait event about happened
 --- ANSWERS: tended(view) gone missing
---- GUARANTEE: changes a turn only while it is parked under `reply`; under `new_reply`, when that is
---- another one, the old token opens nothing any more. With `happened` the event is recorded even if the
---- wait has ended in the meantime: it tells of something that was done outside.
+--- GUARANTEE: changes a turn only while it is parked under `reply`; with another `new_reply` the old token is no longer
+--- valid. With `happened` the event is recorded even if the wait has ended in the meantime: it reports something
+--- that was done outside.
 if redis.call('EXISTS', session) == 0 then return { 'missing' } end
 local turn = fetch(turns, number)
 local told = cjson.decode(about)
@@ -16,7 +16,7 @@ if not is_parked or turn.reply ~= reply then
   return { 'gone' }
 end
 turn.reply = new_reply
-turn.until_ms = until_ms ~= '' and tonumber(until_ms) or nil
+turn.until_ms = tonumber(until_ms) -- empty: nil
 turn.wake_ms = tonumber(wake_ms)
 turn.dispatches, turn.swept_ms = 0, nil
 save(turns, number, turn)

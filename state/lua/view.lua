@@ -1,7 +1,7 @@
---- view: the session as it is.
+--- view: reads the session.
 --- KEYS: session turns
 --- ARGV:
 --- ANSWERS: seen(view) missing
---- GUARANTEE: changes nothing; fields and turns are of one instant.
+--- GUARANTEE: changes nothing; fields and turns are from one instant.
 if redis.call('EXISTS', session) == 0 then return { 'missing' } end
 return view(session, turns, 'seen')

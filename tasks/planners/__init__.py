@@ -1,7 +1,21 @@
-"""One pure planner a mode: a session view in, a step out. A new mode is a new file here."""
+"""Planners, one per mode: pure functions from a session view to a step.
 
-from .fitting import check_fit
-from .registry import board_at_end, effective_stop, judge_hand_offs, planner_for
-from .soundness import check_step
+To add a mode, add a file here that ends with its `MODE`, and its name to the list of `registry`.
+"""
 
-__all__ = ["board_at_end", "check_fit", "check_step", "effective_stop", "judge_hand_offs", "planner_for"]
+from .mode import Demo, Mode
+from .option_checks import check_fit
+from .registry import add_mode, effective_stop, judge_hand_offs, mode_of, modes
+from .step_checks import check_step
+
+__all__ = [
+    "Demo",
+    "Mode",
+    "add_mode",
+    "check_fit",
+    "check_step",
+    "effective_stop",
+    "judge_hand_offs",
+    "mode_of",
+    "modes",
+]

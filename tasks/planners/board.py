@@ -1,9 +1,9 @@
 """The board of a swarm: work items and the rules by which they change hands.
 
-An item is open or claimed, and in the end done or dropped, once. Only what is open or claimed
-is kept; what became of the others is told in the step in which it happened. Items that were
-there at the start are drawn in order when somebody is free for them: until then all that is
-kept of them is how many are drawn, so a step costs the same on a long board as on a short one.
+An item is open or claimed, and at the end done or dropped, once. Only open and claimed items are
+stored; the end of an item is reported in the step in which it happened. Initial items are drawn in
+order when a participant is free for them. Until then only the number of drawn items is stored, so a
+step costs the same on a long board as on a short one.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 
 from pydantic import Field
 
-from ...models.collab import Participant
-from ...models.options import ModeOptions
-from ...models.plan import BoardEntry
-from ...models.roster import role_of, seat_named
-from ...models.turn import Frozen, NewItem, TurnResult, WorkItem
+from ...models.protocol.collab import Participant
+from ...models.protocol.roster import role_of, seat_named
+from ...models.sessions.options import ModeOptions
+from ...models.sessions.plan import BoardEntry
+from ...models.turns.turn import Frozen, NewItem, TurnResult, WorkItem
 
-#: Times an item is put back because whoever had it passed or was skipped.
+#: Maximum number of times an item is put back because its participant passed or was skipped.
 MAX_SKIPS = 3
 
 
@@ -28,36 +28,36 @@ class Entry(Frozen):
 
     item: WorkItem
     claimed_by: str | None = None
-    #: Participants who had it and did nothing with it; they do not get it again.
+    #: Participants who had the item and did not do it; they do not get it again.
     declined: tuple[str, ...] = ()
     skips: int = 0
-    #: Hand-offs between two roles, by the names of both.
+    #: Number of hand-offs between two roles, by the names of both.
     passages: dict[str, int] = Field(default_factory=dict)
-    #: It was handed on too often: whoever has it does it, or it is dropped.
+    #: True after too many hand-offs: its participant does the item, or it is dropped.
     stays: bool = False
 
     def may_go_to(self, participant: Participant) -> bool:
-        """Eligible: of the item's role, and has not declined it."""
+        """Return whether the item has the participant's role and was not declined by it."""
         wanted = (None, participant.participant_id, participant.role_id)
         return self.item.role in wanted and participant.participant_id not in self.declined
 
 
 class BoardState(Frozen):
-    """What is remembered of a board between two steps."""
+    """State of a board between two steps."""
 
     entries: tuple[Entry, ...] = ()
-    #: How many of the items there at the start have become entries.
+    #: Number of initial items that have become entries.
     drawn: int = 0
-    #: Items ever put up, refused ones included: the source of item ids.
+    #: Number of items ever added, refused ones included: the source of item ids.
     numbered: int = 0
-    #: Items ever accepted.
+    #: Number of items ever accepted.
     taken: int = 0
     done: int = 0
     dropped: int = 0
 
 
 class Board:
-    """A board while one step is planned; `changes` is what the step shows of it."""
+    """A board during the planning of one step; `changes` is the part that the step reports."""
 
     def __init__(
         self,
@@ -76,37 +76,37 @@ class Board:
 
     @property
     def state(self) -> BoardState:
-        """What to remember."""
+        """Return the state to store."""
         return self._state.model_copy(update={"entries": tuple(self._entries.values())})
 
     @property
     def changes(self) -> tuple[BoardEntry, ...]:
-        """The items that changed, in the order of their first change."""
+        """Return the items that changed, in the order of their first change."""
         return tuple(self._changes.values())
 
     @property
     def is_empty(self) -> bool:
-        """Nothing is open or claimed."""
+        """Return whether no item is open or claimed."""
         return not self._entries and self._state.drawn == len(self._seeds)
 
     def seed(self) -> None:
-        """Shows the items that are there at the start."""
+        """Report the initial items as changes."""
         count = len(self._seeds)
         self._count(numbered=count, taken=count)
         for number, new in enumerate(self._seeds, start=1):
             self._show(self._new(number, new))
 
     def add(self, new: NewItem) -> None:
-        """Puts up an item; beyond `max_items` it is dropped and shown as such."""
+        """Add an item; an item beyond `max_items` is dropped, and reported as dropped."""
         entry = self._new(self._state.numbered + 1, new)
         full = self._state.taken >= self._options.max_items
         self._count(numbered=1, taken=0 if full else 1)
         self._put(entry)
         if full:
-            self._drop(entry, f"the board takes {self._options.max_items} items")
+            self._drop(entry, f"the board is full ({self._options.max_items} items)")
 
     def settle(self, result: TurnResult) -> None:
-        """Applies a closed turn to the item it was about, and puts up the items it adds."""
+        """Apply a closed turn to its item, and add the items that the turn adds."""
         for new in result.items:
             self.add(new)
         entry = self._entries.get(result.item.item_id) if result.item else None
@@ -121,33 +121,37 @@ class Board:
             self._count(done=1)
 
     def recover(self, in_work: set[str]) -> None:
-        """Puts back claimed items that no turn is about any more: nobody would ever close them."""
+        """Put back claimed items without an open turn, because no turn would ever close them."""
         for entry in list(self._entries.values()):
             if entry.claimed_by and entry.item.item_id not in in_work:
-                self._put_back(entry, declined=None, why="its turn was taken out")
+                self._put_back(entry, declined=None, why="its turn was removed")
 
     def drop_orphans(self) -> None:
-        """Drops open items that nobody may take."""
+        """Drop open items that no participant may take."""
         for entry in list(self._entries.values()):
             if entry.claimed_by is None and not any(map(entry.may_go_to, self._roster)):
                 known = entry.item.role is None or seat_named(entry.item.role, self._roster)
-                why = "everyone who may take it passed on it" if known else f"nobody is {entry.item.role!r}"
+                why = (
+                    "every eligible participant passed on it"
+                    if known
+                    else f"no participant has role {entry.item.role!r}"
+                )
                 self._drop(entry, why)
 
     def drop_all(self, why: str) -> None:
-        """Drops what is left, when the session ends."""
+        """Drop the remaining items at the end of the session."""
         for entry in list(self._oldest_first()):
             self._drop(entry, why)
 
     def claim(self, participant: Participant) -> Entry | None:
-        """The oldest open item that this participant may take, now claimed."""
+        """Claim and return the oldest open item that this participant may take."""
         for entry in self._oldest_first():
             if entry.claimed_by is None and entry.may_go_to(participant):
                 return self._put(entry.model_copy(update={"claimed_by": participant.participant_id}))
         return None
 
     def _oldest_first(self) -> Iterator[Entry]:
-        """All entries, drawing what was there at the start as it is asked for."""
+        """Yield all entries; draw the initial items one by one as they are needed."""
         entries = sorted(self._entries.values(), key=lambda entry: int(entry.item.item_id))
         yield from (entry for entry in entries if int(entry.item.item_id) <= len(self._seeds))
         while (drawn := self._state.drawn) < len(self._seeds):
@@ -161,7 +165,7 @@ class Board:
 
     def _hand_off(self, entry: Entry, giver: str, target: str) -> None:
         if entry.stays:
-            self._drop(entry, f"handed on {entry.item.hand_offs} times, and once more")
+            self._drop(entry, f"handed off again after the limit of {entry.item.hand_offs} hand-offs")
             return
         seat = seat_named(target, self._roster)
         pair = " <> ".join(sorted((self._role(giver), self._role(seat or target))))
@@ -174,7 +178,7 @@ class Board:
         changes = {
             "item": entry.item.model_copy(update={"role": seat, "hand_offs": entry.item.hand_offs + 1}),
             "claimed_by": None,
-            # To a known seat: even one that declined it before. To an unknown one: to anyone else.
+            # To a known participant: even if it declined the item before. To an unknown one: to any other participant.
             "declined": () if seat else (*entry.declined, giver),
             "passages": {**entry.passages, pair: passages},
         }
@@ -183,13 +187,13 @@ class Board:
     def _put_back(self, entry: Entry, *, declined: str | None, why: str) -> None:
         skips = entry.skips + 1
         if entry.stays or skips >= MAX_SKIPS:
-            self._drop(entry, f"put back {skips} times; the last one: {why}")
+            self._drop(entry, f"put back {skips} times, last reason: {why}")
             return
         who = (*entry.declined, declined) if declined else entry.declined
         self._put(entry.model_copy(update={"claimed_by": None, "declined": who, "skips": skips}))
 
     def _role(self, seat: str) -> str:
-        """The role of a participant; any other seat is a role already."""
+        """Return the role of a participant; any other name is a role already."""
         return next((role_of(p) for p in self._roster if p.participant_id == seat), seat)
 
     def _put(self, entry: Entry) -> Entry:

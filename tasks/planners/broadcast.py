@@ -1,28 +1,33 @@
-"""Broadcast: one message to all at once, all answer the same snapshot side by side.
+"""Broadcast: one message to all participants at once; all answer the same snapshot in parallel.
 
-A round is closed by the last answer, or by a quorum of answers: the turns that are still
-open then are dropped. A turn that nobody answers in time closes as skipped. With an
-aggregator, a round ends with its turn, which sees all the answers.
+The last answer closes a round, or a quorum of answers: then the turns that are still open are
+dropped. A turn without an answer in time closes as skipped. With an aggregator, a round ends with
+the aggregator's turn, which sees all the answers.
 
 Source: Collab module, section 3.1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
-from ...models.plan import Plan, PlannedTurn, SessionView, Step, Wait
-from ...models.stop import MaxRounds, StopCondition
-from ...models.turn import Frozen, OutcomeKind
+from ...models.errors import InvalidInput
+from ...models.protocol.collab import Participant
+from ...models.sessions.options import ModeOptions
+from ...models.sessions.plan import Plan, PlannedTurn, SessionView, Step, Wait
+from ...models.sessions.stop_conditions import MaxRounds, StopCondition
+from ...models.turns.turn import Frozen, OutcomeKind
+from .mode import Demo, Mode
 
-DEFAULT_STOP: StopCondition = MaxRounds(1)
+_DEFAULT_STOP: StopCondition = MaxRounds(1)
 
-_SUM_UP = "Sum up the answers of this round: what they agree on, where they differ, and what follows."
+_SUM_UP = "Summarise the answers of this round: where they agree, where they differ, and what follows."
 
 
 class _Phase(StrEnum):
     ANSWERS = "answers"
-    #: The answers are in; at most the aggregator speaks.
+    #: The answers are complete; only the aggregator may still speak.
     CLOSING = "closing"
 
 
@@ -32,12 +37,12 @@ class _Memory(Frozen):
 
 
 def plan(view: SessionView) -> Plan:
-    """All at once; then the aggregator, if there is one; then the next round."""
+    """Plan a turn for all participants; then for the aggregator, if there is one; then the next round."""
     memory = _Memory.model_validate(view.state)
     if memory.phase is _Phase.ANSWERS:
         if view.open and not _has_quorum(view):
             return Wait()
-        # Without an aggregator, a round whose answers are all in has ended by itself.
+        # Without an aggregator, a round with all its answers has already ended.
         if view.open or view.options.aggregator:
             return _close(view, memory)
     elif view.open:
@@ -48,16 +53,16 @@ def plan(view: SessionView) -> Plan:
 def _has_quorum(view: SessionView) -> bool:
     quorum = view.options.quorum
     if quorum is None or (view.options.aggregator and view.turns_left == 0):
-        # What is to be dropped may close this very instant: the aggregator would be a turn too many.
+        # A turn that is to be dropped may close at this moment: then a planned aggregator turn would be one too many.
         return False
     return sum(result.kind is OutcomeKind.MESSAGE for result in view.results) >= quorum
 
 
 def _ask_all(view: SessionView, memory: _Memory) -> Step:
     number = memory.round + 1
-    # The first round's message is the purpose, which every agent knows.
+    # The message of the first round is the purpose, which every agent knows.
     message = "" if number == 1 else f"Round {number}: read what the others answered, then answer again."
-    # An aggregator all by itself answers, too: somebody must.
+    # An aggregator alone in the roster answers too; otherwise there would be no answer.
     asked = [name for name in view.ids() if name != view.options.aggregator] or view.ids()
     return Step(
         turns=tuple(
@@ -73,7 +78,7 @@ def _ask_all(view: SessionView, memory: _Memory) -> Step:
 
 
 def _close(view: SessionView, memory: _Memory) -> Step:
-    """Nobody waits for an open answer any more; the aggregator, if there is one, has the floor."""
+    """Drop the turns that are still open; plan the aggregator's turn, if there is an aggregator."""
     aggregator = view.options.aggregator
     return Step(
         turns=(PlannedTurn(participant=aggregator, instruction=_SUM_UP),) if aggregator else (),
@@ -81,3 +86,38 @@ def _close(view: SessionView, memory: _Memory) -> Step:
         ends_round=True,
         drop=tuple(turn.number for turn in view.open),
     )
+
+
+def _check(roster: Sequence[Participant], options: ModeOptions) -> None:
+    ids = [p.participant_id for p in roster]
+    if options.aggregator is not None and options.aggregator not in ids:
+        rule = f"must be the id of a participant: {', '.join(ids)}"
+        raise InvalidInput("options.aggregator", options.aggregator, rule)
+    answering = len([name for name in ids if name != options.aggregator])
+    if options.quorum is not None and options.quorum > answering:
+        raise InvalidInput(
+            "options.quorum",
+            options.quorum,
+            f"must be at most {answering}, the number of answering participants",
+        )
+
+
+MODE = Mode(
+    name="broadcast",
+    summary="All answer the same message side by side; an aggregator may sum up.",
+    prompt="All answer the same message, without seeing each other's answers.",
+    plan=plan,
+    default_stop=_DEFAULT_STOP,
+    one_turn_each=True,
+    check=_check,
+    demo=Demo(
+        title="One question to all",
+        purpose="Which single book belongs in every library?",
+        replies={
+            "ada": ("The one that its last reader could not put down.",),
+            "ben": ("A blank one, and a pencil on a string.",),
+            "cleo": ("Then put them side by side: one to end the day with, one to begin.",),
+        },
+        options={"aggregator": "cleo"},
+    ),
+)

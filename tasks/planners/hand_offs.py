@@ -1,21 +1,21 @@
-"""Hand-offs outside of a swarm: which of them a mode takes, and why it refuses the others. Pure."""
+"""Hand-offs outside a swarm: the ones that a mode takes, and the reasons why it refuses others. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...models.plan import RefusedHandOff, SessionView
-from ...models.roster import named
-from ...models.shown import excerpt
-from ...models.turn import TurnResult
+from ...models.protocol.roster import named
+from ...models.sessions.plan import RefusedHandOff, SessionView
+from ...models.text.redact import excerpt
+from ...models.turns.turn import TurnResult
 
-#: Says why a mode refuses a hand-off to the participants that its name may mean; empty: it takes it.
+#: Returns why a mode refuses a hand-off to the participants that its name may mean; empty: the hand-off is taken.
 Refuses = Callable[[SessionView, TurnResult, tuple[str, ...]], str]
 
 
 def any_hand_off(view: SessionView, _result: TurnResult, _to: tuple[str, ...]) -> str:
-    """Refuse every hand-off: the mode alone says who speaks next."""
-    return f"the mode {view.mode.value} takes no hand-offs"
+    """Refuse every hand-off: the mode alone decides who speaks next."""
+    return f"mode {view.mode.value} does not allow hand-offs"
 
 
 def all_but_to_one_other(_view: SessionView, result: TurnResult, to: tuple[str, ...]) -> str:
@@ -23,12 +23,12 @@ def all_but_to_one_other(_view: SessionView, result: TurnResult, to: tuple[str, 
     if not to:
         return "no participant has this name"
     if len(to) > 1:
-        return f"the name may mean {excerpt(', '.join(to))}"
+        return f"the name is ambiguous: {excerpt(', '.join(to))}"
     return "a participant cannot hand off to itself" if to[0] == result.participant else ""
 
 
 def judge(view: SessionView, refuses: Refuses) -> tuple[tuple[TurnResult, ...], tuple[RefusedHandOff, ...]]:
-    """Return the results with the hand-offs that are taken, by participant id, and the hand-offs that are refused."""
+    """Return the results with the taken hand-offs (by participant id), and the refused hand-offs."""
     results, refused = [], []
     for result in view.results:
         if result.hand_off is None:

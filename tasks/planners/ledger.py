@@ -1,15 +1,15 @@
-"""What the orchestrator is told of the session so far: bounded, however long the session is."""
+"""Summary of the session for the orchestrator, of bounded length also in long sessions."""
 
 from __future__ import annotations
 
 from pydantic import Field
 
-from ...models.collab import Participant
-from ...models.plan import SessionView
-from ...models.shown import excerpt
-from ...models.turn import Decision, Frozen
+from ...models.protocol.collab import Participant
+from ...models.sessions.plan import SessionView
+from ...models.text.redact import excerpt
+from ...models.turns.turn import Decision, Frozen
 
-#: Decisions, hand-offs, people and characters of a name that are shown; an instruction has room for 10,000 characters.
+#: Maximum number of decisions, hand-offs, people and characters of a name shown; an instruction may have 10,000 characters.
 LAST_DECISIONS = 8
 LAST_HAND_OFFS = 8
 SHOWN_PEOPLE = 30
@@ -17,31 +17,31 @@ SHOWN_NAME = 60
 
 
 _NEW_PLAN = (
-    "Nothing has moved for a while. Make a new plan: what is known, what went wrong, what to try instead. "
-    "Then choose somebody else, or tell them something else. If it cannot be done, say that the work is done, and why."
+    "There has been no progress for a while. Make a new plan: what is known, what went wrong, what to try instead. "
+    "Then choose another speaker, or give other instructions. If it cannot be done, say that the work is done, and why."
 )
 
 
 class Ledger(Frozen):
-    """Facts of what was decided, kept in the planner's state."""
+    """Record of the decisions, stored in the planner's state."""
 
-    #: One line a decision, oldest first.
+    #: One line per decision, oldest first.
     decisions: tuple[str, ...] = ()
     #: Participant id -> number of the last turn.
     last_turns: dict[str, int] = Field(default_factory=dict)
-    #: Decisions without progress, in a row.
+    #: Number of decisions without progress in a row.
     stalls: int = 0
-    #: New plans asked for since anything moved; the stalls are counted anew after each.
+    #: New plans requested since the last progress. After each request the stalls are counted from zero.
     replans: int = 0
-    #: Invalid choices, in a row.
+    #: Number of invalid choices in a row.
     invalid: int = 0
-    #: Why the last choice was not valid.
+    #: Why the last choice was invalid.
     fault: str = ""
-    #: One line a hand-off since the last decision, oldest first.
+    #: One line per hand-off since the last decision, oldest first.
     hand_offs: tuple[str, ...] = ()
 
     def spoken(self, view: SessionView) -> Ledger:
-        """The ledger with the turns that have just closed."""
+        """Return the ledger with the turns that have just closed."""
         closed = {result.participant: result.number for result in view.results}
         handed = (
             f"{excerpt(result.participant, SHOWN_NAME)} hands off to {excerpt(result.hand_off, SHOWN_NAME)}"
@@ -52,7 +52,7 @@ class Ledger(Frozen):
         return self.model_copy(update={"last_turns": {**self.last_turns, **closed}, "hand_offs": hand_offs})
 
     def decided(self, choice: Decision, *, round_number: int, note: str = "") -> Ledger:
-        """The ledger with one more decision."""
+        """Return the ledger with one more decision."""
         instructions = [choice.instruction, *(f"{who}: {text}" for who, text in choice.instructions.items())]
         order = " side by side" if choice.side_by_side else ""
         told = excerpt("; ".join(filter(None, instructions)))
@@ -62,15 +62,15 @@ class Ledger(Frozen):
         return self.model_copy(update={"decisions": (*self.decisions, line)[-LAST_DECISIONS:]})
 
     def replanned(self) -> Ledger:
-        """The ledger after a new plan was asked for."""
+        """Return the ledger after a request for a new plan."""
         return self.model_copy(update={"stalls": 0, "replans": self.replans + 1})
 
     def longest_waiting(self, workers: list[str]) -> str:
-        """Of `workers` (in roster order) the one whose last turn is longest ago, or who never had one."""
+        """Return the worker (in roster order) without a turn, or else the one whose last turn is longest ago."""
         return min(workers, key=lambda name: self.last_turns.get(name, 0))
 
     def briefing(self, view: SessionView) -> str:
-        """The instruction of the orchestrator's next turn."""
+        """Return the instruction of the orchestrator's next turn."""
         options, workers = view.options, [p for p in view.roster if p.participant_id != view.orchestrator]
         lines = [f"Round {view.totals.rounds + 1}: decide who speaks next, or that the work is done."]
         lines += ["You may choose:", *(f"- {self._shown(p)}" for p in workers[:SHOWN_PEOPLE])]

@@ -1,9 +1,8 @@
-"""Orchestrated: the orchestrator names who speaks next, they speak, it decides again.
+"""Orchestrated: the orchestrator names the next speaker, who speaks; then the orchestrator decides again.
 
-A decision names one speaker, several in order, or several side by side. A choice that is not
-valid is sent back with the reason, a bounded number of times; then the one who has waited
-longest speaks. When nothing moves any more a new plan is asked for, and then the session ends. A
-round is one valid decision and the turns of those it names.
+A decision names one speaker, several in order, or several in parallel. An invalid choice is returned with the reason,
+a limited number of times; then the participant who has waited longest speaks. Without progress a new plan is
+requested; if there is still none, the session ends. A round is one valid decision and the turns of the speakers it names.
 
 Source: Collab module, section 3.1; `map_orchestrator_required` of section 5.1.
 """
@@ -14,35 +13,36 @@ import hashlib
 
 from pydantic import JsonValue
 
-from ...models.choices import understood
-from ...models.plan import FLOOR, Finish, Plan, PlannedTurn, SessionView, Step, Wait
-from ...models.stop import MaxRounds, StopCondition
-from ...models.turn import Decision, Expects, Frozen, TurnResult
+from ...models.sessions.plan import FLOOR, Finish, Plan, PlannedTurn, SessionView, Step, Wait
+from ...models.sessions.stop_conditions import MaxRounds, StopCondition
+from ...models.turns.decision_check import understood
+from ...models.turns.turn import Decision, Expects, Frozen, TurnResult
 from .hand_offs import all_but_to_one_other
 from .ledger import Ledger
+from .mode import Demo, Mode
 
-DEFAULT_STOP: StopCondition = MaxRounds(10)
+_DEFAULT_STOP: StopCondition = MaxRounds(10)
 
 
 def refuses(view: SessionView, result: TurnResult, to: tuple[str, ...]) -> str:
-    """Say why a hand-off is refused; empty: the orchestrator is told of it."""
+    """Return why a hand-off is refused; empty: it is passed to the orchestrator."""
     if result.participant == view.orchestrator:
-        return "the orchestrator names the next speakers in its decision"
+        return "the orchestrator names the next speakers in its decision, not by hand-off"
     return all_but_to_one_other(view, result, to)
 
 
 class _Memory(Frozen):
     ledger: Ledger = Ledger()
-    #: True: the turn that closes next is the orchestrator's decision.
+    #: True: the next turn to close is the orchestrator's decision.
     asked: bool = False
-    #: The decision that is being carried out; `next` are those who have yet to speak.
+    #: The decision in progress; `next` are the speakers who have not spoken yet.
     choice: Decision | None = None
-    #: Fingerprint of the decision before.
+    #: Fingerprint of the previous decision.
     previous: str = ""
 
 
 def plan(view: SessionView) -> Plan:
-    """Orchestrator, those it names, orchestrator, ..."""
+    """Plan turns in the order orchestrator, named speakers, orchestrator, and so on."""
     if view.open:
         return Wait()
     memory = _Memory.model_validate(view.state)
@@ -56,7 +56,7 @@ def plan(view: SessionView) -> Plan:
 
 def _ask(view: SessionView, memory: _Memory) -> Plan:
     if view.orchestrator is None:
-        raise AssertionError("an orchestrated session is opened with an orchestrator")
+        raise AssertionError("an orchestrated session has an orchestrator")
     turn = PlannedTurn(
         participant=view.orchestrator, instruction=memory.ledger.briefing(view), expects=Expects.DECISION
     )
@@ -64,7 +64,7 @@ def _ask(view: SessionView, memory: _Memory) -> Plan:
 
 
 def _judge(view: SessionView, memory: _Memory) -> Plan:
-    """What comes of the orchestrator's turn, which has just closed."""
+    """Return the plan that follows from the orchestrator's turn, which has just closed."""
     decision = next((r.decision for r in reversed(view.results) if r.participant == view.orchestrator), None)
     if decision and decision.satisfied:
         return Finish(reason="satisfied", detail=decision.reason or f"{view.orchestrator} is satisfied")
@@ -81,7 +81,7 @@ def _judge(view: SessionView, memory: _Memory) -> Plan:
 
 
 def _weighed(memory: _Memory, decision: Decision | None, choice: Decision, fault: str) -> Ledger:
-    """The ledger with its stalls counted: one for no progress, and for telling the same people the same."""
+    """Return the ledger with its stalls counted: one for no progress, one for the same instructions to the same speakers."""
     ledger = memory.ledger
     repeats = not fault and bool(memory.previous) and _fingerprint(choice) == memory.previous
     if decision and (repeats or not decision.progress):
@@ -90,7 +90,7 @@ def _weighed(memory: _Memory, decision: Decision | None, choice: Decision, fault
 
 
 def _fingerprint(choice: Decision) -> str:
-    """The same for the same people told the same; empty where nobody is told anything."""
+    """Return a fingerprint of speakers and instructions; empty without instructions."""
     if not (choice.instruction or choice.instructions):
         return ""
     told = choice.model_dump_json(include={"next", "side_by_side", "instruction", "instructions"})
@@ -107,7 +107,7 @@ def _send_back(view: SessionView, memory: _Memory, choice: Decision, fault: str)
         return Finish(reason="stalled", detail=f"{view.orchestrator} is alone and not satisfied")
     waited = ledger.longest_waiting(workers)
     choice = choice.model_copy(update={"next": (waited,), "side_by_side": False})
-    return _carry_out(view, _decided(view, memory, choice, note=", who had waited longest"), choice)
+    return _carry_out(view, _decided(view, memory, choice, note=", who has waited longest"), choice)
 
 
 def _decided(view: SessionView, memory: _Memory, choice: Decision, *, note: str = "") -> _Memory:
@@ -117,7 +117,7 @@ def _decided(view: SessionView, memory: _Memory, choice: Decision, *, note: str 
 
 
 def _carry_out(view: SessionView, memory: _Memory, choice: Decision) -> Step:
-    """Gives the floor to the next of those chosen, or lets all of them speak side by side."""
+    """Plan the turn of the next chosen speaker, or the turns of all of them in parallel."""
     count = len(choice.next) if choice.side_by_side else 1
     speakers, later = choice.next[:count][: view.turns_left], choice.next[count:]
     alone = len(speakers) == 1
@@ -137,3 +137,21 @@ def _carry_out(view: SessionView, memory: _Memory, choice: Decision) -> Step:
 def _kept(memory: _Memory, *, asked: bool, choice: Decision | None) -> dict[str, JsonValue]:
     changed = memory.model_copy(update={"asked": asked, "choice": choice})
     return changed.model_dump(mode="json", exclude_defaults=True)
+
+
+MODE = Mode(
+    name="orchestrated",
+    summary="An orchestrator names who speaks next, and decides again after each turn.",
+    prompt="An orchestrator says who speaks next and what it asks of them.",
+    plan=plan,
+    default_stop=_DEFAULT_STOP,
+    refuses=refuses,
+    demo=Demo(
+        title="The host asks",
+        purpose="Find out what the new library needs most.",
+        replies={"host": (), "ada": (), "ben": (), "cleo": ()},
+        scripted=("host",),
+        roles={"host": "orchestrator"},
+        stop={"max_rounds": 4},
+    ),
+)

@@ -1,17 +1,18 @@
-"""Pair: a driver works, a navigator reviews, strictly in turn, until the navigator approves.
+"""Pair: a driver works and a navigator reviews, strictly in turn, until the navigator approves.
 
-The first of the roster drives. A round is one piece of work and its review.
+The first participant of the roster is the driver. A round is one piece of work and its review.
 
 Source: Collab module, section 3.1.
 """
 
 from __future__ import annotations
 
-from ...models.plan import Finish, Plan, PlannedTurn, SessionView, Step, Wait
-from ...models.stop import MaxRounds, StopCondition
-from ...models.turn import Expects, Frozen
+from ...models.sessions.plan import Finish, Plan, PlannedTurn, SessionView, Step, Wait
+from ...models.sessions.stop_conditions import MaxRounds, StopCondition
+from ...models.turns.turn import Expects, Frozen
+from .mode import Demo, Mode
 
-DEFAULT_STOP: StopCondition = MaxRounds(5)
+_DEFAULT_STOP: StopCondition = MaxRounds(5)
 
 
 class _Memory(Frozen):
@@ -19,7 +20,7 @@ class _Memory(Frozen):
 
 
 def plan(view: SessionView) -> Plan:
-    """Driver, navigator, driver, ...; a pass or a skipped turn approves nothing."""
+    """Plan turns in the order driver, navigator, driver, and so on; a passed or skipped turn approves nothing."""
     if view.open:
         return Wait()
     driver, navigator = view.ids()
@@ -31,3 +32,26 @@ def plan(view: SessionView) -> Plan:
         review = PlannedTurn(participant=navigator, expects=Expects.REVIEW)
         return Step(turns=(review,), state={"driver_spoke": False}, ends_round=True)
     return Step(turns=(PlannedTurn(participant=driver),), state={"driver_spoke": True})
+
+
+MODE = Mode(
+    name="pair",
+    summary="A driver works and a navigator reviews, until the navigator approves.",
+    prompt="You work as a pair: one drives, the other navigates and reviews.",
+    plan=plan,
+    default_stop=_DEFAULT_STOP,
+    one_turn_each=True,
+    demo=Demo(
+        title="A line above the door",
+        purpose="Write one line that stands above the library's door.",
+        replies={
+            "cleo": (
+                "Every reader is welcome here, at every hour of the day, and nobody is ever asked why they came.",
+                "Come in. Nobody asks why.",
+            ),
+            "reviewer": (),
+        },
+        scripted=("reviewer",),
+        stop={"max_rounds": 3},
+    ),
+)

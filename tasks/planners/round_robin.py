@@ -1,7 +1,7 @@
-"""Round robin: everyone speaks in roster order, again and again.
+"""Round robin: all participants speak in roster order, again and again.
 
 After a hand-off the named participant speaks next. It takes its turn of this round early or, if it has had that one,
-its turn of the next round. So everyone has as many turns as there are rounds, and at most one more.
+its turn of the next round. So every participant has one turn per round, and at most one more.
 
 Source: Collab module, section 3.1 and `advanceTurn` of section 5.2.
 """
@@ -10,28 +10,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...models.plan import Plan, PlannedTurn, SessionView, Step, Wait
-from ...models.stop import MaxRounds, StopCondition
-from ...models.turn import Frozen, TurnResult
+from ...models.sessions.plan import Plan, PlannedTurn, SessionView, Step, Wait
+from ...models.sessions.stop_conditions import MaxRounds, StopCondition
+from ...models.turns.turn import Frozen, TurnResult
 from .hand_offs import all_but_to_one_other
+from .mode import Demo, Mode
 
-DEFAULT_STOP: StopCondition = MaxRounds(3)
+_DEFAULT_STOP: StopCondition = MaxRounds(3)
 
 
 class _Memory(Frozen):
-    #: Place in the roster of the first one who has not had a turn in this round.
+    #: Position in the roster of the first participant without a turn in this round.
     cursor: int = 0
-    #: Those behind that place who have had a turn in this round.
+    #: Participants after that position who have had a turn in this round.
     early: tuple[str, ...] = ()
-    #: Those who have had their turn of the next round, too.
+    #: Participants who have had their turn of the next round, too.
     ahead: tuple[str, ...] = ()
 
     def waiting(self, roster: Sequence[str]) -> list[str]:
-        """Those who have not had a turn in this round, in roster order."""
+        """Return the participants without a turn in this round, in roster order."""
         return [name for name in roster[self.cursor :] if name not in self.early]
 
     def after(self, speaker: str, roster: Sequence[str]) -> _Memory:
-        """What to remember once the speaker has had a turn; with the last of a round the next one begins."""
+        """Return the memory after a turn of the speaker; the last turn of a round begins the next round."""
         waiting = self.waiting(roster)
         if speaker not in waiting:
             return self.model_copy(update={"ahead": (*self.ahead, speaker)})
@@ -44,7 +45,7 @@ class _Memory(Frozen):
 
 
 def plan(view: SessionView) -> Plan:
-    """Give the floor to the participant named in a hand-off, or else to the next of the roster."""
+    """Plan the turn of the participant named in a hand-off, or else of the next in the roster."""
     if view.open:
         return Wait()
     roster, memory = view.ids(), _remembered(view)
@@ -59,15 +60,44 @@ def plan(view: SessionView) -> Plan:
 
 
 def refuses(view: SessionView, result: TurnResult, to: tuple[str, ...]) -> str:
-    """Say why a hand-off is refused: nobody is more than one turn ahead of the others; empty: it is taken."""
+    """Return why a hand-off is refused, empty if it is taken: no participant gets more than one turn ahead of the others."""
     if fault := all_but_to_one_other(view, result, to):
         return fault
     is_ahead = to[0] in _remembered(view).ahead
-    return f"{to[0]} has had the turn of the next round already" if is_ahead else ""
+    return f"{to[0]} has already spoken in the next round" if is_ahead else ""
 
 
 def _remembered(view: SessionView) -> _Memory:
-    """The planner's memory; those who are left out take part no longer."""
+    """Return the planner's memory, without participants who have left."""
     memory, roster = _Memory.model_validate(view.state), view.ids()
     memory = memory.model_copy(update={"cursor": memory.cursor % len(roster)})
     return memory if memory.waiting(roster) else _Memory()
+
+
+MODE = Mode(
+    name="round_robin",
+    summary="Everyone speaks in roster order, again and again.",
+    prompt="You speak in turn, one after the other.",
+    plan=plan,
+    default_stop=_DEFAULT_STOP,
+    refuses=refuses,
+    one_turn_each=True,
+    demo=Demo(
+        title="A light in the library",
+        purpose="Continue the story with one new sentence.",
+        replies={
+            "ada": (
+                "A boy sat between the shelves and read by the exit sign.",
+                "I gave him a lamp and a card.",
+            ),
+            "ben": ("He had come in through the skylight.", "Since then the skylight is never locked."),
+            "cleo": (
+                "The books leaned closer, to hear how they end.",
+                "And every night one more window is bright.",
+            ),
+        },
+        binding={"temperature": 1.0},
+        stop={"max_rounds": 2},
+        messages=("One night, a light went on in the closed library.",),
+    ),
+)

@@ -1,7 +1,7 @@
-"""Swarm: whoever is free takes the oldest item on the board that is for them.
+"""Swarm: a free participant takes the oldest item on the board that it may take.
 
-Items are worked on side by side, one turn each. A turn may add items, or hand its own to
-another role or participant. The session ends when the board is empty and nobody is at work.
+Items are worked on in parallel, one turn each. A turn may add items, or hand its own item to
+another role or participant. The session ends when the board is empty and no turn is open.
 A swarm has no rounds.
 
 Source: Collab module, section 3.1.
@@ -9,27 +9,34 @@ Source: Collab module, section 3.1.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic import Field
 
-from ...models.plan import BoardEntry, Finish, Plan, PlannedTurn, SessionView, Step, Wait
-from ...models.stop import MaxTurns, StopCondition
-from ...models.turn import Frozen, NewItem
+from ...models.errors import InvalidInput
+from ...models.protocol.collab import Participant
+from ...models.protocol.roster import seat_named
+from ...models.sessions.options import ModeOptions
+from ...models.sessions.plan import BoardEntry, Finish, Plan, PlannedTurn, SessionView, Step, Wait
+from ...models.sessions.stop_conditions import MaxTurns, StopCondition
+from ...models.turns.turn import Frozen, NewItem
 from .board import Board, BoardState, Entry
+from .mode import Demo, Mode
 
-#: Far beyond what the board's own limits allow with the default options.
-DEFAULT_STOP: StopCondition = MaxTurns(10_000)
+#: Far more than the board's own limits allow with the default options.
+_DEFAULT_STOP: StopCondition = MaxTurns(10_000)
 
 
 class _Memory(Frozen):
     board: BoardState = BoardState()
     seeded: bool = False
-    #: Participant id -> how many items anyone had claimed when they claimed their last one.
+    #: Participant id -> number of items that all participants had claimed when this one claimed its last.
     worked: dict[str, int] = Field(default_factory=dict)
     claims: int = 0
 
 
 def plan(view: SessionView) -> Plan:
-    """Settles what was done, then lets the free participants claim, those first who were idle longest."""
+    """Apply the closed turns, then let the free participants claim items, the longest idle first."""
     memory = _Memory.model_validate(view.state)
     board = _settled(view, memory)
     claimed = _claim(view, board, memory)
@@ -51,14 +58,14 @@ def plan(view: SessionView) -> Plan:
 
 
 def board_at_end(view: SessionView, why: str) -> tuple[BoardEntry, ...]:
-    """How the board looks when something else than the board ends the session."""
+    """Return the board for a session that ends for a reason other than the board."""
     board = _settled(view, _Memory.model_validate(view.state))
     board.drop_all(f"the session ended: {why}")
     return board.changes
 
 
 def _settled(view: SessionView, memory: _Memory) -> Board:
-    """The board after the turns that have just closed, before anybody claims."""
+    """Return the board after the turns that have just closed, before any new claim."""
     seeds = view.options.items or (NewItem(text=view.purpose[:8_000]),)
     board = Board(memory.board, roster=view.roster, options=view.options, seeds=seeds)
     if not memory.seeded:
@@ -85,7 +92,7 @@ def _claim(view: SessionView, board: Board, memory: _Memory) -> dict[str, Entry]
 
 def _turn(participant: str, entry: Entry) -> PlannedTurn:
     item = entry.item
-    stays = f"This item was handed on {item.hand_offs} times: it stays with you now." if entry.stays else ""
+    stays = f"This item was handed off {item.hand_offs} times: it now stays with you." if entry.stays else ""
     return PlannedTurn(participant=participant, scope=f"item:{item.item_id}", item=item, instruction=stays)
 
 
@@ -95,3 +102,48 @@ def _finish(board: Board) -> Finish:
         f", {state.dropped} dropped" if state.dropped else ""
     )
     return Finish(reason="board_empty", detail=detail, board=board.changes)
+
+
+def _check(roster: Sequence[Participant], options: ModeOptions) -> None:
+    if len(options.items) > options.max_items:
+        rule = f"must be at most max_items ({options.max_items})"
+        raise InvalidInput("options.items", f"{len(options.items)} items", rule)
+    for i, item in enumerate(options.items):
+        if item.role is not None and seat_named(item.role, roster) is None:
+            raise InvalidInput(
+                f"options.items[{i}].role", item.role, "must be the role or id of a participant"
+            )
+
+
+MODE = Mode(
+    name="swarm",
+    summary="Free participants take the oldest work item that is for them.",
+    prompt="You take work items from a shared board, one at a time.",
+    plan=plan,
+    default_stop=_DEFAULT_STOP,
+    refuses=None,
+    has_rounds=False,
+    check=_check,
+    board_at_end=board_at_end,
+    demo=Demo(
+        title="Opening day",
+        purpose="Get the library ready for its opening.",
+        replies={
+            "ada": ("{item}: done, and the cat is on the list.",),
+            "ben": (
+                {
+                    "say": "{item}: done, around a courtyard.",
+                    "items": [{"text": "Name the courtyard", "role": "poet"}],
+                },
+            ),
+            "cleo": ("{item}: done, without a rhyme.",),
+        },
+        options={
+            "items": [
+                {"text": "Draw the ground floor", "role": "architect"},
+                {"text": "Choose the first books", "role": "librarian"},
+                {"text": "Invite the neighbours"},
+            ]
+        },
+    ),
+)

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from model_stub import StubModel
-from symposia.agents.local_model import LocalModelServer, find_weights, require_engine
-from symposia.agents.runner import AgentRunner
-from symposia.models.collab import CollabMode, Participant
-from symposia.models.dialog import Message, Role, said
+from symposia.agents.execution.runner import AgentRunner
+from symposia.agents.local_model.server import LocalModelServer, find_weights, require_engine
 from symposia.models.errors import LocalModelError
-from symposia.models.ids import utcnow
-from symposia.models.turn import TurnContext
+from symposia.models.protocol.collab import CollabMode, Participant
+from symposia.models.protocol.dialog import Message, Role, said
+from symposia.models.text.ids import utcnow
+from symposia.models.turns.turn import TurnContext
+from symposia.tasks.planners import mode_of
 
 ROSTER = (
     Participant(participant_id="ann", display_name="Ann", role_id="coder"),
@@ -52,7 +53,9 @@ def turn() -> Callable[..., TurnContext]:
             "roster": ROSTER,
             "turn_number": 1,
         }
-        return TurnContext.model_validate(fields | changes)
+        mode = mode_of(str((fields | changes)["mode"]))
+        of_mode = {"mode_prompt": mode.prompt, "one_turn_each": mode.one_turn_each}
+        return TurnContext.model_validate(of_mode | fields | changes)
 
     return make
 

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from model_stub import completion
-from symposia.agents.registry import Registry
+from symposia.agents.registry.registry import Registry
 from symposia.models.errors import AgentError
-from symposia.models.options import AgentBinding
+from symposia.models.sessions.options import AgentBinding
 from symposia.testing.conformance import AgentConformance
 
 pytestmark = pytest.mark.real_models

@@ -18,9 +18,9 @@ import pytest
 import symposia
 from gone import is_gone
 from live import until
-from symposia.agents.children import bounded, dying_with_parent
-from symposia.agents.program import Printed, Program, run
-from symposia.state.connect import connect
+from symposia.agents.programs.process import Printed, Program, run
+from symposia.agents.programs.subprocess_guard import bounded, dying_with_parent
+from symposia.state.redis.connect import connect
 
 NAP = [sys.executable, "-c", "import time; time.sleep(600)"]
 
@@ -68,7 +68,7 @@ def test_what_is_no_program_ends_as_in_a_shell(name, code):
 def test_it_ends_with_its_parent():
     code = f"""
 import subprocess, sys
-from symposia.agents.children import dying_with_parent
+from symposia.agents.programs.subprocess_guard import dying_with_parent
 print(subprocess.Popen(dying_with_parent({NAP!r})).pid, flush=True)
 sys.stdin.read()
 """

@@ -15,9 +15,9 @@ import psutil
 import pytest
 
 from live import until
-from symposia.agents.command import CommandAgent
-from symposia.agents.command_entry import CommandEntry
-from symposia.agents.program import Program, run
+from symposia.agents.programs.agent import CommandAgent
+from symposia.agents.programs.entry import CommandEntry
+from symposia.agents.programs.process import Program, run
 from symposia.models.errors import AgentError, AgentFailed, AgentTimeout, BadOutcome, LeaseLost
 
 PYTHON = "{python}"
@@ -102,7 +102,7 @@ def test_an_exit_code_may_mean_that_it_has_something_to_say(speak, code, codes, 
 )
 def test_other_exit_codes_fail_with_the_last_line_it_complained(speak, code, codes, again):
     complaint = f"import sys; print('one', file=sys.stderr); print('two', file=sys.stderr); sys.exit({code})"
-    with pytest.raises(AgentFailed, match=rf"^python\S* ended with exit code {code}: two$") as error:
+    with pytest.raises(AgentFailed, match=rf"^python\S* failed with exit code {code}: two$") as error:
         speak(sys.executable, "-c", complaint, exit_codes=codes)
     assert error.value.retryable is again
 
@@ -114,7 +114,7 @@ def test_what_looks_like_a_secret_in_a_complaint_is_not_repeated(speak):
 
 
 def test_a_program_that_a_signal_ends_has_failed_and_may_be_tried_again(speak):
-    with pytest.raises(AgentFailed, match="was ended by SIGTERM") as error:
+    with pytest.raises(AgentFailed, match="was killed by SIGTERM") as error:
         speak(*python("import os, signal; os.kill(os.getpid(), signal.SIGTERM)"))
     assert error.value.retryable
 
@@ -130,7 +130,7 @@ def test_what_it_complains_of_shows_no_variable_it_was_given(speak, monkeypatch)
 
 
 def test_a_signal_without_a_name_is_told_by_its_number(speak):
-    with pytest.raises(AgentFailed, match=r"was ended by signal 40$"):
+    with pytest.raises(AgentFailed, match=r"was killed by signal 40$"):
         speak(*python("import os; os.kill(os.getpid(), 40)"))
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.agents.fences import blocks, fenced
+from symposia.agents.reviewers.markdown_fences import blocks, fenced
 
 lines = st.text(alphabet=st.sampled_from("`~ax \t\n"), max_size=60)
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from symposia.agents.judge import judge
-from symposia.models.collab import CollabMode
-from symposia.models.turn import Expects
+from symposia.agents.reviewers.judge import judge
+from symposia.models.protocol.collab import CollabMode
+from symposia.models.turns.turn import Expects
 
 FOUND = json.dumps(
     {
@@ -19,7 +19,7 @@ FOUND = json.dumps(
         "summary": "two",
     }
 )
-NOTHING = json.dumps({"findings": [], "summary": "ruff found nothing to mend"})
+NOTHING = json.dumps({"findings": [], "summary": "ruff found nothing to fix"})
 
 
 @pytest.fixture
@@ -49,18 +49,18 @@ def test_then_it_sums_up_what_they_found_and_is_satisfied(lead, message):
     outcome = lead(4, message("bob", FOUND), message("cleo", NOTHING))
     assert outcome.decision.satisfied
     assert summary(outcome) == (
-        "2 to mend: 1 high, 1 medium. First of all line 3: a shell. bob found 2. "
-        "cleo says: ruff found nothing to mend"
+        "2 to fix: 1 high, 1 medium. Most severe: line 3: a shell. bob found 2. "
+        "cleo says: ruff found nothing to fix"
     )
 
 
 def test_where_nobody_found_anything_it_says_so(lead, message):
-    assert summary(lead(4, message("bob", NOTHING))).startswith("Nothing to mend, say bob.")
+    assert summary(lead(4, message("bob", NOTHING))).startswith("Nothing to fix, say bob.")
 
 
 def test_where_nobody_spoke_it_ends_all_the_same(lead):
     outcome = lead(4)
-    assert (outcome.decision.satisfied, summary(outcome)) == (True, "Nobody had anything to say.")
+    assert (outcome.decision.satisfied, summary(outcome)) == (True, "No one had anything to say.")
 
 
 def test_words_that_are_no_findings_are_told_as_words(lead, message):
@@ -76,4 +76,4 @@ def test_in_a_pair_it_sends_back_what_cannot_be_read_as_findings(turn, message, 
 def test_elsewhere_it_sums_up_and_decides_nothing(turn, message):
     outcome = judge(turn(mode=CollabMode.ROUND_ROBIN, messages=[message("bob", FOUND)]))
     assert outcome.decision is None
-    assert summary(outcome).startswith("2 to mend")
+    assert summary(outcome).startswith("2 to fix")

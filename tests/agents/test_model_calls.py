@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from pydantic_ai.exceptions import ModelHTTPError, ModelRateLimitError
 
 from model_stub import StubModel, completion, refusal
-from symposia.agents.desk import Desk, MemoryJournal
-from symposia.agents.llm import LLMAgent
-from symposia.agents.llm_manner import Manner, Source
-from symposia.agents.llm_retries import LONGEST_PAUSE_S, MOST_PATIENCE_S, pause_s
-from symposia.agents.llm_usage import Price
-from symposia.agents.model_pool import Endpoint
+from symposia.agents.llm.agent import LLMAgent
+from symposia.agents.llm.clients import Endpoint
+from symposia.agents.llm.retries import LONGEST_PAUSE_S, MOST_PATIENCE_S, pause_s
+from symposia.agents.llm.settings import Manner, Source
+from symposia.agents.llm.usage import Price
+from symposia.agents.turn_services import Desk, MemoryJournal
 from symposia.models.errors import AgentFailed, AgentTimeout
-from symposia.models.turn import Usage
+from symposia.models.turns.turn import Usage
 
 pytestmark = pytest.mark.real_models
 

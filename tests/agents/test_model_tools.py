@@ -9,10 +9,10 @@ import pytest
 import model_tools
 from live import SUPPORT
 from model_stub import completion, refusal
-from symposia.agents.desk import Desk, MemoryJournal
-from symposia.agents.registry import Registry
+from symposia.agents.registry.registry import Registry
+from symposia.agents.turn_services import Desk, MemoryJournal
 from symposia.models.errors import AgentFailed
-from symposia.models.options import AgentBinding
+from symposia.models.sessions.options import AgentBinding
 
 pytestmark = pytest.mark.real_models
 

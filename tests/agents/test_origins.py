@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from symposia.agents.origins import MAX_TRACEBACK
+from symposia.agents.execution.origins import MAX_TRACEBACK
+from symposia.agents.execution.threads import DaemonThreads
 from symposia.agents.python import PythonAgent, load_callable
-from symposia.agents.threads import DaemonThreads
 from symposia.models.errors import AgentError, AgentFailed
 
 CODE = """
@@ -116,7 +116,7 @@ def test_a_traceback_is_bounded(fails):
 
 def test_an_exception_without_a_text_may_be_tried_again(fails):
     error = fails("mute")
-    assert (str(error), error.retryable) == ("Mute: its text cannot be read", True)
+    assert (str(error), error.retryable) == ("Mute: its message cannot be read", True)
 
 
 def test_what_is_not_raised_has_no_origin(fails):

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from symposia.agents.fences import fenced
-from symposia.agents.prose import LONG_SENTENCE, clarity, consistency, facts
-from symposia.models.dialog import Message, Role
+from symposia.agents.reviewers.documents import LONG_SENTENCE, clarity, consistency, facts
+from symposia.agents.reviewers.markdown_fences import fenced
+from symposia.models.protocol.dialog import Message, Role
 
 
 @pytest.fixture

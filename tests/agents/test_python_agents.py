@@ -11,12 +11,12 @@ import threading
 import pytest
 
 import callable_agents
+from symposia.agents.execution.threads import DaemonThreads
 from symposia.agents.python import PythonAgent, load_callable
-from symposia.agents.registry import Registry
-from symposia.agents.threads import DaemonThreads
+from symposia.agents.registry.registry import Registry
 from symposia.models.errors import AgentFailed, AgentTimeout, BadOutcome
-from symposia.models.options import AgentBinding
-from symposia.models.turn import TurnOutcome
+from symposia.models.sessions.options import AgentBinding
+from symposia.models.turns.turn import TurnOutcome
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_none_is_a_pass(speak):
     [
         ("blank", "outcome: must not be blank; return None to pass (got '  ')"),
         ("number", "outcome: must be text, a TurnOutcome or None (got 7)"),
-        ("half_a_character", "outcome: must be text that UTF-8 can carry (got '\\ud800')"),
+        ("half_a_character", "outcome: must be valid UTF-8 text (got '\\ud800')"),
     ],
 )
 def test_an_answer_of_another_kind_is_refused(speak, name, said):
@@ -118,8 +118,8 @@ def test_a_call_that_was_cancelled_while_it_waited_never_starts(runner, turn):
 def test_a_callable_that_hangs_does_not_keep_the_process_from_ending():
     program = """
 import threading
-from symposia.agents.registry import Registry
-from symposia.agents.threads import DaemonThreads
+from symposia.agents.registry.registry import Registry
+from symposia.agents.execution.threads import DaemonThreads
 DaemonThreads(limit=1).submit(threading.Event().wait)
 """
     assert subprocess.run([sys.executable, "-P", "-c", program], timeout=30, check=False).returncode == 0

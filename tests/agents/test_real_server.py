@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.agents.desk import Desk, MemoryJournal
-from symposia.agents.llm import LLMAgent
-from symposia.agents.llm_manner import Manner, Source
-from symposia.agents.local_model import MODEL_NAME
-from symposia.agents.model_pool import Endpoint
+from symposia.agents.llm.agent import LLMAgent
+from symposia.agents.llm.clients import Endpoint
+from symposia.agents.llm.settings import Manner, Source
+from symposia.agents.local_model.server import MODEL_NAME
+from symposia.agents.turn_services import Desk, MemoryJournal
 from symposia.models.errors import AgentFailed, AgentTimeout
 
 #: One server is enough for two cores.

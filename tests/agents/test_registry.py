@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-from symposia.agents.llm import LLMAgent
+from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.python import PythonAgent
-from symposia.agents.registry import BUILT_IN, DEMO_FILE, Registry
+from symposia.agents.registry.registry import BUILT_IN, DEMO_FILE, Registry
 from symposia.models.errors import AgentFailed, InvalidInput, RegistryError, UnknownAgent
-from symposia.models.options import AgentBinding
-from symposia.models.turn import TurnOutcome
+from symposia.models.sessions.options import AgentBinding
+from symposia.models.turns.turn import TurnOutcome
 
 FILE = """
 [models.house]
@@ -145,7 +145,7 @@ def test_the_window_of_what_cannot_be_seated_is_empty(load):
 @pytest.mark.parametrize(
     ("text", "entry", "field", "rule"),
     [
-        ("[agents", "", "", "must be TOML: "),
+        ("[agents", "", "", "must be valid TOML: "),
         ("[agent.x]", "agent", "", "is not a known field"),
         ("[agents.x]\nkind = 'magic'", "agents.x", "kind", "must be one of llm, python, scripted"),
         ("[agents.x]\nmodel = 'local'", "agents.x", "kind", "must be one of llm, python, scripted"),
@@ -157,16 +157,16 @@ def test_the_window_of_what_cannot_be_seated_is_empty(load):
         ("[agents.x]\nkind = 'llm'\nmodel = 'local'\ntools = ['sarch']\n[tools.search]\ncallable = 'a:b'",
          "agents.x", "tools[0]", "must be a [tools] or [mcp] table (search; got 'sarch')"),
         ("[agents.x]\nkind = 'llm'\nmodel = 'local'\ntools = ['any']", "agents.x", "tools[0]",
-         "must be a [tools] or [mcp] table (there is none; got 'any')"),
+         "must be a [tools] or [mcp] table (none exist; got 'any')"),
         ("[tools.search]\ncallable = 'a:b'\n[mcp.search]\nurl = 'http://h/mcp'", "mcp.search", "",
-         "must not have the name of a tool"),
+         "must not have the same name as a tool"),
         ("[tools.search]\ncallable = 'import os'", "tools.search", "callable", "must be module:name"),
-        ("[tools.'a b']\ncallable = 'a:b'", "tools.a b", "[key]", "must be up to 40 letters"),
-        ("[mcp.s]", "mcp.s", "", "must have a url or a command, and not both"),
+        ("[tools.'a b']\ncallable = 'a:b'", "tools.a b", "[key]", "must be 1 to 40 letters"),
+        ("[mcp.s]", "mcp.s", "", "must have exactly one of `url` and `command`"),
         ("[mcp.s]\nurl = 'http://h/mcp'\ntoken_env = 'sk-secret'", "mcp.s", "token_env",
          "must be the name of an environment variable"),
         ("[agents.x]\nkind = 'llm'\nmodel = 'local'\nsettings = {timeout = 3}", "agents.x", "settings",
-         "must hold settings of a model: "),
+         "has the unknown model setting "),
         ("[agents.x]\nkind = 'llm'\nmodel = 'local'\ntemperature = 3", "agents.x", "temperature",
          "must be less than or equal to 2"),
         ("[agents.x]\nkind = 'llm'\nmodel = 'local'\napi_key = 'sk-secret'", "agents.x", "api_key",
@@ -174,13 +174,13 @@ def test_the_window_of_what_cannot_be_seated_is_empty(load):
         ("[agents.x]\nkind = 'python'\ncallable = 'os.system'", "agents.x", "callable", "must be module:name"),
         ("[agents.x]\nkind = 'scripted'\nreplies = ['a', {shout = 'b'}]", "agents.x", "replies[1].shout",
          "is not a known field"),
-        ("[agents.x]\nkind = 'scripted'\nreplies = [{}]", "agents.x", "replies[0]", "must say something"),
+        ("[agents.x]\nkind = 'scripted'\nreplies = [{}]", "agents.x", "replies[0]", "must set say"),
         ("[models.m]\nmodel = 'gpt'", "models.m", "", "must name a provider (`provider:model`) or have a base_url"),
         ("[models.m]\nmodel = 'gpt'\nbase_url = 'localhost:80'", "models.m", "base_url", "must be a URL such as"),
         ("[models.m]\nmodel = 'gpt'\nbase_url = 'http://u:hunter2@h/v1'", "models.m", "base_url",
-         "must not hold credentials"),
+         "must not contain credentials"),
         ("[models.m]\nmodel = 'gpt'\nbase_url = 'http://h/v1'\napi_key_env = 'sk-secret'", "models.m",
-         "api_key_env", "must be the name of an environment variable, never the key itself (got ***)"),
+         "api_key_env", "must be the name of an environment variable, not the key itself (got ***)"),
     ],
 )  # fmt: skip
 def test_a_broken_rule_is_told_with_file_table_field_and_rule(load, tmp_path, text, entry, field, rule):
@@ -229,7 +229,7 @@ AGENT = MODEL + "[agents.x]\nkind = 'llm'\nmodel = 'm'\n"
          "[mcp.s] token_env: environment variable TOKEN is not set"),
         (AGENT + "tools = ['s']\n[mcp.s]\ncommand = ['x']\nenv = ['OWNER']",
          "[mcp.s] env: environment variable OWNER is not set"),
-        (AGENT + "output = 'model_tools:add'", "[agents.x] output: ImportError: model_tools:add: TypeError: is no "),
+        (AGENT + "output = 'model_tools:add'", "[agents.x] output: ImportError: model_tools:add: TypeError: is not a "),
         (AGENT + "fallback = ['nowhere:m']", "[agents.x] fallback[0]: Unknown provider: nowhere"),
     ],
 )  # fmt: skip
@@ -261,16 +261,16 @@ def test_a_missing_key_fails_the_turn_and_is_not_tried_again(load, runner, turn)
 
 
 def test_a_local_model_that_does_not_run_may_be_tried_again(runner, turn, monkeypatch):
-    monkeypatch.setattr("symposia.agents.llm_seats.missing_part", lambda: None)
+    monkeypatch.setattr("symposia.agents.llm.factory.missing_part", lambda: None)
     with pytest.raises(
-        AgentFailed, match="installed but not running on this machine: start `symposia up`"
+        AgentFailed, match="installed but not running on this machine: start or restart `symposia up`"
     ) as error:
         runner.run(Registry().seat(bound("local")), turn(), timeout_s=5)
     assert error.value.retryable
 
 
 def test_a_missing_local_model_fails_once_and_says_what_to_install(runner, turn, monkeypatch):
-    monkeypatch.setattr("symposia.agents.local_model.find_spec", lambda _name: None)
+    monkeypatch.setattr("symposia.agents.local_model.server.find_spec", lambda _name: None)
     with pytest.raises(AgentFailed, match="install the local model with `pip install 'symposia") as error:
         runner.run(Registry().seat(bound("local")), turn(), timeout_s=5)
     assert not error.value.retryable
@@ -312,7 +312,7 @@ def test_loading_a_registry_imports_neither_the_callables_nor_a_model_client(tmp
     program = """
 import sys
 from pathlib import Path
-from symposia.agents.registry import Registry
+from symposia.agents.registry.registry import Registry
 Registry.load(Path("agents.toml")).describe()
 print([name for name in ("callable_agents", "pydantic_ai", "openai") if name in sys.modules])
 """
@@ -336,11 +336,11 @@ print([name for name in ("callable_agents", "pydantic_ai", "openai") if name in 
         ),
         (
             'kind = "command"\nargv = ["no-such-program"]',
-            "argv[0]: must be a program on the PATH, or the path of one (got 'no-such-program')",
+            "argv[0]: must be a program on the PATH, or the path of a program (got 'no-such-program')",
         ),
         (
             'kind = "command"\nargv = ["/no/such/program"]',
-            "argv[0]: must be a program on the PATH, or the path of one (got '/no/such/program')",
+            "argv[0]: must be a program on the PATH, or the path of a program (got '/no/such/program')",
         ),
         (
             'kind = "command"\nargv = ["{python}"]\nenv = ["PARTNER_TOKEN"]',
@@ -348,7 +348,7 @@ print([name for name in ("callable_agents", "pydantic_ai", "openai") if name in 
         ),
         (
             'kind = "command"\nargv = ["true"]\nfolder = "/no/such/folder"',
-            "folder: must be a folder that exists (got '/no/such/folder')",
+            "folder: must be an existing folder (got '/no/such/folder')",
         ),
     ],
 )
@@ -375,7 +375,7 @@ def test_check_names_file_entry_field_and_rule_of_a_program_that_cannot_run(load
             "limits.cpu_s: must be greater than or equal to 1",
         ),
         ('kind = "command"\nargv = ["ls"]\nshell = true', "shell: is not a known field"),
-        ('kind = "human"\nthen = "default"', "`then: default` and `default: TEXT` go together"),
+        ('kind = "human"\nthen = "default"', "`then: default` requires `default: TEXT`, and the reverse"),
         ('kind = "human"\ndeadline_s = -1', "deadline_s: must be greater than 0"),
     ],
 )

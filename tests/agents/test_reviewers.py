@@ -7,12 +7,12 @@ from importlib.util import find_spec
 
 import pytest
 
-from symposia.agents.fences import fenced
-from symposia.agents.registry import Registry
-from symposia.agents.reviewers import code_of
-from symposia.models.collab import CollabMode
-from symposia.models.options import AgentBinding
-from symposia.models.turn import Expects, WorkItem
+from symposia.agents.registry.registry import Registry
+from symposia.agents.reviewers.code import code_of
+from symposia.agents.reviewers.markdown_fences import fenced
+from symposia.models.protocol.collab import CollabMode
+from symposia.models.sessions.options import AgentBinding
+from symposia.models.turns.turn import Expects, WorkItem
 
 CLEAN = "Here it is:\n```python app.py\nprint('hello')\n```\nAll done."
 WASTEFUL = "```python app.py\nimport os\n\nprint('hello')\n```"
@@ -37,12 +37,12 @@ def review(runner, turn, message):
 
 def test_ruff_tells_line_and_rule_of_what_it_finds(review):
     assert review("ruff", WASTEFUL) == (
-        "ruff found 1 to mend:\n- app.py:1: F401 `os` imported but unused (medium)"
+        "ruff found 1 to fix:\n- app.py:1: F401 `os` imported but unused (medium)"
     )
 
 
 def test_ruff_approves_of_code_without_findings(review):
-    assert review("ruff", CLEAN) == "APPROVED: ruff found nothing to mend in app.py"
+    assert review("ruff", CLEAN) == "APPROVED: ruff found nothing to fix in app.py"
 
 
 def test_ruff_reports_code_that_cannot_be_parsed(review):
@@ -56,7 +56,7 @@ def test_bandit_tells_what_is_risky_and_how_much(review):
 
 
 def test_bandit_approves_of_code_without_findings(review):
-    assert review("bandit", CLEAN) == "APPROVED: bandit found nothing to mend in app.py"
+    assert review("bandit", CLEAN) == "APPROVED: bandit found nothing to fix in app.py"
 
 
 def test_without_code_there_is_nothing_to_review(review):

@@ -11,15 +11,9 @@ import time
 
 import pytest
 
-from symposia.agents.runner import AgentRunner
-from symposia.models.errors import (
-    AgentFailed,
-    AgentTimeout,
-    BadOutcome,
-    LeaseLost,
-    SessionNotFound,
-)
-from symposia.models.turn import Draft, TurnOutcome, Usage
+from symposia.agents.execution.runner import AgentRunner
+from symposia.models.errors import AgentFailed, AgentTimeout, BadOutcome, LeaseLost, SessionNotFound
+from symposia.models.turns.turn import Draft, TurnOutcome, Usage
 
 
 class Speaks:
@@ -183,7 +177,7 @@ def test_a_very_long_error_is_cut(runner, turn):
         ("text", "outcome: must be a TurnOutcome (got 'text')"),
         (
             TurnOutcome(),
-            "outcome: must say something, decide, hand off, add items, ask or pass (got a TurnOutcome)",
+            "outcome: must contain a message, decision, hand-off, item or question, or pass (got a TurnOutcome)",
         ),
         (TurnOutcome.say(" \n"), "messages[0].content: must not be blank (got ' \\n')"),
         (TurnOutcome.say("x" * 101), "messages[0].content: must be at most 100 bytes (got 101 bytes)"),

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.agents.desk import Desk, MemoryJournal, MemoryNotes
-from symposia.agents.llm_summary import Summary, carried_on, divide, mark, room_beside
-from symposia.models.conversations import estimate_tokens
-from symposia.models.turn import Budget
+from symposia.agents.llm.summary import Summary, carried_on, divide, mark, room_beside
+from symposia.agents.turn_services import Desk, MemoryJournal, MemoryNotes
+from symposia.models.turns.message_lists import estimate_tokens
+from symposia.models.turns.turn import Budget
 from symposia.testing import ScriptedModel, model_agent, speak, turn
 
 TEXT = "x" * 40  # ten tokens

@@ -6,12 +6,12 @@ import pytest
 from pydantic_ai.models.test import TestModel
 
 from model_stub import StubModel
-from symposia.agents.desk import Desk, MemoryJournal
-from symposia.agents.llm import LLMAgent
-from symposia.agents.llm_manner import Manner, Source
-from symposia.agents.model_pool import Endpoint
+from symposia.agents.llm.agent import LLMAgent
+from symposia.agents.llm.clients import Endpoint
+from symposia.agents.llm.settings import Manner, Source
+from symposia.agents.turn_services import Desk, MemoryJournal
 from symposia.models.errors import AgentFailed
-from symposia.models.turn import Decision, Expects
+from symposia.models.turns.turn import Decision, Expects
 from symposia.testing import Call, ScriptedModel, model_agent, speak, turn
 from symposia.testing.conformance import AgentConformance
 
@@ -46,7 +46,7 @@ def test_it_fills_in_the_form_that_a_turn_expects():
 
 
 def test_a_form_where_text_is_expected_is_the_test_s_mistake():
-    with pytest.raises(AgentFailed, match="TypeError: this turn takes text"):
+    with pytest.raises(AgentFailed, match="TypeError: this turn expects text"):
         speak(model_agent(ScriptedModel({"satisfied": True})), turn())
 
 
@@ -113,7 +113,7 @@ class TestScriptedModels(AgentConformance):
 class TestOnesOwnAgents(AgentConformance):
     class Polite:
         async def speak(self, context):
-            from symposia.models.turn import TurnOutcome
+            from symposia.models.turns.turn import TurnOutcome
 
             return TurnOutcome.say(f"Thank you all, says {context.me.participant_id}.")
 

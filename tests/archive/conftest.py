@@ -10,7 +10,7 @@ from redis import Redis
 
 from by_hand import ByHand
 from databases import archive, database_url, postgres, postgres_url
-from symposia.state.connect import connect
+from symposia.state.redis.connect import connect
 from table import Table
 
 KEPT_MS = 120_000

@@ -11,10 +11,10 @@ from redis import Redis
 from live import REGISTRY, LiveWorker, until
 from ports import HOST
 from postgres import Postgres
-from symposia.state.connect import connect
-from symposia.state.workers import WorkerBook
-from symposia.workers.embedded import EmbeddedServer
-from symposia.workers.processes import free_port
+from symposia.state.redis.connect import connect
+from symposia.state.workers.presence import WorkerBook
+from symposia.workers.local.embedded import EmbeddedServer
+from symposia.workers.local.processes import free_port
 from terminal import Terminal
 
 PAIR = """
@@ -102,7 +102,7 @@ def test_archived_sessions_are_read_without_redis(office: tuple[Terminal, Redis]
     assert [lonely.call(*command).out for command in commands] == before
     listed = lonely.call("list", "--json")
     assert session_id in [it["id"] for it in listed.json()]
-    assert "Only archived sessions that have ended are listed" in listed.err
+    assert "listing only archived sessions that have ended" in listed.err
     assert lonely.call("show", "00000000").code == 4
     lonely.close()
 
@@ -115,7 +115,7 @@ def test_old_sessions_are_pruned_after_a_rehearsal(office: tuple[Terminal, Redis
     said = terminal.call("prune", "--older-than", "soon")
     assert (said.code, said.err.strip()) == (
         2,
-        "symposia: --older-than: must be a number with a unit, such as 30m, 36h, 90d or 12w (got 'soon')",
+        "symposia: --older-than: must be a positive number with a unit, such as 30m, 36h, 90d or 12w (got 'soon')",
     )
     assert terminal.call("prune").code == 2
     assert terminal.call("prune", "--user", "nobody", "--dry-run").out.strip() == (
@@ -136,7 +136,7 @@ def test_doctor_says_where_the_archive_is_and_what_is_owed(office: tuple[Termina
 
 
 @pytest.mark.timeout(200)
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_database_that_is_away_slows_no_session_and_is_written_when_it_is_back(
     postgres: Postgres, tmp_path: Path
 ) -> None:

@@ -16,10 +16,11 @@ from sqlalchemy import event
 
 from archiving import NOTHING, archive_now, archived, archiver, live
 from postgres import own_database
+from scaling import scaled_examples
 from symposia.archive.archive import Archive
-from symposia.state.connect import connect
-from symposia.state.index import SessionIndex
-from symposia.state.keys import session_key
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import session_key
+from symposia.state.sessions.index import SessionIndex
 from table import Table
 from task_room import ANN, CYD, TaskRoom
 
@@ -102,7 +103,7 @@ def archived_of(archive: Archive, session_id: str) -> dict[str, list[Any]]:
     return archived(archive, session_id) if archive.writer.progress([session_id]) else {}
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=scaled_examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moves=MOVES, ends=st.booleans())
 def test_on_sqlite(redis_url: str, tmp_path: Path, moves: list[Any], ends: bool) -> None:
     archive = Archive(f"sqlite:///{tmp_path / 'archive.sqlite3'}")
@@ -112,7 +113,8 @@ def test_on_sqlite(redis_url: str, tmp_path: Path, moves: list[Any], ends: bool)
     archive.close()
 
 
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.long
+@settings(max_examples=scaled_examples(8), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moves=MOVES, ends=st.booleans())
 def test_on_postgresql(redis_url: str, postgres_url: str, moves: list[Any], ends: bool) -> None:
     with own_database(postgres_url) as url, connect(redis_url) as client:

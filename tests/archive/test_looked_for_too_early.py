@@ -14,13 +14,13 @@ from redis import Redis
 from archived_by_hand import archive_now, spoken
 from by_hand import ByHand
 from symposia.client import Client
-from symposia.models.collab import Collab, Participant
-from symposia.models.ids import new_id
-from symposia.models.submission import Submission
-from symposia.state import index as index_module
-from symposia.state.keys import DUE, OWED, SESSIONS, session_key
-from symposia.tasks import opening as opening_module
-from symposia.tasks.sweep import sweep
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.sessions.submission import Submission
+from symposia.models.text.ids import new_id
+from symposia.state.redis.keys import DUE, OWED, SESSIONS, session_key
+from symposia.state.sessions import index as index_module
+from symposia.tasks.sessions import opening as opening_module
+from symposia.tasks.sessions.sweep import sweep
 
 # A session is restored for every command of whoever does it.
 pytestmark = [pytest.mark.leaves_keys, pytest.mark.timeout(150)]
@@ -92,7 +92,7 @@ def assert_looked_after(hand: ByHand, session_id: str, *, asked: bool, after: li
 @pytest.fixture
 def opening(hand: ByHand) -> Callable[[str], object]:
     """Opens a session under an id, to be looked at soon."""
-    opener = replace(hand.client._opener, grace_ms=0)
+    opener = replace(hand.client._installation.sessions._opener, grace_ms=0)
     people = [Participant(participant_id=name) for name in ("ann", "bob")]
 
     def opened(session_id: str) -> object:
@@ -106,7 +106,7 @@ def lost(hand: ByHand) -> str:
     """The id of a session that is archived, and of which Redis has nothing but entries in its indexes: a person was asked."""
     job = hand.open("ann", "ben", turns=4, agents={"ann": "echo", "ben": "human"})
     assert [hand.turn(job, number) for number in (1, 2)] == ["committed", "parked"]
-    client = hand.client._to.redis
+    client = hand.client._installation.sessions.connections.redis
     client.hset(session_key(job.id, "session"), "opened_ms", LONG_AGO_MS)
     archive_now(hand, job)
     client.delete(*client.scan_iter(f"symposia:{{{job.id}}}:*"))
@@ -125,7 +125,7 @@ def pace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.usefixtures("pace")
 @pytest.mark.parametrize("known", ["a new id", "an id of a session that has expired"])
 def test_while_it_is_opened(hand: ByHand, opening: Callable[[str], object], known: str) -> None:
-    client = hand.client._to.redis
+    client = hand.client._installation.sessions.connections.redis
     for sent, moment in each_moment(client, lambda: everybody_looks(hand)):
         session_id = new_id()
         if known != "a new id":
@@ -137,7 +137,9 @@ def test_while_it_is_opened(hand: ByHand, opening: Callable[[str], object], know
 
 @pytest.mark.usefixtures("pace")
 def test_while_it_is_restored(hand: ByHand) -> None:
-    for sent, moment in each_moment(hand.client._to.redis, lambda: everybody_looks(hand)):
+    for sent, moment in each_moment(
+        hand.client._installation.sessions.connections.redis, lambda: everybody_looks(hand)
+    ):
         session_id = lost(hand)
         with moment:
             hand.client.restore(session_id)
@@ -158,7 +160,11 @@ LOOKERS: dict[str, Callable[[ByHand, Client], object]] = {
 def test_while_somebody_looks(hand: ByHand, opening: Callable[[str], object], looker: str, how: str) -> None:
     """All of it happens between two commands of the one who looks."""
     other = Client(hand.client.settings, app=Celery(broker=hand.client.redis_url, set_as_current=False))
-    client = other._to.redis if looker.startswith("a ") else hand.runtime.store.client
+    client = (
+        other._installation.sessions.connections.redis
+        if looker.startswith("a ")
+        else hand.runtime.store.client
+    )
     now: list[str] = []
     happens = {"opened": lambda: opening(now[-1]), "restored": lambda: hand.client.restore(now[-1])}
     for sent, moment in each_moment(client, happens[how]):
@@ -180,9 +186,9 @@ def test_a_restored_session_is_listed_among_those_of_its_time(hand: ByHand) -> N
 
 
 def test_what_is_not_there_is_looked_for_no_more_after_an_hour(hand: ByHand) -> None:
-    client, (lost, opening) = hand.client._to.redis, (new_id(), new_id())
+    client, (lost, opening) = hand.client._installation.sessions.connections.redis, (new_id(), new_id())
     left_behind(client, lost)
-    hand.client._to.index.add(opening, look_in_ms=0, archived=True)
+    hand.client._installation.sessions.connections.index.add(opening, look_in_ms=0, archived=True)
     everybody_looks(hand)
     for index in (SESSIONS, DUE, OWED):
         assert client.zscore(index, lost) is None

@@ -22,9 +22,9 @@ from live import until
 from postgres import Postgres, own_database
 from symposia.archive.archive import Archive
 from symposia.models.errors import ArchiveUnavailable
-from symposia.state.index import SessionIndex
-from symposia.state.keys import OWED, session_key
-from symposia.state.owed import OwedIndex
+from symposia.state.redis.keys import OWED, session_key
+from symposia.state.sessions.archive_queue import OwedIndex
+from symposia.state.sessions.index import SessionIndex
 from table import Table
 
 pytestmark = pytest.mark.leaves_keys
@@ -35,7 +35,7 @@ SESSIONS = 12
 GROWTH = 64 * 2**20
 Away = Callable[[], AbstractContextManager[None]]
 
-#: Seconds that the database is away: in `make test`, and in `make long-tests`.
+#: Seconds that the database is away: in `make test-all`, and in `make soak`.
 outages = pytest.mark.parametrize(
     "away_s",
     [

@@ -13,13 +13,13 @@ from live import REGISTRY, LiveWorker, until
 from symposia.archive.archive import Archive
 from symposia.client import Client
 from symposia.config.settings import load_settings
-from symposia.job import CollabJob
-from symposia.models.collab import Collab, Participant
-from symposia.models.stop import MaxTurns
+from symposia.jobs.collab import CollabJob
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.sessions.stop_conditions import MaxTurns
 from terminal import Terminal
 
 # A machine that is loaded takes its time to start workers.
-pytestmark = [pytest.mark.leaves_keys, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.leaves_keys, pytest.mark.timeout(180), pytest.mark.long]
 
 TURNS = 5
 #: The turn that is being spoken when Redis forgets.
@@ -83,7 +83,7 @@ def test_the_session_completes_with_every_message_archived_before_the_loss(
     client: Client, worker: LiveWorker, archive: Archive, settings: dict[str, Any], tmp_path: Path
 ) -> None:
     job = submitted(client, tmp_path)
-    redis = client.workers._client
+    redis = client._installation.sessions.workers._client
     calls = tmp_path / "calls.jsonl"
     until(lambda: calls.exists() and len(calls.read_text().splitlines()) == LOST, what="it speaks")
     until(

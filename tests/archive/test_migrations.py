@@ -18,10 +18,10 @@ from sqlalchemy import Connection, inspect, text
 
 from archiving import archive_now, archived, live
 from symposia.archive.archive import Archive
-from symposia.archive.engine import Database
-from symposia.archive.migrating import LOCK, migrate, newest_revision, revision_of
+from symposia.archive.database.engine import Database
 from symposia.archive.schema import REVISION
 from symposia.archive.tables import METADATA
+from symposia.archive.upgrade import LOCK, migrate, newest_revision, revision_of
 from symposia.models.errors import ArchiveError
 from table import Table
 from task_room import ANN, BEN, TaskRoom
@@ -89,7 +89,7 @@ def test_a_newer_schema_is_told_and_left_as_it_is(database_url: str) -> None:
     with archive.database.writing() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     newcomer = Archive(database_url)
-    with pytest.raises(ArchiveError, match=r"is of a newer version \(schema 9999, not 0004\)"):
+    with pytest.raises(ArchiveError, match=r"has a newer schema \(9999, supported: 0004\)"):
         newcomer.prepare()
     for it in (archive, newcomer):
         it.close()

@@ -17,8 +17,8 @@ from sqlalchemy import event, text
 
 from symposia.archive.archive import Archive
 from symposia.config.settings import Settings, load_settings
+from symposia.factories.archive import open_archive
 from symposia.models.errors import ArchiveUnavailable, InvalidInput
-from symposia.workers.archive import open_archive
 
 NAME = "archive.sqlite3"
 SIDE_FILES = (f"{NAME}-wal", f"{NAME}-shm")

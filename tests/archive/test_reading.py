@@ -11,8 +11,8 @@ from symposia.archive.archive import Archive
 from symposia.archive.tables import METADATA
 from symposia.archive.values import Wanted
 from symposia.models.errors import InvalidInput, SessionNotFound
-from symposia.models.ids import new_id
-from symposia.tasks.pruning import prune
+from symposia.models.text.ids import new_id
+from symposia.tasks.sessions.pruning import prune
 from table import Table
 
 pytestmark = pytest.mark.leaves_keys
@@ -85,7 +85,7 @@ def test_what_is_searched_for_is_text_and_no_query(client: Redis, archive: Archi
 
 @pytest.mark.parametrize("words", ["", "  ", '"', "--"])
 def test_a_search_without_a_word_is_refused(archive: Archive, words: str) -> None:
-    with pytest.raises(InvalidInput, match="must have a word"):
+    with pytest.raises(InvalidInput, match="must contain a word"):
         archive.reader.search(words)
 
 
@@ -99,7 +99,7 @@ def test_search_pages_go_on_behind_a_cursor(client: Redis, archive: Archive) -> 
 
 @pytest.mark.parametrize("cursor", ["", "x", "bm90IG9uZQ", "é"])
 def test_a_made_up_cursor_is_refused(archive: Archive, cursor: str) -> None:
-    with pytest.raises(InvalidInput, match="cursor: must be one that a page ended with"):
+    with pytest.raises(InvalidInput, match="cursor: must be a cursor from a previous page"):
         archive.reader.page(after=cursor)
 
 

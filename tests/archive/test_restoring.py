@@ -7,12 +7,12 @@ import pytest
 from archived_by_hand import archive_now, spoken
 from archiving import archived, live
 from by_hand import ByHand
-from symposia.job import CollabJob
-from symposia.models.collab import CollabStatus
+from symposia.jobs.collab import CollabJob
 from symposia.models.errors import NotLive, NotRestorable, SessionNotFound
-from symposia.models.ids import new_id
-from symposia.state.keys import DUE, INBOX, OWED, SESSIONS
-from symposia.state.restoring import Restorer
+from symposia.models.protocol.collab import CollabStatus
+from symposia.models.text.ids import new_id
+from symposia.state.redis.keys import DUE, INBOX, OWED, SESSIONS
+from symposia.state.sessions.restoring import Restorer
 
 pytestmark = pytest.mark.leaves_keys
 
@@ -51,7 +51,7 @@ def test_restoring_twice_changes_nothing(hand: ByHand) -> None:
     hand.runtime.store.client.flushall()
     hand.client.restore(job.id)
     before = live(hand.runtime.store.client, job.id)
-    with pytest.raises(NotRestorable, match="it is live"):
+    with pytest.raises(NotRestorable, match="it is already live"):
         hand.client.restore(job.id)
     assert live(hand.runtime.store.client, job.id) == before
 
@@ -74,7 +74,7 @@ def test_who_restores_what_another_left_half_entered_enters_it(hand: ByHand) -> 
     archive_now(hand, job)
     client = hand.runtime.store.client
     client.delete(DUE, OWED, SESSIONS, INBOX)
-    with pytest.raises(NotRestorable, match="it is live"):
+    with pytest.raises(NotRestorable, match="it is already live"):
         hand.client.restore(job.id)
     assert all(client.zscore(index, job.id) is not None for index in (DUE, OWED, SESSIONS))
     assert [question.session_id for question in hand.client.inbox("ben")] == [job.id]
@@ -89,6 +89,14 @@ def test_a_restoring_that_was_cut_off_is_finished_by_the_next(hand: ByHand) -> N
         *[key for key in client.scan_iter(f"symposia:{{{job.id}}}:*") if not key.endswith("dialog")]
     )
     hand.client.restore(job.id)
+    assert live(client, job.id) == before
+
+
+def test_a_live_session_is_given_no_entries(hand: ByHand) -> None:
+    job = spoken(hand)
+    client = hand.runtime.store.client
+    before = live(client, job.id)
+    assert not Restorer(client).refill(job.id, "events", [("9999999999999-0", "{}")])
     assert live(client, job.id) == before
 
 

@@ -12,15 +12,16 @@ from hypothesis import strategies as st
 from redis import Redis
 
 from review_values import a_finding, a_result, a_run, an_item, findings
+from scaling import scaled_examples
 from symposia.archive.archive import Archive
 from symposia.models.errors import InvalidInput, ReviewNotFound
-from symposia.models.ids import new_id, utcnow
 from symposia.models.review.findings import Finding
 from symposia.models.review.items import ItemKind, Skipped
 from symposia.models.review.runs import ItemState, ReviewRun, RunState
-from symposia.models.turn import Usage
-from symposia.reviews.comparing import settled
-from symposia.tasks.pruning import prune
+from symposia.models.text.ids import new_id, utcnow
+from symposia.models.turns.turn import Usage
+from symposia.reviews.findings.comparing import settled
+from symposia.tasks.sessions.pruning import prune
 
 ODD = "naïve 日本語 🎭 \n ' \\ ; DROP TABLE finding; --"
 
@@ -53,7 +54,7 @@ def test_a_run_is_read_as_it_was_written(archive: Archive) -> None:
 
 
 @given(st.lists(findings(), max_size=6))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=scaled_examples(25))
 def test_findings_are_read_as_they_were_written(archive: Archive, found: list[Finding]) -> None:
     run = settled(a_run(a_result(*found)))
     assert written(archive, run) == run
@@ -82,7 +83,7 @@ def test_two_who_write_a_run_at_once_write_it_once(archive: Archive) -> None:
 
 
 def test_a_run_that_is_not_there_is_not_found(archive: Archive) -> None:
-    with pytest.raises(ReviewNotFound, match="no review 'x'"):
+    with pytest.raises(ReviewNotFound, match="review 'x' not found"):
         archive.review_reader.run("x")
 
 
@@ -196,7 +197,7 @@ def test_runs_are_listed_newest_first_with_their_counts(archive: Archive) -> Non
     assert page.items[0].items == {"done": 1, "failed": 1}
     assert page.items[0].findings == {"new": 1}
     assert archive.review_reader.page(root_name="x").items == ()
-    with pytest.raises(InvalidInput, match="cursor: must be one"):
+    with pytest.raises(InvalidInput, match="cursor: must be a cursor"):
         archive.review_reader.page(after="x")
     with pytest.raises(InvalidInput, match="limit: must be from 1"):
         archive.review_reader.page(limit=0)

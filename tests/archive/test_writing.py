@@ -7,11 +7,11 @@ from redis import Redis
 
 from archiving import NOTHING, STREAMS, archive_now, archived, archiver, live
 from symposia.archive.archive import Archive
-from symposia.models.archived import Page, Progress
-from symposia.state.index import SessionIndex
-from symposia.state.keys import OWED
-from symposia.state.owed import SnapshotReader
-from symposia.state.streams import Stream
+from symposia.models.sessions.archived import Page, Progress
+from symposia.state.redis.keys import OWED
+from symposia.state.redis.streams import Stream
+from symposia.state.sessions.archive_queue import SnapshotReader
+from symposia.state.sessions.index import SessionIndex
 from table import Table
 
 #: What people, models and attackers say.
@@ -113,6 +113,61 @@ def test_one_entry_the_archive_lacks_keeps_the_live_keys(table: Table, stream: S
     assert table.client.ttl(table.key("session")) == -1
     assert reader.release(table.id, Progress(page.opened_ms, 0, page.until), retention_ms=60_000)
     assert table.client.ttl(table.key("session")) > 0
+
+
+def test_an_archived_session_expires_at_the_time_first_set(table: Table) -> None:
+    table.finish()
+    reader = SnapshotReader(table.client)
+    page = reader.look(table.id, NOTHING).page
+    assert page is not None
+    progress = Progress(page.opened_ms, 0, page.until)
+    for retention_ms in (60_000, 3_600_000):
+        assert reader.release(table.id, progress, retention_ms=retention_ms)
+        assert 0 < table.client.ttl(table.key("session")) <= 60
+
+
+def test_a_page_holds_all_entries_that_fit(table: Table) -> None:
+    table.speak(table.plan_one(), *(str(number) for number in range(70)))
+    page = SnapshotReader(table.client).look(table.id, NOTHING).page
+    assert page is not None
+    assert (len(page.dialog), page.snapshot is not None) == (70, True)
+
+
+def test_a_page_holds_what_came_since_the_last(table: Table) -> None:
+    grant = table.expire_grant(table.plan_one())
+    reader = SnapshotReader(table.client)
+    page = reader.look(table.id, NOTHING).page
+    assert page is not None
+    assert page.snapshot is not None
+    assert {"collab", "spec"}.isdisjoint(page.snapshot.fields), "they are documents of their own"
+    seen = Progress(page.opened_ms, int(page.snapshot.fields["updated_ms"]), page.until)
+    assert reader.look(table.id, seen).word == "unchanged"
+    assert reader.look(table.id, seen._replace(updated_ms=1)).word == "page"
+    table.commit(grant, "refused, which changes no field")
+    found = reader.look(table.id, seen)
+    assert found.page is not None
+    assert len(found.page.events) == 2
+
+
+def test_another_session_under_the_same_id_is_not_released(table: Table) -> None:
+    table.finish()
+    reader = SnapshotReader(table.client)
+    page = reader.look(table.id, NOTHING).page
+    assert page is not None
+    before = Progress(page.opened_ms - 1, 0, page.until)
+    assert reader.release(table.id, before, retention_ms=60_000) is None
+    assert table.client.ttl(table.key("session")) == -1
+
+
+def test_another_session_under_the_same_id_is_read_from_its_start(table: Table) -> None:
+    """Its entries may come before the marks if the server's clock was set back."""
+    table.finish()
+    reader = SnapshotReader(table.client)
+    whole = reader.look(table.id, NOTHING).page
+    assert whole is not None
+    later = reader.look(table.id, Progress(whole.opened_ms - 1, 0, whole.until)).page
+    assert later is not None
+    assert (later.events, later.journal) == (whole.events, whole.journal)
 
 
 def test_a_session_opened_without_an_archive_expires_by_itself(client: Redis) -> None:

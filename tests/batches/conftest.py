@@ -1,13 +1,17 @@
-"""A desk for each test: a real server, and the agents of the tests."""
+"""A desk for each test: a real server, and the agents of the tests; `shared` has the worker of the module."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from expiry import wrong_keys
+from live import until
 from review_rooms import AGENTS, Desk
+from symposia.workers.local.embedded import EmbeddedServer
 
 
 @pytest.fixture
@@ -16,3 +20,25 @@ def desk(tmp_path: Path, redis_url: str) -> Iterator[Desk]:
     desk = Desk(tmp_path, redis_url)
     yield desk
     desk.close()
+
+
+@pytest.fixture(scope="module")
+def shared_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    folder = tmp_path_factory.mktemp("shared")
+    (folder / "agents.toml").write_text(AGENTS)
+    with EmbeddedServer(folder / "server", durable=False, bound=True) as server:
+        # Nobody dies here: the lease is long, as one that is lost would be asked for again.
+        desk = Desk(folder, server.url, lease_s=60)
+        desk.start_worker()
+        yield desk
+        desk.close()
+
+
+@pytest.fixture
+def shared(shared_desk: Desk) -> Iterator[Desk]:
+    """A desk with a worker that neither the test stops nor another; its folder has no file of a test before."""
+    for name in ("calls.txt", "gate", "mended"):
+        (shared_desk.folder / name).unlink(missing_ok=True)
+    yield replace(shared_desk, workers=[])
+    (shared_desk.folder / "gate").touch()  # what waits there goes on, and the worker is free
+    until(lambda: not wrong_keys(shared_desk.redis_url), what="the keys of ended sessions expire")

@@ -10,15 +10,15 @@ import pytest
 from live import until
 from review_rooms import Desk, panel, read
 from symposia.models.errors import InvalidInput, ReviewNotFound, SessionNotFound
-from symposia.models.ids import new_id
 from symposia.models.review.runs import ItemState, RunState
-from symposia.models.turn import Usage
-from symposia.reviews.batch import go_on, look_at
-from symposia.reviews.item_sessions import session_of
-from symposia.state.review_index import ReviewIndex
-from symposia.state.store import SessionStore
-from symposia.workers import reviewing_here
-from symposia.workers.hurry import Hurry
+from symposia.models.text.ids import new_id
+from symposia.models.turns.turn import Usage
+from symposia.reviews.batches.batch import go_on, look_at
+from symposia.reviews.batches.item_sessions import session_of
+from symposia.state.reviews.index import ReviewIndex
+from symposia.state.sessions.store import SessionStore
+from symposia.workers.local import local_review as reviewing_here
+from symposia.workers.local.shutdown_flag import Hurry
 
 DEADLINE_S = 50
 
@@ -31,11 +31,10 @@ def states(run):
     return {it.item.path: it.state.value for it in run.results}
 
 
-def test_each_item_is_reviewed_once_and_what_was_found_is_told_with_its_path(desk: Desk):
-    desk.start_worker()
-    run = desk.review(panel("finds"), texts(6)).result(DEADLINE_S)
+def test_each_item_is_reviewed_once_and_what_was_found_is_told_with_its_path(shared: Desk):
+    run = shared.review(panel("finds"), texts(6)).result(DEADLINE_S)
     assert (run.state, run.summary) == (RunState.COMPLETED, "6 items: 6 done.")
-    assert sorted(desk.calls()) == sorted(it.item.path for it in texts(6))
+    assert sorted(shared.calls()) == sorted(it.item.path for it in texts(6))
     assert [it.path for it in run.findings] == [f"f{number}.txt" for number in range(1, 7)]
     assert {(it.start_line, it.rule, it.agents, it.status) for it in run.findings} == {
         (1, "T1", ("finds",), "new")
@@ -43,16 +42,14 @@ def test_each_item_is_reviewed_once_and_what_was_found_is_told_with_its_path(des
     assert {it.summary for it in run.results} == {"one in line 1"}
 
 
-def test_no_more_sessions_run_side_by_side_than_the_panel_says(desk: Desk):
-    desk.lease_s = 60.0  # one that is lost would be asked for again
-    desk.start_worker()
-    job = desk.review(panel("gated", parallel=2), texts(5))
-    until(lambda: len(desk.calls()) == 2, timeout_s=DEADLINE_S, what="two are at work")
+def test_no_more_sessions_run_side_by_side_than_the_panel_says(shared: Desk):
+    job = shared.review(panel("gated", parallel=2), texts(5))
+    until(lambda: len(shared.calls()) == 2, timeout_s=DEADLINE_S, what="two are at work")
     view = job.progress()
     assert (view.running, view.waiting, view.settled) == (2, 3, 0)
-    (desk.folder / "gate").touch()
+    (shared.folder / "gate").touch()
     assert job.result(DEADLINE_S).state is RunState.COMPLETED
-    assert len(desk.calls()) == 5
+    assert len(shared.calls()) == 5
 
 
 @pytest.mark.leaves_keys
@@ -71,39 +68,36 @@ def test_what_is_known_already_is_not_reviewed_again(desk: Desk):
     assert set(states(third).values()) == {"done"}
 
 
-def test_an_item_that_fails_is_told_with_the_reason_and_what_the_others_found(desk: Desk):
-    desk.start_worker()
+def test_an_item_that_fails_is_told_with_the_reason_and_what_the_others_found(shared: Desk):
     reads = [read("good.txt", "x"), read("bad.txt", "x")]
-    run = desk.review(panel("finds", "fails", attempts=2), reads).result(DEADLINE_S)
+    run = shared.review(panel("finds", "fails", attempts=2), reads).result(DEADLINE_S)
     assert run.state is RunState.PARTIAL
     assert states(run) == {"good.txt": "done", "bad.txt": "failed"}
     (bad,) = (it for it in run.results if it.state is ItemState.FAILED)
     assert bad.error == "fails: RuntimeError: cannot read this"
     assert [it.agents for it in bad.findings] == [("finds",)]
-    assert desk.calls().count("bad.txt") == 4, "both reviewers, in both attempts"
+    assert shared.calls().count("bad.txt") == 4, "both reviewers, in both attempts"
 
 
-def test_what_failed_is_retried_by_itself(desk: Desk):
-    desk.start_worker()
-    job = desk.review(panel("fails", attempts=1), [read("good.txt", "x"), read("bad.txt", "x")])
+def test_what_failed_is_retried_by_itself(shared: Desk):
+    job = shared.review(panel("fails", attempts=1), [read("good.txt", "x"), read("bad.txt", "x")])
     assert job.result(DEADLINE_S).state is RunState.PARTIAL
-    (desk.folder / "mended").touch()
+    (shared.folder / "mended").touch()
     assert job.retry() == 1
     run = job.result(DEADLINE_S)
     assert (run.state, states(run)) == (RunState.COMPLETED, {"good.txt": "done", "bad.txt": "done"})
-    assert desk.calls().count("good.txt") == 1
+    assert shared.calls().count("good.txt") == 1
     assert job.retry() == 0
 
 
-def test_a_cancelled_batch_keeps_what_was_found_and_lets_nothing_more_begin(desk: Desk):
-    desk.start_worker()
-    job = desk.review(panel("gated", parallel=1), texts(3))
-    until(desk.calls, timeout_s=DEADLINE_S, what="the first is at work")
+def test_a_cancelled_batch_keeps_what_was_found_and_lets_nothing_more_begin(shared: Desk):
+    job = shared.review(panel("gated", parallel=1), texts(3))
+    until(shared.calls, timeout_s=DEADLINE_S, what="the first is at work")
     with pytest.raises(InvalidInput, match="must have ended"):
         job.retry()
-    (desk.folder / "gate").touch()
+    (shared.folder / "gate").touch()
     until(lambda: job.progress().done, timeout_s=DEADLINE_S, what="one is done")
-    (desk.folder / "gate").unlink(missing_ok=True)
+    (shared.folder / "gate").unlink(missing_ok=True)
     job.cancel("enough")
     run = job.result(DEADLINE_S)
     assert run.state in (RunState.CANCELLED, RunState.COMPLETED)
@@ -114,7 +108,7 @@ def test_a_cancelled_batch_keeps_what_was_found_and_lets_nothing_more_begin(desk
 
 
 def test_an_item_whose_batch_is_stopped_while_it_is_looked_at_was_cancelled_and_did_not_fail(desk: Desk):
-    office = desk.client.office
+    office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
     go_on(office, job.id)
     look_at(office, job.id, 1)  # opens its session
@@ -130,7 +124,7 @@ def test_an_item_whose_batch_is_stopped_while_it_is_looked_at_was_cancelled_and_
 
 @pytest.mark.parametrize("is_settled", [False, True], ids=["under-way", "settled"])
 def test_a_session_that_is_opened_after_its_batch_was_stopped_is_cancelled(desk: Desk, is_settled: bool):
-    office = desk.client.office
+    office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
     go_on(office, job.id)
     record = office.store.item(job.id, 1)
@@ -150,7 +144,7 @@ def test_a_session_that_is_opened_after_its_batch_was_stopped_is_cancelled(desk:
 
 
 def test_who_finds_the_session_of_a_stopped_batch_under_way_has_its_item_settled(desk: Desk):
-    office = desk.client.office
+    office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
     go_on(office, job.id)
     look_at(office, job.id, 1)
@@ -168,7 +162,7 @@ def test_who_finds_the_session_of_a_stopped_batch_under_way_has_its_item_settled
 
 
 def test_an_item_that_is_settled_and_asked_for_again_while_it_is_looked_at_is_begun_once(desk: Desk):
-    office = desk.client.office
+    office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
     go_on(office, job.id)
     first = office.store.item(job.id, 1)
@@ -193,7 +187,7 @@ def test_an_item_that_is_settled_and_asked_for_again_while_it_is_looked_at_is_be
 
 @pytest.mark.parametrize("who", ["who ends it", "who finds that it has ended"])
 def test_a_batch_that_is_retried_while_it_is_taken_off_the_index_is_looked_at_again(desk: Desk, who: str):
-    office = desk.client.office
+    office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
     go_on(office, job.id)
     job.cancel("enough")
@@ -214,7 +208,7 @@ def test_a_batch_that_is_retried_while_it_is_taken_off_the_index_is_looked_at_ag
 
 
 def test_a_text_is_gone_also_where_who_opened_its_session_dies_and_it_has_ended(desk: Desk):
-    office = desk.client.office
+    office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
     go_on(office, job.id)
 
@@ -234,7 +228,7 @@ def test_a_text_is_gone_also_where_who_opened_its_session_dies_and_it_has_ended(
 def test_who_interrupts_a_review_twice_is_told_at_once_what_was_found_so_far(desk: Desk, monkeypatch):
     monkeypatch.setattr(reviewing_here, "_PATIENCE_S", 3_600)
     job = desk.review(panel("finds"), texts(2))
-    go_on(desk.client.office, job.id)  # no worker will ever look at them
+    go_on(desk.client._installation.reviews, job.id)  # no worker will ever look at them
 
     class Interrupted:
         hurry = Hurry()
@@ -263,14 +257,13 @@ def test_cancelled_items_can_be_retried_even_where_they_never_began(desk: Desk):
     assert (run.state, sorted(desk.calls())) == (RunState.COMPLETED, ["f1.txt", "f2.txt", "f3.txt"])
 
 
-def test_a_batch_spends_no_more_than_it_may(desk: Desk):
-    desk.start_worker()
+def test_a_batch_spends_no_more_than_it_may(shared: Desk):
     asked = panel("spends", parallel=1, batch={"max_tokens": 250})
-    run = desk.review(asked, texts(5)).result(DEADLINE_S)
+    run = shared.review(asked, texts(5)).result(DEADLINE_S)
     assert run.state is RunState.PARTIAL
     assert run.usage.tokens <= 300, "at most one turn more than there was"
     assert "cancelled" in states(run).values()
-    assert "nothing is left of what it may spend in tokens" in run.summary
+    assert "budget of tokens exhausted" in run.summary
 
 
 def test_a_batch_whose_time_is_over_ends_with_what_it_has(desk: Desk):
@@ -278,7 +271,7 @@ def test_a_batch_whose_time_is_over_ends_with_what_it_has(desk: Desk):
     job = desk.review(panel("gated", parallel=1, batch={"max_s": 1}), texts(2))
     run = job.result(DEADLINE_S)
     assert run.state is RunState.PARTIAL
-    assert "its time is over" in run.summary
+    assert "time limit exceeded" in run.summary
     assert set(states(run).values()) == {"cancelled"}
 
 
@@ -290,33 +283,34 @@ def test_an_empty_source_is_a_run_with_nothing_in_it(desk: Desk):
 def test_what_the_panel_does_not_look_at_is_skipped_with_the_reason(desk: Desk):
     run = desk.review(panel("finds", files=["*.py"]), [*texts(1), read("blank.py", " \n")]).result(DEADLINE_S)
     assert {it.path: it.reason for it in run.skipped} == {
-        "f1.txt": "the panel looks at *.py",
+        "f1.txt": "the panel reviews *.py only",
         "blank.py": "empty",
     }
 
 
-def test_an_agent_nobody_knows_fails_the_items_with_its_name(desk: Desk):
-    desk.start_worker()
-    run = desk.review(panel("nobody", attempts=1), texts(1)).result(DEADLINE_S)
+def test_an_agent_nobody_knows_fails_the_items_with_its_name(shared: Desk):
+    run = shared.review(panel("nobody", attempts=1), texts(1)).result(DEADLINE_S)
     assert run.state is RunState.FAILED
     assert "nobody" in run.results[0].error
 
 
-def test_the_same_batch_started_twice_is_one(desk: Desk):
-    desk.start_worker()
+def test_the_same_batch_started_twice_is_one(shared: Desk):
     batch_id = new_id()
     for _ in range(2):
-        job = desk.review(panel("finds"), texts(2), batch_id=batch_id)
-    assert len(job.result(DEADLINE_S).results) == len(desk.calls()) == 2
+        job = shared.review(panel("finds"), texts(2), batch_id=batch_id)
+    assert len(job.result(DEADLINE_S).results) == len(shared.calls()) == 2
 
 
-def test_what_a_session_was_opened_with_is_kept_by_the_session_alone(desk: Desk):
-    desk.start_worker()
-    job = desk.review(panel("finds"), texts(2))
+def test_what_a_session_was_opened_with_is_kept_by_the_session_alone(shared: Desk):
+    job = shared.review(panel("finds"), texts(2))
     run = job.result(DEADLINE_S)
-    keys = [key for key in desk.client.office.store._client.scan_iter("symposia:{review:*") if "text" in key]
+    keys = [
+        key
+        for key in shared.client._installation.reviews.store._client.scan_iter("symposia:{review:*")
+        if "text" in key and job.id in key
+    ]
     assert keys == []
-    session = desk.client.get_job(run.results[0].session_id)
+    session = shared.client.get_job(run.results[0].session_id)
     assert "text 1\n" in session.dialog().messages[0].content
     assert session.usage()["finds"] == Usage()
 

@@ -14,7 +14,7 @@ import symposia
 PROGRAM = Path(symposia.__file__).parent / "benchmarks" / "reviews.py"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(150)
 def test_it_tells_items_and_sessions_a_second(tmp_path: Path):
     command = [sys.executable, str(PROGRAM), "--items", "3", "--repeat", "1"]

@@ -9,7 +9,7 @@ import pytest
 from live import until
 from review_rooms import Desk, panel, read
 from symposia.models.review.runs import ReviewRun, RunState
-from symposia.reviews.item_sessions import session_of
+from symposia.reviews.batches.item_sessions import session_of
 from symposia.reviews.panels import find_panel
 
 CODE = "import os\n\n\ndef number_{0}():\n    return {0}\n"
@@ -31,7 +31,7 @@ def check(desk: Desk, run: ReviewRun, count: int) -> None:
     assert reported() == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(150)
 def test_of_two_workers_one_is_killed_in_the_middle(desk: Desk):
     desk.lease_s = 2.0
@@ -45,7 +45,7 @@ def test_of_two_workers_one_is_killed_in_the_middle(desk: Desk):
     assert set(desk.calls()) == set(names)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(150)
 def test_the_only_worker_is_killed_and_another_one_goes_on(desk: Desk):
     desk.lease_s = 2.0

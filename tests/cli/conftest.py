@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from live import REGISTRY, LiveWorker, until
-from symposia.state.connect import connect
-from symposia.state.workers import WorkerBook
-from symposia.workers.embedded import EmbeddedServer
+from symposia.state.redis.connect import connect
+from symposia.state.workers.presence import WorkerBook
+from symposia.workers.local.embedded import EmbeddedServer
 from terminal import Terminal
 
 

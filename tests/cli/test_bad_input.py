@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from symposia.state.lost import ADVICE
+from symposia.state.redis.outages import ADVICE
 from terminal import Terminal
 
 GOOD = {
@@ -31,9 +31,9 @@ def without(field):
 
 BAD = {
     "title: [": "is not YAML",
-    "just words": "must hold a table with title, purpose, mode, participants",
-    "": "must hold a table",
-    "title: a\ntitle: b": "bad.yaml:2: is not YAML: the key 'title' stands here twice",
+    "just words": "must be a table with title, purpose, mode and participants",
+    "": "must be a table",
+    "title: a\ntitle: b": "bad.yaml:2: is not YAML: duplicate key 'title'",
     "title: &a x\npurpose: *a": "aliases are not supported",
     "title: !!python/name:os.system x": "could not determine a constructor",
     without("title"): "title: is required",
@@ -51,13 +51,13 @@ BAD = {
     changed(stop={"max_rounds": 0}): "stop.max_rounds: must be",
     changed(stop={"applause": 1}): "stop.applause: is not a stop condition",
     changed(options={"quorum": "many"}): "options.quorum: must be",
-    changed(agents={"cyd": "echo"}): "agents: must name a participant: ann, bob (got 'cyd')",
+    changed(agents={"cyd": "echo"}): "agents: must be the id of a participant: ann, bob (got 'cyd')",
     changed(
         messages=["x" * 10_000_000]
     ): "messages[0].content: must be at most 1048576 bytes of UTF-8 (got 10000000)",
     changed(
         parameters={"deep": json.loads("[" * 80 + "]" * 80)}
-    ): "must not nest tables and lists deeper than 64",
+    ): "must not nest tables and lists deeper than 64 levels",
 }
 
 
@@ -85,14 +85,16 @@ def test_what_could_never_work_starts_nothing_and_needs_no_redis(bare: Terminal,
     (bare.folder / "bad.yaml").write_text(changed(mode="broadcast", options={"quorum": 3}))
     said = bare.call(command, "bad.yaml")
     assert (said.code, said.out) == (2, "")
-    assert said.err.endswith("options.quorum: must be at most 2: so many answer (got 3)\n")
+    assert said.err.endswith(
+        "options.quorum: must be at most 2, the number of answering participants (got 3)\n"
+    )
     assert (said.err.count("\n"), bare.processes()) == (1, [])
 
 
 def test_json_files_are_read_as_json(terminal: Terminal):
     (terminal.folder / "bad.json").write_text('{"title": "a",\n "title": "b"}')
     assert terminal.call("submit", "bad.json").err == (
-        "symposia: bad.json: is not JSON: the key 'title' stands twice in one table\n"
+        "symposia: bad.json: is not JSON: duplicate key 'title'\n"
     )
     (terminal.folder / "bad.json").write_text("{\n\n'a': 1}")
     assert "bad.json:3: is not JSON" in terminal.call("submit", "bad.json").err
@@ -102,7 +104,7 @@ def test_json_files_are_read_as_json(terminal: Terminal):
     ("content", "rule"),
     [
         (None, "cannot be read: No such file"),
-        (b"\xff\xfe", "must be text in UTF-8"),
+        (b"\xff\xfe", "must be valid UTF-8 text"),
         (b"#" * 17_000_000, "must be at most"),
     ],
     ids=["missing", "binary", "huge"],
@@ -138,7 +140,7 @@ def test_a_broker_that_celery_does_not_know_is_told(terminal: Terminal, pair_fil
     terminal.settings["broker_url"] = "nonsense://:hush-hush@host"
     said = terminal.call("submit", pair_file)
     assert (said.code, said.err.count("\n")) == (2, 1)
-    assert "SYMPOSIA_BROKER_URL: must begin with a transport that Celery has" in said.err
+    assert "SYMPOSIA_BROKER_URL: must start with a transport that Celery supports" in said.err
     assert "hush-hush" not in said.err
 
 
@@ -154,7 +156,7 @@ def test_submit_queues_although_the_broker_does_not_answer(terminal: Terminal, p
     terminal.settings["broker_url"] = "amqp://guest:hush-hush@127.0.0.1:1//"
     said = terminal.call("submit", pair_file)
     assert said.code == 0
-    assert f"session {said.out.strip()} waits for the sweep: the broker does not answer" in said.err
+    assert f"broker unavailable, the sweep will dispatch session {said.out.strip()}" in said.err
     assert "hush-hush" not in said.err
     terminal.settings.pop("broker_url")
     terminal.call("cancel", said.out.strip())
@@ -186,7 +188,7 @@ def test_a_redis_that_is_away_is_named_without_its_password(bare: Terminal, pair
 
 
 def test_without_any_redis_it_is_said_how_to_start_one(bare: Terminal, pair_file, monkeypatch):
-    monkeypatch.setattr("symposia.workers.connection.USUAL_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setattr("symposia.factories.connection.USUAL_URL", "redis://127.0.0.1:1/0")
     said = bare.call("submit", pair_file)
     assert said.code == 4
     assert ADVICE in said.err

@@ -14,7 +14,7 @@ BROKEN = {
     ),
     "a host that is not allowed": (
         '[webhooks]\nhosts = ["*.example.com"]\n' + SYSTEM.replace("USER", ""),
-        "[agents.bot] url: must be on a host that [webhooks] hosts allows: *.example.com (got 'example.org')",
+        "[agents.bot] url: must be on a host allowed by [webhooks] hosts: *.example.com (got 'example.org')",
     ),
     "a program without its arguments": (
         '[agents.tool]\nkind = "command"',
@@ -22,13 +22,13 @@ BROKEN = {
     ),
     "a secret in the file": (
         SYSTEM.replace("USER", "me:pw@"),
-        "[agents.bot] url: must not hold credentials",
+        "[agents.bot] url: must not contain credentials",
     ),
 }
 MISSING = {
     "a program that is not there": (
         '[agents.tool]\nkind = "command"\nargv = ["no-such-program"]',
-        "[agents.tool] argv[0]: must be a program on the PATH, or the path of one (got 'no-such-program')",
+        "[agents.tool] argv[0]: must be a program on the PATH, or the path of a program (got 'no-such-program')",
     ),
     "a path that does not import": (
         '[agents.tool]\nkind = "python"\ncallable = "nowhere:f"',

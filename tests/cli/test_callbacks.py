@@ -9,7 +9,7 @@ from remote_system import post
 
 def test_it_listens_until_ctrl_c(terminal):
     port = own_port()
-    running = terminal.start("callbacks", "--port", str(port)).until("Ctrl-C stops it")
+    running = terminal.start("callbacks", "--port", str(port)).until("press Ctrl-C to stop")
     url = f"http://127.0.0.1:{port}/replies"
     until(lambda: _answers(url), what="it answers")
     assert post(url, {"text": "hello"})[0] == 400
@@ -18,11 +18,11 @@ def test_it_listens_until_ctrl_c(terminal):
 
 def test_a_port_that_is_taken_is_told_in_one_line(terminal):
     port = own_port()
-    terminal.start("callbacks", "--port", str(port)).until("Ctrl-C stops it")
+    terminal.start("callbacks", "--port", str(port)).until("press Ctrl-C to stop")
     until(lambda: _answers(f"http://127.0.0.1:{port}/replies"), what="the first one answers")
     said = terminal.run("callbacks", "--port", str(port))
     assert said.code == 2
-    assert f"port: must be free at 127.0.0.1: Address already in use (got {port})" in said.err
+    assert f"port: cannot be used on 127.0.0.1: Address already in use (got {port})" in said.err
     assert said.err.count("\n") == 1
 
 

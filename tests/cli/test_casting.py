@@ -37,8 +37,8 @@ def test_a_running_session_is_steered_and_whoever_watches_is_told(busy, waiting,
     assert busy.call("post", waiting, "Mind the gap.", "--role", "system", "--by", "lena").code == 0
     gate.touch()
     said = watching.until("completed").ended()
-    assert "lena lets cyd take part from the next round on" in said.out
-    assert "lena has something to say as system" in said.out
+    assert "lena added cyd, from the next round on" in said.out
+    assert "lena posted a message as system" in said.out
     assert "from now on: ann, cyd" in said.out
     assert said.out.count("Mind the gap.") == 1
     shown = busy.call("show", waiting, "--json").json()
@@ -57,7 +57,7 @@ def test_what_makes_no_sense_is_refused_in_one_line(busy, waiting, gate):
     gate.touch()
     assert busy.call("watch", waiting).code == 0
     late = busy.call("post", waiting, "x")
-    assert (late.code, "takes no more changes" in late.err) == (2, True)
+    assert (late.code, "has already ended" in late.err) == (2, True)
 
 
 @pytest.mark.usefixtures("same_day")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.agents.local_model import find_weights, require_engine
-from symposia.models.collab import CollabMode
+from symposia.agents.local_model.server import find_weights, require_engine
 from symposia.models.errors import LocalModelError
-from symposia.tasks.opening import prepare
-from symposia.workers.demo_sessions import demo_sessions
+from symposia.models.protocol.collab import CollabMode
+from symposia.tasks.sessions.opening import prepare
+from symposia.workers.local.demo_sessions import demo_sessions
 from terminal import Said, Terminal
 
 #: They start many processes one after the other.
@@ -51,13 +51,14 @@ def test_one_mode_is_shown_with_who_said_what_and_how_it_ended(bare: Terminal):
     nothing_is_left(bare)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_all_modes_end_as_they_should(bare: Terminal):
     sessions = bare.run("demo", "--agents", "scripted", "--json").json()["sessions"]
     assert {it["collab"]["mode"]: (it["reason"], it["turns"]) for it in sessions} == FACTS
     nothing_is_left(bare)
 
 
+@pytest.mark.long
 def test_settings_of_the_user_have_no_part_in_it(bare: Terminal):
     bare.settings |= {
         "redis_url": "redis://127.0.0.1:1/0",
@@ -67,6 +68,7 @@ def test_settings_of_the_user_have_no_part_in_it(bare: Terminal):
     assert bare.run("demo", "--mode", "swarm", "--agents", "scripted").code == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("moment", ["at once", "Started", "Host"])
 def test_ctrl_c_leaves_nothing_behind(bare: Terminal, moment):
     assert interrupted_at(moment, bare).code == 130
@@ -100,14 +102,14 @@ def test_a_demo_that_is_killed_takes_its_processes_along(bare: Terminal):
 
 
 def test_without_the_local_model_it_is_said_how_to_go_on(bare: Terminal, monkeypatch):
-    monkeypatch.setattr("symposia.agents.local_model.find_spec", lambda _name: None)
+    monkeypatch.setattr("symposia.agents.local_model.server.find_spec", lambda _name: None)
     said = bare.call("demo")
     assert (said.code, said.out, said.err.count("\n")) == (4, "", 1)
     assert "install the local model with" in said.err
-    assert "or go without it: symposia demo --agents scripted" in said.err
+    assert "or run without it: symposia demo --agents scripted" in said.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_local_model_speaks(bare: Terminal):
     try:
         find_weights()

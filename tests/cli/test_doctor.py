@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from live import until
-from symposia.models.ids import new_id
-from symposia.models.review.errands import Errand
-from symposia.state.connect import connect
-from symposia.state.errands import ErrandIndex
-from symposia.state.index import SessionIndex
-from symposia.state.keys import OWED, REVIEWS_DUE
-from symposia.state.lost import ADVICE
-from symposia.state.workers import WorkerBook
-from symposia.workers.embedded import EmbeddedServer
+from symposia.models.review.deliveries import Errand
+from symposia.models.text.ids import new_id
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import OWED, REVIEWS_DUE
+from symposia.state.redis.outages import ADVICE
+from symposia.state.reviews.delivery_queue import ErrandIndex
+from symposia.state.sessions.index import SessionIndex
+from symposia.state.workers.presence import WorkerBook
+from symposia.workers.local.embedded import EmbeddedServer
 from terminal import Terminal
 
 
@@ -75,7 +75,7 @@ def test_a_redis_that_refuses_commands_is_not_reported_as_silent(terminal: Termi
             client.acl_deluser(name)
     *_, refused = told = [it for it in said["findings"] if it["subject"] == "Redis"]
     assert "answers, version" in told[0]["text"]
-    assert (refused["grade"], "failed at a later command: " in refused["text"]) == ("bad", True)
+    assert (refused["grade"], "answered, but a later command failed: " in refused["text"]) == ("bad", True)
     assert "no permissions" in refused["text"]
     assert "does not answer" not in str(said)
     assert "hush-hush" not in str(said)
@@ -87,8 +87,8 @@ def test_without_a_worker_sessions_cannot_run(terminal: Terminal):
     assert finding == {
         "subject": "workers",
         "grade": "bad",
-        "text": "none is running",
-        "advice": "symposia worker, or symposia up",
+        "text": "no worker is running",
+        "advice": "start one: symposia worker, or symposia up",
     }
 
 
@@ -128,10 +128,10 @@ def test_code_in_the_working_folder_is_found_as_workers_find_it(terminal: Termin
 
 
 def test_what_a_tenant_may_spend_is_told_and_agents_that_never_fit_are_warned_of(terminal: Terminal):
-    assert findings(terminal, "limits")[0]["text"] == "a tenant may spend anything a day"
+    assert findings(terminal, "limits")[0]["text"] == "daily limit of each tenant: none"
     terminal.settings["tenant_daily_tokens"] = "50"
     told, warned = findings(terminal, "limits")
-    assert told["text"] == "a tenant may spend 50 tokens a day"
+    assert told["text"] == "daily limit of each tenant: 50 tokens"
     assert (warned["grade"], warned["text"].split(" may ")[0]) == ("warning", "a turn of local")
 
 
@@ -142,7 +142,7 @@ def test_workers_that_know_different_agents_are_warned_of(terminal: Terminal):
         book.announce("w2@here", ["echo"])
     told = findings(terminal, "workers")
     assert [it["grade"] for it in told] == ["ok", "ok", "warning"]
-    assert told[2]["text"] == "not every worker knows coder: no session can have them"
+    assert told[2]["text"] == "not every worker knows coder: sessions that use them are refused"
 
 
 def test_another_broker_is_asked_as_well(terminal: Terminal):
@@ -166,7 +166,7 @@ def test_where_reports_may_go_is_told_and_what_never_arrived(terminal: Terminal)
         ErrandIndex(client).give_up(errand, "x.example answers 410")
     told = [(it["grade"], it["text"]) for it in findings(terminal, "deliveries")]
     assert told[:2] == [
-        ("ok", "board, shelf; 0 reports are still to be delivered"),
+        ("ok", "destinations: board, shelf; 0 pending reports"),
         ("warning", "[board]: environment variable NOWHERE is not set"),
     ]
     assert told[2][1].endswith(f"board, review {errand.run}: x.example answers 410")
@@ -187,8 +187,8 @@ def test_how_much_the_archive_is_owed_is_told_and_counted(terminal: Terminal):
         client.zadd(OWED, {"late": 0})
     told = findings(terminal, "archive")[0]
     assert (told["grade"], told["counts"]) == ("warning", {"owed": 2, "late": 1})
-    assert told["text"].startswith("1 of 2 sessions that it looks after wait for it")
-    assert told["advice"] == "start a worker whose database answers"
+    assert told["text"].startswith("1 of 2 sessions in the archive queue are late")
+    assert told["advice"] == "start a worker that can reach the database"
 
 
 def test_archive_folder_open_to_other_users_is_warned_of(terminal: Terminal, tmp_path: Path):
@@ -199,7 +199,7 @@ def test_archive_folder_open_to_other_users_is_warned_of(terminal: Terminal, tmp
     file.touch(mode=0o644)
     _, there, folder = findings(terminal, "archive")
     assert (there["grade"], folder["grade"]) == ("ok", "warning")
-    assert folder["text"] == f"other users have rights in {file.parent} (mode 0755)"
+    assert folder["text"] == f"other users have permissions on {file.parent} (mode 0755)"
     assert folder["advice"].startswith(f"chmod go= '{file.parent}', or ")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
@@ -208,30 +208,30 @@ def test_an_archive_that_nobody_has_written_yet_is_no_matter(terminal: Terminal)
     terminal.settings["archive"] = "true"
     told = findings(terminal, "archive")[1]
     assert (told["grade"], told["advice"]) == ("ok", "")
-    assert told["text"].endswith("archive.sqlite3, which is made when the first session is archived")
+    assert told["text"].endswith("archive.sqlite3, created when the first session is archived")
 
 
 @pytest.mark.leaves_keys
 def test_sessions_that_nobody_looks_after_are_told(terminal: Terminal, pair_file, monkeypatch):
-    monkeypatch.setattr("symposia.workers.checkup.OVERDUE_MS", -3_600_000)
-    assert [it["text"] for it in findings(terminal, "sessions")] == ["0 have not ended"]
+    monkeypatch.setattr("symposia.workers.doctor.checkup.OVERDUE_MS", -3_600_000)
+    assert [it["text"] for it in findings(terminal, "sessions")] == ["0 unfinished"]
     session = terminal.call("submit", pair_file)
     assert session.err == (
-        f"symposia: no worker is running: session {session.out.strip()} waits until one is started"
-        " (symposia worker, or symposia up)\n"
+        f"symposia: no worker is running, session {session.out.strip()} is waiting: start one"
+        " with `symposia worker` or `symposia up`\n"
     )
     (told,) = until(lambda: findings(terminal, "sessions"))
     assert (told["grade"], told["text"].split(":")[0]) == (
         "warning",
-        "1 of 1 that have not ended are overdue",
+        "1 of 1 unfinished sessions are overdue",
     )
 
 
 @pytest.mark.leaves_keys
 def test_reviews_that_nobody_looks_after_are_told(terminal: Terminal):
-    assert [it["text"] for it in findings(terminal, "reviews")] == ["0 have not ended"]
+    assert [it["text"] for it in findings(terminal, "reviews")] == ["0 unfinished"]
     with connect(terminal.settings["redis_url"]) as client:
         client.zadd(REVIEWS_DUE, {"late": 0, "soon": 1e15})
     (told,) = findings(terminal, "reviews")
     assert told["grade"] == "warning"
-    assert told["text"] == "1 of 2 that have not ended are overdue: no worker looks after them"
+    assert told["text"] == "1 of 2 unfinished reviews are overdue: no worker processes them"

@@ -11,15 +11,15 @@ import pytest
 from live import LiveWorker, until
 from symposia.config.celery import QUEUE
 from symposia.config.settings import load_settings
-from symposia.state.connect import connect
-from symposia.state.workers import WorkerBook
-from symposia.workers import queue_check
+from symposia.state.redis.connect import connect
+from symposia.state.workers.presence import WorkerBook
+from symposia.workers.doctor import queue_check
 from terminal import Terminal
 
 pytestmark = [pytest.mark.xdist_group("rabbitmq"), pytest.mark.timeout(180), pytest.mark.leaves_keys]
 
 
-@pytest.fixture(params=["redis", "rabbitmq"])
+@pytest.fixture(params=["redis", pytest.param("rabbitmq", marks=pytest.mark.long)])
 def terminal(terminal: Terminal, request: pytest.FixtureRequest) -> Terminal:
     """Tasks travel over each broker."""
     if request.param == "rabbitmq":
@@ -48,7 +48,7 @@ def idle_ms(terminal: Terminal) -> int:
         return max((it.idle_ms or 0 for it in WorkerBook(client).alive()), default=0)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_worker_that_takes_no_message_is_found(terminal: Terminal, pair_file: str, monkeypatch):
     monkeypatch.setattr(queue_check, "IDLE_MS", 1_000)
     with worker(terminal, "-Q", "elsewhere"):
@@ -58,7 +58,7 @@ def test_a_worker_that_takes_no_message_is_found(terminal: Terminal, pair_file: 
         findings = check(terminal)
     found = findings["queue"]
     assert found["grade"] == "bad"
-    assert "w1@live takes none: no task begun for" in found["text"]
+    assert "w1@live takes none: it has free slots and has started no Celery task for" in found["text"]
     assert found["counts"]["ready"] > 0
     assert "SYMPOSIA_BROKER_URL" in found["advice"]
     if "broker_url" in terminal.settings:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.models.events import MapEvent, MAPEventType
-from symposia.models.ids import new_id, role_uuid
-from symposia.tasks.drawing import GraphFormat, draw
-from symposia.tasks.task_tree import Outcome, read_tree
+from symposia.models.protocol.events import MapEvent, MAPEventType
+from symposia.models.text.ids import new_id, role_uuid
+from symposia.tasks.sessions.drawing import GraphFormat, draw
+from symposia.tasks.sessions.task_tree import Outcome, read_tree
 
 SESSION = new_id()
 
@@ -100,7 +100,7 @@ def test_dot_is_understood_by_graphviz(story):
 def test_a_turn_under_way_is_drawn_as_such():
     trace = Trace()
     trace.speak("a", SESSION, 1, "ann", None)
-    assert draw(trace.events, GraphFormat.TEXT) == "swarm: A talk · goes on\n… 1 ann  speaking"
+    assert draw(trace.events, GraphFormat.TEXT) == "swarm: A talk · running\n… 1 ann  speaking"
 
 
 def test_what_was_planned_by_a_task_without_a_turn_hangs_below_the_root():

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from symposia.agents.registry import Registry
+from symposia.agents.registry.registry import Registry
 from symposia.config.settings import load_settings
-from symposia.models.collab import CollabMode
-from symposia.reviews.delivery.book import Deliveries
-from symposia.tasks.opening import prepare
-from symposia.workers.session_file import SessionFile
+from symposia.jobs.session_file import SessionFile
+from symposia.models.protocol.collab import CollabMode
+from symposia.reviews.delivery.destinations import Deliveries
+from symposia.tasks.sessions.opening import prepare
 from terminal import Terminal
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.collab import CollabStatus
-from symposia.workers.cli.render import outcome
+from symposia.models.protocol.collab import CollabStatus
+from symposia.workers.cli.sessions.render import outcome
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def _questions(terminal, session):
 def test_the_inbox_says_who_is_asked_and_how_to_answer(busy, session):
     said = busy.call("inbox", "-p", "editor", "--limit", "1000")
     assert said.code == 0
-    assert f"editor is asked in turn 2 of {session[:8]} (A line above the door)" in said.out
+    assert f"editor is asked in turn 2 of session {session[:8]} (A line above the door)" in said.out
     assert f"symposia reply {session[:8]} editor TEXT --turn 2" in said.out
     (question,) = _questions(busy, session)
     assert (question["expects"], question["is_own"], question["asked"]) == ("review", True, ["editor"])
@@ -60,15 +60,15 @@ def test_how_to_answer_may_be_copied_into_a_shell_whatever_people_are_called(bus
 
 def test_an_empty_inbox_is_told_as_such(busy):
     said = busy.call("inbox", "--participant", "nobody")
-    assert (said.code, said.out, said.err.strip()) == (0, "", "Nobody is asked anything.")
+    assert (said.code, said.out, said.err.strip()) == (0, "", "No open questions.")
 
 
 def test_an_answer_lets_the_session_go_on(busy, session):
     said = busy.call("reply", session, "editor", "APPROVED: reads well")
-    assert (said.code, said.out.strip()) == (0, f"Session {session}: the answer of editor is in.")
+    assert (said.code, said.out.strip()) == (0, f"Session {session}: answer of editor accepted.")
     watched = busy.call("watch", session)
     assert watched.code == 0
-    assert "waits for The Editor" in watched.out
+    assert "waiting for an answer from The Editor" in watched.out
     assert "APPROVED: reads well" in watched.out
     assert not _questions(busy, session)
 
@@ -82,9 +82,9 @@ def test_an_answer_may_come_from_standard_input(busy, session):
 def test_an_answer_that_nobody_waits_for_is_refused_in_one_line(busy, session):
     (question,) = _questions(busy, session)
     for arguments, why in (
-        (("nobody", "x"), "nothing is asked of them now"),
-        (("editor", "x", "--token", "another"), "the reply token is not that of the question"),
-        (("editor", " "), "text: must not be blank; PASS passes the turn (got ' ')"),
+        (("nobody", "x"), "there is no open question for this participant"),
+        (("editor", "x", "--token", "another"), "the reply token does not match the question"),
+        (("editor", " "), "text: must not be blank; answer PASS to pass (got ' ')"),
     ):
         said = busy.call("reply", session, *arguments)
         assert said.code == 2

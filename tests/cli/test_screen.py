@@ -7,19 +7,19 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from symposia.models.collab import Collab, Participant
-from symposia.models.deltas import Delta
-from symposia.models.dialog import Message, Role, said
-from symposia.models.events import MapEvent, MAPEventType
-from symposia.models.ids import new_id, role_uuid, utcnow
-from symposia.models.meta import Event
-from symposia.models.options import AgentBinding
-from symposia.models.spec import SessionSpec
-from symposia.models.stop import MaxRounds, MaxTurns, TextSeen, TokenBudget
-from symposia.state.live import Moment
-from symposia.workers.cli.live import LiveView, moment_json
-from symposia.workers.cli.screen import printable
-from symposia.workers.cli.tally import expected_turns
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.protocol.dialog import Message, Role, said
+from symposia.models.protocol.events import MapEvent, MAPEventType
+from symposia.models.protocol.meta import Event
+from symposia.models.sessions.options import AgentBinding
+from symposia.models.sessions.spec import SessionSpec
+from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns, TextSeen, TokenBudget
+from symposia.models.text.ids import new_id, role_uuid, utcnow
+from symposia.models.turns.deltas import Delta
+from symposia.state.following.stream_follower import Moment
+from symposia.workers.cli.common.screen import printable
+from symposia.workers.cli.sessions.live_render import LiveView, moment_json
+from symposia.workers.cli.sessions.progress import expected_turns
 
 
 def collab(mode="round_robin", names=("ann", "bob", "cyd")):
@@ -116,13 +116,13 @@ def test_nothing_that_is_said_commands_the_terminal():
     ("result", "words"),
     [
         ({"outcome": "passed"}, "passed"),
-        ({"outcome": "failed", "error": "boom", "retried": True}, "failed: boom; it is tried again"),
+        ({"outcome": "failed", "error": "boom", "retried": True}, "failed: boom; will retry"),
         ({"outcome": "failed", "error": "boom"}, "failed: boom"),
         ({"outcome": "skipped", "error": "boom"}, "skipped: boom"),
-        ({"outcome": "expired"}, "its worker was lost; another one takes the turn"),
-        ({"outcome": "dropped"}, "nobody waits for it any more"),
-        ({"outcome": "cancelled"}, "the session ended before it could speak"),
-        ({"outcome": "message"}, "decided without a word"),
+        ({"outcome": "expired"}, "its worker was lost; another worker retries the turn"),
+        ({"outcome": "dropped"}, "dropped: the session no longer needs this turn"),
+        ({"outcome": "cancelled"}, "cancelled: the session ended first"),
+        ({"outcome": "message"}, "no message, only a decision"),
     ],
 )
 def test_a_turn_without_words_is_told(result, words):
@@ -135,7 +135,7 @@ def test_pauses_are_told_once_each():
         for it in ("created", "active", "suspended")
     )
     assert shown(created, active, paused, active, width=80) == [
-        "     suspended: `symposia resume` lets it go on",
+        "     suspended; `symposia resume` continues it",
         "     resumed",
     ]
 

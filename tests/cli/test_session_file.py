@@ -10,9 +10,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from symposia.jobs.plain_yaml import NotYaml, line_of, read_yaml
+from symposia.jobs.session_file import SessionFile
 from symposia.models.errors import InvalidInput, InvalidSessionFile
-from symposia.workers.plain_yaml import NotYaml, line_of, read_yaml
-from symposia.workers.session_file import SessionFile
 
 TEXT = """\
 title: A line
@@ -114,8 +114,8 @@ def test_json_is_read_with_all_its_escapes(tmp_path, name):
 
 HEAD = "title: A line\npurpose: Write it.\nmode: pair\nparameters:"
 MANY = 1_000_000
-TOO_MANY = "must hold at most 250,000 keys and values"
-TOO_DEEP = "must not nest tables and lists deeper than 64"
+TOO_MANY = "must contain at most 250,000 keys and values"
+TOO_DEEP = "must not nest tables and lists deeper than 64 levels"
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ TOO_DEEP = "must not nest tables and lists deeper than 64"
         pytest.param('{"a": ' + "[" * MANY, f"talk: {TOO_MANY}", id="JSON lists in lists"),
         pytest.param(
             "{" + "".join(f'"k{i}":1,' for i in range(60_000)) + '"x":1,"x":2}',
-            "talk: is not JSON: the key 'x' stands twice in one table",
+            "talk: is not JSON: duplicate key 'x'",
             id="JSON keys",
         ),
     ],

@@ -151,7 +151,7 @@ def test_a_cancelled_session_ends_at_once_and_watching_it_exits_with_1(busy, wai
 
 def test_ctrl_c_leaves_a_watched_session_running(busy, waiting, gate):
     said = busy.start("watch", waiting).until("ann").interrupt().ended()
-    assert (said.code, said.err) == (130, f"Session {waiting} goes on.\n")
+    assert (said.code, said.err) == (130, f"Stopped watching. Session {waiting} continues.\n")
     assert busy.call("show", waiting, "--json").json()["status"] == "active"
     gate.touch()
     assert busy.call("watch", waiting).code == 0

@@ -5,13 +5,13 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from symposia.models.collab import Collab, CollabStatus, Participant
 from symposia.models.errors import InvalidInput
-from symposia.models.ids import new_id
-from symposia.models.turn import Usage
-from symposia.workers.cli.find import shortest_ids
-from symposia.workers.cli.render import Listed, session_table
-from symposia.workers.cli.times import age_ms, moment_ms, relative_age
+from symposia.models.protocol.collab import Collab, CollabStatus, Participant
+from symposia.models.text.ids import new_id
+from symposia.models.turns.turn import Usage
+from symposia.workers.cli.common.ids import shortest_ids
+from symposia.workers.cli.common.times import age_ms, moment_ms, relative_age
+from symposia.workers.cli.sessions.render import Listed, session_table
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_ages_have_a_unit(text, ms):
 
 @pytest.mark.parametrize("text", ["", "2", "0d", "-1d", "soon", "2 days"])
 def test_other_ages_are_refused(text):
-    with pytest.raises(InvalidInput, match="--since: must be a number with a unit"):
+    with pytest.raises(InvalidInput, match="--since: must be a positive number with a unit"):
         age_ms(text, option="--since")
 
 

@@ -12,7 +12,7 @@ import pytest
 from gone import command_of
 from live import until
 from ports import keep_port, own_port
-from symposia.state.lost import ADVICE
+from symposia.state.redis.outages import ADVICE
 from terminal import Running, Terminal
 
 #: They start many processes one after the other.
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.timeout(180)
 def up(bare: Terminal) -> Running:
     keep_port(Path(bare.settings["data_dir"]))
     running = bare.start("up", "--no-flower", "--no-local-model", "--concurrency", "2")
-    running.until("Ctrl-C stops everything")
+    running.until("press Ctrl-C to stop all services")
     until(lambda: bare.call("doctor").code == 0, timeout_s=40, what="all is well")
     return running
 
@@ -39,10 +39,11 @@ def test_sessions_run_on_it_and_ctrl_c_stops_everything(bare: Terminal, up: Runn
     ended = up.interrupt().ended()
     assert ended.code == 0
     assert "up       | server at redis://:***@127.0.0.1:" in ended.out
-    assert "up       | stopping: turns in flight may finish" in ended.out
+    assert "up       | stopping after the turns in flight" in ended.out
     bare.wait_until_nothing_runs()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_other_signals_stop_it_as_well(bare: Terminal, up: Running, number):
     up.process.send_signal(number)
@@ -72,10 +73,11 @@ def test_a_taken_port_of_flower_is_one_clear_line(bare: Terminal):
     bare.wait_until_nothing_runs()
 
 
+@pytest.mark.long
 def test_what_dies_is_started_again(bare: Terminal, up: Running, pair_file):
     for victim, told in (
-        ("--hostname=worker1", "the worker1 was ended"),
-        ("valkey-server", "the server was ended"),
+        ("--hostname=worker1", "worker1: was ended"),
+        ("valkey-server", "server: was ended"),
     ):
         (process,) = named(bare, victim)
         process.kill()
@@ -97,7 +99,7 @@ def test_a_beat_is_part_of_it_and_comes_back(bare: Terminal, up: Running):
     until(lambda: beats().startswith("1 running"), timeout_s=40, what="the beat is heard of")
     (process,) = named(bare, "--pidfile=")
     process.kill()
-    up.until("the beat was ended by SIGKILL")
+    up.until("beat: was ended by SIGKILL")
     until(lambda: named(bare, "--pidfile="), what="it is started again")
     assert up.interrupt().ended().code == 0
     bare.wait_until_nothing_runs()
@@ -121,9 +123,10 @@ def test_a_beat_of_its_own_runs_and_stops_when_it_is_told_to(terminal: Terminal)
     beat.process.terminate()
     assert beat.ended().code == 0
     terminal.wait_until_nothing_runs()
-    assert "none is running: 1 schedules depend on the sweep" in terminal.call("doctor").out
+    assert "no beat is running: 1 schedules depend on the sweep" in terminal.call("doctor").out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("pool", "called"), [("threads", "thread"), ("prefork", "prefork"), ("solo", "solo")]
 )
@@ -143,13 +146,13 @@ def test_a_worker_of_its_own_serves_and_stops_when_it_is_told_to(terminal: Termi
 
 
 def test_a_worker_does_not_wait_for_a_redis_that_nobody_named(bare: Terminal, monkeypatch):
-    monkeypatch.setattr("symposia.workers.connection.USUAL_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setattr("symposia.factories.connection.USUAL_URL", "redis://127.0.0.1:1/0")
     said = bare.call("worker")
     assert (said.code, said.err.count("\n")) == (4, 1)
     assert ADVICE in said.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_flower_shows_the_workers_and_no_password_stands_in_any_command_line(bare: Terminal):
     port = own_port()
     bare.settings["flower_port"] = str(port)

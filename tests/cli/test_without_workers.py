@@ -13,8 +13,8 @@ pytestmark = pytest.mark.timeout(180)
 
 def warning(session: str) -> str:
     return (
-        f"symposia: no worker is running: session {session} waits until one is started"
-        " (symposia worker, or symposia up)\n"
+        f"symposia: no worker is running, session {session} is waiting: start one"
+        " with `symposia worker` or `symposia up`\n"
     )
 
 

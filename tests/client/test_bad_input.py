@@ -11,6 +11,7 @@ import pytest
 
 from symposia.client import Client
 from symposia.config.settings import load_settings
+from symposia.jobs.session_file import SessionFile
 from symposia.models.errors import (
     InvalidInput,
     InvariantViolation,
@@ -18,9 +19,8 @@ from symposia.models.errors import (
     RedisUnavailable,
     UnknownAgent,
 )
-from symposia.models.stop import AllOf, MaxTurns
-from symposia.state.connect import connect
-from symposia.workers.session_file import SessionFile
+from symposia.models.sessions.stop_conditions import AllOf, MaxTurns
+from symposia.state.redis.connect import connect
 
 
 def people(*names: str) -> list[dict[str, str]]:
@@ -41,21 +41,21 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "duplicate participants": (
         a_pair(participants=people("ann", "ann")),
         {},
-        "participants: must not name a participant_id twice (got 'ann') [map_unique_participant_ids]",
+        "participants: must not contain a participant_id twice (got 'ann') [map_unique_participant_ids]",
     ),
     "no participants": (a_pair(participants=[]), {}, "participants: must have at least 1 item (got [])"),
     "no orchestrator": (
         a_pair(mode="orchestrated"),
         {},
         (
-            "participants: must hold exactly one orchestrator: give it role_id 'orchestrator', or name it"
+            "participants: must contain exactly one orchestrator: set its role_id to 'orchestrator', or name it"
             " (got nothing) [map_orchestrator_required]"
         ),
     ),
     "three in a pair": (
         a_pair(participants=people("ann", "bob", "cyd")),
         {},
-        "participants: must be exactly two in mode 'pair' (got 3) [map_pair_exactly_two]",
+        "participants: must have exactly 2 items in mode 'pair' (got 3) [map_pair_exactly_two]",
     ),
     "blank title": (a_pair(title=" "), {}, "title: must not be blank (got ' ')"),
     "invalid id": (a_pair(collab_id="zz"), {}, "collab_id: must be a UUID v4 (got 'zz')"),
@@ -110,7 +110,7 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "an agent of nobody": (
         a_pair(),
         {"agents": {"zed": "x"}},
-        "agents: must name a participant: ann, bob (got 'zed')",
+        "agents: must be the id of a participant: ann, bob (got 'zed')",
     ),
     "an agent that is no name": (
         a_pair(),
@@ -135,7 +135,7 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a policy of nobody": (
         a_pair(),
         {"policies": {"zed": {}}},
-        "policies: must name a participant: ann, bob (got 'zed')",
+        "policies: must be the id of a participant: ann, bob (got 'zed')",
     ),
     "no attempts": (
         a_pair(),
@@ -165,7 +165,7 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a quorum of too many": (
         a_pair(mode="broadcast"),
         {"options": {"quorum": 3}},
-        "options.quorum: must be at most 2: so many answer (got 3)",
+        "options.quorum: must be at most 2, the number of answering participants (got 3)",
     ),
     "an aggregator from elsewhere": (
         a_pair(mode="broadcast"),
@@ -180,12 +180,12 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a wait without its text": (
         a_pair(),
         {"agents": {"ann": {"agent": "echo", "wait": {"then": "default"}}}},
-        "agents.ann.wait: `then: default` and `default: TEXT` go together (got a mapping of 1)",
+        "agents.ann.wait: `then: default` requires `default: TEXT`, and the reverse (got a mapping of 1)",
     ),
     "a session that is over": (
         a_pair(status="completed"),
         {},
-        "status: must be draft: submitting activates a session (got 'completed')",
+        "status: must be draft to be submitted (got 'completed')",
     ),
 }
 
@@ -212,7 +212,7 @@ def test_a_session_file_is_refused_in_the_same_words_with_its_name(client, tmp_p
     path.write_text(json.dumps({**collab, **how}))
     file = SessionFile.open(str(path))
     with pytest.raises(InvalidInput) as refused, file.blamed():
-        client.submit_all(file.submission())
+        client._installation.sessions.submit(file.submission())
     said = str(refused.value)
     assert said.startswith(str(path))
     assert said.endswith(f": {line}")
@@ -273,7 +273,7 @@ def test_the_cap_on_messages_is_a_setting(redis_url, tmp_path):
     ],
 )
 def test_an_agent_that_no_worker_knows_is_refused_with_names_that_are_near(client, how, line):
-    client.workers.announce("w1@here", ["coder", "tester"])
+    client._installation.sessions.workers.announce("w1@here", ["coder", "tester"])
     with pytest.raises(UnknownAgent) as refused:
         client.submit(a_pair(), **how)
     assert str(refused.value) == line
@@ -281,8 +281,8 @@ def test_an_agent_that_no_worker_knows_is_refused_with_names_that_are_near(clien
 
 
 def test_an_agent_that_only_some_workers_know_is_refused_because_any_of_them_may_get_the_turn(client):
-    client.workers.announce("w1@here", ["coder", "tester"])
-    client.workers.announce("w2@here", ["coder"])
+    client._installation.sessions.workers.announce("w1@here", ["coder", "tester"])
+    client._installation.sessions.workers.announce("w2@here", ["coder"])
     with pytest.raises(UnknownAgent, match=r"must be a registered agent: coder \(got 'tester'\)"):
         client.submit(a_pair(), agents={"ann": "coder", "bob": "tester"})
     assert client.submit(a_pair(), agents={"ann": "coder", "bob": "coder"})

@@ -9,16 +9,16 @@ import pytest
 
 from archived_by_hand import archive_now
 from by_hand import ByHand
-from symposia.models.dialog import Message
-from symposia.models.ids import new_id, utcnow
-from symposia.models.invariants import INVARIANTS
-from symposia.models.submission import Submission
+from symposia.models.protocol.dialog import Message
+from symposia.models.protocol.invariants import INVARIANTS
+from symposia.models.sessions.submission import Submission
+from symposia.models.text.ids import new_id, utcnow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from symposia.job import CollabJob
+    from symposia.jobs.collab import CollabJob
 
 pytestmark = pytest.mark.leaves_keys
 
@@ -83,7 +83,7 @@ def test_every_way_to_submit_strips_grants(hand: ByHand, door: str) -> None:
     submission = Submission.from_document({**collab, "participants": people, "messages": [foreign()]})
     if door == "submission":
         submission = Submission(submission.collab, submission.agents, messages=(Message(**foreign()),))
-    (message,) = hand.client.submit_all(submission).messages()
+    (message,) = hand.client._installation.sessions.submit(submission).messages()
     assert (provenance(message), message.history) == ((None,) * 4, ORIGIN)
 
 

@@ -34,7 +34,7 @@ def test_files_are_handed_over_and_wait_for_a_worker(client: Client, project: Pa
     run = client.get_review(job.id).run()
     assert (run.root_name, run.panel, run.state) == ("project", "code", "running")
     assert [it.item.path for it in run.results] == ["src/app.py"]
-    with pytest.raises(TimeoutError, match="it goes on"):
+    with pytest.raises(TimeoutError, match="it keeps running"):
         job.result(timeout=0)
 
 
@@ -45,10 +45,10 @@ def test_a_review_warns_when_no_worker_is_running(
     with pytest.raises(TimeoutError):
         job.result(timeout=0)
     warning = (
-        f"no worker is running: review {job.id} waits until one is started (symposia worker, or symposia up)"
+        f"no worker is running, review {job.id} is waiting: start one with `symposia worker` or `symposia up`"
     )
     assert [it.getMessage() for it in caplog.records] == [warning, warning]
-    client.workers.announce("w1@here", ["judge", "ruff", "bandit"])
+    client._installation.sessions.workers.announce("w1@here", ["judge", "ruff", "bandit"])
     with pytest.raises(TimeoutError):
         job.result(timeout=0)
     assert len(caplog.records) == 2
@@ -76,10 +76,10 @@ def test_what_is_not_there_is_told_before_anything_begins(client: Client, projec
     with pytest.raises(InvalidInput) as caught:
         client.review(**how)
     assert caught.value.field == field
-    assert client.office.index.newest(count=1) == []
+    assert client._installation.reviews.index.newest(count=1) == []
 
 
 def test_an_agent_that_no_worker_knows_is_told(client: Client, project: Path):
-    client.workers.announce("w", ["judge", "ruff"])
+    client._installation.sessions.workers.announce("w", ["judge", "ruff"])
     with pytest.raises(UnknownAgent, match="panel code: must be a registered agent"):
         client.review()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import weakref
 
 import pytest
@@ -11,13 +12,13 @@ from lossy import lossy_wire
 from symposia.client import Client
 from symposia.config.celery import QUEUE
 from symposia.config.settings import load_settings
-from symposia.models.collab import Collab, Participant
-from symposia.models.errors import InvalidInput, Locked, SessionConflict, SessionNotFound
-from symposia.models.meta import Governance, Meta
-from symposia.models.options import AgentBinding, FailurePolicy
-from symposia.models.stop import MaxRounds, MaxTurns
-from symposia.state.connect import connect
-from symposia.state.keys import SESSIONS
+from symposia.models.errors import AmbiguousId, InvalidInput, Locked, SessionConflict, SessionNotFound
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.protocol.meta import Governance, Meta
+from symposia.models.sessions.options import AgentBinding, FailurePolicy
+from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import SESSIONS
 
 
 def a_collab(**changes):
@@ -26,7 +27,7 @@ def a_collab(**changes):
 
 
 def everything(client):
-    redis = client.workers._client
+    redis = client._installation.sessions.workers._client
     return {key: redis.dump(key) for key in redis.scan_iter("symposia:{*}:*")}
 
 
@@ -63,7 +64,7 @@ def test_a_table_that_names_no_context_is_the_same_submission_each_time(client):
 
 
 def test_an_unknown_option_is_refused(client):
-    with pytest.raises(InvalidInput, match="stopp: is not an option"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'stopp'"):
         client.submit(a_collab(), stopp=MaxTurns(1))
 
 
@@ -104,7 +105,7 @@ def test_the_id_of_another_session_is_refused(client, how):
     collab = a_collab()
     client.submit(collab)
     before = everything(client)
-    with pytest.raises(SessionConflict, match=f"session '{collab.collab_id}' was submitted before"):
+    with pytest.raises(SessionConflict, match=f"session '{collab.collab_id}' already exists"):
         client.submit(collab, **how)
     assert everything(client) == before
 
@@ -117,10 +118,36 @@ def test_a_job_is_found_again_by_its_id_with_all_it_was_submitted_with(client):
     assert found.dialog() == job.dialog()
 
 
-@pytest.mark.parametrize("session_id", ["0e8a4c5e-7b0c-4b8e-9f57-0a4b3f1f2d11", "", "}{", "a b"])
-def test_a_session_that_never_was_is_not_found(client, session_id):
-    with pytest.raises(SessionNotFound, match="no session"):
+@pytest.mark.parametrize(
+    "session_id", ["0e8a4c5e-7b0c-4b8e-9f57-0a4b3f1f2d11", "0e8a4c5e", "}{}{}{}{}", "a b c d e"]
+)
+def test_unknown_id_is_not_found(client, session_id):
+    with pytest.raises(SessionNotFound, match=re.escape(repr(session_id))):
         client.get_job(session_id)
+
+
+@pytest.mark.parametrize("session_id", ["", "}{", "0e8a4c5"])
+def test_short_prefix_is_refused(client, session_id):
+    with pytest.raises(InvalidInput, match="id: must be a session id, or at least its first 8 characters"):
+        client.get_job(session_id)
+
+
+def test_job_is_found_by_the_start_of_its_id(client):
+    job = client.submit(a_collab())
+    for start in (job.id[:8], job.id[:20], f" {job.id[:9].upper()} "):
+        assert client.get_job(start).id == job.id
+
+
+def test_start_of_several_ids_is_ambiguous(client):
+    ids = [f"0e8a4c5e-7b0c-4b8e-9f57-0a4b3f1f2d1{i}" for i in range(4)]
+    for session_id in ids:
+        client.submit(a_collab(collab_id=session_id))
+    with pytest.raises(AmbiguousId) as caught:
+        client.get_job("0e8a4c5e")
+    assert sorted(caught.value.ids) == ids
+    listed = ", ".join(caught.value.ids[:3])
+    assert str(caught.value) == f"ambiguous: 4 sessions start with '0e8a4c5e' ({listed}, ...)"
+    assert client.get_job(ids[2]).id == ids[2]
 
 
 def test_sessions_are_listed_newest_first_and_page_by_page(client):
@@ -131,7 +158,10 @@ def test_sessions_are_listed_newest_first_and_page_by_page(client):
 
 
 def test_sessions_that_have_expired_are_left_out_and_listed_no_more(client):
-    redis, ids = client.workers._client, [client.submit(a_collab()).id for _ in range(7)]
+    redis, ids = (
+        client._installation.sessions.workers._client,
+        [client.submit(a_collab()).id for _ in range(7)],
+    )
     redis.zadd(SESSIONS, {session_id: at for at, session_id in enumerate(ids)})
     for gone in (ids[6], ids[5], ids[2]):
         redis.delete(*redis.scan_iter(f"symposia:{{{gone}}}:*"))
@@ -165,7 +195,7 @@ def test_a_session_whose_first_answer_was_lost_is_started_all_the_same(redis_url
 def test_a_session_that_has_begun_is_not_started_again(client):
     collab = a_collab()
     client.submit(collab)
-    redis = client.workers._client
+    redis = client._installation.sessions.workers._client
     redis.hset(f"symposia:{{{collab.collab_id}}}:session", "version", 1)
     redis.delete(QUEUE)
     client.submit(collab)
@@ -193,7 +223,7 @@ READINGS = {
 @pytest.mark.parametrize("reading", READINGS.values(), ids=READINGS)
 def test_whatever_is_asked_of_a_session_that_has_expired_is_answered_with_not_found(client, reading):
     job = client.submit(a_collab(), messages=["hello"])
-    redis = client.workers._client
+    redis = client._installation.sessions.workers._client
     redis.delete(*redis.scan_iter(f"symposia:{{{job.id}}}:*"))
     with pytest.raises(SessionNotFound):
         reading(job)
@@ -209,6 +239,6 @@ def test_a_client_that_is_dropped_is_gone_with_its_connections_at_once(redis_url
     client = Client(load_settings(redis_url=redis_url, broker_url=redis_url, data_dir=tmp_path))
     job = client.submit(a_collab(), agents={"ann": "echo", "bob": "echo"})
     job.cancel()
-    redis = weakref.ref(client._to.redis)
+    redis = weakref.ref(client._installation.sessions.connections.redis)
     del client, job
     assert redis() is None

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from live import until
+from symposia import AsyncCollabJob
 from symposia.client import Client
-from symposia.job import CollabJob
-from symposia.models.collab import Collab
+from symposia.client.aio.threads import Threads
+from symposia.jobs.collab import CollabJob
 from symposia.models.errors import ResultTimeout
+from symposia.models.protocol.collab import Collab
 
 PAIR = {"title": "t", "purpose": "p", "mode": "pair", "participants": [{"participant_id": n} for n in "ab"]}
 
@@ -24,16 +26,24 @@ async def last_of(items: Any) -> None:
         pass
 
 
+async def asynchronously(job: CollabJob, wait: Callable[[AsyncCollabJob], Awaitable[object]]) -> None:
+    threads = Threads(2)
+    await wait(AsyncCollabJob(job, threads))
+    threads.close()
+
+
 #: Calls that wait until the session has ended.
 WAITING: dict[str, Callable[[CollabJob], object]] = {
     "result": lambda job: job.result(),
     "messages": lambda job: list(job.messages(follow=True)),
     "events": lambda job: list(job.events(follow=True)),
     "stream": lambda job: list(job.stream()),
-    "aresult": lambda job: asyncio.run(job.aresult()),
-    "amessages": lambda job: asyncio.run(last_of(job.amessages(follow=True))),
-    "aevents": lambda job: asyncio.run(last_of(job.aevents(follow=True))),
-    "astream": lambda job: asyncio.run(last_of(job.astream())),
+    "async result": lambda job: asyncio.run(asynchronously(job, lambda it: it.result())),
+    "async messages": lambda job: asyncio.run(
+        asynchronously(job, lambda it: last_of(it.messages(follow=True)))
+    ),
+    "async events": lambda job: asyncio.run(asynchronously(job, lambda it: last_of(it.events(follow=True)))),
+    "async stream": lambda job: asyncio.run(asynchronously(job, lambda it: last_of(it.stream()))),
 }
 
 
@@ -50,9 +60,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
 
 
 def warning(job: CollabJob) -> str:
-    return (
-        f"no worker is running: session {job.id} waits until one is started (symposia worker, or symposia up)"
-    )
+    return f"no worker is running, session {job.id} is waiting: start one with `symposia worker` or `symposia up`"
 
 
 def test_submit_warns(client: Client, warnings):
@@ -97,7 +105,7 @@ def test_the_job_tells_how_long_it_is_queued(client: Client):
 
 
 def test_nothing_is_logged_while_a_worker_is_running(client: Client, warnings):
-    client.workers.announce("w1@here", ["a", "b"])
+    client._installation.sessions.workers.announce("w1@here", ["a", "b"])
     job = client.submit(PAIR)
     with pytest.raises(ResultTimeout):
         job.result(timeout=0.1)

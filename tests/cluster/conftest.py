@@ -23,6 +23,7 @@ from pytest_celery.vendors.worker.defaults import DEFAULT_WORKER_VOLUME
 from pytest_docker_tools import build, container, fxtr, volume
 
 import live_agents
+import scaling
 from live import REGISTRY
 from local_engine.client import LocalEngine
 
@@ -120,6 +121,7 @@ agents_volume = volume(
     initial_content={
         "agents.toml": REGISTRY.encode(),
         "live_agents.py": Path(live_agents.__file__).read_bytes(),
+        "scaling.py": Path(scaling.__file__).read_bytes(),
     }
 )
 

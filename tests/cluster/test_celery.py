@@ -9,7 +9,7 @@ from pytest_celery.vendors.worker.tasks import add, identity, sleep, xsum
 
 from live import until
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180), pytest.mark.long]
 TIMEOUT_S = 30
 
 

@@ -15,7 +15,7 @@ from gone import is_gone
 from live import until
 from local_engine.client import LocalEngine
 from local_engine.container import LocalContainer
-from symposia.workers.processes import dying_with_parent
+from symposia.workers.local.processes import dying_with_parent
 
 pytest_plugins = ["pytester"]
 SUPPORT = Path(__file__).parents[1] / "support"

@@ -13,13 +13,13 @@ import ledger
 from live import REGISTRY, until
 from symposia.client import Client
 from symposia.config.settings import load_settings
-from symposia.job import CollabJob
-from symposia.models.collab import Collab, Participant
-from symposia.models.stop import MaxRounds, MaxTurns
-from symposia.state.connect import connect
-from symposia.state.keys import session_key
+from symposia.jobs.collab import CollabJob
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import session_key
 
-pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.cluster, pytest.mark.long, pytest.mark.timeout(180)]
 TIMEOUT_S = 50
 
 MODES: dict[str, dict[str, Any]] = {

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from symposia.agents.registry import Registry
-from symposia.agents.runner import AgentRunner
+from symposia.agents.execution.runner import AgentRunner
+from symposia.agents.registry.registry import Registry
 from symposia.archive.archive import Archive
 from symposia.models.errors import InvalidInput, TaskRejectedError
-from symposia.models.tasks.task import TaskStatus
-from symposia.tasks.conversations.agents import AgentJudge
-from symposia.tasks.conversations.managers import TaskManagers
-from symposia.tasks.conversations.service import Conversations
+from symposia.models.workspace.task import TaskStatus
+from symposia.tasks.workspace.agents import AgentJudge
+from symposia.tasks.workspace.managers import TaskManagers
+from symposia.tasks.workspace.service import Conversations
 from task_room import ANN, BEN
 
 AGENTS = """
@@ -91,6 +91,6 @@ def test_an_agent_that_does_not_approve_rejects(desk: Conversations, app: str, r
 
 
 def test_an_app_without_a_task_manager_is_refused_before_anything_is_written(desk: Conversations) -> None:
-    with pytest.raises(InvalidInput, match="app: must have a task-manager: must be a registered agent"):
+    with pytest.raises(InvalidInput, match="app: must have a valid task-manager: must be a registered agent"):
         desk.request_task("kin", ANN)
     assert desk.task_list(ANN).items == ()

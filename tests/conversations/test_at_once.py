@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import count
 
 from symposia.models.errors import ConversationArchivedError, SymposiaError, TaskClosedError
-from symposia.models.tasks.task import TaskStatus
+from symposia.models.workspace.task import TaskStatus
 from task_room import ANN, BEN, CHAIR, CYD, TaskRoom
 
 WRITERS = READERS = 8

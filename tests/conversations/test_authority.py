@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from symposia.models.errors import NotAMember, NotTaskManager
-from symposia.tasks.conversations.service import Conversations
+from symposia.tasks.workspace.service import Conversations
 from task_room import ANN, BEN, CHAIR, CYD, EVE, NOTHING, TaskRoom
 
 OTHER = "other-chair"

@@ -11,12 +11,12 @@ import pytest
 
 from live import LiveWorker, until
 from symposia.archive.archive import Archive
-from symposia.models.ids import new_id
-from symposia.models.tasks.task import TaskRequest
-from symposia.state.connect import connect
-from symposia.state.workers import WorkerBook
-from symposia.workers.cli.exits import ExitCode
-from symposia.workers.embedded import EmbeddedServer
+from symposia.models.text.ids import new_id
+from symposia.models.workspace.task import TaskRequest
+from symposia.state.redis.connect import connect
+from symposia.state.workers.presence import WorkerBook
+from symposia.workers.cli.common.exit_codes import ExitCode
+from symposia.workers.local.embedded import EmbeddedServer
 from task_room import NOTHING
 from terminal import Said, Terminal
 
@@ -115,7 +115,7 @@ def test_a_task_from_its_request_to_its_end(office: Office) -> None:
     assert (
         "1 unread  The door: Yes." in office.call("conversation", "list", "--as", "ann", "--task", task).out
     )
-    assert office.call("conversation", "read", conversation, "--as", "ann").out == "0 unread.\n"
+    assert office.call("conversation", "read", conversation, "--as", "ann").out == "0 unread messages.\n"
     assert office.call("task", "add", task, "cyd", "--as", "chair").code == 0
     added = office.call("conversation", "add", conversation, "cyd", "--as", "chair", "--json").json()
     assert added["participants"] == ["ann", "ben", "cyd"]
@@ -151,7 +151,7 @@ def assert_listing_and_update(office: Office, conversation: str) -> None:
     assert "metadata" not in call("update", "--no-tags", "--json").json()
     assert "name" not in call("update", "--no-name", "--json").json()
     for options, line in (
-        ((), "update: must name what changes: --name, --no-name, --tag or --no-tags"),
+        ((), "update: requires a change: --name, --no-name, --tag or --no-tags"),
         (("--tag", "x"), "tag: must be KEY=VALUE (got 'x')"),
         (("--name", "x", "--no-name"), "name: must not be given with --no-name"),
         (("--tag", "a=b", "--no-tags"), "tag: must not be given with --no-tags"),
@@ -186,7 +186,11 @@ def test_whoever_may_not_is_told_so_in_one_line(office: Office) -> None:
             ExitCode.BAD_INPUT,
             "the task-manager failed: out of order",
         ),
-        (("task", "request", "nobody", "--as", "ann"), ExitCode.BAD_INPUT, "app: must have a task-manager"),
+        (
+            ("task", "request", "nobody", "--as", "ann"),
+            ExitCode.BAD_INPUT,
+            "app: must have a valid task-manager",
+        ),
     ):
         ended = office.call(*command)
         assert (ended.code, said in ended.err, ended.err.count("\n")) == (code, True, 1), (command, ended)
@@ -201,7 +205,7 @@ def test_without_an_archive_there_are_no_tasks(office: Office) -> None:
     said = bare.call("task", "list", "--as", "ann")
     assert said.code == ExitCode.MISSING
     assert said.err == (
-        "symposia: tasks and conversations live in the archive, and none is kept (SYMPOSIA_ARCHIVE)\n"
+        "symposia: tasks and conversations need the archive, which is disabled (SYMPOSIA_ARCHIVE)\n"
     )
 
 
@@ -265,4 +269,5 @@ def test_a_task_left_waiting_is_told_by_doctor(tmp_path: Path) -> None:
     assert tasks() == []
     leave_waiting(tmp_path)
     (finding,) = tasks()
-    assert (finding["grade"], finding["text"]) == ("warning", "1 wait for a verdict that does not come")
+    assert finding["grade"] == "warning"
+    assert finding["text"].startswith("1 waiting for a decision that will not come: ")

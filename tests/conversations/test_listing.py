@@ -6,9 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from symposia.models.dialog import Message, Role
-from symposia.models.ids import new_id
-from symposia.models.tasks.conversation import Incoming
+from scaling import scaled_examples
+from symposia.models.protocol.dialog import Message, Role
+from symposia.models.text.ids import new_id
+from symposia.models.workspace.conversation import Incoming
 from task_room import ANN, BEN, CHAIR, TaskRoom
 
 #: What happens: between two pages, and before the first one.
@@ -34,7 +35,7 @@ def listed_as_of_now(room: TaskRoom) -> list[str]:
     return [it.id for it in by_activity]
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=scaled_examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=steps, meanwhile=steps, limit=st.integers(1, 4))
 def test_pages_together_are_the_list_as_it_was_when_the_first_one_was_read(
     room: TaskRoom, before, meanwhile, limit: int

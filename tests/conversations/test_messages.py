@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from symposia.models.errors import ConversationArchivedError, InvalidInput, NotAMember, TaskClosedError
-from symposia.models.ids import moment_from_ms, new_id
+from symposia.models.text.ids import moment_from_ms, new_id
 from task_room import ANN, BEN, CHAIR, CYD, EVE, NOTHING, TaskRoom
 
 
@@ -53,7 +53,7 @@ def test_a_text_has_from_1_to_32768_characters(room: TaskRoom, text) -> None:
 
 def test_a_lone_surrogate_is_no_text(room: TaskRoom) -> None:
     conversation = room.conversation()
-    with pytest.raises(InvalidInput, match="must be text that UTF-8 can carry"):
+    with pytest.raises(InvalidInput, match="must be valid UTF-8 text"):
         room.desk.send(ANN, conversation.id, "\ud800")
     assert room.said(conversation) == []
 
@@ -66,7 +66,7 @@ def test_sending_checks_member_then_task_then_archive_then_reply_then_text(room:
         with pytest.raises(InvalidInput, match=r"^reply_to: must be a message of this conversation"):
             room.desk.send(ANN, conversation.id, "", reply_to=target)
     room.desk.archive(CHAIR, conversation.id)
-    with pytest.raises(ConversationArchivedError, match="is archived: it takes no messages"):
+    with pytest.raises(ConversationArchivedError, match="is archived and does not accept messages"):
         room.desk.send(ANN, conversation.id, "", reply_to=foreign)
     room.desk.task_close(CHAIR, conversation.task_id)
     with pytest.raises(TaskClosedError):

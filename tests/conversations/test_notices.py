@@ -9,11 +9,11 @@ from redis import Redis
 
 from symposia.archive.archive import Archive
 from symposia.models.errors import InvalidInput, TaskRejectedError
-from symposia.models.ids import moment_from_ms
-from symposia.models.tasks.notice import Notice, NoticeKind
-from symposia.state.connect import connect
-from symposia.state.keys import notices_key
-from symposia.state.notices import KEPT, KEPT_MS, NoticeBoard
+from symposia.models.text.ids import moment_from_ms
+from symposia.models.workspace.notification import Notice, NoticeKind
+from symposia.state.notifications import KEPT, KEPT_MS, NoticeBoard
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import notices_key
 from task_room import ANN, APP, BEN, CHAIR, CYD, EVE, NOTHING, TaskRoom
 
 
@@ -129,7 +129,7 @@ def test_a_reader_goes_on_behind_its_cursor_some_at_a_time(told: TaskRoom) -> No
     assert [*first, *rest] == told.desk.notices(BEN)
     assert (len(first), len(rest)) == (2, 1)
     for cursor in ("", "x", "1-", "-", "1-2-3"):
-        with pytest.raises(InvalidInput, match="cursor: must be one that a notice came with, or 0"):
+        with pytest.raises(InvalidInput, match="cursor: must be the cursor of a notification, or 0"):
             told.desk.notices(BEN, after=cursor)
 
 

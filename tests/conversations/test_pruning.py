@@ -9,11 +9,11 @@ from redis import Redis
 from sqlalchemy import func, select
 
 from symposia.archive.archive import Archive
-from symposia.archive.conversations.tables import CONVERSATION, MEMBER, TASK, TASK_PARTICIPANT
 from symposia.archive.tables import DIALOG, MESSAGE
+from symposia.archive.workspace.tables import CONVERSATION, MEMBER, TASK, TASK_PARTICIPANT
 from symposia.models.errors import NotAMember, TaskRejectedError
-from symposia.state.connect import connect
-from symposia.tasks.pruning import Pruned, prune
+from symposia.state.redis.connect import connect
+from symposia.tasks.sessions.pruning import Pruned, prune
 from task_room import ANN, APP, BEN, CHAIR, TaskRoom
 
 TABLES = (TASK, TASK_PARTICIPANT, CONVERSATION, MEMBER, DIALOG, MESSAGE)

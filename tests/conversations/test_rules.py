@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.dialog import DialogStatus
 from symposia.models.errors import (
     ConversationFullError,
     InvalidInput,
@@ -12,8 +11,9 @@ from symposia.models.errors import (
     ParticipantNotAdmittedError,
     TaskClosedError,
 )
-from symposia.models.ids import moment_from_ms, new_id
-from symposia.models.tasks.task import TaskStatus
+from symposia.models.protocol.dialog import DialogStatus
+from symposia.models.text.ids import moment_from_ms, new_id
+from symposia.models.workspace.task import TaskStatus
 from task_room import ANN, BEN, CHAIR, CYD, EVE, TaskRoom
 
 
@@ -118,7 +118,7 @@ def test_at_most_256_are_members(room: TaskRoom) -> None:
         room.desk.conversation_create(CHAIR, task.id, names)
     full = room.desk.conversation_create(CHAIR, task.id, names[:256])
     assert room.desk.participants_add(CHAIR, full.id, names[:9]).agents == tuple(names[:256])
-    with pytest.raises(ConversationFullError, match="must have at most 256 members"):
+    with pytest.raises(ConversationFullError, match="is full: it can have at most 256 members"):
         room.desk.participants_add(CHAIR, full.id, names[256:])
     room.desk.participants_remove(CHAIR, full.id, names[:1])
     assert len(room.desk.participants_add(CHAIR, full.id, names[256:]).agents) == 256
@@ -295,5 +295,5 @@ def test_a_cursor_is_one_that_was_handed_out(room: TaskRoom, cursor: str) -> Non
     if cursor != "WzFd":  # a place in a history
         reads.append(lambda: room.desk.history(ANN, conversation.id, cursor=cursor))
     for read in reads:
-        with pytest.raises(InvalidInput, match=r"^cursor: must be one that a page ended with"):
+        with pytest.raises(InvalidInput, match=r"^cursor: must be a cursor from a previous page"):
             read()

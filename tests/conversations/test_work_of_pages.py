@@ -10,10 +10,10 @@ import pytest
 
 from machine_steps import EVERY, steps
 from symposia.archive.archive import Archive
-from symposia.archive.conversations.appending import append, locked
-from symposia.models.dialog import Message, Role
-from symposia.models.ids import new_id
-from symposia.models.tasks.conversation import Conversation, Incoming
+from symposia.archive.workspace.appending import append, locked
+from symposia.models.protocol.dialog import Message, Role
+from symposia.models.text.ids import new_id
+from symposia.models.workspace.conversation import Conversation, Incoming
 from task_room import ANN, BEN, TaskRoom
 
 FEW, MANY = 200, 2_000

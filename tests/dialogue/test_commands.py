@@ -7,10 +7,10 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from symposia.models.dialogue import render
-from symposia.models.dialogue.specification import example
+from symposia.models.alignment.document import render
+from symposia.models.alignment.document.specification import example
 from symposia.workers.cli.app import app
-from symposia.workers.cli.exits import ExitCode, exit_code_of
+from symposia.workers.cli.common.exit_codes import ExitCode, exit_code_of
 
 LOOSE = "# T\n\n## Round 1 (X)\n\n### 🧁 Muffin\n\n- [TENSION T1]: y\n"
 
@@ -39,7 +39,7 @@ def test_warnings_do_not_fail_and_errors_do(run, loose):
 
 def test_a_finding_names_its_place_and_the_line_to_write(run, loose):
     said = run("lint", loose).output
-    assert f"{loose}:3:1: warning: a round is not written `## Round N: Label` [round-form]" in said
+    assert f"{loose}:3:1: warning: a round must be written as `## Round N: Label` [round-form]" in said
     assert "    ## Round 1: X" in said
 
 
@@ -59,7 +59,7 @@ def test_counts_by_code_come_first(run, many):
         ["7", "warning", "marker-form"],
         ["1", "warning", "round-form"],
     ]
-    assert "a turn is not written `### Name Emoji`" in lines[1]
+    assert "a turn must be written as `### Name Emoji`" in lines[1]
 
 
 def test_equal_findings_about_form_are_one_line(run, many):
@@ -104,7 +104,7 @@ def test_only_selected_codes_are_fixed(run, loose):
 def test_an_unknown_code_is_refused(run, loose):
     error = run("lint", loose, "--ignore", "round-form,spelling").exception
     assert exit_code_of(error) is ExitCode.BAD_INPUT
-    assert str(error).startswith("--ignore: must be codes of findings: agent-form, ")
+    assert str(error).startswith("--ignore: must be one of the finding codes: agent-form, ")
 
 
 def test_findings_are_told_as_json(run, loose):
@@ -116,7 +116,7 @@ def test_findings_are_told_as_json(run, loose):
         "severity": "warning",
         "line": 3,
         "column": 1,
-        "message": "a round is not written `## Round N: Label`",
+        "message": "a round must be written as `## Round N: Label`",
         "fix_hint": "## Round 1: X",
     }
 
@@ -129,7 +129,7 @@ def test_findings_are_told_as_sarif(run, loose):
 def test_one_kind_of_data_is_printed_at_a_time(run, loose):
     error = run("lint", loose, "--json", "--sarif").exception
     assert exit_code_of(error) is ExitCode.BAD_INPUT
-    assert str(error).startswith("--sarif: must not be given with --json")
+    assert str(error).startswith("--sarif: must not be used with --json")
 
 
 def test_fixing_mends_the_file(run, loose):
@@ -169,4 +169,4 @@ def test_a_file_that_is_no_text_is_told_in_one_line(run, tmp_path, content):
         path.write_bytes(content)
     error = run("lint", path).exception
     assert exit_code_of(error) is ExitCode.BAD_INPUT
-    assert str(error).startswith("FILE: must be ")
+    assert str(error).startswith("FILE: cannot be read" if content is None else "FILE: must be UTF-8 text")

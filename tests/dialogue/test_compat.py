@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from symposia.models.dialogue import parse, parse_markers
-from symposia.models.dialogue.headings import read_heading, read_judge
-from symposia.models.dialogue.names import experts_in, gather
-from symposia.models.dialogue.round_headings import read_round
-from symposia.models.dialogue.turn_headings import read_agent
+from symposia.models.alignment.document import parse, parse_markers
+from symposia.models.alignment.document.headings.headings import read_heading, read_judge
+from symposia.models.alignment.document.headings.names import experts_in, gather
+from symposia.models.alignment.document.headings.round_headings import read_round
+from symposia.models.alignment.document.headings.turn_headings import read_agent
 
 WORDS = ("PERSPECTIVE", "TENSION", "REFINEMENT", "CONCESSION", "RESOLVED")
 PANEL = gather(experts_in("🧁 Muffin, 🧁 Scone"))

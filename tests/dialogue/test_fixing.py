@@ -8,12 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from dialogue_documents import loose, markdown
-from symposia.models.dialogue import fix, lint, parse
+from scaling import scaled_examples
+from symposia.models.alignment.document import fix, lint, parse
 
 SAMPLES = Path(__file__).parents[2].parent / "shared" / "dialogues"
 HEAD = "# T\n\n**Participants**: Muffin 🧁, Scone 🦊\n\n## Round 1: X\n\n"
 
-often = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+often = settings(max_examples=scaled_examples(200), deadline=None, suppress_health_check=list(HealthCheck))
 very_often = settings(often, max_examples=10_000)
 
 

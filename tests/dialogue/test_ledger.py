@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from symposia.models.alignment.document import Ref
 from symposia.models.alignment.ledger import MOST_ENTRIES, Ledger
-from symposia.models.alignment.reading import faults, read_signs
-from symposia.models.alignment.signs import Scores
-from symposia.models.dialogue import Ref
-from symposia.models.stop import Converged, MaxRounds
-from symposia.models.turn import OutcomeKind, TurnResult
+from symposia.models.alignment.marks import Scores
+from symposia.models.alignment.turn_marks import faults, read_signs
+from symposia.models.sessions.stop_conditions import Converged, MaxRounds
+from symposia.models.turns.turn import OutcomeKind, TurnResult
 
 EXPERTS = ("ann", "bob")
 MOVE = "[MOVE:CONVERGE]"
@@ -132,8 +132,8 @@ def test_faults_of_a_turn_are_told_and_a_clean_turn_has_none():
 
 
 def test_a_model_that_judges_scores_in_its_structured_answer():
-    from symposia.agents.forms import JudgeForm
-    from symposia.models.turn import Usage
+    from symposia.agents.llm.forms import JudgeForm
+    from symposia.models.turns.turn import Usage
 
     form = JudgeForm.model_validate(
         {

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from dialogue_documents import documents, markdown
-from symposia.models.dialogue import (
+from scaling import scaled_examples
+from symposia.models.alignment.document import (
     MarkerType,
     Prose,
     Severity,
@@ -22,9 +23,9 @@ from symposia.models.dialogue import (
     specification_markdown,
     to_sarif,
 )
-from symposia.models.dialogue.findings import RULES
-from symposia.models.dialogue.notes import Form
-from symposia.models.dialogue.specification import example, marker_examples
+from symposia.models.alignment.document.checks.findings import RULES
+from symposia.models.alignment.document.reading.notes import Form
+from symposia.models.alignment.document.specification import example, marker_examples
 
 HEAD = """\
 # Alignment Dialogue: X
@@ -41,7 +42,7 @@ HEAD = """\
 """
 ROUND = "## Round 0: Opening Arguments\n\n### Muffin 🧁\n\n[TENSION T01: Speed]\n\n"
 
-often = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+often = settings(max_examples=scaled_examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def found(text: str, **options) -> list[tuple[str, int, str | None]]:

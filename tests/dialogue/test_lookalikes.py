@@ -6,11 +6,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from dialogue_documents import documents, markdown
-from symposia.models.dialogue import AlignmentDialogue, Prose, Round, fix, lint, parse, render
-from symposia.models.dialogue.specification import example
+from scaling import scaled_examples
+from symposia.models.alignment.document import AlignmentDialogue, Prose, Round, fix, lint, parse, render
+from symposia.models.alignment.document.specification import example
 
 often = settings(
-    max_examples=150,
+    max_examples=scaled_examples(150),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.dialogue import MarkerType, lint, parse, parse_markers, render
+from symposia.models.alignment.document import MarkerType, lint, parse, parse_markers, render
 
 SPELLINGS = {
     "[TENSION 1: x]": ("tension", "T01"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.dialogue import (
+from symposia.models.alignment.document import (
     AlignmentDialogue,
     Marker,
     MarkerType,
@@ -15,7 +15,7 @@ from symposia.models.dialogue import (
     parse_markers,
     render,
 )
-from symposia.models.dialogue.markers import find_markers
+from symposia.models.alignment.document.markers.markers import find_markers
 from symposia.models.errors import InvalidInput
 
 SPELLINGS = {

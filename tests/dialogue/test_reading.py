@@ -7,10 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from symposia.models import dialogue as package
-from symposia.models.dialogue import Content, classify, parse, render, scan, summary, tensions
-from symposia.models.dialogue.headings import AgentHeading, RoundHeading
-from symposia.models.dialogue.lines import Heading1, MarkerLine, MetadataLine, SectionHeading, TableRow
+from symposia.models.alignment import document as package
+from symposia.models.alignment.document import Content, classify, parse, render, scan, summary, tensions
+from symposia.models.alignment.document.headings.headings import AgentHeading, RoundHeading
+from symposia.models.alignment.document.lines import (
+    Heading1,
+    MarkerLine,
+    MetadataLine,
+    SectionHeading,
+    TableRow,
+)
 
 PANEL = """\
 ## Expert Panel
@@ -201,7 +207,7 @@ def test_a_marker_line_is_classified():
 
 
 def test_text_that_looks_like_structure_stays_text():
-    from symposia.models.dialogue import AlignmentDialogue, Prose, Round, Turn
+    from symposia.models.alignment.document import AlignmentDialogue, Prose, Round, Turn
 
     said = "## Round 9: no\n[TENSION T01: no]\n| no | no |\n```\n\\## no"
     document = AlignmentDialogue("T", parts=(Round(1, "X", turns=(Turn("Ada", blocks=(Prose(said),)),)),))
@@ -209,7 +215,7 @@ def test_text_that_looks_like_structure_stays_text():
 
 
 def test_no_pattern_matching_is_imported_anywhere_in_the_package():
-    for path in Path(package.__file__).parent.glob("*.py"):
+    for path in Path(package.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = (
                 [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.dialogue import AlignmentDialogue, Prose, Round, Turn, fix, lint, parse, render, scan
+from symposia.models.alignment.document import (
+    AlignmentDialogue,
+    Prose,
+    Round,
+    Turn,
+    fix,
+    lint,
+    parse,
+    render,
+    scan,
+)
 
 PANEL = "# T\n\n## Expert Panel\n\n| Agent | Role |\n|---|---|\n| 🧁 Muffin | A |\n| 🧁 Scone | B |\n\n"
 FIRST = "## Round 1: X\n\n### Muffin 🧁\n\na\n\n"

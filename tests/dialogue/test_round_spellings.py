@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.dialogue import AlignmentDialogue, Prose, Round, fix, parse, render, scan
+from symposia.models.alignment.document import AlignmentDialogue, Prose, Round, fix, parse, render, scan
 
 ROUNDS = {
     "## Round II": (2, ""),

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from dialogue_documents import documents, markdown
-from symposia.models.dialogue import (
+from scaling import scaled_examples
+from symposia.models.alignment.document import (
     AlignmentDialogue,
     Marker,
     MarkerType,
@@ -20,10 +21,10 @@ from symposia.models.dialogue import (
     render,
     scan,
 )
-from symposia.models.dialogue.reader import read
+from symposia.models.alignment.document.reading.reader import read
 
 _SUPPRESSED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-often = settings(max_examples=150, deadline=None, suppress_health_check=_SUPPRESSED)
+often = settings(max_examples=scaled_examples(150), deadline=None, suppress_health_check=_SUPPRESSED)
 very_often = settings(max_examples=10_000, deadline=None, suppress_health_check=_SUPPRESSED)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from symposia.models.dialogue import Severity, fix, lint, parse, render, scan, summary
+from symposia.models.alignment.document import Severity, fix, lint, parse, render, scan, summary
 
 HERE = Path(__file__).parent
 SAMPLES = HERE.parents[1].parent / "shared" / "dialogues"

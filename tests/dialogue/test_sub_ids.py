@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from symposia.models.alignment.document import fix, lint, parse, parse_markers, render, tensions
 from symposia.models.alignment.ledger import Ledger
-from symposia.models.alignment.reading import read_signs
-from symposia.models.dialogue import fix, lint, parse, parse_markers, render, tensions
+from symposia.models.alignment.turn_marks import read_signs
 
 HEAD = "# T\n\n## Round 1: X\n\n### Muffin 🧁\n\n"
 

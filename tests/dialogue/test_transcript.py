@@ -6,13 +6,14 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dialogue_documents import texts
+from scaling import scaled_examples
+from symposia.models.alignment.document import parse, summary
 from symposia.models.alignment.ledger import Ledger
-from symposia.models.alignment.reading import read_signs
 from symposia.models.alignment.transcript import faults_of, written
-from symposia.models.collab import Collab, Participant
-from symposia.models.dialog import Role, said
-from symposia.models.dialogue import parse, summary
-from symposia.models.ids import new_id, utcnow
+from symposia.models.alignment.turn_marks import read_signs
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.protocol.dialog import Role, said
+from symposia.models.text.ids import new_id, utcnow
 
 EXPERTS = ("ann", "bob")
 
@@ -47,7 +48,7 @@ def session(
 @given(st.lists(st.tuples(st.sampled_from([*EXPERTS, "lead"]), texts.filter(str.strip)), max_size=8))
 @example([("ann", "[PERSPECTIVE]: T01 [TENSION T01: x]\n[PERSPECTIVE T01: y]\n[RESOLVED T01: z]")])
 @example([("ann", "# Ann\n\n## Round 9: no\n\n### Bob 🧁\n\n```\nopen"), ("bob", "## 💙 Judge: no\n\n| a |")])
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=scaled_examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_transcript_is_read_back_whatever_was_said(turns):
     text, _ = session(turns)
     spoke = dict.fromkeys(name for name, _ in turns if name in EXPERTS)
@@ -127,7 +128,7 @@ def test_experts_of_one_name_are_told_apart():
     st.lists(texts.filter(str.strip), min_size=3, max_size=3),
     st.lists(texts.filter(str.strip), min_size=3, max_size=3),
 )
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=scaled_examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_role_is_read_back(roles, names):
     ids = (*EXPERTS, "lead")
     people = tuple(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.dialogue import AlignmentDialogue, Prose, Round, Turn, fix, lint, parse, render
+from symposia.models.alignment.document import AlignmentDialogue, Prose, Round, Turn, fix, lint, parse, render
 
 PANEL = """\
 # A title

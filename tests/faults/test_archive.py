@@ -14,11 +14,11 @@ from chaos.faults_of_redis import archive_locked
 from chaos.faults_of_workers import kill_at
 from chaos.plays import orchestrated
 from symposia.archive.archive import Archive
-from symposia.models.archived import Page, Progress
-from symposia.state.owed import SnapshotReader
-from symposia.tasks.boundaries import Boundary
+from symposia.models.sessions.archived import Page, Progress
+from symposia.state.sessions.archive_queue import SnapshotReader
+from symposia.tasks.runtime.fault_hooks import Boundary
 
-pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180), pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

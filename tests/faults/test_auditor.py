@@ -12,7 +12,7 @@ from chaos.evidence import Evidence
 from chaos.plays import round_robin
 from table import until
 
-pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180), pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from live import until
 from model_stub import StubModel
 from ports import own_port
 
-pytestmark = [pytest.mark.xdist_group("faults-of-workers"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.xdist_group("faults-of-workers"), pytest.mark.timeout(180), pytest.mark.long]
 
 
 def test_whatever_an_agent_does_its_turn_is_skipped_and_all_others_are_written(arena):

@@ -12,9 +12,9 @@ from chaos.evidence import stamp_ms
 from chaos.faults_of_people import suspend_and_resume, sweeps_at_once
 from chaos.faults_of_workers import freeze_at, kill_at
 from chaos.skew import AHEAD, UTC
-from symposia.tasks.boundaries import Boundary
+from symposia.tasks.runtime.fault_hooks import Boundary
 
-pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180), pytest.mark.long]
 
 
 def first_logged(member):

@@ -11,13 +11,13 @@ from chaos import faults_of_workers as workers
 from chaos.arena import Arena, Pace
 from chaos.plays import round_robin
 from office import Office
-from symposia.models.ids import new_id
-from symposia.state.keys import lock_key
-from symposia.state.requests import Claim
-from symposia.tasks.boundaries import Boundary
-from symposia.tasks.speak import TAKEOVERS
+from symposia.models.text.ids import new_id
+from symposia.state.redis.keys import lock_key
+from symposia.state.sessions.requests import Claim
+from symposia.tasks.run_turn import TAKEOVERS
+from symposia.tasks.runtime.fault_hooks import Boundary
 
-pytestmark = [pytest.mark.xdist_group("faults-of-workers"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.xdist_group("faults-of-workers"), pytest.mark.timeout(180), pytest.mark.long]
 
 
 def test_a_turn_that_is_asked_again_has_the_same_effect_id(tmp_path):

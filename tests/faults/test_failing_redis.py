@@ -11,7 +11,7 @@ from chaos import faults_of_workers as workers
 from chaos.arena import Arena
 from chaos.sentinel import replicated
 
-pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180), pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

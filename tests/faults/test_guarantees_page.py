@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "guarantees.md").read_text()
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 #: Sections whose sentences are promises, or the limits of some.
-PROMISES = ("## What is guaranteed", "## Under which assumptions", "## What is not guaranteed")
+PROMISES = ("## What is guaranteed", "## Assumptions", "## What is not guaranteed")
 
 
 def promises():

@@ -10,11 +10,12 @@ from chaos import faults_of_redis as redis
 from chaos import faults_of_workers as workers
 from chaos.arena import Arena
 from chaos.defects import DEFECTS
-from chaos.plays import broadcast, plays, round_robin
+from chaos.plays import broadcast, plays, round_robin, waiting_plays
 from chaos.rounds import Pace
-from symposia.tasks.boundaries import Boundary
+from chaos.waiting import run_waiting
+from symposia.tasks.runtime.fault_hooks import Boundary
 
-pytestmark = [pytest.mark.xdist_group("planted-defects"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.xdist_group("planted-defects"), pytest.mark.timeout(180), pytest.mark.long]
 
 #: A defect may need a race to be seen; it gets a few.
 ROUNDS = 5
@@ -64,10 +65,16 @@ def test_dispatched_before_the_commit_a_turn_arrives_before_there_is_one_and_wai
     assert "stuck" in found("dispatch before commit", [], kind=round_robin, pace=late, timeout_s=10)
 
 
+def test_without_the_watermark_the_queue_of_waiting_sessions_grows(tmp_path):
+    with Arena(tmp_path, defect="messages sent again while they wait") as arena:
+        outcome = run_waiting(arena.with_workers(2), waiting_plays(Random(1), 60), [], seed=1)
+    assert {finding.kind for finding in outcome.findings} == {"queue"}
+
+
 def test_without_a_defect_the_same_rounds_find_nothing(found):
     """What the defects are found by does not find anything in their absence."""
     assert not found("", [workers.late_writer, redis.tripled, redis.queue_deleted], timeout_s=30, rounds=2)
 
 
 def test_every_defect_is_one_of_these():
-    assert len(DEFECTS) == 1 + 6
+    assert len(DEFECTS) == 1 + 7

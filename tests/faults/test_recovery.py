@@ -11,7 +11,7 @@ from chaos.rounds import Pace
 from symposia.config.celery import celery_settings
 from symposia.config.settings import Settings
 
-pytestmark = [pytest.mark.xdist_group("faults-of-workers"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.xdist_group("faults-of-workers"), pytest.mark.timeout(180), pytest.mark.long]
 
 
 def test_the_turns_of_a_killed_worker_are_begun_again_within_its_lease_and_five_seconds(tmp_path):

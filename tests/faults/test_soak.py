@@ -16,31 +16,27 @@ from chaos.script import Finding
 from chaos.soak import fill
 from rabbit import MISSING, program
 
-pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180), pytest.mark.long]
 SUPPORT = Path(__file__).parents[1] / "support"
+
+
+def soak(*options):
+    """One round; answers what it told."""
+    path = os.pathsep.join(filter(None, (str(SUPPORT), os.environ.get("PYTHONPATH"))))
+    command = [sys.executable, "-m", "chaos.soak", "--minutes", "0", *options]
+    environment = {**os.environ, "PYTHONPATH": path}
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
 
 
 def test_one_round_of_a_seed_ends_with_a_report(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# Before\n<!-- soak: here -->\nold\n<!-- /soak -->\nafter\n")
-    path = os.pathsep.join(filter(None, (str(SUPPORT), os.environ.get("PYTHONPATH"))))
-    command = [sys.executable, "-m", "chaos.soak", "--minutes", "0", "--seed", "11", "--into", str(page)]
-    command += [
-        "--sessions",
-        "12",
-        "--fault",
-        "worker killed, speaking",
-        "--fault",
-        "scripts flushed",
-        "--broker",
-        "redis",
-    ]
-    ran = subprocess.run(
-        command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "round 1, seed 11: 12 sessions" in ran.stdout
-    assert "turns lost" in ran.stdout
+    faults = ("--fault", "worker killed, speaking", "--fault", "scripts flushed")
+    told = soak("--seed", "11", "--into", str(page), "--sessions", "12", "--broker", "redis", *faults)
+    assert "round 1, seed 11: 12 sessions" in told
+    assert "turns lost" in told
     assert "sessions stuck" in page.read_text()
     assert page.read_text().startswith("# Before\n<!-- soak: here -->")
     assert page.read_text().endswith("<!-- /soak -->\nafter\n")
@@ -49,14 +45,28 @@ def test_one_round_of_a_seed_ends_with_a_report(tmp_path):
 
 @pytest.mark.skipif(program() is None, reason=MISSING)
 def test_one_round_over_amqp_survives_a_broker_restart():
-    path = os.pathsep.join(filter(None, (str(SUPPORT), os.environ.get("PYTHONPATH"))))
-    command = [sys.executable, "-m", "chaos.soak", "--minutes", "0", "--seed", "12", "--sessions", "12"]
-    command += ["--broker", "amqp", "--fault", "broker restarted", "--fault", "worker killed, speaking"]
-    ran = subprocess.run(
-        command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "round 1, seed 12 over amqp: 12 sessions" in ran.stdout
+    faults = ("--fault", "broker restarted", "--fault", "worker killed, speaking")
+    told = soak("--seed", "12", "--sessions", "12", "--broker", "amqp", *faults)
+    assert "round 1, seed 12 over amqp: 12 sessions" in told
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("broker", "loss"),
+    [
+        ("redis", "queue deleted"),
+        pytest.param(
+            "amqp",
+            "queue of the broker deleted",
+            marks=pytest.mark.skipif(program() is None, reason=MISSING),
+        ),
+    ],
+)
+def test_a_round_of_waiting_sessions_survives_the_loss_of_its_queue(broker, loss):
+    faults = ("--fault", loss, "--fault", "worker killed, speaking")
+    told = soak("--seed", "13", "--waiting", "--sessions", "100", "--broker", broker, *faults)
+    assert "100 sessions that wait" in told
+    assert "rounds in which all sessions wait" in told
 
 
 def test_what_was_found_is_counted_and_its_seed_is_told():

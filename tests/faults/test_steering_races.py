@@ -15,9 +15,9 @@ from chaos.auditor import audit
 from chaos.evidence import Evidence
 from chaos.script import Script
 from symposia.models.errors import IllegalTransition
-from symposia.state.connect import connect
-from symposia.state.parked import FAR_MS, LayAside, ParkedTurns, Reply, Rule
-from symposia.state.store import SessionStore
+from symposia.state.redis.connect import connect
+from symposia.state.sessions.store import SessionStore
+from symposia.state.turns.parked import FAR_MS, LayAside, ParkedTurns, Reply, Rule
 from table import RETENTION_MS, Table
 
 pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180)]
@@ -109,6 +109,7 @@ def settled(table: Table) -> None:
         table.finish("max_turns")
 
 
+@pytest.mark.long
 def test_whoever_wins_a_turn_is_written_once_or_not_at_all_a_thousand_times(redis_url):
     random, seen = Random(), Counter()
     players = [Player(redis_url), Player(redis_url)]

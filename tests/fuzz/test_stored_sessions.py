@@ -14,11 +14,11 @@ from redis import Redis
 
 from hammer import JSON, TEXTS, as_json, depths, garbled, hammer, nearly
 from office import Office
-from symposia.job import CollabJob
+from symposia.jobs.collab import CollabJob
 from symposia.models.errors import SymposiaError
-from symposia.state.keys import PREFIX, session_key
-from symposia.state.scripts import view_fields
-from symposia.tasks.sweep import QueueView, sweep_session
+from symposia.state.redis.keys import PREFIX, session_key
+from symposia.state.redis.scripts import view_fields
+from symposia.tasks.sessions.sweep import QueueView, sweep_session
 
 pytestmark = pytest.mark.leaves_keys
 

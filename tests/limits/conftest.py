@@ -9,7 +9,7 @@ import pytest
 
 import ledger
 from office import Office
-from symposia.state.connect import connect
+from symposia.state.redis.connect import connect
 
 REGISTRY = """
 [agents.spender]

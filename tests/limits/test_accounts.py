@@ -17,11 +17,12 @@ from hypothesis.stateful import (
 from redis import Redis
 
 import ledger
-from symposia.models.turn import Usage
-from symposia.state.accounts import total
-from symposia.state.connect import connect
-from symposia.state.records import Answer, Grant
-from symposia.state.requests import Speech
+from scaling import scaled_examples
+from symposia.models.turns.turn import Usage
+from symposia.state.redis.connect import connect
+from symposia.state.sessions.records import Answer, Grant
+from symposia.state.sessions.requests import Speech
+from symposia.state.sessions.usage_accounts import total
 from table import RETENTION_MS, Table, turn
 
 more = st.integers(0, 9)
@@ -145,7 +146,7 @@ def run(redis_url: str, *, examples: int, steps: int) -> None:
 
 @pytest.mark.timeout(300)  # a failure is worth the time it takes to find its shortest form
 def test_no_order_of_events_books_anything_twice_or_never(redis_url):
-    run(redis_url, examples=60, steps=40)
+    run(redis_url, examples=scaled_examples(60), steps=40)
 
 
 @pytest.mark.soak

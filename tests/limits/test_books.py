@@ -16,13 +16,14 @@ from redis import Redis
 
 import ledger
 from lossy import lossy_wire
-from symposia.models.limits import Want, Wish
-from symposia.models.turn import Usage
-from symposia.state.connect import connect
-from symposia.state.keys import session_key
-from symposia.state.parked import LayAside, ParkedTurns, Reply, Rule
-from symposia.state.records import Grant
-from symposia.state.store import SessionStore
+from scaling import scaled_examples
+from symposia.models.sessions.limits import Want, Wish
+from symposia.models.turns.turn import Usage
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import session_key
+from symposia.state.sessions.records import Grant
+from symposia.state.sessions.store import SessionStore
+from symposia.state.turns.parked import LayAside, ParkedTurns, Reply, Rule
 from table import RETENTION_MS, Table, turn
 
 TOKENS, COST = 100, 1_000
@@ -216,7 +217,7 @@ def test_a_turn_that_is_put_off_comes_again_at_its_time_and_not_before(redis_url
 
 @pytest.mark.timeout(300)  # a failure is worth the time it takes to find its shortest form
 def test_no_order_of_events_spends_more_than_the_limit(redis_url):
-    run(redis_url, examples=60, steps=40)
+    run(redis_url, examples=scaled_examples(60), steps=40)
 
 
 @pytest.mark.soak

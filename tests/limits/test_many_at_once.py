@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from symposia.models.stop import MaxRounds, TokenBudget
+from symposia.models.sessions.stop_conditions import MaxRounds, TokenBudget
 
 TURN, GOOD_FOR, SIDE_BY_SIDE = 100, 10, 50
 
@@ -43,7 +43,7 @@ def test_never_more_than_ten_turns_worth_is_spent(office, seed):
     run(office, seed)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(2, 20))
 def test_never_more_than_ten_turns_worth_is_spent_in_many_runs(office, seed):
     run(office, seed)

@@ -11,13 +11,13 @@ import pytest
 import ledger
 from model_stub import StubModel, completion, refusal
 from office import Office
-from symposia.models.limits import Rate
-from symposia.models.stop import MaxRounds
-from symposia.models.turn import Usage
-from symposia.state.clock import server_ms
-from symposia.state.connect import connect
-from symposia.state.keys import rate_key, session_key
-from symposia.state.rates import Permit, RateBook
+from symposia.models.sessions.limits import Rate
+from symposia.models.sessions.stop_conditions import MaxRounds
+from symposia.models.turns.turn import Usage
+from symposia.state.limits.rates import Permit, RateBook
+from symposia.state.redis.clock import server_ms
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import rate_key, session_key
 
 REQUESTS = Rate(model="house", requests=5)
 TOKENS = Rate(model="house", tokens=100, turn_tokens=40)

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from live import until
-from symposia.models.stop import CostBudget, MaxRounds, MaxTurns, TokenBudget
-from symposia.state.keys import lock_key, session_key
+from symposia.models.sessions.stop_conditions import CostBudget, MaxRounds, MaxTurns, TokenBudget
+from symposia.state.redis.keys import lock_key, session_key
 
 NAMES = [f"p{i}" for i in range(8)]
 
@@ -33,7 +33,7 @@ def test_a_turn_that_no_longer_fits_ends_the_session_with_the_reason(office, cos
     office.work()
     result = job.result(timeout=5)
     assert (result.ok, result.reason) == (True, "token_budget")
-    assert result.detail == "200 tokens left, and a turn of ann may take 400 tokens"
+    assert result.detail == "200 tokens left, but a turn of ann may use 400 tokens"
     assert result.usage.tokens == 800
 
 
@@ -47,7 +47,7 @@ def test_a_limit_on_cost_holds_as_well(office, costing):
     office.work()
     result = job.result(timeout=5)
     assert (result.reason, result.usage.cost_micros) == ("cost_budget", 800_000)
-    assert result.detail == "0.2 US dollars left, and a turn of ann may take 0.4 US dollars"
+    assert result.detail == "0.2 US dollars left, but a turn of ann may use 0.4 US dollars"
 
 
 def test_what_an_agent_may_spend_is_known_from_its_entry_and_cut_to_what_is_left(office, costing):
@@ -191,7 +191,7 @@ def test_limits_that_make_no_sense_are_refused_in_one_line(office, costing, limi
 
 
 def test_limits_stand_in_session_files_too():
-    from symposia.models.submission import Submission
+    from symposia.models.sessions.submission import Submission
 
     document = {
         "title": "t",

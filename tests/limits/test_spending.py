@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.agents.entries import AgentsFile
-from symposia.agents.registry import Registry
-from symposia.models.limits import Most
-from symposia.models.options import AgentBinding
+from symposia.agents.registry.entries import AgentsFile
+from symposia.agents.registry.registry import Registry
+from symposia.models.sessions.limits import Most
+from symposia.models.sessions.options import AgentBinding
 
 MODELS = {
     "house": {

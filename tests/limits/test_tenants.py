@@ -9,13 +9,13 @@ import pytest
 from live import until
 from office import Office
 from symposia.models.errors import InvalidInput
-from symposia.models.limits import DailyLimits, Most
-from symposia.models.stop import MaxRounds
-from symposia.models.turn import Usage
-from symposia.state.connect import connect
-from symposia.state.keys import tenant_keys
-from symposia.state.records import Lack
-from symposia.state.tenants import UNKNOWN_TOKENS, Fate, Settlement, Spent, TenantBooks
+from symposia.models.sessions.limits import DailyLimits, Most
+from symposia.models.sessions.stop_conditions import MaxRounds
+from symposia.models.turns.turn import Usage
+from symposia.state.limits.tenants import UNKNOWN_TOKENS, Fate, Settlement, Spent, TenantBooks
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import tenant_keys
+from symposia.state.sessions.records import Lack
 
 pytestmark = pytest.mark.usefixtures("same_day")
 
@@ -129,7 +129,7 @@ def test_many_at_once_never_overspend(books):
     assert books.today("acme").tokens == 100
 
 
-DETAIL = "acme has 10 tokens left today, and the next turn may take 30 tokens"
+DETAIL = "tenant acme: 10 tokens left today, but the next turn may use 30 tokens"
 
 # -- in sessions ---------------------------------------------------------------------------------
 

@@ -11,8 +11,8 @@ from redis import Redis
 from by_hand import ByHand
 from live import SUPPORT
 from memory_room import LONG_S, Room, open_room
-from symposia.state.connect import connect
-from symposia.state.memory import DialogMemory
+from symposia.state.memory.rooms import DialogMemory
+from symposia.state.redis.connect import connect
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def memory(client: Redis) -> DialogMemory:
 def by_hand(redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ByHand:
     """Sessions whose turns a test runs one by one."""
     monkeypatch.syspath_prepend(str(SUPPORT))
-    monkeypatch.setattr("symposia.workers.memory._PATIENCE_S", LONG_S)
+    monkeypatch.setattr("symposia.factories.memory._PATIENCE_S", LONG_S)
     return ByHand.on(redis_url, tmp_path)
 
 

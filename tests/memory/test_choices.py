@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.collab import Collab, Participant
 from symposia.models.errors import InvalidInput
 from symposia.models.memory.learned import MemoryOptions
-from symposia.models.submission import Submission
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.sessions.submission import Submission
 
 COLLAB = {
     "title": "A trip",
@@ -68,9 +68,9 @@ def test_python_takes_the_same():
         ({"service": 7}, "service: must be one of"),
         ({"user_id": 1, "said": "London"}, "said: must be a valid dictionary"),
         ({"user_id": 1, "defaults": {"to": float("nan")}}, "defaults"),
-        ({"service": "travel", "said": {"": 1}}, r"said.travel.name: must be the name of a parameter"),
-        ({"user_id": {}}, "user_id: must be a number or text"),
-        ({"user_id": 1, "room_id": ["r"]}, "room_id: must be a number or text"),
+        ({"service": "travel", "said": {"": 1}}, r"said.travel.name: must be a parameter name"),
+        ({"user_id": {}}, "user_id: must be a number, or text"),
+        ({"user_id": 1, "room_id": ["r"]}, "room_id: must be a number, or text"),
     ],
 )
 def test_bad_choices_are_refused_in_one_line(how, line):

@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 from symposia.config.settings import ALSO_NAMED, load_settings
+from symposia.factories.memory import dialog_memory, memory_rules, memory_url
 from symposia.models.errors import InvalidInput
-from symposia.state.connect import connect
+from symposia.state.redis.connect import connect
 from symposia.workers.cli.app import app
-from symposia.workers.memory import dialog_memory, memory_rules, memory_url
 from terminal import Terminal
 
 HERE = (42, "room_123")
@@ -48,7 +48,7 @@ def test_show_tells_what_is_remembered_and_hides_what_is_private(terminal, spoke
     assert lines[0] == ["service", "parameter", "value", "source", "confidence", "turn", "age"]
     assert ["payment", "recipient", "****5678", "said", "1.00"] in [line[:5] for line in lines]
     assert ["travel", "from", "Nairobi", "said", "1.00"] in [line[:5] for line in lines]
-    assert "2 messages, last by parser; forgotten in 5h 59m unless more is said." in said.out
+    assert "2 messages, last by parser; expires in 5h 59m without new messages." in said.out
     data = terminal.call("memory", "show", "42", "room_123", "--json").json()
     assert (data["service"], data["metadata"]["message_count"]) == ("travel", 2)
     assert "254712" not in said.out + str(data)
@@ -58,8 +58,8 @@ def test_show_without_a_room_lists_the_rooms(terminal, spoken):
     spoken.store(42, "two", {"to": "Oslo"}, service="travel")
     assert terminal.call("memory", "show", "42").out == "room_123\ntwo\n"
     assert terminal.call("memory", "show", "42", "--json").json()["rooms"] == ["room_123", "two"]
-    assert terminal.call("memory", "show", "7").out == "Nothing is remembered of user 7.\n"
-    assert terminal.call("memory", "show", "7", "r").out == "Nothing is remembered of user 7 in room r.\n"
+    assert terminal.call("memory", "show", "7").out == "No data stored for user 7.\n"
+    assert terminal.call("memory", "show", "7", "r").out == "No data stored for user 7 in room r.\n"
 
 
 def test_a_room_that_another_program_named_cannot_command_the_terminal(terminal, client):
@@ -74,25 +74,25 @@ def test_export_is_whole(terminal, spoken):
 
 
 def test_forget_takes_names_or_everything(terminal, spoken):
-    assert terminal.call("memory", "forget", "42", "room_123", "from").out == "Forgotten: from in room_123.\n"
+    assert terminal.call("memory", "forget", "42", "room_123", "from").out == "Deleted: from in room_123.\n"
     assert spoken.get(*HERE)["parameters"] == {"to": "London"}
-    assert "Forgotten on request: travel.from" in terminal.call("memory", "show", "42", "room_123").out
+    assert "Deleted on request: travel.from" in terminal.call("memory", "show", "42", "room_123").out
     said = terminal.call("memory", "forget", "42", "room_123", "recipient", "--service", "payment", "--json")
     assert said.json() == {"user_id": "42", "rooms": ["room_123"], "parameters": ["recipient"], "all": False}
     assert (
         terminal.call("memory", "forget", "42", "room_123", "--all").out
-        == "Forgotten: everything in room_123.\n"
+        == "Deleted: everything in room_123.\n"
     )
     assert spoken.get(*HERE) == {}
-    assert terminal.call("memory", "show", "42").out == "Nothing is remembered of user 42.\n"
+    assert terminal.call("memory", "show", "42").out == "No data stored for user 42.\n"
     spoken.store(42, "two", {"to": "Oslo"}, service="travel")
     assert terminal.call("memory", "forget", "42", "--all", "--json").json()["rooms"] == ["two"]
-    assert terminal.call("memory", "forget", "7", "--all").out == "There was nothing to forget.\n"
-    assert terminal.call("memory", "forget", "7", "r", "from").out == "There was nothing to forget.\n"
+    assert terminal.call("memory", "forget", "7", "--all").out == "Nothing to delete.\n"
+    assert terminal.call("memory", "forget", "7", "r", "from").out == "Nothing to delete.\n"
 
 
 def test_share_shows_and_chooses(terminal, memory):
-    assert terminal.call("memory", "share", "42").out == "Nothing is shared between rooms.\n"
+    assert terminal.call("memory", "share", "42").out == "No shared parameters.\n"
     assert (
         terminal.call("memory", "share", "42", "travel.to", "travel.from").out == "travel.from, travel.to\n"
     )
@@ -110,29 +110,32 @@ def test_share_shows_and_chooses(terminal, memory):
     [
         (
             ("forget", "42", "r"),
-            "symposia: forget: must be told either parameters of a room, or --all (got None)",
+            "symposia: forget: requires either names of parameters or --all (got None)",
         ),
         (
             ("forget", "42", "r", "from", "--all"),
-            "symposia: forget: must be told either parameters of a room",
+            "symposia: forget: requires either names of parameters",
         ),
         (
             ("forget", "42", "r", "--all", "--service", "travel"),
-            "symposia: service: must not stand with --all, which forgets every service (got 'travel')",
+            "symposia: service: must not be used with --all, which deletes the parameters of all services (got 'travel')",
         ),
         (
             ("share", "42", "travel.to", "--stop"),
-            "symposia: share: must not stand with --stop, which shares nothing any more",
+            "symposia: share: must not be used with --stop, which stops sharing all parameters",
         ),
         (
             ("forget", "42", "r", "from", "--service", "alchemy"),
             "symposia: service: must be one of travel, payment",
         ),
-        (("show", "a:b", "r"), "symposia: user_id: must not hold a colon or braces (got 'a:b')"),
-        (("share", "42", "payment.amount"), "symposia: share: must not be of payment: that is never carried"),
+        (("show", "a:b", "r"), "symposia: user_id: must not contain `:`, `{` or `}` (got 'a:b')"),
+        (
+            ("share", "42", "payment.amount"),
+            "symposia: share: must not belong to payment, which cannot be shared with other rooms",
+        ),
         (
             ("export", "42", " "),
-            "symposia: room_id: must be given: without a user and a room nothing is remembered",
+            "symposia: room_id: is required: memory needs a user and a room",
         ),
     ],
 )
@@ -156,15 +159,15 @@ def test_doctor_tells_the_rules_and_what_happened(terminal, memory, client):
         findings = terminal.call("doctor", "--json").json()["findings"]
         return next(it for it in findings if it["subject"] == "memory")
 
-    assert found()["text"] == "kept for 21600 s, at most 10000 bytes each"
+    assert found()["text"] == "rooms expire after 21600 s, maximum size 10000 bytes"
     client.set("dialog:42:r", "{", ex=60)
     memory.get(42, "r")
     assert (found()["grade"], found()["text"]) == (
         "warning",
-        "kept for 21600 s, at most 10000 bytes each; lately 1 corrupt",
+        "rooms expire after 21600 s, maximum size 10000 bytes; recent events: 1 corrupt",
     )
     terminal.settings["memory_redis_url"] = "redis://:hush-hush@127.0.0.1:1/0"
-    assert (found()["grade"], found()["advice"]) == ("warning", "turns run without memory until it does")
+    assert (found()["grade"], found()["advice"]) == ("warning", "turns run without memory until it answers")
     assert "hush-hush" not in str(found())
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from live import until
 from memory_room import Room, open_room
-from symposia.state.connect import connect
-from symposia.workers.embedded import EmbeddedServer
+from symposia.state.redis.connect import connect
+from symposia.workers.local.embedded import EmbeddedServer
 
 TRIP = {"from": "Nairobi", "to": "London"}
 
@@ -64,7 +64,7 @@ def test_without_its_redis_a_turn_runs_without_memory_and_is_told_so(forlorn):
     job = forlorn.submit("parser", "connector", turns=6, user_id=1, room_id="r")
     result = job.result(timeout=50)
     assert (result.reason, result.turns) == ("max_turns", 6)
-    until(lambda: "dialog memory is away, turns run without it" in forlorn.worker.log())
+    until(lambda: "dialog memory unavailable, running turns without it" in forlorn.worker.log())
     assert "hush-hush" not in forlorn.worker.log()
     assert "Traceback" not in forlorn.worker.log()
 

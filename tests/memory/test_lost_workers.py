@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.collab import CollabStatus
-from symposia.tasks.boundaries import Boundary
+from symposia.models.protocol.collab import CollabStatus
+from symposia.tasks.runtime.fault_hooks import Boundary
 
 FIRST = {"from": "Nairobi", "to": "London", "departure_date": "2026-02-10"}
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from symposia.models.errors import InvalidInput, RedisUnavailable
-from symposia.state.memory import DialogMemory
+from symposia.state.memory.rooms import DialogMemory
 
 HERE = (42, "room_123")
 PAYMENT = {"amount": 5000, "recipient": "+254712345678"}
@@ -188,12 +188,12 @@ def test_a_list_of_what_is_shared_is_short(memory):
     "user", [10**5_000, -(10**200), True, 1.5, b"a", "x" * 201], ids=lambda it: type(it).__name__
 )
 def test_an_id_that_is_none_is_refused_in_one_line(memory, user):
-    with pytest.raises(InvalidInput, match="user_id: must be a number or text of at most 200"):
+    with pytest.raises(InvalidInput, match="user_id: must be a number, or text of at most 200"):
         memory.store(user, "r", {"to": "Oslo"}, service="travel")
 
 
 def test_payment_is_never_shared(memory):
-    with pytest.raises(InvalidInput, match="share: must not be of payment"):
+    with pytest.raises(InvalidInput, match="share: must not belong to payment"):
         memory.share(42, ["travel.from", "payment.recipient"])
     assert memory.shared(42) == ()
 

@@ -9,10 +9,10 @@ import pytest
 from memories import after, statement
 from symposia.models.errors import InvalidInput
 from symposia.models.memory.recall import Asker, recall
-from symposia.models.memory.saying import Origin, heard
 from symposia.models.memory.services import service_named
 from symposia.models.memory.sharing import Sharing
 from symposia.models.memory.state import MemoryState, Shelf, Source
+from symposia.models.memory.statement import Origin, heard
 
 TRAVEL = service_named("travel")
 HOUR = 3_600_000
@@ -144,7 +144,9 @@ def test_other_rooms_know_only_what_the_user_allows():
 
 @pytest.mark.parametrize("name", ["payment.amount", "payment.recipient"])
 def test_payment_is_never_shared(name):
-    with pytest.raises(InvalidInput, match="must not be of payment: that is never carried into other rooms"):
+    with pytest.raises(
+        InvalidInput, match="must not belong to payment, which cannot be shared with other rooms"
+    ):
         Sharing().adding([name])
 
 

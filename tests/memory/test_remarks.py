@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.agents.prompts import system_prompt, turn_prompt
-from symposia.models.collab import CollabMode, Participant
-from symposia.models.directives import read_directives
+from symposia.agents.llm.prompts import system_prompt, turn_prompt
 from symposia.models.memory.learned import Learned
 from symposia.models.memory.recall import MemoryView
 from symposia.models.memory.remarks import learned_from
-from symposia.models.turn import TurnContext, TurnOutcome
+from symposia.models.protocol.collab import CollabMode, Participant
+from symposia.models.turns.directives import read_directives
+from symposia.models.turns.turn import TurnContext, TurnOutcome
 
 ANN = Participant(participant_id="ann")
 VIEW = MemoryView(
@@ -108,7 +108,7 @@ def test_many_remarks_are_bounded():
 
 def test_a_model_is_told_what_is_known_what_to_ask_and_how_to_say_more():
     assert turn_prompt(turn(VIEW)).startswith(
-        "Known of the user's travel: from: Nairobi; passenger_count: 2\nAsk the user for: to, from\n"
+        "Known about the user's travel: from: Nairobi; passenger_count: 2\nAsk the user for: to, from\n"
     )
     assert "REMEMBER name: value" in system_prompt(turn(VIEW), "", structured=False)
 

@@ -15,7 +15,7 @@ import pytest
 
 from live import until
 from symposia.models.errors import InvalidInput
-from symposia.state.connect import connect
+from symposia.state.redis.connect import connect
 
 FIRST = "from: Nairobi, to: London, departure_date: 2026-02-10"
 SEARCHES = "last_searches: [{'results': 12, 'price_range': '180k-320k'}]"
@@ -215,7 +215,7 @@ def test_an_export_has_the_messages_of_the_users_own_sessions(room):
     assert export["conversations"][0]["messages"][0]["content"].startswith("Find me flights")
     assert export["context"]["services"]["travel"]["parameters"]["from"]["value"] == "Nairobi"
     assert "+254712345678" not in json.dumps(export)
-    with pytest.raises(InvalidInput, match="by: must be the user whose memory it is"):
+    with pytest.raises(InvalidInput, match="by: must be the owner of this memory"):
         room.client.memory.export(58, "shared-room", by=59)
 
 
@@ -235,10 +235,10 @@ def test_the_log_has_the_documented_lines_and_no_private_value(room):
             {"user_id": 1, "service": "alchemy"},
             "service: must be one of travel, payment, search, scheduling, email",
         ),
-        ({"user_id": "a:b"}, r"user_id: must not hold a colon or braces \(got 'a:b'\)"),
-        ({"user_id": True}, "user_id: must be a number or text"),
-        ({"user_id": "x" * 201}, "user_id: must be a number or text of at most 200 visible characters"),
-        ({"user_id": "a\nb"}, "user_id: must be a number or text"),
+        ({"user_id": "a:b"}, r"user_id: must not contain `:`, `{` or `}` \(got 'a:b'\)"),
+        ({"user_id": True}, "user_id: must be a number, or text"),
+        ({"user_id": "x" * 201}, "user_id: must be a number, or text of at most 200 printable characters"),
+        ({"user_id": "a\nb"}, "user_id: must be a number, or text"),
         (
             {"user_id": 1, "service": "travel", "said": {"passenger_count": "many"}},
             r"said.travel.passenger_count: must be a whole number \(got 'many'\)",

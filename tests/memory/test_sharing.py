@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from by_hand import ByHand
-from symposia.state.memory import DialogMemory
-from symposia.tasks.boundaries import Boundary
+from symposia.state.memory.rooms import DialogMemory
+from symposia.tasks.runtime.fault_hooks import Boundary
 
 pytestmark = pytest.mark.leaves_keys
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from by_hand import ByHand
-from symposia.job import CollabJob
-from symposia.tasks.boundaries import Boundary
+from symposia.jobs.collab import CollabJob
+from symposia.tasks.runtime.fault_hooks import Boundary
 
 PAYMENT = {"amount": 5000, "recipient": "+254712345678"}
 TRIP = {"from": "Nairobi", "to": "London"}

@@ -15,11 +15,11 @@ from redis import Redis
 from symposia.models.errors import InvalidInput, NotTheOwner, ScriptError
 from symposia.models.memory.merge import Statement, Writer
 from symposia.models.memory.state import Remembered
-from symposia.state.keys import sharing_key
-from symposia.state.memory import DialogMemory
-from symposia.state.memory_counts import MemoryEvent
-from symposia.state.memory_values import MemoryRules, Owner
-from symposia.state.scripts import evaluate, load
+from symposia.state.memory.counts import MemoryEvent
+from symposia.state.memory.rooms import DialogMemory
+from symposia.state.memory.values import MemoryRules, Owner
+from symposia.state.redis.keys import sharing_key
+from symposia.state.redis.scripts import evaluate, load
 
 HERE = (42, "room_123")
 TRIP = {"from": "Nairobi", "to": "London"}
@@ -159,7 +159,7 @@ def test_one_user_never_sees_what_another_said_whatever_is_asked(client, memory)
         assert memory.forget_all(user, place) == [place]
         assert stored(client) == before
     for asker in (7, 420, "", None, "42 "):
-        with pytest.raises(NotTheOwner, match="by: must be the user whose memory it is"):
+        with pytest.raises(NotTheOwner, match="by: must be the owner of this memory"):
             memory.export(*HERE, by=asker)
     assert memory.shared(42) == ("travel.from",)
 
@@ -195,7 +195,7 @@ def test_an_unknown_service_is_refused(memory):
     for call in (memory.store, memory.merge, memory.recall):
         with pytest.raises(InvalidInput, match="service: must be one of travel, payment"):
             call(*HERE, TRIP, service="alchemy")
-    with pytest.raises(InvalidInput, match="service: must be given: no service has been spoken of yet"):
+    with pytest.raises(InvalidInput, match="service: is required: the memory has no current service yet"):
         memory.store(*HERE, TRIP)
 
 
@@ -333,7 +333,7 @@ def test_an_outage_is_counted_for_everyone_once_redis_answers_again(client, memo
 
 @pytest.mark.parametrize("user", ["ann.other@example.com", "+254712345678"])
 def test_an_id_that_is_private_is_masked_in_the_log(client, memory, caplog, user):
-    caplog.set_level(logging.DEBUG, "symposia.state.memory")
+    caplog.set_level(logging.DEBUG, "symposia.state.memory.rooms")
     memory.store(user, user, TRIP, service="travel")
     memory.get(user, user)
     client.set(f"dialog:{user}:{user}", "{", ex=60)

@@ -6,17 +6,19 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import pytest
+
 from counting import counting_client
-from symposia.state.memory import DialogMemory
-from symposia.state.memory_store import MemoryStore
-from symposia.state.memory_values import MemoryRules
-from symposia.tasks.memory import TurnMemory
+from symposia.state.memory.rooms import DialogMemory
+from symposia.state.memory.store import MemoryStore
+from symposia.state.memory.values import MemoryRules
+from symposia.tasks.runtime.memory import TurnMemory
 
 WRITES = 1_000
 WRITER = """
 import sys
-from symposia.state.memory import DialogMemory
-from symposia.state.memory_values import MemoryRules
+from symposia.state.memory.rooms import DialogMemory
+from symposia.state.memory.values import MemoryRules
 
 url, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 memory = DialogMemory(url, MemoryRules(max_bytes=1_000_000))
@@ -27,6 +29,7 @@ for number in range(count):
 """
 
 
+@pytest.mark.long
 def test_two_processes_write_different_parameters_a_thousand_times_and_none_is_lost(redis_url):
     writers = [
         subprocess.Popen(

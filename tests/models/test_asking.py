@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.models.collab import CollabMode, Participant
-from symposia.models.directives import read_directives
-from symposia.models.turn import TurnContext, TurnOutcome
+from symposia.models.protocol.collab import CollabMode, Participant
+from symposia.models.turns.directives import read_directives
+from symposia.models.turns.turn import TurnContext, TurnOutcome
 
 ROSTER = (
     Participant(participant_id="ann"),

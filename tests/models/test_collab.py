@@ -6,7 +6,8 @@ import pickle
 import pytest
 from pydantic import ValidationError
 
-from symposia.models.collab import (
+from symposia.models.errors import InvariantViolation
+from symposia.models.protocol.collab import (
     Collab,
     CollabMode,
     CollabStatus,
@@ -14,9 +15,8 @@ from symposia.models.collab import (
     ParticipantKind,
     orchestrator_of,
 )
-from symposia.models.errors import InvariantViolation
-from symposia.models.ids import is_uuid4
-from symposia.models.meta import Governance, Ref
+from symposia.models.protocol.meta import Governance, Ref
+from symposia.models.text.ids import is_uuid4
 
 
 def collab_of(*participants, mode=CollabMode.ORCHESTRATED, **fields):

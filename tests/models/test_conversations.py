@@ -10,15 +10,15 @@ from openai.types.chat import ChatCompletionMessageParam
 from pydantic import TypeAdapter
 
 import protocol_values as values
-from symposia.models.conversations import (
+from symposia.models.protocol.dialog import Dialog, Message, Role, said
+from symposia.models.text.ids import new_id, utcnow
+from symposia.models.turns.message_lists import (
     Reader,
     estimate_tokens,
     recent_messages,
     to_anthropic_messages,
     to_openai_messages,
 )
-from symposia.models.dialog import Dialog, Message, Role, said
-from symposia.models.ids import new_id, utcnow
 
 #: What OpenAI's own client takes as messages.
 OPENAI = TypeAdapter(list[ChatCompletionMessageParam])

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from symposia.models.dialog import Dialog, DialogStatus, Message, Role, group_by_thread, said
 from symposia.models.errors import DialogNotActive, InvalidInput, Locked
-from symposia.models.ids import new_id, utcnow
-from symposia.models.meta import Event, Governance
+from symposia.models.protocol.dialog import Dialog, DialogStatus, Message, Role, group_by_thread, said
+from symposia.models.protocol.meta import Event, Governance
+from symposia.models.text.ids import new_id, utcnow
 
 
 @pytest.fixture
@@ -44,14 +44,16 @@ def test_a_copy_of_a_dialog_does_not_grow_with_it(dialog):
 @pytest.mark.parametrize("status", [s for s in DialogStatus if s is not DialogStatus.ACTIVE])
 def test_a_dialog_that_is_not_active_takes_no_message(status):
     dialog = Dialog(context_id=new_id(), status=status)
-    with pytest.raises(DialogNotActive, match=f"is {status}: messages are added to active dialogs only"):
+    with pytest.raises(DialogNotActive, match=f"is {status}: only active dialogs accept messages"):
         dialog.add_message(Role.USER, "too late")
     assert dialog.messages == ()
 
 
 def test_a_locked_dialog_takes_no_message():
     dialog = Dialog(context_id=new_id(), governance=Governance(locked=True))
-    with pytest.raises(Locked, match=f"dialog '{dialog.dialog_id}' is locked"):
+    with pytest.raises(
+        Locked, match=f"dialog '{dialog.dialog_id}' cannot be changed: its governance.locked is set"
+    ):
         dialog.add_message(Role.USER, "hello")
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.models.collab import CollabMode, Participant
-from symposia.models.directives import read_directives
-from symposia.models.turn import Decision, Draft, Expects, NewItem, TurnContext, TurnOutcome, Usage
+from symposia.models.protocol.collab import CollabMode, Participant
+from symposia.models.turns.directives import read_directives
+from symposia.models.turns.turn import Decision, Draft, Expects, NewItem, TurnContext, TurnOutcome, Usage
 
 ROSTER = (
     Participant(participant_id="lead", role_id="orchestrator"),
@@ -261,6 +261,7 @@ def test_any_text_can_be_read_and_stays_what_it_is(text, mode, expects):
 MEGABYTE = 1_048_576
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("begin", "unit"),
     [

@@ -13,16 +13,16 @@ from pydantic import BaseModel, Field, ValidationError, field_validator
 
 import symposia
 from symposia.models import errors
-from symposia.models.collab import Collab, CollabMode, Participant
-from symposia.models.dialog import Message, Role
 from symposia.models.errors import (
     AgentError,
     AgentFailed,
     AgentTimeout,
+    AmbiguousId,
     ArchiveError,
     ArchiveUnavailable,
     BadOutcome,
     BrokerUnavailable,
+    ClientClosed,
     ConversationArchivedError,
     ConversationError,
     ConversationFullError,
@@ -72,15 +72,20 @@ from symposia.models.errors import (
     UnsuitableRedis,
     invalid_input,
 )
-from symposia.models.redis_address import RedisKind
-from symposia.models.shown import ABSENT
+from symposia.models.protocol.collab import Collab, CollabMode, Participant
+from symposia.models.protocol.dialog import Message, Role
+from symposia.models.text.redact import ABSENT
+from symposia.models.text.redis_address import RedisKind
 
 EXAMPLES = {
-    SymposiaError(): "Something went wrong in Symposia.",
+    SymposiaError(): "Symposia failed.",
     InvalidInput("title", " ", "must not be blank"): "title: must not be blank (got ' ')",
+    AmbiguousId("3f2a91c4", ["3f2a91c4-a", "3f2a91c4-b"]): (
+        "ambiguous: 2 sessions start with '3f2a91c4' (3f2a91c4-a, 3f2a91c4-b)"
+    ),
     InvariantViolation(
-        "map_pair_exactly_two", field="participants", value=3, rule="must be exactly two in mode 'pair'"
-    ): "participants: must be exactly two in mode 'pair' (got 3) [map_pair_exactly_two]",
+        "map_pair_exactly_two", field="participants", value=3, rule="must have exactly 2 items in mode 'pair'"
+    ): "participants: must have exactly 2 items in mode 'pair' (got 3) [map_pair_exactly_two]",
     UnknownAgent("codr", known=["tester", "coder"], field="agents.a"): (
         "agents.a: must be a registered agent: coder (got 'codr')"
     ),
@@ -90,81 +95,78 @@ EXAMPLES = {
     InvalidSessionFile("a.yaml", field="mode", value="x", rule="must be a mode"): (
         "a.yaml: mode: must be a mode (got 'x')"
     ),
-    NotTheOwner("ann"): "by: must be the user whose memory it is (got 'ann')",
+    NotTheOwner("ann"): "by: must be the owner of this memory (got 'ann')",
     LifecycleError(): "The status of a collab or dialog does not allow this.",
     IllegalTransition(
         "collab", "completed", "active"
     ): "session has already ended (completed) and cannot be resumed",
-    Locked("dialog", "d1"): "dialog 'd1' is locked by its governance and cannot be changed",
-    DialogNotActive("d1", "paused"): "dialog 'd1' is paused: messages are added to active dialogs only",
-    SessionEnded("s1", "completed"): "session 's1' is completed: it takes no more changes",
-    ArchiveError(): "The archive could not be read or changed.",
+    Locked("dialog", "d1"): "dialog 'd1' cannot be changed: its governance.locked is set",
+    DialogNotActive("d1", "paused"): "dialog 'd1' is paused: only active dialogs accept messages",
+    SessionEnded("s1", "completed"): "session 's1' has already ended (completed) and cannot be changed",
+    ArchiveError(): "The archive cannot be read or changed.",
     ArchiveUnavailable("postgresql://me:hunter2@db/x", hint="refused"): (
         "the archive at postgresql://me:***@db/x does not answer: refused"
     ),
-    NotLive("s1"): "session 's1' is in the archive only; `symposia restore` lets it go on",
+    NotLive("s1"): "session 's1' is in the archive only; continue it with `symposia restore`",
     NotLive(
         "s1", ended="completed"
-    ): "session 's1' has already ended (completed) and cannot be changed: it is in the archive only",
-    NotRestorable("s1", why="it is live"): "session 's1' cannot be restored: it is live",
-    ConversationError(): "A task or a conversation cannot be used this way.",
+    ): "session 's1' has already ended (completed) and cannot be changed; it is in the archive only",
+    NotRestorable("s1", why="it is already live"): "session 's1' cannot be restored: it is already live",
+    ConversationError(): "A task or conversation cannot be used this way.",
     NotTaskManager("ann", "t1"): "'ann' is not the task-manager of 't1'",
     NotAMember("ann", "c1"): "'ann' is not a member of 'c1'",
-    ParticipantNotAdmittedError("t1", ["eve", "mal"]): "task 't1' has not admitted 'eve', 'mal'",
-    ConversationFullError("c1", limit=256): "conversation 'c1' must have at most 256 members",
-    ConversationArchivedError("c1"): "conversation 'c1' is archived: it takes no messages",
-    TaskClosedError("t1", "closed"): "task 't1' is closed: only an active task takes changes and messages",
+    ParticipantNotAdmittedError("t1", ["eve", "mal"]): "not admitted to task 't1': 'eve', 'mal'",
+    ConversationFullError("c1", limit=256): "conversation 'c1' is full: it can have at most 256 members",
+    ConversationArchivedError("c1"): "conversation 'c1' is archived and does not accept messages",
+    TaskClosedError("t1", "closed"): "task 't1' is closed: only an active task accepts changes and messages",
     TaskRejectedError("t1", "no time"): "task 't1' was rejected: no time",
     SessionError(): "A session cannot be used this way.",
-    SessionNotFound("s1"): "no session 's1': it was never submitted here, or has expired",
-    ScheduleNotFound("nightly"): "no schedule is called 'nightly'",
-    SessionConflict("s1"): "session 's1' was submitted before with other content; use a new collab_id",
-    ReplyRefused("s1", "ben", "late"): (
-        "session 's1' takes no answer of 'ben': the answer comes after the deadline"
-    ),
-    ResultTimeout("s1", timeout_s=2.5): "session 's1' has not ended within 2.5 s; it goes on",
-    ReviewError(): "A batch review cannot go on.",
-    ReviewNotFound("r1"): "no review 'r1': it was never begun here, or was pruned",
+    SessionNotFound("s1"): "session 's1' not found (unknown id or expired)",
+    ScheduleNotFound("nightly"): "schedule 'nightly' not found",
+    SessionConflict("s1"): "session 's1' already exists with different content; use a new collab_id",
+    ReplyRefused("s1", "ben", "late"): ("session 's1' refused the answer of 'ben': the deadline has passed"),
+    ResultTimeout("s1", timeout_s=2.5): "session 's1' did not end within 2.5 s; it keeps running",
+    ReviewError(): "A batch review cannot continue.",
+    ReviewNotFound("r1"): "review 'r1' not found (unknown id or pruned)",
     GitFailed("no repository"): "no repository",
     DeliveryFailed("not there", retryable=False, retry_after_s=2.0): "not there",
-    StateError(): "The live state in Redis could not be read or changed.",
+    StateError(): "The live state in Redis cannot be read or changed.",
     RedisUnavailable("redis://:pw@host:6379/0", hint="start one with `symposia up`"): (
         "Redis at redis://:***@host:6379/0 does not answer: start one with `symposia up`"
     ),
+    ClientClosed(): "The client is closed: create another one.",
     BrokerUnavailable("amqp://me:pw@host//", hint="refused"): (
         "the broker at amqp://me:***@host// does not answer: refused"
     ),
     UnsuitableRedis("rediss://me:pw@host:6379/0", found=RedisKind.CLUSTER): (
-        "Redis at rediss://me:***@host:6379/0 is a node of a Redis Cluster: write rediss+cluster://host:6379, and set "
-        "SYMPOSIA_BROKER_URL to another broker, for Celery has no transport for a cluster"
+        "Redis at rediss://me:***@host:6379/0 is a node of a Redis Cluster: use rediss+cluster://host:6379 and set "
+        "SYMPOSIA_BROKER_URL to another broker, because Celery has no transport for a cluster"
     ),
     ScriptError("commit", "wrong type"): "script 'commit' failed: wrong type",
-    CorruptSchedule("nightly"): (
-        "what Redis has of the schedule 'nightly' cannot be read; remove it and add it anew"
-    ),
+    CorruptSchedule("nightly"): ("stored schedule 'nightly' cannot be read; remove it and add it again"),
     CorruptMemory("no JSON"): "the stored dialog memory cannot be read: no JSON",
     CorruptSession("s1", part="events", detail="id is required"): (
         "events of session 's1' cannot be read: id is required"
     ),
-    EmbeddedServerError(): "The embedded server could not be started.",
-    PortTaken(): "Another program listens on the port.",
-    ServiceEnded(): "A service ended again and again.",
-    ReviewError(): "A batch review cannot go on.",
-    ReviewNotFound("r1"): "no review 'r1': it was never begun here, or was pruned",
+    EmbeddedServerError(): "The embedded server cannot be started.",
+    PortTaken(): "Another program already listens on the port.",
+    ServiceEnded(): "A service ended repeatedly and is not restarted.",
+    ReviewError(): "A batch review cannot continue.",
+    ReviewNotFound("r1"): "review 'r1' not found (unknown id or pruned)",
     GitFailed("git is not installed"): "git is not installed",
     DeliveryFailed("board answers 503", retry_after_s=7): "board answers 503",
-    LocalModelError(): "The local model could not be started.",
-    TurnError("s1", 3): "turn 3 of session 's1': A turn cannot be written by whoever tries.",
+    LocalModelError(): "The local model cannot be started.",
+    TurnError("s1", 3): "turn 3 of session 's1': The turn cannot be written.",
     TurnFailed(
         "failed: RuntimeError: x; the turn is skipped"
     ): "failed: RuntimeError: x; the turn is skipped",
     LeaseLost("s1", 3): (
-        "turn 3 of session 's1': The lease ran out or was taken back while the agent spoke."
+        "turn 3 of session 's1': The lease expired or was revoked while the agent was running."
     ),
     AgentError("boom", retryable=False): "boom",
     AgentFailed(): "The agent raised an error.",
     AgentTimeout("too slow"): "too slow",
-    BadOutcome(): "The agent answered something that is not a turn outcome.",
+    BadOutcome(): "The agent's answer is not a valid turn outcome.",
     RegistryError("agents.toml", entry="agents.a", field="kind", rule="is required"): (
         "agents.toml: [agents.a] kind: is required"
     ),
@@ -271,7 +273,7 @@ MODES = "'broadcast', 'round_robin', 'orchestrated', 'swarm' or 'pair'"
     [
         ({"title": " "}, "title: must not be blank (got ' ')"),
         ({"title": 5}, "title: must be a valid string (got 5)"),
-        ({"title": "\ud800"}, r"title: must be text that UTF-8 can carry (got '\ud800')"),
+        ({"title": "\ud800"}, r"title: must be valid UTF-8 text (got '\ud800')"),
         ({"purpose": ""}, "purpose: must not be blank (got '')"),
         ({"mode": "chat"}, f"mode: must be {MODES} (got 'chat')"),
         ({"collab_id": "1"}, "collab_id: must be a UUID v4 (got '1')"),
@@ -283,10 +285,10 @@ MODES = "'broadcast', 'round_robin', 'orchestrated', 'swarm' or 'pair'"
             "participants[0].kind: must be 'agent', 'human', 'system' or 'external' (got 'robot')",
         ),
         ({"colour": "red"}, "colour: is not a known field (got 'red')"),
-        ({"meta": {"tags": ["a", "a"]}}, "meta.tags: must not repeat an entry (got a list of 2)"),
+        ({"meta": {"tags": ["a", "a"]}}, "meta.tags: must not contain an entry twice (got a list of 2)"),
         (
             {"created_at": "yesterday"},
-            "created_at: must be a date and time with a zone, such as 2025-12-07T00:00:00.000Z (got 'yesterday')",
+            "created_at: must be a date and time with a time zone, such as 2025-12-07T00:00:00.000Z (got 'yesterday')",
         ),
     ],
 )
@@ -370,7 +372,9 @@ def test_every_exception_of_the_package_stands_in_the_tree():
         UnknownAgent("x", known=["a\nb"], field="agents.\r"),
         RegistryError("a.toml", entry="agents.\n", field="x", rule="y"),
         AgentFailed("one\ntwo"),
-        InvalidInput("a", "x", "must name a participant: " + ", ".join("p" * 200 for _ in range(1_000))),
+        InvalidInput(
+            "a", "x", "must be the id of a participant: " + ", ".join("p" * 200 for _ in range(1_000))
+        ),
     ],
 )
 def test_a_message_is_one_short_line_whatever_names_stand_in_it(error):

@@ -4,8 +4,8 @@ import pytest
 from jsonschema import ValidationError
 
 from symposia.models.errors import InvalidInput
-from symposia.models.events import PAYLOADS, MapEvent, MAPEventType, SessionStarted, TurnDispatched
-from symposia.models.ids import is_uuid4, new_id, role_uuid
+from symposia.models.protocol.events import PAYLOADS, MapEvent, MAPEventType, SessionStarted, TurnDispatched
+from symposia.models.text.ids import is_uuid4, new_id, role_uuid
 
 SESSION = new_id()
 TURN = {"role_id": role_uuid("coder"), "turn_number": 1}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 import protocol_values as values
-from symposia.models.ids import (
+from symposia.models.text.ids import (
     AnyUuid,
     Id,
     Timestamp,
@@ -144,11 +144,11 @@ def test_any_rfc_3339_timestamp_is_read(text, written):
     ],
 )
 def test_a_timestamp_without_a_zone_or_of_another_form_is_refused(value):
-    with pytest.raises(ValidationError, match="must be a date and time with a zone"):
+    with pytest.raises(ValidationError, match="must be a date and time with a time zone"):
         TIMESTAMP.validate_python(value)
 
 
 @pytest.mark.parametrize("text", ["0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00"])
 def test_a_time_that_utc_cannot_tell_is_refused(text):
-    with pytest.raises(ValidationError, match="must be a time between the years 1 and 9999"):
+    with pytest.raises(ValidationError, match="must be between the years 1 and 9999"):
         TIMESTAMP.validate_python(text)

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import protocol_values as values
-from symposia.models.collab import Collab, CollabMode, Participant
-from symposia.models.dialog import Message, Role, said
 from symposia.models.errors import InvariantViolation
-from symposia.models.events import MapEvent, MAPEventType
-from symposia.models.ids import new_id, role_uuid, utcnow
-from symposia.models.invariants import INVARIANTS, Scope, check_collab, check_trace
+from symposia.models.protocol.collab import Collab, CollabMode, Participant
+from symposia.models.protocol.dialog import Message, Role, said
+from symposia.models.protocol.events import MapEvent, MAPEventType
+from symposia.models.protocol.invariants import INVARIANTS, Scope, check_collab, check_trace
+from symposia.models.text.ids import new_id, role_uuid, utcnow
 
 SESSION = new_id()
 
@@ -69,15 +69,15 @@ BROKEN = {
     "map_session_requires_participants": (NOBODY, "participants: must have at least 1 item (got [])"),
     "map_unique_participant_ids": (
         collab_of(seat("a"), seat("b"), seat("a")),
-        "participants: must not name a participant_id twice (got 'a')",
+        "participants: must not contain a participant_id twice (got 'a')",
     ),
     "map_orchestrator_required": (
         collab_of(seat("a"), mode=CollabMode.ORCHESTRATED),
-        "participants: must hold exactly one orchestrator: give it role_id 'orchestrator', or name it (got nothing)",
+        "participants: must contain exactly one orchestrator: set its role_id to 'orchestrator', or name it (got nothing)",
     ),
     "map_pair_exactly_two": (
         collab_of(seat("a"), seat("b"), seat("c"), mode=CollabMode.PAIR),
-        "participants: must be exactly two in mode 'pair' (got 3)",
+        "participants: must have exactly 2 items in mode 'pair' (got 3)",
     ),
     "map_collab_mode_valid": (
         PAIR.model_copy(update={"mode": "chat"}),
@@ -89,7 +89,7 @@ BROKEN = {
     ),
     "map_participants_have_role_ids": (
         collab_of(seat("a", "x"), seat("b")),
-        "participants[1].role_id: must name a role (got None)",
+        "participants[1].role_id: must have a role (got None)",
     ),
     "map_role_ids_non_empty": (
         PAIR.model_copy(update={"participants": (seat("a").model_copy(update={"role_id": " "}),)}),
@@ -155,7 +155,7 @@ def test_an_orchestrator_may_be_named_when_the_session_is_opened():
 
 @pytest.mark.parametrize("count", [1, 3, 4])
 def test_a_pair_is_exactly_two(count):
-    with pytest.raises(InvariantViolation, match="must be exactly two"):
+    with pytest.raises(InvariantViolation, match="must have exactly 2 items"):
         check_collab(collab_of(*(seat(f"p{i}") for i in range(count)), mode=CollabMode.PAIR))
 
 
@@ -183,9 +183,9 @@ def test_a_turn_that_was_dispatched_and_completed_is_sound():
 @pytest.mark.parametrize(
     ("events", "message"),
     [
-        ([dispatched(1)], "turn 1: was dispatched and must have its completion"),
+        ([dispatched(1)], "turn 1: was dispatched and must be completed"),
         ([completed(1)], "turn 1: was completed and must have been dispatched"),
-        ([dispatched(1), completed(1), dispatched(2)], "turn 2: was dispatched and must have its completion"),
+        ([dispatched(1), completed(1), dispatched(2)], "turn 2: was dispatched and must be completed"),
     ],
     ids=["never completed", "never dispatched", "the second of two"],
 )
@@ -232,7 +232,7 @@ def test_a_message_said_outside_of_turns_needs_no_token():
 
 @pytest.mark.parametrize("token", ["550e8400-e29b-41d4-a716-446655440000", "not a token"])
 def test_a_message_under_another_token_or_none_is_not_the_holders(token):
-    found = [("messages[0]", "must carry the token granted last for turn 1")]
+    found = [("messages[0]", "must have the last token granted for turn 1")]
     assert exclusive([message_in(1, token)], [dispatched(1, token_id=new_id())]) == found
     assert exclusive([message_in(1, token)], []) == found
 
@@ -242,14 +242,14 @@ def test_a_token_that_was_replaced_writes_no_more():
     grants = [dispatched(1, token_id=old), dispatched(1, token_id=new)]
     assert exclusive([message_in(1, new)], grants) == []
     assert exclusive([message_in(1, old)], grants) == [
-        ("messages[0]", "must carry the token granted last for turn 1")
+        ("messages[0]", "must have the last token granted for turn 1")
     ]
 
 
 def test_a_turns_message_is_said_by_the_one_who_holds_it():
     token = new_id()
     found = exclusive([message_in(1, token, "b")], [dispatched(1, token_id=token, participant_id="a")])
-    assert found == [("messages[0]", "must be said by 'a', who holds turn 1")]
+    assert found == [("messages[0]", "must be from 'a', the owner of turn 1")]
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=8))

@@ -5,12 +5,17 @@ from itertools import product
 
 import pytest
 
-from symposia.models.collab import Collab, CollabMode, CollabStatus, Participant
-from symposia.models.dialog import Dialog, DialogStatus, Message, Role
 from symposia.models.errors import IllegalTransition, InvalidInput, Locked
-from symposia.models.ids import new_id
-from symposia.models.lifecycle import COLLAB_EDGES, DIALOG_EDGES, transition_collab, transition_dialog
-from symposia.models.meta import Governance
+from symposia.models.protocol.collab import Collab, CollabMode, CollabStatus, Participant
+from symposia.models.protocol.dialog import Dialog, DialogStatus, Message, Role
+from symposia.models.protocol.lifecycle import (
+    COLLAB_EDGES,
+    DIALOG_EDGES,
+    transition_collab,
+    transition_dialog,
+)
+from symposia.models.protocol.meta import Governance
+from symposia.models.text.ids import new_id
 
 COLLAB_DIAGRAM = [
     ("draft", "active"),
@@ -120,5 +125,5 @@ def test_a_dialog_ends_when_its_status_is_final(target, ended_at):
 
 
 def test_a_time_without_a_zone_is_refused():
-    with pytest.raises(InvalidInput, match="must be a date and time with a zone"):
+    with pytest.raises(InvalidInput, match="must be a date and time with a time zone"):
         transition_collab(collab_in("draft"), CollabStatus.ACTIVE, at=datetime(2025, 12, 7))  # noqa: DTZ001

@@ -4,9 +4,9 @@ from itertools import product
 
 import pytest
 
-from symposia.models.collab import CollabMode
 from symposia.models.errors import InvalidInput
-from symposia.models.modes import recommend_mode
+from symposia.models.protocol.collab import CollabMode
+from symposia.models.protocol.mode_selection import recommend_mode
 
 FLAGS = ("central_control", "independent", "sequential")
 

@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from symposia.models.collab import Collab, CollabStatus
-from symposia.models.dialog import Dialog, DialogStatus
 from symposia.models.errors import InvalidInput
-from symposia.models.ids import derived_id, is_uuid4
-from symposia.models.invariants import check_collab
-from symposia.models.reading import read_collab, read_dialog, read_map_event, read_message
-from symposia.models.repairs import Repair
+from symposia.models.protocol.collab import Collab, CollabStatus
+from symposia.models.protocol.dialog import Dialog, DialogStatus
+from symposia.models.protocol.invariants import check_collab
+from symposia.models.protocol.reading import read_collab, read_dialog, read_map_event, read_message
+from symposia.models.protocol.repairs import Repair
+from symposia.models.text.ids import derived_id, is_uuid4
 
 META = {"protocol_version": "1.0.0", "schema_version": "1.0.0"}
 NOW = "2025-12-07T00:00:00.000Z"
@@ -149,37 +149,25 @@ COMMENT = "is not a field of the schema"
         ),
         (
             {"meta": {"protocolVersion": "1.0.0", "schema_version": "1.0.0"}},
-            [
-                Repair(
-                    "meta.protocolVersion", "protocolVersion", "protocol_version", "is written in snake_case"
-                )
-            ],
+            [Repair("meta.protocolVersion", "protocolVersion", "protocol_version", "must be in snake_case")],
         ),
         (
             {"meta": {**META, "protocolVersion": "1.0.0"}},
-            [
-                Repair(
-                    "meta.protocolVersion", "protocolVersion", "protocol_version", "is written in snake_case"
-                )
-            ],
+            [Repair("meta.protocolVersion", "protocolVersion", "protocol_version", "must be in snake_case")],
         ),
         (
             {"meta": {"protocol_version": "1.0.0"}},
-            [
-                Repair(
-                    "meta.schema_version", None, "1.0.0", "is required; there is one version of the schemas"
-                )
-            ],
+            [Repair("meta.schema_version", None, "1.0.0", "is required; the schemas have one version")],
         ),
         (
             {"meta": {**META, "createdAt": "2025-12-07T00:00:00"}},
             [
-                Repair("meta.createdAt", "createdAt", "created_at", "is written in snake_case"),
+                Repair("meta.createdAt", "createdAt", "created_at", "must be in snake_case"),
                 Repair(
                     "meta.created_at",
                     "2025-12-07T00:00:00",
                     "2025-12-07T00:00:00Z",
-                    "must carry a zone; UTC is assumed",
+                    "must have a time zone; UTC is assumed",
                 ),
             ],
         ),
@@ -202,11 +190,11 @@ COMMENT = "is not a field of the schema"
                     "context_id",
                     "ctx-123",
                     derived_id("ctx-123"),
-                    "must be a UUID v4; one is derived from the name",
+                    "must be a UUID v4; derived from the name",
                 )
             ],
         ),
-        ({"updated_at": None}, [Repair("updated_at", None, None, "is left out where it is null")]),
+        ({"updated_at": None}, [Repair("updated_at", None, None, "must be omitted if null")]),
         (
             {"events": [{**EMBEDDED, "event_id": UPPER}]},
             [Repair("events[0].event_id", UPPER, V4, "must be in lower case")],
@@ -291,7 +279,7 @@ NO_PARTICIPANT = "participants: must have at least 1 item (got [])"
         ),
         (
             {"created_at": "2025-12-07"},
-            "created_at: must be a date and time with a zone, such as 2025-12-07T00:00:00.000Z (got '2025-12-07')",
+            "created_at: must be a date and time with a time zone, such as 2025-12-07T00:00:00.000Z (got '2025-12-07')",
         ),
         ({"meta": {}}, "meta.protocol_version: is required (got nothing)"),
         (
@@ -372,7 +360,7 @@ def test_invalid_examples_are_refused_with_the_nearest_form(mplp, name, kind):
         ):
             read(document)
         document["meta"] = {**META, "source": "mplp-runtime"}
-        with pytest.raises(InvalidInput, match=r"meta\.source: is not a known field; leave it out"):
+        with pytest.raises(InvalidInput, match=r"meta\.source: is not a known field; omit it"):
             read(document)
         document["meta"] = META
         nearest = example[id_field].partition("-")[2]

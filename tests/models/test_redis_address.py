@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.models.redis_address import RedisAddress, RedisKind
-from symposia.models.shown import without_password
+from symposia.models.text.redact import without_password
+from symposia.models.text.redis_address import RedisAddress, RedisKind
 
 HOSTS = st.sampled_from(["db", "db-2.example.com", "127.0.0.1", "[::1]"])
 NODES = st.lists(st.tuples(HOSTS, st.integers(1, 65_535)), min_size=1, max_size=4)
@@ -39,15 +39,15 @@ def test_each_form_of_url_is_read(url, kind, plain, nodes, master):
     ("url", "rule"),
     [
         ("http://db", "must start with one of redis://, rediss://, redis[+]cluster://"),
-        ("redis+cluster://a:7000/1", "must name no database"),
-        ("redis+cluster://a:7000?db=1", "must name no database"),
-        ("redis+cluster://a:7000,", "must name the hosts of the cluster, such as host1:6379"),
-        ("redis+cluster://a:b", "port is a number up to 65535"),
-        ("redis+sentinel://a:26379", "must name the master behind the Sentinels"),
-        ("redis+sentinel://a:26379/main/x", "must name the master behind the Sentinels"),
+        ("redis+cluster://a:7000/1", "must not name a database"),
+        ("redis+cluster://a:7000?db=1", "must not name a database"),
+        ("redis+cluster://a:7000,", "must list the hosts of the cluster, such as host1:6379"),
+        ("redis+cluster://a:b", "port must be a number from 0 to 65535"),
+        ("redis+sentinel://a:26379", "must name the Sentinels' master"),
+        ("redis+sentinel://a:26379/main/x", "must name the Sentinels' master"),
         (
             "redis://a/0?sentinel_password=secret",
-            "must be a redis[+]sentinel:// URL to have sentinel_password",
+            "must be a redis[+]sentinel:// URL to use sentinel_password",
         ),
     ],
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.collab import Participant
-from symposia.models.roster import named, role_of, seat_named
+from symposia.models.protocol.collab import Participant
+from symposia.models.protocol.roster import named, role_of, seat_named
 
 ROSTER = (
     Participant(participant_id="coder", role_id="lead"),

@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 from jsonschema import ValidationError
 
 import protocol_values as values
-from symposia.models.collab import Collab, CollabMode, CollabStatus, Participant, ParticipantKind
-from symposia.models.dialog import Dialog, DialogStatus, Message, Role
+from scaling import scaled_examples
 from symposia.models.errors import InvalidInput
-from symposia.models.events import PAYLOADS, MapEvent, MAPEventType
-from symposia.models.meta import CrossCutting, Event, Governance, Meta, Module, Ref, Trace
-from symposia.models.reading import Reading, read_collab, read_dialog, read_map_event
+from symposia.models.protocol.collab import Collab, CollabMode, CollabStatus, Participant, ParticipantKind
+from symposia.models.protocol.dialog import Dialog, DialogStatus, Message, Role
+from symposia.models.protocol.events import PAYLOADS, MapEvent, MAPEventType
+from symposia.models.protocol.meta import CrossCutting, Event, Governance, Meta, Module, Ref, Trace
+from symposia.models.protocol.reading import Reading, read_collab, read_dialog, read_map_event
 
 KINDS = {
     "collab": (values.collabs, read_collab),
@@ -36,7 +37,10 @@ DEFINITIONS = [
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=scaled_examples(150),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 @given(data=st.data())
 def test_whatever_can_be_constructed_is_written_validly_and_read_back_unchanged(kind, data, mplp):
     strategy, read = KINDS[kind]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.shown import without_password
+from symposia.models.text.redact import without_password
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from symposia.models.events import MapEvent, MAPEventType
-from symposia.models.ids import new_id, role_uuid
-from symposia.models.spending import usage_by_participant
-from symposia.models.turn import Usage
+from symposia.models.protocol.events import MapEvent, MAPEventType
+from symposia.models.sessions.spending import usage_by_participant
+from symposia.models.text.ids import new_id, role_uuid
+from symposia.models.turns.turn import Usage
 
 
 def event(name, result, kind=MAPEventType.TURN_COMPLETED):

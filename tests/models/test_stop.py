@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from symposia.models.plan import Totals
-from symposia.models.spec import SessionSpec
-from symposia.models.stop import (
+from symposia.models.sessions.plan import Totals
+from symposia.models.sessions.spec import SessionSpec
+from symposia.models.sessions.stop_conditions import (
     STOP_CONDITION,
     AllOf,
     AnyOf,
@@ -24,7 +24,7 @@ from symposia.models.stop import (
     TextSeen,
     TokenBudget,
 )
-from symposia.models.turn import Budget, Decision, NewItem, OutcomeKind, TurnResult, Usage, WorkItem
+from symposia.models.turns.turn import Budget, Decision, NewItem, OutcomeKind, TurnResult, Usage, WorkItem
 
 counts = st.integers(1, 50)
 leaves = st.one_of(

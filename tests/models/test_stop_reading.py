@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from symposia.models.errors import InvalidInput
-from symposia.models.stop import (
+from symposia.models.sessions.stop_conditions import (
     AllOf,
     AnyOf,
     CostBudget,
@@ -16,7 +16,7 @@ from symposia.models.stop import (
     TextSeen,
     TokenBudget,
 )
-from symposia.models.stop_reading import read_stop
+from symposia.models.sessions.stop_syntax import read_stop
 
 
 @pytest.mark.parametrize(
@@ -58,19 +58,19 @@ KEYS = "max_turns, max_rounds, max_tokens, max_cost_usd, deadline_s, text, round
         (None, f"stop: {NOT_A_TABLE} (got None)"),
         ({}, f"stop: {NOT_A_TABLE} (got {{}})"),
         (5, f"stop: {NOT_A_TABLE} (got 5)"),
-        ({"rounds": 3}, f"stop.rounds: is not a stop condition; there are {KEYS} (got 3)"),
+        ({"rounds": 3}, f"stop.rounds: is not a stop condition; known: {KEYS} (got 3)"),
         ({"max_rounds": 0}, "stop.max_rounds: must be greater than or equal to 1 (got 0)"),
         ({"max_turns": "ten"}, "stop.max_turns: must be a valid integer (got 'ten')"),
         ({"deadline_s": float("nan")}, "stop.deadline_s: must be a finite number (got nan)"),
         ({"text": ""}, "stop.text: must have at least 1 character (got '')"),
-        ({"text": 7}, "stop.text: must be a text, or {text: ..., by: ..., ignore_case: ...} (got 7)"),
+        ({"text": 7}, "stop.text: must be text, or a table {text: ..., by: ..., ignore_case: ...} (got 7)"),
         ({"text": {"text": "a", "who": "b"}}, "stop.text.who: is not a known field (got 'b')"),
         ({"text": {"by": "b"}}, "stop.text.text: is required (got nothing)"),
-        ({"round_of_passes": 3}, "stop.round_of_passes: must be true, or left out (got 3)"),
+        ({"round_of_passes": 3}, "stop.round_of_passes: must be true, or omitted (got 3)"),
         ({"any": {"max_turns": 1}}, "stop.any: must be a list of conditions (got a mapping of 1)"),
         (
             {"all": [{"max_turns": 1}, {"nope": 1}]},
-            f"stop.all[1].nope: is not a stop condition; there are {KEYS} (got 1)",
+            f"stop.all[1].nope: is not a stop condition; known: {KEYS} (got 1)",
         ),
         ({"kind": "max_turns"}, "stop.max_turns.turns: is required (got nothing)"),
     ],

@@ -7,7 +7,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = {"agents", "archive", "config", "models", "state", "tasks", "workers"}
+ROOMS = {
+    "agents",
+    "archive",
+    "client",
+    "config",
+    "factories",
+    "jobs",
+    "models",
+    "patches",
+    "reviews",
+    "state",
+    "tasks",
+    "workers",
+}
 HOLDERS = sorted(ROOMS | {"benchmarks", "examples", "tests"})
 
 

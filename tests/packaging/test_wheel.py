@@ -9,7 +9,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("agents", "config", "models", "reviews", "state", "tasks", "testing", "workers")
+ROOMS = (
+    "agents",
+    "client",
+    "config",
+    "factories",
+    "jobs",
+    "models",
+    "patches",
+    "reviews",
+    "state",
+    "tasks",
+    "testing",
+    "workers",
+)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +63,10 @@ def test_it_holds_every_module_of_every_room(wheel: set[str]) -> None:
 
 def test_it_holds_scripts_data_and_the_mark_of_types(wheel: set[str]) -> None:
     data = {
-        path for kind in ("*.css", "*.lua", "*.toml") for room in ROOMS for path in (ROOT / room).rglob(kind)
+        path
+        for kind in ("*.css", "*.jinja", "*.lua", "*.toml")
+        for room in ROOMS
+        for path in (ROOT / room).rglob(kind)
     }
     assert any(path.suffix == ".lua" for path in data)
     assert {f"symposia/{path.relative_to(ROOT)}" for path in data} <= wheel

@@ -10,7 +10,7 @@ import pytest
 
 import ledger
 from office import Office
-from symposia.state.connect import connect
+from symposia.state.redis.connect import connect
 
 
 @pytest.fixture

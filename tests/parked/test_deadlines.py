@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from live import until
-from symposia.models.collab import CollabStatus
 from symposia.models.errors import InvalidInput, ReplyRefused
-from symposia.state.parked import ParkedTurns, Rule
-from symposia.tasks.asked import all_asked
+from symposia.models.protocol.collab import CollabStatus
+from symposia.state.turns.parked import ParkedTurns, Rule
+from symposia.tasks.waiting.parked_turn import all_asked
 
 #: Seconds no test waits for.
 LONG = 3_600
@@ -77,7 +77,7 @@ def test_cancel_ends_the_session(office, asked):
     assert (result.collab.status, result.reason) == (CollabStatus.CANCELLED, "no_answer")
     assert result.detail == "ben did not answer in time"
     end = next(it for it in office.ends if it.word == "cancelled")
-    assert (end.failed, end.text) == (True, "failed: nobody answered in time; the session is cancelled")
+    assert (end.failed, end.text) == (True, "failed: no answer in time; the session is cancelled")
     assert office.client.inbox() == []
 
 
@@ -108,7 +108,7 @@ def test_a_seat_that_goes_round_among_those_who_never_answer_fails_in_the_end(of
     office.sweep_until(job, lambda: job.state().is_final)
     result = job.result(timeout=5)
     assert result.reason == "failed"
-    assert "passed on 8 times" in result.detail
+    assert "reassigned 8 times" in result.detail
 
 
 def test_escalate_lets_somebody_else_answer_too(office, asked):
@@ -118,7 +118,7 @@ def test_escalate_lets_somebody_else_answer_too(office, asked):
     assert event["asked"] == ["ben", "chief"]
     assert office.client.inbox("chief") == office.client.inbox("ben") == list(job.pending())
     office.sweep_until(job, lambda: job.state().is_final)
-    assert "nobody answered in time" in job.result(timeout=5).detail
+    assert "no answer in time" in job.result(timeout=5).detail
 
 
 def test_whoever_answers_an_escalated_question_first_is_heard(make_office):
@@ -167,7 +167,7 @@ def test_a_wait_without_a_deadline_lasts_until_the_sessions_own(office):
 def test_an_answer_and_the_deadline_at_the_same_time_are_one(office, asked):
     job = asked(then="default", default="never mind", deadline_s=LONG)
     (question,) = all_asked(job._facts, job.state())
-    turns = ParkedTurns(office.client._to.redis)
+    turns = ParkedTurns(office.client._installation.sessions.connections.redis)
     too_early = question.answered("never mind", by=None, rule=Rule.DEADLINE)
     assert turns.reply(job.id, too_early).word == "early"
     assert turns.reply(job.id, question.answered("here", by="ben")).word == "replied"
@@ -178,11 +178,11 @@ def test_an_answer_and_the_deadline_at_the_same_time_are_one(office, asked):
 @pytest.mark.parametrize(
     ("wait", "rule"),
     [
-        ({"then": "default"}, "go together"),
-        ({"then": "reassign"}, "go together"),
-        ({"to": "chief"}, "go together"),
+        ({"then": "default"}, "and the reverse"),
+        ({"then": "reassign"}, "and the reverse"),
+        ({"to": "chief"}, "and the reverse"),
         ({"deadline_s": 0}, "greater than 0"),
-        ({"remind_after_s": [3, 2]}, "must rise"),
+        ({"remind_after_s": [3, 2]}, "must be in ascending order"),
         ({"colour": "red"}, "is not a known field"),
     ],
 )

@@ -6,9 +6,9 @@ import dataclasses
 
 import pytest
 
-from symposia.state.keys import lock_key
-from symposia.state.parked import ParkedTurns
-from symposia.tasks.boundaries import Boundary
+from symposia.state.redis.keys import lock_key
+from symposia.state.turns.parked import ParkedTurns
+from symposia.tasks.runtime.fault_hooks import Boundary
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from killing import kill_server
 from live import until
 from office import Office
 from ports import own_port
-from symposia.tasks.boundaries import Boundary
-from symposia.workers.embedded import EmbeddedServer
+from symposia.tasks.runtime.fault_hooks import Boundary
+from symposia.workers.local.embedded import EmbeddedServer
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_a_turn_is_parked_as_soon_as_redis_is_back(
             kill_server(server)
 
     def bring_it_back() -> None:
-        until(lambda: "waits to be written" in caplog.text, what="the question waits")
+        until(lambda: "failed, retrying: " in caplog.text, what="the question waits")
         from_the_staying_thread(server.start)
 
     job = office.submit("pair", {}, people=["zoe", "yan"])
@@ -50,7 +50,7 @@ def test_a_turn_is_parked_as_soon_as_redis_is_back(
     assert office.deliver() == "parked"
     helper.join()
 
-    assert f"the question of turn 1 of {job.id} waits to be written" in caplog.text
+    assert f"writing question of turn 1 of {job.id} failed, retrying" in caplog.text
     assert [(it.participant, it.turn_number) for it in job.pending()] == [("zoe", 1)]
     assert [it.session_id for it in office.client.inbox("zoe")] == [job.id]
     assert job.state().records[1].grants == 1, "nobody was asked again"

@@ -9,15 +9,15 @@ import pytest
 
 import callable_agents
 from live import until
-from symposia.models.collab import CollabStatus
 from symposia.models.errors import InvalidInput, MessageTooLarge, ReplyRefused
-from symposia.models.ids import moment_from_ms
-from symposia.models.turn import Expects
-from symposia.state.inbox import Inbox
-from symposia.state.parked import ParkedTurns
-from symposia.state.workers import WorkerBook
-from symposia.tasks.asked import all_asked
-from symposia.tasks.replies import end_wait
+from symposia.models.protocol.collab import CollabStatus
+from symposia.models.text.ids import moment_from_ms
+from symposia.models.turns.turn import Expects
+from symposia.state.turns.inbox import Inbox
+from symposia.state.turns.parked import ParkedTurns
+from symposia.state.workers.presence import WorkerBook
+from symposia.tasks.waiting.parked_turn import all_asked
+from symposia.tasks.waiting.replies import end_wait
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def notes(job, kind):
 def test_a_persons_turn_is_parked_with_no_lock_and_no_message_on_its_way(office, asked):
     (record,) = asked.state().open_turns()
     assert (record.participant, record.status) == ("ben", "parked")
-    assert not list(office.client._to.redis.scan_iter("*:lock:*"))
+    assert not list(office.client._installation.sessions.connections.redis.scan_iter("*:lock:*"))
     assert not office.queue.waiting
     assert office.sweep() == []
 
@@ -128,7 +128,7 @@ def test_two_replies_at_the_same_time_are_one(office, asked):
 def test_a_reply_whose_answer_was_lost_may_be_sent_again(office, asked):
     (question,) = all_asked(asked._facts, asked.state())
     reply = question.answered("hello", by="ben")
-    turns = ParkedTurns(office.client._to.redis)
+    turns = ParkedTurns(office.client._installation.sessions.connections.redis)
     assert [turns.reply(asked.id, reply).word for _ in range(3)] == ["replied"] * 3
     assert [m.content for m in asked.messages()] == ["ok", "hello"]
 
@@ -205,7 +205,7 @@ def test_a_cancel_ends_a_session_that_waits_at_once(office, asked):
 def test_a_reply_whose_sender_died_is_found_by_the_sweep(office, asked):
     asked.reply("ben", "hello")
     office.queue.waiting.clear()
-    due_ms = office.client._to.redis.zscore("symposia:due", asked.id)
+    due_ms = office.client._installation.sessions.connections.redis.zscore("symposia:due", asked.id)
     assert due_ms <= office.runtime.index.now_ms() + 5_000
     office.sweep_until(asked, lambda: asked.state().closed == 3)
 
@@ -222,7 +222,7 @@ def test_the_inbox_shows_open_questions_oldest_first_and_forgets_those_that_are_
     jobs[0].reply("ben", "hello")
     jobs[2].cancel()
     assert [question.session_id for question in inbox()] == [jobs[1].id]
-    assert len(list(Inbox(office.client._to.redis).letters())) == 1
+    assert len(list(Inbox(office.client._installation.sessions.connections.redis).letters())) == 1
 
 
 def test_the_inbox_goes_by_when_a_question_was_asked_not_by_when_its_turn_began(make_office):
@@ -251,7 +251,9 @@ def test_the_inbox_goes_by_when_a_question_was_asked_not_by_when_its_turn_began(
 
 def test_a_person_of_a_registered_name_is_that_agent(make_office):
     office = make_office('[agents.ben]\nkind = "human"\ndeadline_s = 60\n')
-    WorkerBook(office.client._to.redis).announce("w", office.runtime.registry.names())
+    WorkerBook(office.client._installation.sessions.connections.redis).announce(
+        "w", office.runtime.registry.names()
+    )
     job = office.submit("pair", {"ann": "noop"}, people=["ben"])
     office.work()
     (question,) = job.pending()
@@ -264,7 +266,7 @@ def test_an_answer_that_does_not_say_to_which_of_several_questions_is_refused_an
     office.work()
     first, second, own = job.pending()
     with pytest.raises(
-        ReplyRefused, match=r"more than one thing.*: turn 1: May I\?; turn 2: May I\?; turn 3: "
+        ReplyRefused, match=r"several open questions.*: turn 1: May I\?; turn 2: May I\?; turn 3: "
     ) as error:
         job.reply("ben", "yes")
     assert (error.value.word, list(error.value.questions)) == ("several", [1, 2, 3])

@@ -180,4 +180,4 @@ def test_an_agent_that_only_ever_asks_fails_in_the_end(make_office):
     for _ in range(20):
         job.reply("ben", "go on")
         office.work()
-    assert "must be one of 20 in a turn" in job.result(timeout=5).detail
+    assert "exceeds the limit of 20 questions in a turn" in job.result(timeout=5).detail

@@ -15,7 +15,7 @@ from live import until
 from office import Office
 from ports import own_port
 from remote_system import SECRET, RemoteSystem, call, post
-from symposia.agents.signing import refusal
+from symposia.agents.remote.signing import refusal
 from symposia.workers.callbacks import Doubts, Receiver, make_server, serve
 
 REGISTRY = """
@@ -48,7 +48,7 @@ def system():
 def open_office(make_office, system, monkeypatch) -> Callable[..., Office]:
     monkeypatch.setenv("PARTNER_SECRET", SECRET)
     monkeypatch.setenv("STRANGER_SECRET", "whsec_c29tZWJvZHkgZWxzZQ==")
-    monkeypatch.setattr("symposia.tasks.delivery.FIRST_RETRY_S", 0.01)
+    monkeypatch.setattr("symposia.tasks.waiting.delivery.FIRST_RETRY_S", 0.01)
     return functools.partial(make_office, REGISTRY.replace("{url}", system.url))
 
 
@@ -173,8 +173,8 @@ def test_a_delivery_that_fails_is_tried_again_with_the_same_id(office, system):
     assert len({body for _, body in system.deliveries}) == 1
     failed = notes(job, "webhook.failed")
     assert [(event["attempt"], event["error"]) for event in failed] == [
-        (1, "127.0.0.1 answers 500"),
-        (2, "127.0.0.1 answers 503"),
+        (1, "127.0.0.1 answered HTTP 500"),
+        (2, "127.0.0.1 answered HTTP 503"),
     ]
     until(lambda: notes(job, "webhook.delivered"))
     assert [event["attempt"] for event in notes(job, "webhook.delivered")] == [3]
@@ -198,7 +198,7 @@ def test_a_refused_delivery_is_not_tried_again(office, system):
     job = office.submit("pair", {"ann": "noop", "bot": "partner"})
     office.work()
     office.sweep_until(job, lambda: job.state().is_final)
-    assert job.result(timeout=5).detail == "bot: not delivered: 127.0.0.1 answers 403"
+    assert job.result(timeout=5).detail == "bot: not delivered: 127.0.0.1 answered HTTP 403"
     assert len(system.deliveries) == 1
 
 
@@ -209,7 +209,7 @@ def test_a_worker_that_dies_before_it_delivers_leaves_it_to_the_next(open_office
         raise SystemExit("killed")
 
     with monkeypatch.context() as patched:
-        patched.setattr("symposia.agents.external.post", die)
+        patched.setattr("symposia.agents.remote.agent.post", die)
         job = office.submit("pair", {"ann": "noop", "bot": "partner"})
         with pytest.raises(SystemExit):
             office.work()
@@ -228,7 +228,7 @@ def test_a_delivery_to_this_machine_is_refused_unless_its_network_is_allowed(
     job = office.submit("pair", {"ann": "noop", "bot": "partner"})
     office.work()
     office.sweep_until(job, lambda: job.state().is_final)
-    assert "127.0.0.1 has the address 127.0.0.1, which may not be called" in job.result(timeout=5).detail
+    assert "127.0.0.1 resolves to 127.0.0.1, which is neither public" in job.result(timeout=5).detail
     assert system.deliveries == []
 
 
@@ -254,19 +254,19 @@ def test_a_system_may_answer_before_its_delivery_has_ended(office, system):
 @pytest.mark.parametrize(
     ("how", "status", "error"),
     [
-        ({"secret": "whsec_Zm9yZ2Vk"}, 401, "nobody who may call"),
-        ({"headers": {"webhook-signature": ""}}, 401, "nobody who may call"),
-        ({"headers": {"webhook-timestamp": "now"}}, 401, "nobody who may call"),
-        ({"headers": {"webhook-id": "another"}}, 401, "nobody who may call"),
+        ({"secret": "whsec_Zm9yZ2Vk"}, 401, "unauthorized"),
+        ({"headers": {"webhook-signature": ""}}, 401, "unauthorized"),
+        ({"headers": {"webhook-timestamp": "now"}}, 401, "unauthorized"),
+        ({"headers": {"webhook-id": "another"}}, 401, "unauthorized"),
         ({"age_s": 301}, 401, "expired"),
         ({"age_s": -330}, 401, "expired"),  # more than 300 s, also in the next second
-        ({"session_id": "8a4d9a52-31ff-4c3b-a1f1-08c1c1b1b6c2"}, 401, "nobody who may call"),
-        ({"participant": "ann"}, 401, "nobody who may call"),
-        ({"participant": "zed"}, 401, "nobody who may call"),
+        ({"session_id": "8a4d9a52-31ff-4c3b-a1f1-08c1c1b1b6c2"}, 401, "unauthorized"),
+        ({"participant": "ann"}, 401, "unauthorized"),
+        ({"participant": "zed"}, 401, "unauthorized"),
         ({"reply_token": "another"}, 409, "foreign"),
         ({"turn_number": 1}, 409, "double"),
         ({"turn_number": 9}, 409, "unasked"),
-        ({"text": " "}, 422, "text: must not be blank; PASS passes the turn (got ' ')"),
+        ({"text": " "}, 422, "text: must not be blank; answer PASS to pass (got ' ')"),
         ({"text": 7}, 400, "must be JSON with session_id, turn_number, participant, reply_token and text"),
         ({"more": "x"}, 400, "must be JSON with session_id, turn_number, participant, reply_token and text"),
     ],
@@ -307,7 +307,7 @@ def test_the_secret_of_one_system_does_not_open_the_turn_of_another(office, call
     job, letter = told
     assert call(callbacks, letter, "mine now", secret="whsec_c29tZWJvZHkgZWxzZQ==") == (
         401,
-        {"error": "nobody who may call"},
+        {"error": "unauthorized"},
     )
     job.cancel()
 

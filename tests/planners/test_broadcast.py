@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from simulation import Simulation, people
-from symposia.models.collab import CollabMode
-from symposia.models.options import ModeOptions
-from symposia.models.stop import MaxRounds, MaxTurns, TextSeen
-from symposia.models.turn import OutcomeKind
+from symposia.models.protocol.collab import CollabMode
+from symposia.models.sessions.options import ModeOptions
+from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns, TextSeen
+from symposia.models.turns.turn import OutcomeKind
 
 
 def session(*names, stop=None, **options):

@@ -5,13 +5,29 @@ from __future__ import annotations
 import pytest
 
 from simulation import Simulation, people
-from symposia.models.collab import CollabMode
-from symposia.models.options import ModeOptions
-from symposia.models.plan import FLOOR, Finish, OpenTurn, PlannedTurn, SessionView, Step, Totals, Wait
-from symposia.models.stop import CostBudget, Deadline, MaxRounds, MaxTurns, TextSeen, TokenBudget
-from symposia.models.turn import OutcomeKind, TurnResult, Usage
-from symposia.tasks.decide import decide
+from symposia.models.protocol.collab import CollabMode
+from symposia.models.sessions.options import ModeOptions
+from symposia.models.sessions.plan import (
+    FLOOR,
+    Finish,
+    OpenTurn,
+    PlannedTurn,
+    SessionView,
+    Step,
+    Totals,
+    Wait,
+)
+from symposia.models.sessions.stop_conditions import (
+    CostBudget,
+    Deadline,
+    MaxRounds,
+    MaxTurns,
+    TextSeen,
+    TokenBudget,
+)
+from symposia.models.turns.turn import OutcomeKind, TurnResult, Usage
 from symposia.tasks.planners import check_step
+from symposia.tasks.planning.decide import decide
 
 
 def hall(*, stop=None, **options):
@@ -85,7 +101,7 @@ def test_a_session_of_skipped_turns_is_cancelled_and_says_why():
     session = table(stop=MaxRounds(1))
     session.turn_out(OutcomeKind.SKIPPED, error="ValueError: no disk")
     session.turn_out(OutcomeKind.SKIPPED, error="ValueError: no net")
-    detail = "2 of 2 turns failed or were skipped, the last one: bob: ValueError: no net; max_rounds: 1 of 1 rounds"
+    detail = "2 of 2 turns failed or were skipped, last: bob: ValueError: no net; max_rounds: 1 of 1 rounds"
     assert session.finish == Finish(reason="all_turns_failed", detail=detail, aborted=True)
 
 
@@ -138,11 +154,11 @@ def test_the_same_view_always_gets_the_same_plan():
 @pytest.mark.parametrize(
     ("fields", "step", "rule"),
     [
-        ({}, Step(turns=(PlannedTurn(participant="zed"),)), "only participants speak"),
+        ({}, Step(turns=(PlannedTurn(participant="zed"),)), "every speaker is a participant"),
         (
             {"open": (OpenTurn(number=1, participant="ann", scope="slot:ann"),)},
             Step(turns=(PlannedTurn(participant="ann", scope="item:1"),)),
-            "nobody has two turns at once",
+            "no participant has two open turns",
         ),
         (
             {"open": (OpenTurn(number=1, participant="ann", scope="item:1"),)},
@@ -152,11 +168,11 @@ def test_the_same_view_always_gets_the_same_plan():
         (
             {"open": (OpenTurn(number=1, participant="ann", scope="item:1"),)},
             Step(turns=(PlannedTurn(participant="bob", scope=FLOOR),)),
-            "whoever has the floor is alone",
+            "an exclusive turn is the only open turn",
         ),
         ({}, Step(turns=(PlannedTurn(participant="ann"),), drop=(7,)), "only open turns are dropped"),
         ({"turns_left": 0}, Step(turns=(PlannedTurn(participant="ann"),)), "no more turns than are left"),
-        ({}, Step(), "a step leads on"),
+        ({}, Step(), "the step makes progress"),
     ],
 )
 def test_an_unsound_step_is_refused(fields, step, rule):

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulation import Simulation, people
-from symposia.models.collab import CollabMode
-from symposia.models.options import ModeOptions
-from symposia.models.plan import FLOOR
-from symposia.models.stop import MaxTurns, TextSeen
-from symposia.models.turn import Decision, Expects, NewItem, OutcomeKind
+from symposia.models.protocol.collab import CollabMode
+from symposia.models.sessions.options import ModeOptions
+from symposia.models.sessions.plan import FLOOR
+from symposia.models.sessions.stop_conditions import MaxTurns, TextSeen
+from symposia.models.turns.turn import Decision, Expects, NewItem, OutcomeKind
 
 NAMES = ("ann", "bob", "cyd", "dan")
 ROLES = ("maker", "tester")
@@ -201,7 +201,7 @@ def test_in_a_swarm_every_item_ends_once_as_done_or_dropped(data):
     accepted = [
         it
         for it in session.board.values()
-        if it[-1].reason != f"the board takes {session.options.max_items} items"
+        if it[-1].reason != f"the board is full ({session.options.max_items} items)"
     ]
     assert len(accepted) <= session.options.max_items
 

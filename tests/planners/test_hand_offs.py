@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulation import Simulation, people
-from symposia.models.collab import CollabMode
-from symposia.models.stop import MaxRounds, MaxTurns, TextSeen
-from symposia.models.turn import OutcomeKind
+from symposia.models.protocol.collab import CollabMode
+from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns, TextSeen
+from symposia.models.turns.turn import OutcomeKind
 
 NAMES = ("ann", "bob", "cyd", "dan")
 
@@ -47,7 +47,7 @@ def test_who_is_ahead_already_is_refused_on_record():
     session.say("bob", hand_off="ann")
     session.run()
     assert session.spoken == ["ann", "bob", "ann", "bob", "cyd", "cyd"]
-    assert reasons(session) == [("bob", "ann", "ann has had the turn of the next round already")]
+    assert reasons(session) == [("bob", "ann", "ann has already spoken in the next round")]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_who_is_ahead_already_is_refused_on_record():
         ("ghost", "no participant has this name"),
         ("ann", "a participant cannot hand off to itself"),
         ("Ann", "a participant cannot hand off to itself"),
-        ("maker", "the name may mean bob, cyd"),
+        ("maker", "the name is ambiguous: bob, cyd"),
     ],
 )
 @pytest.mark.parametrize("mode", [CollabMode.ROUND_ROBIN, CollabMode.ORCHESTRATED])
@@ -75,7 +75,7 @@ def test_a_pair_and_a_broadcast_refuse_every_hand_off(mode):
     session = Simulation(mode, people("ann", "bob"), stop=MaxRounds(1))
     session.say("ann", hand_off="bob")
     session.say("bob", hand_off="ghost")
-    refusal = f"the mode {mode.value} takes no hand-offs"
+    refusal = f"mode {mode.value} does not allow hand-offs"
     assert reasons(session) == [("ann", "bob", refusal), ("bob", "ghost", refusal)]
     assert session.finish.reason == "max_rounds"
 
@@ -96,7 +96,9 @@ def test_the_orchestrator_is_told_until_it_decides():
 def test_the_orchestrator_itself_hands_nothing_off():
     session = Simulation(CollabMode.ORCHESTRATED, people("lead", "ann"), orchestrator="lead")
     session.say("lead", hand_off="ann")
-    assert reasons(session) == [("lead", "ann", "the orchestrator names the next speakers in its decision")]
+    assert reasons(session) == [
+        ("lead", "ann", "the orchestrator names the next speakers in its decision, not by hand-off")
+    ]
 
 
 def test_a_refused_hand_off_without_words_is_a_pass():

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from simulation import Simulation, people
-from symposia.models.collab import CollabMode, Participant
-from symposia.models.options import ModeOptions
-from symposia.models.stop import MaxRounds, MaxTurns, TextSeen
-from symposia.models.turn import Decision, Expects, OutcomeKind
+from symposia.models.protocol.collab import CollabMode, Participant
+from symposia.models.sessions.options import ModeOptions
+from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns, TextSeen
+from symposia.models.turns.turn import Decision, Expects, OutcomeKind
 
 
 def session(*workers, stop=None, **options):
@@ -118,10 +118,10 @@ def test_a_name_twice_is_one_turn():
 @pytest.mark.parametrize(
     ("names", "reason"),
     [
-        ((), "it named nobody"),
-        (("nobody-here",), "'nobody-here' takes no part here"),
+        ((), "it named no speaker"),
+        (("nobody-here",), "'nobody-here' is not a participant"),
         (("lead",), "it named the orchestrator itself"),
-        (("coder", "ghost"), "'ghost' takes no part here"),
+        (("coder", "ghost"), "'ghost' is not a participant"),
     ],
 )
 def test_an_invalid_choice_is_sent_back_with_the_reason(names, reason):
@@ -138,7 +138,7 @@ def test_a_name_that_several_share_is_sent_back_with_their_ids():
         CollabMode.ORCHESTRATED, people("lead", "c1", "c2", c1="coder", c2="coder"), orchestrator="lead"
     )
     team.decide("coder")
-    assert "'coder' may be c1, c2" in team.next.instruction
+    assert "'coder' is ambiguous: c1, c2" in team.next.instruction
 
 
 def test_after_too_many_invalid_choices_whoever_has_waited_longest_speaks():
@@ -261,6 +261,7 @@ def test_the_orchestrator_sees_a_ledger_of_what_was_decided():
     ]
 
 
+@pytest.mark.long
 def test_the_ledger_is_bounded_whatever_is_said():
     long = "x" * 500
     roster = [

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from simulation import Simulation, people
-from symposia.models.collab import CollabMode
-from symposia.models.stop import MaxTurns, TextSeen
-from symposia.models.turn import Decision, Expects, OutcomeKind
+from symposia.models.protocol.collab import CollabMode
+from symposia.models.sessions.stop_conditions import MaxTurns, TextSeen
+from symposia.models.turns.turn import Decision, Expects, OutcomeKind
 
 
 def session(stop=None):

@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 
 from simulation import item, people
-from symposia.models.collab import CollabMode
 from symposia.models.errors import InvalidInput
-from symposia.models.options import ModeOptions
-from symposia.models.stop import MaxRounds, MaxTurns, RoundOfPasses, TextSeen
-from symposia.tasks.planners import check_fit, effective_stop, planner_for
+from symposia.models.protocol.collab import CollabMode
+from symposia.models.sessions.options import ModeOptions
+from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns, RoundOfPasses, TextSeen
+from symposia.tasks.planners import check_fit, effective_stop, mode_of
 
 ROSTER = people("ann", "tess", tess="tester")
 
 
 @pytest.mark.parametrize("mode", CollabMode)
 def test_every_mode_has_a_planner(mode):
-    assert callable(planner_for(mode))
+    assert callable(mode_of(mode).plan)
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from simulation import PURPOSE, Simulation, item, people
-from symposia.models.collab import CollabMode
-from symposia.models.options import ModeOptions
-from symposia.models.stop import MaxTurns
-from symposia.models.turn import OutcomeKind, TurnResult
+from symposia.models.protocol.collab import CollabMode
+from symposia.models.sessions.options import ModeOptions
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.models.turns.turn import OutcomeKind, TurnResult
 from symposia.tasks.planners.board import Board, BoardState
 
 
@@ -81,14 +81,14 @@ def test_an_item_that_is_for_nobody_here_is_dropped_with_the_reason():
     swarm = session("ann", items=["plan"])
     swarm.say("ann", items=(item("paint", "painter"),))
     assert swarm.finish.reason == "board_empty"
-    assert (shown(swarm, "paint"), why(swarm, "paint")) == (["dropped"], "nobody is 'painter'")
+    assert (shown(swarm, "paint"), why(swarm, "paint")) == (["dropped"], "no participant has role 'painter'")
     assert swarm.finish.detail == "1 item done, 1 dropped"
 
 
 def test_items_beyond_the_limit_are_dropped_and_shown():
     swarm = session("ann", items=["plan"], max_items=2)
     swarm.say("ann", items=(item("two"), item("three")))
-    assert (shown(swarm, "three"), why(swarm, "three")) == (["dropped"], "the board takes 2 items")
+    assert (shown(swarm, "three"), why(swarm, "three")) == (["dropped"], "the board is full (2 items)")
     swarm.run()
     assert swarm.final_board() == {"plan": "done", "two": "done", "three": "dropped"}
 
@@ -114,7 +114,7 @@ def test_an_item_that_goes_back_and_forth_too_often_stays_where_it_is():
     swarm.say("bob", hand_off="ann")
     swarm.say("ann", hand_off="bob")
     assert at_work(swarm) == {"ann": "hot potato"}
-    assert swarm.next.instruction == "This item was handed on 2 times: it stays with you now."
+    assert swarm.next.instruction == "This item was handed off 2 times: it now stays with you."
     swarm.say("ann")
     assert swarm.final_board() == {"hot potato": "done"}
 
@@ -143,7 +143,7 @@ def test_an_item_that_everyone_passes_on_is_dropped():
     swarm.turn_out(OutcomeKind.PASSED, "bob")
     assert (swarm.finish.reason, why(swarm, "chore")) == (
         "board_empty",
-        "everyone who may take it passed on it",
+        "every eligible participant passed on it",
     )
 
 
@@ -153,7 +153,7 @@ def test_an_item_is_put_back_three_times_at_most():
         swarm.turn_out(OutcomeKind.SKIPPED, name, error="deadline")
     assert (swarm.finish.reason, why(swarm, "chore")) == (
         "all_turns_failed",
-        "put back 3 times; the last one: deadline",
+        "put back 3 times, last reason: deadline",
     )
 
 

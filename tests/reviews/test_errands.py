@@ -11,28 +11,28 @@ from redis import Redis
 
 from remote_system import SECRET, RemoteSystem
 from review_values import a_finding, a_run
-from symposia.models.collab import CollabMode
 from symposia.models.errors import ReviewNotFound
-from symposia.models.ids import new_id
-from symposia.models.review.errands import Errand
+from symposia.models.protocol.collab import CollabMode
+from symposia.models.review.deliveries import Errand
 from symposia.models.review.findings import FindingStatus
 from symposia.models.review.panels import Panel, Seat
 from symposia.models.review.runs import ReviewRun, RunState
-from symposia.reviews.delivery import courier
-from symposia.reviews.delivery.book import Deliveries
-from symposia.reviews.delivery.courier import (
+from symposia.models.text.ids import new_id
+from symposia.reviews.delivery import deliverer as courier
+from symposia.reviews.delivery.deliverer import (
     FIRST_DELAY_MS,
     HOLD_MS,
     LONGEST_DELAY_MS,
     Courier,
     sweep_errands,
 )
+from symposia.reviews.delivery.destinations import Deliveries
 from symposia.reviews.delivery.entries import DeliveriesFile
-from symposia.state import errands
-from symposia.state.connect import connect
-from symposia.state.errands import ErrandIndex
-from symposia.state.keys import ERRANDS
-from symposia.state.review_records import BatchHead
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import ERRANDS
+from symposia.state.reviews import delivery_queue as errands
+from symposia.state.reviews.delivery_queue import ErrandIndex
+from symposia.state.reviews.records import BatchHead
 
 NEWS = (a_finding(status=FindingStatus.NEW),)
 
@@ -174,14 +174,14 @@ def test_after_all_attempts_it_is_given_up_and_told(desk, caplog):
         desk.hurry()
     assert desk.index.waiting() == 0
     (told,) = desk.index.failures(count=9)
-    assert told.endswith(f"board, review {run.id}: 127.0.0.1 answers 503")
-    assert [it.levelno for it in caplog.records if "is not delivered" in it.message] == [logging.ERROR]
+    assert told.endswith(f"board, review {run.id}: 127.0.0.1 answered HTTP 503")
+    assert [it.levelno for it in caplog.records if "giving up" in it.message] == [logging.ERROR]
 
 
 @pytest.mark.parametrize(
     ("wishes", "why"),
     [
-        ({"deliver": ["nowhere"]}, "deliver: must be one of the deliveries: "),
+        ({"deliver": ["nowhere"]}, "deliver: must be a delivery of the deliveries file: "),
         ({"deliver": ["board"], "formats": ["pdf"]}, "formats: must be one of markdown, html"),
     ],
 )
@@ -205,7 +205,7 @@ def test_wishes_that_are_none_are_told_and_harm_nobody(desk, caplog):
     desk.note(deliver="board")
     desk.note(deliver=["../etc"])
     assert desk.index.waiting() == 0
-    assert caplog.text.count("its report is not delivered") == 2
+    assert caplog.text.count("not delivering the report") == 2
 
 
 def test_a_run_that_others_do_not_see_ended_yet_is_waited_for(desk):

@@ -11,8 +11,8 @@ import pytest
 from git_tree import GitTree
 from symposia.models.errors import InvalidInput
 from symposia.models.review.items import ItemKind, Read, Skipped
-from symposia.reviews.roots import LINK, NOT_A_FILE, UNPRINTABLE
 from symposia.reviews.sources.files import Chosen, FileSource
+from symposia.reviews.sources.sandboxed_folder import LINK, NOT_A_FILE, UNPRINTABLE
 from symposia.reviews.sources.source import Caps
 
 
@@ -92,7 +92,7 @@ def test_what_is_no_text_is_told_with_the_reason(folder):
     assert texts == {"bom.py": "x"}
     assert reasons == {
         "blank.py": "empty",
-        "latin.py": "not UTF-8, from byte 3 on",
+        "latin.py": "not UTF-8 from byte 3",
         "nothing.py": "empty",
         "nul.py": "binary",
         "utf16.py": "binary",
@@ -114,7 +114,7 @@ def test_a_root_full_of_traps_is_read_and_all_of_them_are_told(folder):
     texts, reasons = given(folder, include=["*.py"])
     assert texts == {"..py": "dots = 1", "good.py": "x = 1"}
     assert reasons == {
-        "bad.py": "not UTF-8, from byte 0 on",
+        "bad.py": "not UTF-8 from byte 0",
         "fifo": NOT_A_FILE,
         "out": LINK,
         "out.py": LINK,
@@ -128,18 +128,18 @@ def test_what_is_over_a_cap_is_told(folder):
     put(folder, a="1", b="22", c="333", d="4444")
     texts, reasons = given(folder, Caps(items=2))
     assert list(texts) == ["a.py", "b.py"]
-    assert reasons == dict.fromkeys(("c.py", "d.py"), "there are more than 2 items")
+    assert reasons == dict.fromkeys(("c.py", "d.py"), "over the limit of 2 items")
     assert given(folder, Caps(item_bytes=3))[1] == {"d.py": "larger than 3 bytes"}
     texts, reasons = given(folder, Caps(total_bytes=5))
     assert list(texts) == ["a.py", "b.py"]
-    assert set(reasons.values()) == {"all items together are larger than 5 bytes"}
+    assert set(reasons.values()) == {"over the limit of 5 bytes in total"}
 
 
 def test_of_many_that_are_skipped_some_are_told_and_the_others_counted(folder):
     put(folder, **{f"f{at}": "" for at in range(5)}, g="1")
     texts, reasons = given(folder, Caps(told=2))
     assert list(texts) == ["g.py"]
-    assert reasons == {"f0.py": "empty", "f1.py": "empty", ".": "3 more were skipped"}
+    assert reasons == {"f0.py": "empty", "f1.py": "empty", ".": "3 more skipped"}
 
 
 def test_what_git_ignores_is_left_out_unless_it_is_named_or_tracked(folder):
@@ -169,16 +169,16 @@ def test_a_repository_that_git_cannot_read_is_told_and_its_files_are_read(folder
     (folder / ".git").write_text("gitdir: /nowhere\n")
     texts, reasons = given(folder)
     assert texts == {"a.py": "1"}
-    assert reasons[".gitignore"].endswith("; so what git ignores is reviewed, too")
+    assert reasons[".gitignore"].endswith("; files that git ignores are reviewed as well")
 
 
 @pytest.mark.parametrize("field", ["since", "base"])
 def test_changes_are_asked_of_repositories_only(folder, field):
     put(folder, a="1")
-    with pytest.raises(InvalidInput, match=f"{field}: must be asked of a folder in a git repository"):
+    with pytest.raises(InvalidInput, match=f"{field}: requires a folder in a git repository"):
         list(FileSource(folder, Chosen(**{field: "main"})))
 
 
 def test_a_root_that_is_not_there_is_refused(folder):
-    with pytest.raises(InvalidInput, match="root: must be a folder that can be read"):
+    with pytest.raises(InvalidInput, match="root: must be a readable folder"):
         list(FileSource(folder))

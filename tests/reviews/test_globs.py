@@ -40,7 +40,7 @@ def test_what_a_pattern_fits(pattern, fitting, others):
 
 @pytest.mark.parametrize("pattern", ["", "/", "./", "../a", "a/../b", "..", "x" * 501])
 def test_a_pattern_that_leads_out_or_to_nothing_is_refused(pattern):
-    with pytest.raises(InvalidInput, match="exclude: must be a pattern within the root"):
+    with pytest.raises(InvalidInput, match="exclude: must be a pattern below the root"):
         Globs([pattern], field="exclude")
 
 

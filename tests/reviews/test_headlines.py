@@ -10,9 +10,9 @@ from review_values import a_finding, a_run
 from symposia.models.review.findings import FindingStatus
 from symposia.models.review.headline import headline
 from symposia.models.review.runs import ReviewRun, RunState
-from symposia.models.review.severity import Severity
-from symposia.reviews.delivery.parcel import letter, summary
-from symposia.workers.cli.review_output import Reports, ending
+from symposia.models.severity import Severity
+from symposia.reviews.delivery.payload import letter, summary
+from symposia.workers.cli.reviews.output import Reports, ending
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from review_values import a_finding, findings
 from symposia.models.review.findings import Finding
-from symposia.models.review.severity import Severity
-from symposia.reviews.merging import merged, place_of
+from symposia.models.severity import Severity
+from symposia.reviews.findings.merging import merged, place_of
 
 
 def test_the_same_rule_at_the_same_line_is_one_finding_of_both() -> None:

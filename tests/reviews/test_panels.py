@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.agents.registry import Registry
+from symposia.agents.registry.registry import Registry
 from symposia.models.errors import InvalidInput
 from symposia.models.review.panels import Panel
 from symposia.reviews.panels import find_panel, load_panels, looks_at, panel_sha
@@ -58,11 +58,11 @@ def test_a_file_adds_panels_and_puts_its_own_in_place_of_others(panels_file, mon
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[mine", "must be TOML"),
+        ("[mine", "must be valid TOML"),
         ("mine = 3", r"\[mine\]: must be a table"),
         (OWN.replace("broadcast", "monologue"), r"\[mine\]\.mode"),
-        (OWN.replace('agent = "echo"', ""), "must name an `agent`, or be for a `model`"),
-        (OWN + '[[mine.seats]]\nname = "ann"\nagent = "noop"\n', "seats must have different names"),
+        (OWN.replace('agent = "echo"', ""), "must have an `agent`, or `model` set"),
+        (OWN + '[[mine.seats]]\nname = "ann"\nagent = "noop"\n', "must have seats with different names"),
         (OWN.replace("files", "stop = {max_rounds = 0}\nfiles"), "max_rounds"),
         (OWN.replace("files", "hosts"), "hosts"),
     ],

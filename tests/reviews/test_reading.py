@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symposia.models.review.reading import MAX_FINDINGS, MAX_SUMMARY, Said, read_said
-from symposia.models.review.severity import Severity
+from symposia.models.severity import Severity
 
 ENTRY = {
     "path": "app.py",

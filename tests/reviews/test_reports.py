@@ -12,15 +12,13 @@ from review_runs import a_reported_run, evil_runs
 from review_values import a_finding, a_result, a_run
 from sarif_subset import faults
 from symposia.models.errors import InvalidInput, SessionNotFound
-from symposia.models.ids import new_id
 from symposia.models.review.findings import Finding
 from symposia.models.review.runs import ReviewRun
-from symposia.reviews.comparing import settled
+from symposia.models.text.ids import new_id
+from symposia.reviews.findings.comparing import settled
 from symposia.reviews.reports.formats import ReportFormat, render, report_files
 
-VERDICT = (
-    "3 to mend: 1 high, 2 medium. First of all app.py:9: A key in the code. ruff found 3. model found 1."
-)
+VERDICT = "3 to fix: 1 high, 2 medium. Most severe: app.py:9: A key in the code. ruff found 3. model found 1."
 
 
 def test_each_report_for_programs_has_the_verdict_on_all_items_or_those_on_each() -> None:
@@ -104,6 +102,17 @@ def test_junit_has_a_suite_an_item_and_a_case_a_finding() -> None:
     }
 
 
+def test_junit_suites_of_one_name_are_not_merged() -> None:
+    run = settled(a_run(a_result(path="a.py", summary="one"), a_result(path="a.py", summary="two")))
+    assert [it.findtext("system-out") for it in suites(run)] == ["one", "two"]
+
+
+def test_junit_has_totals() -> None:
+    report = ElementTree.fromstring(render(a_reported_run(), ReportFormat.JUNIT))  # noqa: S314 - written just now
+    totals = {name: report.attrib[name] for name in ("tests", "failures", "errors", "skipped")}
+    assert totals == {"tests": "8", "failures": "3", "errors": "1", "skipped": "3"}
+
+
 def test_junit_failures_say_what_and_how_bad() -> None:
     failure = suites(a_reported_run())[0][1][0]
     assert failure.attrib == {"message": "A key in the code", "type": "high"}
@@ -154,7 +163,7 @@ def test_each_format_has_a_file_of_its_own() -> None:
     assert [it.name for it in told] == names
     texts = [render(run, it) for it in ReportFormat if it is not ReportFormat.ALIGNMENT]
     assert [it.text for it in told] == texts
-    with pytest.raises(InvalidInput, match="format: must be a format of one document"):
+    with pytest.raises(InvalidInput, match="format: must be a format that is a single document"):
         render(run, ReportFormat.ALIGNMENT)
 
 

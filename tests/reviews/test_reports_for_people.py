@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from review_runs import a_reported_run, evil, evil_runs
 from review_values import a_result, a_run
 from symposia.models.review.runs import ItemState, ReviewRun
-from symposia.reviews.comparing import settled
+from symposia.reviews.findings.comparing import settled
 from symposia.reviews.reports.formats import ReportFormat, render
 from symposia.reviews.reports.markdown import text
 
@@ -32,8 +32,8 @@ def test_markdown_tells_everything_in_order() -> None:
         *(
             "0.0012 US dollars",
             "> Not bad.",
-            "> 3 to mend: 1 high",
-            "| severity | new | still there | gone | suppressed |",
+            "> 3 to fix: 1 high",
+            "| severity | new | still open | gone | suppressed |",
         ),
         *("| high | 1 | 0 | 0 | 0 |", "## Findings", "### `app.py`", "- **medium**, line 3, `F401`"),
         *("- **high**, line 9, `S105`: A key in the code (ruff; new)", "  ```\n  Move\n  it.\n  ```"),
@@ -45,7 +45,7 @@ def test_markdown_tells_everything_in_order() -> None:
             "## Suppressed by the baseline",
         ),
         *("`app.py:30`", "## Not reviewed", "`c.py`: failed: the agent failed", "`e.py`: cancelled"),
-        *("`big.bin`: binary", "## What was said", "> Two things.\n> Mend them."),
+        *("`big.bin`: binary", "## Remarks", "> Two things.\n> Mend them."),
     ]
     places = [report.find(it) for it in order]
     assert -1 not in places, order[places.index(-1)]
@@ -54,8 +54,8 @@ def test_markdown_tells_everything_in_order() -> None:
 
 def test_a_clean_run_says_so() -> None:
     report = render(settled(a_run(a_result())), ReportFormat.MARKDOWN)
-    assert "> Nothing to mend.\n" in report
-    assert "## Findings\n\nNothing to act on.\n" in report
+    assert "> Nothing to fix.\n" in report
+    assert "## Findings\n\nNo open findings.\n" in report
     assert "|" not in report
 
 
@@ -84,7 +84,7 @@ def test_nothing_that_was_said_becomes_more_than_text_in_markdown(run: ReviewRun
         "code_block",
     }
     headings = [it for it in tokens if it.type == "heading_open"]
-    titles = ("Findings", "Gone", "Suppressed by the baseline", "Not reviewed", "What was said")
+    titles = ("Findings", "Gone", "Suppressed by the baseline", "Not reviewed", "Remarks")
     level_2 = [it.children for it in tokens if it.type == "inline" and it.level == 1 and it.content in titles]
     assert len([it for it in headings if it.tag == "h1"]) == 1
     assert len([it for it in headings if it.tag == "h2"]) == len(level_2)
@@ -168,7 +168,7 @@ def test_a_page_tells_everything() -> None:
             "app.py:77 F841",
             "Suppressed by the baseline (1)",
             "Not reviewed (3)",
-            "What was said (1)",
+            "Remarks (1)",
         ),
     ):
         assert told in words

@@ -14,8 +14,8 @@ import pytest
 
 from symposia.models.errors import InvalidInput
 from symposia.models.review.items import Skipped
-from symposia.reviews import roots
-from symposia.reviews.roots import LINK, MAX_DEPTH, NOT_A_FILE, OUTSIDE, UNPRINTABLE, Root
+from symposia.reviews.sources import sandboxed_folder as roots
+from symposia.reviews.sources.sandboxed_folder import LINK, MAX_DEPTH, NOT_A_FILE, OUTSIDE, UNPRINTABLE, Root
 
 LIMIT = 1_000
 
@@ -79,7 +79,7 @@ def test_a_path_that_goes_up_or_starts_elsewhere_is_outside(folder, path):
 def test_a_walk_does_not_begin_outside(folder, path):
     (folder / "a").mkdir()
     ((_, reason),) = walked(folder, path)
-    assert reason == "not a folder, or a symbolic link on the way to it"
+    assert reason == "not a folder, or a symbolic link in its path"
 
 
 def test_names_with_dots_in_them_are_names(folder):
@@ -145,12 +145,12 @@ def test_what_may_not_be_read_is_told():
         (folder / "folder").mkdir(mode=0)
         (folder / "file").touch(mode=0)
         with nobody():
-            assert content(folder, "file") == "may not be read"
-            assert walked(folder) == ["file", ("folder", "may not be read")]
+            assert content(folder, "file") == "permission denied"
+            assert walked(folder) == ["file", ("folder", "permission denied")]
 
 
 def test_what_is_not_there_is_told(folder):
-    assert content(folder, "a") == content(folder, "a/b") == "not there"
+    assert content(folder, "a") == content(folder, "a/b") == "not found"
 
 
 def test_what_is_left_out_is_passed_over_or_told(folder):
@@ -166,7 +166,7 @@ def test_folders_without_end_have_one(folder):
         inner /= "d"
         inner.mkdir()
     ((path, reason),) = walked(folder)
-    assert (path.count("/"), reason) == (MAX_DEPTH, f"more than {MAX_DEPTH} folders deep")
+    assert (path.count("/"), reason) == (MAX_DEPTH, f"nested deeper than {MAX_DEPTH} folders")
 
 
 def test_a_folder_of_too_many_names_is_read_in_part(folder, monkeypatch):
@@ -175,7 +175,7 @@ def test_a_folder_of_too_many_names_is_read_in_part(folder, monkeypatch):
         (folder / str(at)).write_text("x")
     *some, told = walked(folder)
     assert len(some) == 3
-    assert told == (".", "more than 3 names: the others are left out")
+    assert told == (".", "more than 3 names, the others are skipped")
 
 
 def test_a_folder_that_turns_into_a_link_while_it_is_read_leads_nowhere(folder):
@@ -231,5 +231,5 @@ def test_no_descriptor_stays_open(folder):
 @pytest.mark.parametrize("name", ["nowhere", "file"])
 def test_a_root_is_a_folder(folder, name):
     (folder / "file").write_text("x")
-    with pytest.raises(InvalidInput, match="root: must be a folder that can be read"):
+    with pytest.raises(InvalidInput, match="root: must be a readable folder"):
         Root(folder / name)

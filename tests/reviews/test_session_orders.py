@@ -11,13 +11,13 @@ from archiving import archive_now
 from symposia import Client
 from symposia.config.settings import load_settings
 from symposia.models.errors import InvalidInput, SessionNotFound, UnknownAgent
-from symposia.models.ids import new_id
-from symposia.models.meta import Meta
-from symposia.models.schedules.occurrences import Occurrence
+from symposia.models.protocol.meta import Meta
+from symposia.models.schedules.runs import Occurrence
 from symposia.models.schedules.schedule import Schedule
-from symposia.reviews.scheduled import ScheduledReview
-from symposia.reviews.session_orders import order_of_sessions
-from symposia.state.connect import connect
+from symposia.models.text.ids import new_id
+from symposia.reviews.orders.sessions import order_of_sessions
+from symposia.reviews.schedules.reviews import ScheduledReview
+from symposia.state.redis.connect import connect
 from table import Table
 
 
@@ -26,8 +26,7 @@ def client(redis_url: str, tmp_path: Path) -> Iterator[Client]:
     client = Client(load_settings(redis_url=redis_url, data_dir=tmp_path, archive=True))
     client.archive.prepare()
     yield client
-    for part in (client.archive, client.office.archive, client._to.redis, client.office.sessions.client):
-        part.close()
+    client.close()
 
 
 @pytest.fixture
@@ -71,17 +70,17 @@ def test_those_that_are_named_are_reviewed_and_nothing_begins_when_one_is_not_th
     assert items(client.review_sessions(made[1]).run()) == [made[1]]
     with pytest.raises(SessionNotFound):
         client.review_sessions(made[1], new_id())
-    assert len(client.office.index.newest(count=5)) == 1
+    assert len(client._installation.reviews.index.newest(count=5)) == 1
 
 
 def test_a_panel_for_code_looks_at_none(client, made):
     run = client.review_sessions(panel="code").run()
     assert (items(run), len(run.skipped)) == ([], 3)
-    assert run.skipped[0].reason == "the panel looks at *.py, *.pyi"
+    assert run.skipped[0].reason == "the panel reviews *.py, *.pyi only"
 
 
 def test_bad_input_is_told_before_anything_begins(client):
-    with pytest.raises(InvalidInput, match="sessions: must be in an archive: none is kept"):
+    with pytest.raises(InvalidInput, match="sessions: require the archive, which is disabled"):
         order_of_sessions(archive=None)
     with pytest.raises(InvalidInput, match="panel: must be a panel"):
         client.review_sessions(panel="x")
@@ -100,7 +99,7 @@ def test_a_schedule_reviews_them_under_the_id_of_its_occurrence(client, made):
     assert schedule.what == "review archived sessions by document"
     occurrence = Occurrence(id=new_id(), due_ms=0)
     for _ in range(2):  # a second worker goes on with what the first began
-        ScheduledReview(lambda: client.office, {}).start(schedule, occurrence)
+        ScheduledReview(lambda: client._installation.reviews, {}).start(schedule, occurrence)
     run = client.get_review(occurrence.id).run()
     assert (run.root_name, items(run)) == ("archived sessions", [made[2]])
-    assert client.office.store.head(occurrence.id).then["deliver"] == ["team"]
+    assert client._installation.reviews.store.head(occurrence.id).then["deliver"] == ["team"]

@@ -13,12 +13,12 @@ from archiving import archive_now
 from symposia.archive.archive import Archive
 from symposia.archive.tables import MESSAGE
 from symposia.archive.values import Wanted
-from symposia.models.ids import new_id
-from symposia.models.meta import Meta
+from symposia.models.protocol.meta import Meta
 from symposia.models.review.items import ItemKind, Read, Skipped
+from symposia.models.text.ids import new_id
 from symposia.reviews.sources.sessions import REVIEW_TAG, SessionSource
 from symposia.reviews.sources.source import Caps
-from symposia.state.connect import connect
+from symposia.state.redis.connect import connect
 from table import Table
 
 pytestmark = pytest.mark.leaves_keys

@@ -13,8 +13,8 @@ from symposia.archive.archive import Archive
 from symposia.models.errors import InvalidInput
 from symposia.models.review.items import Read
 from symposia.models.review.runs import RunState
-from symposia.reviews.ordering import LAST, order_of_files
-from symposia.reviews.starting import Order
+from symposia.reviews.batches.starting import Order
+from symposia.reviews.orders.files import LAST, order_of_files
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_when_history_was_rewritten_everything_is_new_again(tree, archive):
 
 
 def test_without_an_archive_nobody_knows_the_last_run(tree):
-    with pytest.raises(InvalidInput, match="since: must be a revision: no archive is kept"):
+    with pytest.raises(InvalidInput, match="since: must be a revision: the archive is disabled"):
         order(tree, None)
 
 

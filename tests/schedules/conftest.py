@@ -68,8 +68,7 @@ class Place:
     @cached_property
     def client(self) -> Client:
         client = Client(load_settings(**self.settings))
-        self.stack.callback(client._to.redis.close)
-        self.stack.callback(client.office.sessions.client.close)
+        self.stack.callback(client.close)
         return client
 
     @property

@@ -10,12 +10,12 @@ from celery import Celery
 
 from symposia.config.settings import load_settings
 from symposia.models.schedules.recurrence import Recurrence
-from symposia.reviews.schedules import Schedules
-from symposia.state.connect import connect
-from symposia.state.keys import SCHEDULES_BEAT, schedule_keys
-from symposia.state.schedules import OCCURRENCE, ScheduleBook
-from symposia.workers.beat import DueTimes, Entry, SchedulesInRedis
-from symposia.workers.making import create_app
+from symposia.reviews.schedules.schedules import Schedules
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import SCHEDULES_BEAT, schedule_keys
+from symposia.state.schedules.store import OCCURRENCE, ScheduleBook
+from symposia.workers.beat.beat import DueTimes, Entry, SchedulesInRedis
+from symposia.workers.worker_app import create_worker_app
 
 KEY = schedule_keys("nightly")["entry"]
 
@@ -23,7 +23,7 @@ KEY = schedule_keys("nightly")["entry"]
 @pytest.fixture
 def app(redis_url, monkeypatch) -> Celery:
     monkeypatch.setenv("SYMPOSIA_REDIS_URL", redis_url)
-    return create_app(load_settings())
+    return create_worker_app(load_settings())
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_what_is_removed_or_paused_while_word_of_it_is_sent_does_not_come_back(
 
 def test_a_beat_without_a_redis_waits_for_it(redis_url, monkeypatch):
     monkeypatch.setenv("SYMPOSIA_REDIS_URL", "redis://127.0.0.1:1/0")
-    app = create_app(load_settings())
+    app = create_worker_app(load_settings())
     assert SchedulesInRedis(app).tick() == 1
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from symposia.state.connect import connect
-from symposia.state.workers import WorkerBook
+from symposia.state.redis.connect import connect
+from symposia.state.workers.presence import WorkerBook
 from terminal import Terminal
 
 
@@ -37,7 +37,7 @@ def test_a_review_every_night_on_the_clocks_of_its_zone(terminal):
         terminal, "--cron", "0 3 * * *", "--tz", "Asia/Tokyo", "--review", "app", "--panel", "code"
     )
     assert code == 0
-    assert text.startswith("nightly: review app by code, 0 3 * * * (Asia/Tokyo); next ")
+    assert text.startswith("nightly: review app by code, 0 3 * * * (Asia/Tokyo); next run ")
     assert text.strip().endswith("03:00:00 JST")
     (entry,) = terminal.call("schedule", "list", "--json").json()
     assert entry["review"]["root"] == "app"
@@ -63,19 +63,22 @@ def test_a_job_every_quarter_of_an_hour(terminal):
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
-        (("--job", "x"), "when: either `cron` or `every` must be given"),
-        (("--job", "x", "--cron", "@daily", "--every", "1m"), "when: either `cron` or `every` must be given"),
-        (("--every", "1m"), "either `review` or `job` must be given"),
-        (("--every", "1m", "--job", "x", "--review", "y"), "either `review` or `job` must be given"),
-        (("--every", "often", "--job", "x"), "when.every: must be a span such as 30s"),
+        (("--job", "x"), "when: must have exactly one of `cron` and `every`"),
+        (
+            ("--job", "x", "--cron", "@daily", "--every", "1m"),
+            "when: must have exactly one of `cron` and `every`",
+        ),
+        (("--every", "1m"), "must have exactly one of `review` and `job`"),
+        (("--every", "1m", "--job", "x", "--review", "y"), "must have exactly one of `review` and `job`"),
+        (("--every", "often", "--job", "x"), "when.every: must be a duration such as 30s"),
         (("--every", "0", "--job", "x"), "when.every: must be greater than or equal to 1"),
-        (("--cron", "0 25 * * *", "--job", "x"), "when.cron: must name the hour: 0 to 23"),
+        (("--cron", "0 25 * * *", "--job", "x"), "when.cron: is not a valid hour: use 0 to 23"),
         (("--cron", "@daily", "--tz", "Mars/Phobos", "--job", "x"), "when.zone: must be a time zone"),
         (("--cron", "@daily", "--tz", "../UTC", "--job", "x"), "when.zone: must be a time zone"),
         (("--every", "1m", "--job", "/etc/passwd"), "job: must match pattern"),
         (("--every", "1m", "--review", "../../etc"), "review.root: must match pattern"),
-        (("--every", "1m", "--review", "y", "--tag", "x"), "either `root` or `sessions` must be given"),
-        (("--every", "1m", "--review-sessions", "--base", "main"), "are for a `root` only"),
+        (("--every", "1m", "--review", "y", "--tag", "x"), "must have exactly one of `root` and `sessions`"),
+        (("--every", "1m", "--review-sessions", "--base", "main"), "require `root`"),
         (("--every", "1m", "--newest", "0"), "review.sessions.newest: must be greater than or equal to 1"),
         (("--every", "1m", "--job", "x", "--grace", "5"), "grace_s: must be greater than or equal to 10"),
     ],
@@ -90,7 +93,7 @@ def test_what_breaks_a_rule_is_told_in_one_line_and_nothing_is_written(terminal,
 def test_a_name_is_taken_once_unless_it_is_replaced(terminal):
     assert add(terminal, "--every", "1h", "--job", "x")[0] == 0
     code, text = add(terminal, "--every", "2h", "--job", "x")
-    assert (code, "name: must be new" in text) == (2, True)
+    assert (code, "name: is already used" in text) == (2, True)
     assert add(terminal, "--every", "2h", "--job", "x", "--replace")[0] == 0
     (entry,) = terminal.call("schedule", "list", "--json").json()
     assert entry["when"]["every"] == 7_200
@@ -101,16 +104,16 @@ def test_it_pauses_goes_on_and_is_gone(terminal):
     assert terminal.call("schedule", "pause", "nightly").code == 0
     (entry,) = terminal.call("schedule", "list", "--json").json()
     assert (entry["paused"], entry["next_due"]) == (True, None)
-    assert "next 2" in terminal.call("schedule", "resume", "nightly").out
-    assert terminal.call("schedule", "history", "nightly").out == "Nothing was due yet.\n"
+    assert "next run 2" in terminal.call("schedule", "resume", "nightly").out
+    assert terminal.call("schedule", "history", "nightly").out == "No runs yet.\n"
     assert terminal.call("schedule", "remove", "nightly").code == 0
-    assert "There are no schedules" in terminal.call("schedule", "list").out
+    assert "No schedules" in terminal.call("schedule", "list").out
 
 
 @pytest.mark.parametrize("command", ["pause", "resume", "remove", "run-now", "history"])
 def test_a_schedule_that_is_not_there_is_told_so(terminal, command):
     said = terminal.call("schedule", command, "nightly")
-    assert (said.code, said.err) == (3, "symposia: no schedule is called 'nightly'\n")
+    assert (said.code, said.err) == (3, "symposia: schedule 'nightly' not found\n")
 
 
 def test_what_is_run_now_waits_for_a_worker(terminal):

@@ -69,24 +69,36 @@ def test_a_gap_of_half_an_hour_is_one_too():
     assert due == ["10-04 01:15+1030", "10-04 03:15+1100", "10-04 04:15+1100"]
 
 
+def test_minutes_with_a_step_keep_a_fixed_hour_when_clocks_change():
+    due = following("*/30 2 * * *", at("2026-03-28T12:00", BERLIN), BERLIN, count=3)
+    assert due == ["03-29 03:00+0200", "03-29 03:30+0200", "03-30 02:00+0200"]
+    due = following("*/30 2 * * *", at("2026-10-24T12:00", BERLIN), BERLIN, count=3)
+    assert due == ["10-25 02:00+0200", "10-25 02:30+0200", "10-26 02:00+0100"]
+
+
+def test_hours_with_a_step_survive_a_gap_of_half_an_hour():
+    due = following("0 */5 * * *", at("2026-10-04T00:00", LORD_HOWE), LORD_HOWE, count=2)
+    assert due == ["10-04 05:00+1100", "10-04 10:00+1100"]
+
+
 @pytest.mark.parametrize(
     ("cron", "rule"),
     [
         ("", "must have five fields"),
         ("* * * *", "must have five fields"),
         ("@often", "must have five fields"),
-        ("60 * * * *", "must name the minute: 0 to 59"),
-        ("* 24 * * *", "must name the hour: 0 to 23"),
-        ("* * 0 * *", "must name the day of the month: 1 to 31"),
-        ("* * * 13 *", "must name the month: 1 to 12"),
-        ("* * * * 8", "must name the day of the week: 0 to 7"),
-        ("* * * * mo", "must name the day of the week: 0 to 7"),
-        ("*/0 * * * *", "must name the minute"),
-        ("5-1 * * * *", "must name the minute"),
-        ("1,,2 * * * *", "must name the minute"),
-        ("\u0661 * * * *", "must name the minute"),
-        ("0 0 30 2 *", "must name a day that one of its months has"),
-        ("0 0 31 feb,apr *", "must name a day that one of its months has"),
+        ("60 * * * *", "is not a valid minute: use 0 to 59"),
+        ("* 24 * * *", "is not a valid hour: use 0 to 23"),
+        ("* * 0 * *", "is not a valid day of month: use 1 to 31"),
+        ("* * * 13 *", "is not a valid month: use 1 to 12"),
+        ("* * * * 8", "is not a valid day of week: use 0 to 7"),
+        ("* * * * mo", "is not a valid day of week: use 0 to 7"),
+        ("*/0 * * * *", "is not a valid minute"),
+        ("5-1 * * * *", "is not a valid minute"),
+        ("1,,2 * * * *", "is not a valid minute"),
+        ("\u0661 * * * *", "is not a valid minute"),
+        ("0 0 30 2 *", "never matches: none of its months has such a day"),
+        ("0 0 31 feb,apr *", "never matches: none of its months has such a day"),
     ],
 )
 def test_what_is_no_crontab_is_refused_with_the_rule(cron, rule):

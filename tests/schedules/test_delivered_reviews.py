@@ -8,12 +8,12 @@ import pytest
 
 from live import until
 from remote_system import SECRET, RemoteSystem
-from symposia.agents.signing import refusal
+from symposia.agents.remote.signing import refusal
 
 DEADLINE_S = 60
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(150)
 @pytest.mark.leaves_keys  # those of sessions that the archive does not have yet
 def test_a_report_is_delivered_when_a_review_ends_and_again_only_when_something_changed(place, monkeypatch):

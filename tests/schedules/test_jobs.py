@@ -6,10 +6,10 @@ import pytest
 
 from live import until
 from office import Office
-from symposia.models.schedules.occurrences import Occurrence, Outcome
+from symposia.factories.schedules import ScheduledSession
+from symposia.models.schedules.runs import Occurrence, Outcome
 from symposia.models.schedules.schedule import Schedule
-from symposia.workers.making import create_app
-from symposia.workers.scheduling import ScheduledSession
+from symposia.workers.worker_app import create_worker_app
 
 DEADLINE_S = 60
 
@@ -20,7 +20,7 @@ callable = "json:loads"
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(150)
 def test_a_job_is_a_session_under_the_id_of_its_occurrence_and_survives_its_worker(place):
     schedules = place.client.schedules
@@ -48,7 +48,7 @@ def test_a_job_is_a_session_under_the_id_of_its_occurrence_and_survives_its_work
         assert said == ["ann", "bob"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(150)
 def test_a_job_that_cannot_begin_is_told_in_one_line(place):
     schedules = place.client.schedules
@@ -71,7 +71,7 @@ def test_a_job_whose_turns_all_failed_has_failed(tmp_path, redis_url, is_cancell
     if is_cancelled:
         job.cancel()
     office.work()
-    session = ScheduledSession(office.settings, create_app(office.settings))
+    session = ScheduledSession(office.settings, create_worker_app(office.settings))
     progress = session.progress(Schedule.model_construct(), Occurrence(id=job.id, due_ms=0))
     assert progress.outcome is outcome
     assert ("1 of 1 turns failed or were skipped" in progress.detail) is not is_cancelled

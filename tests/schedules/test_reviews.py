@@ -6,7 +6,7 @@ import pytest
 
 from live import until
 from symposia.models.errors import InvalidInput
-from symposia.models.schedules.occurrences import Outcome
+from symposia.models.schedules.runs import Outcome
 
 DEADLINE_S = 60
 
@@ -20,7 +20,7 @@ def records(place, name, *, count):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(150)
 def test_a_review_is_a_batch_under_the_id_of_its_occurrence(place):
     place.write_shop()
@@ -52,7 +52,7 @@ def test_a_review_is_a_batch_under_the_id_of_its_occurrence(place):
         assert (record.outcome, record.detail[: len(rule)]) == (Outcome.FAILED, rule)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(150)
 def test_a_newer_review_cancels_the_older_one(place):
     place.write_shop()

@@ -10,14 +10,14 @@ import pytest
 from redis import Redis
 
 from symposia.models.errors import InvalidInput, RedisUnavailable, ScheduleNotFound
-from symposia.models.schedules.occurrences import Occurrence, Outcome, Progress
+from symposia.models.schedules.runs import Occurrence, Outcome, Progress
 from symposia.models.schedules.schedule import Schedule
-from symposia.models.turn import Usage
-from symposia.reviews.occurrence import Keeper
-from symposia.reviews.schedules import Schedules
-from symposia.state.connect import connect
-from symposia.state.keys import schedule_keys
-from symposia.state.schedules import MOST_KEPT, MOST_QUEUED, ScheduleBook
+from symposia.models.turns.turn import Usage
+from symposia.reviews.schedules.runs import Keeper
+from symposia.reviews.schedules.schedules import Schedules
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import schedule_keys
+from symposia.state.schedules.store import MOST_KEPT, MOST_QUEUED, ScheduleBook
 
 
 @dataclass

@@ -11,10 +11,10 @@ import pytest
 from live import REGISTRY, LiveWorker, until
 from symposia.client import Client
 from symposia.config.settings import Settings, load_settings
-from symposia.job import CollabJob
-from symposia.models.collab import Collab, Participant
-from symposia.workers.embedded import EmbeddedServer
-from symposia.workers.making import create_app
+from symposia.jobs.collab import CollabJob
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.workers.local.embedded import EmbeddedServer
+from symposia.workers.worker_app import create_worker_app
 
 SECRETS = {"HOUSE_API_KEY": "not-shaped-like-a-key", "UPSTREAM_TOKEN": "nor-this-like-a-token"}
 
@@ -74,8 +74,10 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
         worker = LiveWorker("w1", folder, environment, app="symposia.workers", concurrency=2)
         try:
             worker.wait_ready()
-            until(Client(settings).workers.alive, what="the worker has announced itself")
-            app = create_app(settings)
+            until(
+                Client(settings)._installation.sessions.workers.alive, what="the worker has announced itself"
+            )
+            app = create_worker_app(settings)
             until(lambda: app.control.ping(timeout=2, limit=1), what="the worker hears what all are told")
             yield Guarded(folder, settings, environment, password, worker)
         finally:

@@ -17,7 +17,7 @@ from kombu import compression
 
 from live import until
 from symposia.config.celery import QUEUE
-from symposia.state.connect import connect
+from symposia.state.redis.connect import connect
 
 
 class Harm:
@@ -79,7 +79,7 @@ def push(guarded, message: str) -> None:
 
 def refusals(guarded) -> int:
     log = guarded.worker.log()
-    return log.count("Refusing to deserialize") + log.count("a message that is no task is put away")
+    return log.count("Refusing to deserialize") + log.count("rejecting message that is not a task")
 
 
 @pytest.mark.parametrize("task", ["symposia.turn", "celery.map"])
@@ -226,7 +226,11 @@ def test_large_message_is_refused_undecoded(guarded, kind):
     a_session_still_runs(guarded)
     assert peak_bytes(guarded) - before < 80_000_000
     assert guarded.worker.process.poll() is None
-    told = "it is compressed" if kind in ("gzip", "bzip2") else "bytes, more than 1,048,576"
+    told = (
+        "compressed messages are not accepted"
+        if kind in ("gzip", "bzip2")
+        else "bytes exceed the limit of 1,048,576"
+    )
     assert told in guarded.worker.log()
 
 
@@ -234,6 +238,6 @@ def test_large_broadcast_is_refused_undecoded(guarded):
     before = peak_bytes(guarded)
     with connect(guarded.settings.redis_url.get_secret_value()) as client:
         assert client.publish("/0.celery.pidbox", LARGE)
-    until(lambda: "a broadcast of" in guarded.worker.log(), what="it is refused")
+    until(lambda: "dropping broadcast of" in guarded.worker.log(), what="it is refused")
     a_session_still_runs(guarded)
     assert peak_bytes(guarded) - before < 80_000_000

@@ -15,10 +15,10 @@ from live import REGISTRY, LiveWorker, until
 from model_stub import StubModel, completion, refusal
 from symposia.client import Client
 from symposia.config.settings import load_settings
-from symposia.models.collab import Collab, Participant
-from symposia.models.options import FailurePolicy
-from symposia.models.stop import MaxTurns
-from symposia.state.connect import connect
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.sessions.options import FailurePolicy
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.state.redis.connect import connect
 
 KEY = "sk-a-key-that-nobody-may-see-0123456789"
 #: On a machine with much else to do.

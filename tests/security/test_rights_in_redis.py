@@ -16,11 +16,11 @@ from live import REGISTRY, LiveWorker, until
 from own_server import own_server
 from symposia.client import Client
 from symposia.config.settings import Settings, load_settings
-from symposia.job import CollabJob
-from symposia.models.collab import Collab, Participant
-from symposia.workers.checkup import check_up
-from symposia.workers.findings import Grade
-from symposia.workers.making import create_app
+from symposia.jobs.collab import CollabJob
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.workers.doctor.checkup import check_up
+from symposia.workers.doctor.findings import Grade
+from symposia.workers.worker_app import create_worker_app
 
 PASSWORD = "as-long-as-it-is-secret"
 ADMIN = "redis://admin:admin@127.0.0.1:{port}/0"
@@ -103,7 +103,7 @@ class Monitor(Thread):
             receiver.capture(timeout=60, wakeup=False)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_sessions_of_all_modes_run_and_nothing_is_refused(place, tmp_path):
     settings, admin = place
     environment = {
@@ -116,7 +116,7 @@ def test_sessions_of_all_modes_run_and_nothing_is_refused(place, tmp_path):
     worker = LiveWorker("w1", tmp_path, environment, app="symposia.workers", concurrency=4)
     try:
         worker.wait_ready()
-        client, app = Client(settings), create_app(settings)
+        client, app = Client(settings), create_worker_app(settings)
         monitor = Monitor(app)
         monitor.start()
         jobs = {mode: submitted(client, mode) for mode in SESSIONS}
@@ -126,7 +126,7 @@ def test_sessions_of_all_modes_run_and_nothing_is_refused(place, tmp_path):
         )
         assert stopped.result(timeout=20)
         assert len(client.jobs()) == 6
-        until(client.workers.alive, what="the worker has announced itself")
+        until(client._installation.sessions.workers.alive, what="the worker has announced itself")
         assert [it for it in check_up(settings) if it.grade is Grade.BAD] == []
         until(lambda: monitor.told or not submitted(client, "pair").result(timeout=40), what="it hears")
         monitor.join(30)

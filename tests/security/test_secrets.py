@@ -14,12 +14,12 @@ from everything_kept import everything_kept
 from gone import command_of
 from symposia.client import Client
 from symposia.config.secrets import known_secrets
-from symposia.models.options import AfterRetries
-from symposia.state.connect import connect
+from symposia.models.sessions.options import AfterRetries
+from symposia.state.redis.connect import connect
 from symposia.workers.cli.app import app as command_line
-from symposia.workers.cli.exits import guarded as run_guarded
-from symposia.workers.making import create_app
+from symposia.workers.cli.common.exit_codes import guarded as run_guarded
 from symposia.workers.redaction import Redaction
+from symposia.workers.worker_app import create_worker_app
 
 
 @pytest.fixture
@@ -83,11 +83,17 @@ def test_a_wrong_password_is_an_error_that_does_not_tell_it(guarded, monkeypatch
 
 
 def test_no_representation_tells_a_password(guarded):
-    client, app = Client(guarded.settings), create_app(guarded.settings)
+    client, app = Client(guarded.settings), create_worker_app(guarded.settings)
     told = " ".join(
         map(
             repr,
-            (guarded.settings, client, client.workers, app, guarded.submit("echo", stop={"max_turns": 1})),
+            (
+                guarded.settings,
+                client,
+                client._installation.sessions.workers,
+                app,
+                guarded.submit("echo", stop={"max_turns": 1}),
+            ),
         )
     )
     assert guarded.password not in told

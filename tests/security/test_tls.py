@@ -12,13 +12,13 @@ from kombu.exceptions import OperationalError
 from live import REGISTRY, LiveWorker, until
 from symposia.client import Client
 from symposia.config.settings import load_settings
-from symposia.models.collab import Collab, Participant
+from symposia.factories.connection import broker_connection, broker_url_in_use
 from symposia.models.errors import RedisUnavailable
-from symposia.state.connect import aconnect, connect
-from symposia.workers.checkup import check_up
-from symposia.workers.connection import broker_connection, broker_url_in_use
-from symposia.workers.embedded import EmbeddedServer
-from symposia.workers.findings import Grade
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.state.redis.connect import aconnect, connect
+from symposia.workers.doctor.checkup import check_up
+from symposia.workers.doctor.findings import Grade
+from symposia.workers.local.embedded import EmbeddedServer
 from tls import certificate, tls_front
 
 
@@ -33,7 +33,7 @@ def encrypted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, P
             yield f"rediss://{credentials}@127.0.0.1:{port}/0", made
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_session_runs_on_a_store_and_a_broker_behind_tls(encrypted, tmp_path):
     url, made = encrypted
     (tmp_path / "agents.toml").write_text(REGISTRY)
@@ -56,7 +56,7 @@ def test_a_session_runs_on_a_store_and_a_broker_behind_tls(encrypted, tmp_path):
         collab = Collab(title="t", purpose="p", mode="round_robin", participants=people)
         job = Client(settings).submit(collab, agents={"ann": "say", "bob": "say"}, stop={"max_rounds": 2})
         assert job.result(timeout=30).turns == 4
-        until(Client(settings).workers.alive, what="the worker has announced itself")
+        until(Client(settings)._installation.sessions.workers.alive, what="the worker has announced itself")
         assert [it for it in check_up(settings) if it.grade is Grade.BAD] == []
     finally:
         worker.close()

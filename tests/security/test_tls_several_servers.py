@@ -11,10 +11,10 @@ import pytest
 
 from live import until
 from redis_nodes import HOST, MASTER, SLOTS, Node
+from symposia.factories.connection import broker_connection, check_broker
 from symposia.models.errors import BrokerUnavailable, RedisUnavailable
-from symposia.state.connect import aconnect, connect
-from symposia.state.index import SessionIndex
-from symposia.workers.connection import broker_connection, check_broker
+from symposia.state.redis.connect import aconnect, connect
+from symposia.state.sessions.index import SessionIndex
 from tls import certificate
 
 

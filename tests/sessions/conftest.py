@@ -1,23 +1,28 @@
-"""A place to run sessions: a real server, real worker processes, and what their agents wrote down."""
+"""A place to run sessions: a real server, real worker processes, and what their agents wrote down.
+
+`stage` is a test's own; `shared` has a worker that the tests of a module share, as they neither stop nor configure it.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from expiry import wrong_keys
 from live import REGISTRY, LiveWorker, until
 from model_stub import StubModel
 from monitor import Monitor
 from symposia.client import Client
 from symposia.config.settings import load_settings
-from symposia.job import CollabJob, JobResult
-from symposia.models.collab import Collab, Participant
-from symposia.workers.making import create_app
+from symposia.jobs.collab import CollabJob, JobResult
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.workers.local.embedded import EmbeddedServer
+from symposia.workers.worker_app import create_worker_app
 
 
 @dataclass
@@ -28,6 +33,7 @@ class Stage:
     redis_url: str
     lease_s: float = 5.0
     broker_url: str | None = None
+    agents_file: Path | None = None
     workers: list[LiveWorker] = field(default_factory=list)
 
     @property
@@ -36,7 +42,7 @@ class Stage:
         return {
             **broker,
             "redis_url": self.redis_url,
-            "agents_file": self.folder / "agents.toml",
+            "agents_file": self.agents_file or self.folder / "agents.toml",
             "data_dir": self.folder,
             "lease_s": self.lease_s,
             "redispatch_after_s": 2,
@@ -93,6 +99,36 @@ def stage(tmp_path: Path, redis_url: str) -> Iterator[Stage]:
     stage.close()
 
 
+@pytest.fixture(scope="module")
+def shared_model() -> Iterator[StubModel]:
+    with StubModel() as stub:
+        yield stub
+
+
+@pytest.fixture(scope="module")
+def shared_stage(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, shared_model: StubModel
+) -> Iterator[Stage]:
+    """A server and a worker with the agents of all tests, and those that the module has in MODELS."""
+    folder = tmp_path_factory.mktemp("shared")
+    more = getattr(request.module, "MODELS", "").format(url=shared_model.url)
+    (folder / "agents.toml").write_text(REGISTRY + more)
+    with EmbeddedServer(folder / "server", durable=False, bound=True) as server:
+        # Nobody dies here: the lease is long, as a busy machine must not make two attempts of one.
+        stage = Stage(folder, server.url, lease_s=60, agents_file=folder / "agents.toml")
+        stage.start_worker(concurrency=8)
+        yield stage
+        stage.close()
+
+
+@pytest.fixture
+def shared(tmp_path: Path, shared_stage: Stage, shared_model: StubModel) -> Iterator[Stage]:
+    """The stage that a module's tests share, with a folder and a model of the test's own."""
+    shared_model.reset()
+    yield replace(shared_stage, folder=tmp_path, workers=[])
+    until(lambda: not wrong_keys(shared_stage.redis_url), what="the keys of ended sessions expire")
+
+
 @pytest.fixture
 def model(stage: Stage, request: pytest.FixtureRequest) -> Iterator[StubModel]:
     """A model server behind the agents that the test's module has in MODELS."""
@@ -131,7 +167,7 @@ def check_trace(job: CollabJob, result: JobResult) -> None:
 
 @pytest.fixture
 def monitor(stage) -> Iterator[Monitor]:
-    app = create_app(load_settings(**stage.settings))
+    app = create_worker_app(load_settings(**stage.settings))
     monitor = Monitor(app)
     monitor.start()
     with app.connection_for_write() as connection, app.events.Dispatcher(connection) as dispatcher:

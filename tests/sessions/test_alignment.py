@@ -6,10 +6,10 @@ import pytest
 
 from alignment_agents import EXPERTS
 from live import REGISTRY
+from symposia.models.alignment.document import parse, render, summary
 from symposia.models.alignment.transcript import faults_of
-from symposia.models.dialogue import parse, render, summary
 from symposia.models.errors import InvalidInput
-from symposia.models.stop import MaxRounds
+from symposia.models.sessions.stop_conditions import MaxRounds
 
 ALIGNMENT = "".join(
     f'\n[agents.{name}]\nkind = "python"\ncallable = "alignment_agents:{name}"\nwindow = 1000\n'
@@ -111,7 +111,7 @@ def test_a_session_without_the_protocol_has_no_transcript(stage):
     stage.start_worker()
     job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
     job.result(timeout=30)
-    with pytest.raises(InvalidInput, match="must be alignment"):
+    with pytest.raises(InvalidInput, match="must be `alignment`"):
         job.transcript()
 
 

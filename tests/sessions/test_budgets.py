@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from live import until
-from symposia.models.stop import MaxRounds, TokenBudget
+from symposia.models.sessions.stop_conditions import MaxRounds, TokenBudget
 
 SPENDS = {"agent": "noop", "parameters": {"replies": [{"say": "ok", "usage": {"output_tokens": 100}}]}}
 

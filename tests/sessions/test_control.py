@@ -5,29 +5,28 @@ from __future__ import annotations
 import pytest
 
 from live import until
+from symposia import AsyncClient
 from symposia.models.errors import IllegalTransition, SessionConflict
-from symposia.models.events import MAPEventType
-from symposia.models.ids import format_timestamp
-from symposia.models.stop import MaxTurns
+from symposia.models.protocol.events import MAPEventType
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.models.text.ids import format_timestamp
 
 
 @pytest.fixture
-def gated_job(stage):
+def gated_job(shared):
     """A session whose second turn waits at a gate."""
-    stage.lease_s = 60.0  # whoever is cancelled while it renews its lease says nothing any more
-    stage.start_worker()
-    gate = stage.folder / "gate"
-    job = stage.submit(
+    gate = shared.folder / "gate"
+    job = shared.submit(
         "round_robin",
         {"ann": "gated", "bob": "gated"},
         stop=MaxTurns(4),
         parameters={"gate": str(gate), "gate_turn": 2},
     )
-    until(lambda: [c for c in stage.calls() if c["turn"] == 2], what="turn 2 is being spoken")
+    until(lambda: [c for c in shared.calls() if c["turn"] == 2], what="turn 2 is being spoken")
     return job, gate
 
 
-def test_what_is_said_while_suspended_is_held_and_written_on_resume(stage, gated_job, checked):
+def test_what_is_said_while_suspended_is_held_and_written_on_resume(shared, gated_job, checked):
     job, gate = gated_job
     job.suspend()
     assert (job.status(), job.dialog().status) == ("suspended", "paused")
@@ -42,7 +41,7 @@ def test_what_is_said_while_suspended_is_held_and_written_on_resume(stage, gated
     checked(job, result)
 
 
-def test_what_is_said_after_cancel_is_dropped_and_recorded(stage, gated_job, checked):
+def test_what_is_said_after_cancel_is_dropped_and_recorded(shared, gated_job, checked):
     job, gate = gated_job
     job.cancel("changed our minds")
     gate.touch()
@@ -61,7 +60,7 @@ def test_what_is_said_after_cancel_is_dropped_and_recorded(stage, gated_job, che
     checked(job, result)
 
 
-def test_cancelling_a_suspended_session_goes_by_the_protocols_edges(stage, gated_job, checked):
+def test_cancelling_a_suspended_session_goes_by_the_protocols_edges(shared, gated_job, checked):
     job, gate = gated_job
     job.suspend()
     job.cancel()
@@ -71,7 +70,7 @@ def test_cancelling_a_suspended_session_goes_by_the_protocols_edges(stage, gated
     checked(job, job.result(timeout=40))
 
 
-def test_stop_lets_the_turn_in_flight_finish(stage, gated_job, checked):
+def test_stop_lets_the_turn_in_flight_finish(shared, gated_job, checked):
     job, gate = gated_job
     job.stop()
     gate.touch()
@@ -80,7 +79,7 @@ def test_stop_lets_the_turn_in_flight_finish(stage, gated_job, checked):
     checked(job, result)
 
 
-def test_the_turn_state_tells_who_speaks(stage, gated_job):
+def test_the_turn_state_tells_who_speaks(shared, gated_job):
     job, gate = gated_job
     state = job.turn_state()
     assert (state.current_turn_holder, state.turn_order, state.turn_index) == ("bob", ("ann", "bob"), 1)
@@ -88,9 +87,8 @@ def test_the_turn_state_tells_who_speaks(stage, gated_job):
     job.result(timeout=20)
 
 
-def test_the_turn_state_of_a_session_that_has_ended_names_who_spoke_last(stage, checked):
-    stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "say", "bob": "say", "cyd": "say"}, stop=MaxTurns(5))
+def test_the_turn_state_of_a_session_that_has_ended_names_who_spoke_last(shared, checked):
+    job = shared.submit("round_robin", {"ann": "say", "bob": "say", "cyd": "say"}, stop=MaxTurns(5))
     job.result(timeout=20)
     state = job.turn_state()
     assert (state.current_turn_holder, state.turn_index) == ("bob", 1)
@@ -106,10 +104,9 @@ def test_the_turn_state_after_a_cancel_names_who_spoke_last_and_when_they_began(
     assert state.turn_started_at == format_timestamp(given.timestamp)
 
 
-def test_the_turn_state_names_nobody_whose_turn_was_dropped(stage, checked):
-    stage.start_worker()
-    gate = stage.folder / "gate"
-    job = stage.submit(
+def test_the_turn_state_names_nobody_whose_turn_was_dropped(shared, checked):
+    gate = shared.folder / "gate"
+    job = shared.submit(
         "broadcast",
         {"ann": "gated", "bob": "say", "cyd": "say"},
         options={"quorum": 2},
@@ -122,7 +119,7 @@ def test_the_turn_state_names_nobody_whose_turn_was_dropped(stage, checked):
     checked(job, result)
 
 
-def test_a_follower_sees_every_message_as_it_is_written(stage, gated_job):
+def test_a_follower_sees_every_message_as_it_is_written(shared, gated_job):
     job, gate = gated_job
     seen = []
     for message in job.messages(follow=True):
@@ -134,33 +131,34 @@ def test_a_follower_sees_every_message_as_it_is_written(stage, gated_job):
 
 
 async def _follow(job):
-    return [event.event_type async for event in job.aevents(follow=True)]
+    return [event.event_type async for event in job.events(follow=True)]
 
 
-def test_asyncio_followers_and_results_are_the_same(stage, gated_job):
+def test_asyncio_followers_and_results_are_the_same(shared, gated_job):
     import asyncio
 
     job, gate = gated_job
     gate.touch()
 
     async def both():
-        return await asyncio.gather(_follow(job), job.aresult(timeout=20))
+        async with AsyncClient(shared.client.settings) as client:
+            found = await client.get_job(job.id)
+            return await asyncio.gather(_follow(found), found.result(timeout=20))
 
     events, result = asyncio.run(both())
     assert events == [event.event_type for event in job.events()]
     assert result == job.result(timeout=1)
 
 
-def test_the_same_collab_submitted_twice_is_one_session(stage):
-    stage.start_worker()
+def test_the_same_collab_submitted_twice_is_one_session(shared):
     from symposia import Collab, Participant
 
     collab = Collab(
         title="t", purpose="p", mode="pair", participants=[Participant(participant_id=n) for n in "ab"]
     )
-    first = stage.client.submit(collab, agents={"a": "say", "b": "say"}, stop=MaxTurns(2))
-    second = stage.client.submit(collab, agents={"a": "say", "b": "say"}, stop=MaxTurns(2))
+    first = shared.client.submit(collab, agents={"a": "say", "b": "say"}, stop=MaxTurns(2))
+    second = shared.client.submit(collab, agents={"a": "say", "b": "say"}, stop=MaxTurns(2))
     assert first.id == second.id
     assert first.result(timeout=20).turns == 2
     with pytest.raises(SessionConflict):
-        stage.client.submit(collab, agents={"a": "say", "b": "say"}, stop=MaxTurns(3))
+        shared.client.submit(collab, agents={"a": "say", "b": "say"}, stop=MaxTurns(3))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from live import until
-from symposia.models.collab import CollabMode
-from symposia.models.stop import MaxRounds
-from symposia.tasks.graph import TaskGraph, TurnCall
-from symposia.workers.making import create_app
+from symposia.models.protocol.collab import CollabMode
+from symposia.models.sessions.stop_conditions import MaxRounds
+from symposia.tasks.runtime.graph import TaskGraph, TurnCall
+from symposia.workers.worker_app import create_worker_app
 
 MODES = {
     "round_robin": ({"ann": "say", "bob": "say", "cyd": "say"}, {"stop": MaxRounds(2)}),
@@ -40,7 +40,7 @@ def test_each_turn_delivered_twice_at_the_same_time_is_spoken_once(stage, checke
 
 def deliver_again(stage, job, mode):
     """Every turn the session ever had, sent once more."""
-    graph = TaskGraph(create_app(stage.client.settings))
+    graph = TaskGraph(create_worker_app(stage.client.settings))
     calls = []
     for payload in dispatches(job):
         scope = "floor" if mode == "round_robin" else f"slot:{payload['participant_id']}"
@@ -78,7 +78,7 @@ def test_messages_stay_small_and_readable(stage):
     job = stage.submit(
         "round_robin", {"ann": "say", "bob": "say"}, stop=MaxRounds(1), messages=["A secret word."]
     )
-    redis = stage.client.workers._client
+    redis = stage.client._installation.sessions.workers._client
     raw = redis.lindex("symposia", 0)
     assert f"session={job.id}" in raw
     assert "secret" not in raw

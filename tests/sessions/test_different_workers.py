@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from live import LiveWorker
-from symposia.models.options import FailurePolicy
-from symposia.models.stop import MaxTurns
+from symposia.models.sessions.options import FailurePolicy
+from symposia.models.sessions.stop_conditions import MaxTurns
 
 #: They start many processes one after the other.
 pytestmark = pytest.mark.timeout(180)

@@ -9,7 +9,7 @@ import pytest
 import live
 import live_agents
 from live import until
-from symposia.models.stop import MaxRounds, MaxTurns
+from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 
 FAST = {"attempts": 2, "backoff_s": 0.05}
 
@@ -22,9 +22,8 @@ def outcomes(job):
     ]
 
 
-def test_a_failed_turn_is_tried_again(stage, checked):
-    stage.start_worker()
-    job = stage.submit(
+def test_a_failed_turn_is_tried_again(shared, checked):
+    job = shared.submit(
         "pair", {"ann": "moody", "bob": "say"}, stop=MaxTurns(2), policy=FAST, parameters={"fails": 1}
     )
     result = job.result(timeout=20)
@@ -32,9 +31,8 @@ def test_a_failed_turn_is_tried_again(stage, checked):
     checked(job, result)
 
 
-def test_after_the_last_try_the_session_is_aborted_and_says_why(stage, checked):
-    stage.start_worker()
-    job = stage.submit(
+def test_after_the_last_try_the_session_is_aborted_and_says_why(shared, checked):
+    job = shared.submit(
         "pair", {"ann": "moody", "bob": "say"}, stop=MaxTurns(2), policy=FAST, parameters={"fails": 9}
     )
     result = job.result(timeout=20)
@@ -62,9 +60,8 @@ def test_an_exception_leaves_a_traceback_in_the_log_and_its_place_in_the_journal
     assert str(live.SUPPORT) not in str(failures), "no path of the machine"
 
 
-def test_a_participant_who_cannot_speak_is_skipped(stage, checked):
-    stage.start_worker()
-    job = stage.submit(
+def test_a_participant_who_cannot_speak_is_skipped(shared, checked):
+    job = shared.submit(
         "round_robin",
         {"ann": "moody", "bob": "say"},
         stop=MaxTurns(4),
@@ -81,9 +78,8 @@ def test_a_participant_who_cannot_speak_is_skipped(stage, checked):
 
 
 @pytest.mark.parametrize("mode", ["round_robin", "broadcast"])
-def test_a_session_of_skipped_turns_is_cancelled(stage, checked, mode):
-    stage.start_worker()
-    job = stage.submit(
+def test_a_session_of_skipped_turns_is_cancelled(shared, checked, mode):
+    job = shared.submit(
         mode,
         {"ann": "moody", "bob": "moody"},
         stop=MaxRounds(1),
@@ -92,15 +88,14 @@ def test_a_session_of_skipped_turns_is_cancelled(stage, checked, mode):
     )
     result = job.result(timeout=20)
     assert (result.ok, result.collab.status, result.reason) == (False, "cancelled", "all_turns_failed")
-    assert result.detail.startswith("2 of 2 turns failed or were skipped, the last one: ")
+    assert result.detail.startswith("2 of 2 turns failed or were skipped, last: ")
     assert "AgentFailed: " in result.detail or "mood 1" in result.detail
     assert [outcome for _, outcome in outcomes(job)] == ["skipped", "skipped"]
     checked(job, result)
 
 
-def test_a_substitute_takes_the_seat(stage, checked):
-    stage.start_worker()
-    job = stage.submit(
+def test_a_substitute_takes_the_seat(shared, checked):
+    job = shared.submit(
         "pair",
         {"ann": "moody", "bob": "say"},
         stop=MaxTurns(2),
@@ -112,35 +107,31 @@ def test_a_substitute_takes_the_seat(stage, checked):
     checked(job, result)
 
 
-def test_a_hanging_agent_is_cut_off_at_its_deadline(stage, checked):
-    stage.start_worker()
-    job = stage.submit(
+def test_a_hanging_agent_is_cut_off_at_its_deadline(shared, checked):
+    job = shared.submit(
         "pair",
         {"ann": "gated", "bob": "say"},
         stop=MaxTurns(2),
         policies={"ann": {"attempts": 1, "then": "skip", "turn_timeout_s": 0.5}},
-        parameters={"gate": str(stage.folder / "never")},
+        parameters={"gate": str(shared.folder / "never")},
     )
     result = job.result(timeout=20)
     assert outcomes(job) == [("ann", "skipped"), ("bob", "message")]
     checked(job, result)
-    (stage.folder / "never").touch()
+    (shared.folder / "never").touch()
 
 
 @pytest.mark.parametrize("agent", ["unspeakable", "misshapen"])
-def test_what_cannot_be_written_fails_at_once_and_is_not_asked_for_again(stage, checked, agent):
-    stage.lease_s = 20.0
-    stage.start_worker()
-    job = stage.submit("pair", {"ann": agent, "bob": "say"}, stop=MaxTurns(2), policy={"attempts": 1})
-    result = job.result(timeout=stage.lease_s)
+def test_what_cannot_be_written_fails_at_once_and_is_not_asked_for_again(shared, checked, agent):
+    job = shared.submit("pair", {"ann": agent, "bob": "say"}, stop=MaxTurns(2), policy={"attempts": 1})
+    result = job.result(timeout=20)
     assert (result.ok, result.reason) == (False, "failed")
-    assert len(stage.calls()) == 1
+    assert len(shared.calls()) == 1
     checked(job, result)
 
 
-def test_a_substitute_sees_as_much_as_it_asks_for_however_often_the_other_failed(stage, checked):
-    stage.start_worker()
-    job = stage.submit(
+def test_a_substitute_sees_as_much_as_it_asks_for_however_often_the_other_failed(shared, checked):
+    job = shared.submit(
         "pair",
         {"ann": "blind", "bob": "say"},
         stop=MaxTurns(2),
@@ -149,10 +140,11 @@ def test_a_substitute_sees_as_much_as_it_asks_for_however_often_the_other_failed
     )
     result = job.result(timeout=30)
     assert [m.speaker for m in result.dialog.messages] == [None, "ann", "bob"]
-    assert stage.calls()[-2]["seen"] == ["Look."]
+    assert shared.calls()[-2]["seen"] == ["Look."]
     checked(job, result)
 
 
+@pytest.mark.long
 def test_an_agent_that_one_worker_does_not_know_is_found_on_another(stage, checked):
     """As when a new agents file is rolled out while sessions wait."""
     file = stage.folder / "agents.toml"

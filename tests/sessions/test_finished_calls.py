@@ -8,10 +8,10 @@ import pytest
 
 from live import until
 from model_stub import completion, refusal
-from symposia.models.options import AfterRetries, FailurePolicy
-from symposia.models.stop import MaxTurns
-from symposia.models.turn import Usage
-from symposia.state.connect import connect
+from symposia.models.sessions.options import AfterRetries, FailurePolicy
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.models.turns.turn import Usage
+from symposia.state.redis.connect import connect
 
 #: On a machine with much else to do.
 pytestmark = pytest.mark.timeout(240)
@@ -27,6 +27,7 @@ model = "stub"
 """
 
 
+@pytest.mark.long
 def test_a_worker_killed_between_the_answer_and_the_commit_costs_no_second_answer(stage, model, checked):
     model.answers(completion("paid for once"), completion("paid for twice"))
     first = stage.start_worker(app="live_apps:hesitant")
@@ -42,11 +43,10 @@ def test_a_worker_killed_between_the_answer_and_the_commit_costs_no_second_answe
     checked(job, result)
 
 
-def test_what_was_kept_for_another_attempt_is_gone_when_the_turn_is_written(stage, model):
-    stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "model", "bob": "model"}, stop=MaxTurns(2))
+def test_what_was_kept_for_another_attempt_is_gone_when_the_turn_is_written(shared, shared_model):
+    job = shared.submit("round_robin", {"ann": "model", "bob": "model"}, stop=MaxTurns(2))
     job.result(timeout=90)
-    with connect(stage.redis_url) as client:
+    with connect(shared.redis_url) as client:
         until(lambda: not list(client.scan_iter("symposia:*:calls:*")), what="no finished calls are left")
 
 
@@ -90,6 +90,7 @@ def test_a_worker_killed_in_the_middle_of_a_turn_repeats_no_finished_model_or_to
     checked(job, result)
 
 
+@pytest.mark.long
 def test_what_a_killed_worker_had_paid_is_counted_although_a_person_takes_the_seat(
     stage, model, checked, monkeypatch
 ):

@@ -10,8 +10,8 @@ import pytest
 from killing import kill_server
 from live import LiveWorker, until
 from ports import own_port
-from symposia.models.stop import MaxTurns
-from symposia.workers.embedded import EmbeddedServer
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.workers.local.embedded import EmbeddedServer
 
 # A machine that is loaded takes its time to start workers.
 pytestmark = pytest.mark.timeout(180)
@@ -20,7 +20,7 @@ CELERYS_OWN = """
 from kombu import Connection
 
 from symposia.workers.app import app
-from symposia.workers.transport import LeanMessages
+from symposia.patches.kombu_transport import LeanMessages
 
 
 class Usual(LeanMessages):
@@ -93,13 +93,14 @@ def test_a_worker_with_turns_in_flight_outlives_the_server(stage, server, checke
     assert sorted(spoken) == sorted([(turn, 1) for turn in range(1, 7)] * 3), "nothing was paid for twice"
 
 
+@pytest.mark.long
 def test_words_that_are_said_while_the_server_is_away_are_written_when_it_is_back(stage, server, checked):
     stage.lease_s = 60
     worker = stage.start_worker()
     (job,) = speaking(stage)
     kill_server(server)
     open_the_gate(stage)
-    until(lambda: "waits to be written" in worker.log(), what="the agent has spoken")
+    until(lambda: "failed, retrying: " in worker.log(), what="the agent has spoken")
     server.start()
     result = job.result(timeout=40)
 
@@ -108,6 +109,7 @@ def test_words_that_are_said_while_the_server_is_away_are_written_when_it_is_bac
     checked(job, result)
 
 
+@pytest.mark.long
 def test_a_worker_outlives_a_server_that_goes_away_again_and_again(stage, server, checked):
     stage.lease_s = 60
     worker = stage.start_worker()
@@ -137,8 +139,8 @@ def test_a_worker_whose_connections_are_cut_goes_on(stage, server, checked):
     stage.lease_s = 60
     worker = stage.start_worker()
     (job,) = speaking(stage)
-    stage.client.workers._client.client_kill_filter(_type="normal", skipme=True)
-    stage.client.workers._client.client_kill_filter(_type="pubsub", skipme=True)
+    stage.client._installation.sessions.workers._client.client_kill_filter(_type="normal", skipme=True)
+    stage.client._installation.sessions.workers._client.client_kill_filter(_type="pubsub", skipme=True)
     finds_the_broker_lost(worker)
     open_the_gate(stage)
     result = job.result(timeout=40)
@@ -151,7 +153,7 @@ def test_a_worker_whose_connections_are_cut_goes_on(stage, server, checked):
 
 @pytest.mark.leaves_keys
 def test_celerys_own_consumer_still_ends_the_worker(stage, server):
-    """As long as this passes, ours is needed: see `workers/consumer.py`."""
+    """As long as this passes, ours is needed: see `patches/celery_consumer.py`."""
     (stage.folder / "celerys_own.py").write_text(CELERYS_OWN)
     worker = stage.start_worker(app="celerys_own")
     speaking(stage)

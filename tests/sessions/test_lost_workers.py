@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections import Counter
 
+import pytest
+
 from live import until
-from symposia.models.stop import MaxTurns
+from symposia.models.sessions.stop_conditions import MaxTurns
 
 
 def test_a_session_survives_the_sudden_death_of_the_worker_that_speaks(stage, checked):
@@ -35,6 +37,7 @@ def test_a_session_survives_the_sudden_death_of_the_worker_that_speaks(stage, ch
     checked(job, result)
 
 
+@pytest.mark.long
 def test_a_frozen_worker_that_wakes_up_late_cannot_write(stage, checked):
     gate = stage.folder / "gate"
     frozen = stage.start_worker(concurrency=1)
@@ -62,9 +65,7 @@ def test_a_frozen_worker_that_wakes_up_late_cannot_write(stage, checked):
     frozen.thaw()
     # Whichever comes first when it wakes: its commit is refused on record, or its renewal is.
     until(
-        lambda: (
-            "turn.refused" in [e.event_type for e in job.collab().events] or "lease was lost" in frozen.log()
-        ),
+        lambda: "turn.refused" in [e.event_type for e in job.collab().events] or "lease lost" in frozen.log(),
         what="the late writer is refused",
     )
     assert len(list(job.messages())) == 4
@@ -83,15 +84,14 @@ def test_a_late_writer_is_refused_while_the_session_goes_on_and_that_is_recorded
     until(lambda: [c for c in stage.calls() if c["turn"] == 1], what="turn 1 is being spoken")
     frozen.freeze()
     key = f"symposia:{{{job.id}}}:lock:floor"
-    redis = stage.client.workers._client
+    redis = stage.client._installation.sessions.workers._client
     until(lambda: not redis.exists(key), timeout_s=15, what="the lease has run out")
     # The gate opens first: the frozen agent answers as soon as it wakes, before anyone renews or takes over.
     gate.touch()
     frozen.thaw()
     until(
         lambda: (
-            [e for e in job.events() if e.event_type == "MAPConflictDetected"]
-            or "the lease was lost" in frozen.log()
+            [e for e in job.events() if e.event_type == "MAPConflictDetected"] or "lease lost" in frozen.log()
         ),
         what="the late commit is refused",
     )
@@ -105,7 +105,9 @@ def test_a_late_writer_is_refused_while_the_session_goes_on_and_that_is_recorded
 def test_a_turn_whose_message_is_lost_is_dispatched_again(stage, checked):
     client = stage.client
     job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(4))
-    assert client.workers._client.delete("symposia") == 1, "the start message was in the queue"
+    assert client._installation.sessions.workers._client.delete("symposia") == 1, (
+        "the start message was in the queue"
+    )
     stage.start_worker()
     result = job.result(timeout=20)
     assert result.turns == 4

@@ -12,14 +12,14 @@ import pytest
 
 from symposia.config.celery import QUEUE
 from symposia.config.settings import load_settings
-from symposia.models.collab import CollabMode
-from symposia.models.ids import new_id
-from symposia.models.stop import MaxTurns
-from symposia.tasks.advance import advance
-from symposia.tasks.graph import TurnCall
-from symposia.tasks.runtime import runtime_of
-from symposia.tasks.speak import run_turn
-from symposia.workers.making import create_app
+from symposia.models.protocol.collab import CollabMode
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.models.text.ids import new_id
+from symposia.tasks.planning.advance import advance
+from symposia.tasks.runtime.graph import TurnCall
+from symposia.tasks.runtime.runtime import runtime_of
+from symposia.tasks.turn_message import handle_turn_message
+from symposia.workers.worker_app import create_worker_app
 
 QUIET = """
 [agents.quiet]
@@ -35,7 +35,7 @@ def quiet_stage(stage):
     return stage
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(180)
 def test_two_hundred_sessions_of_twenty_turns_submitted_at_once_all_complete(quiet_stage, checked):
     quiet_stage.start_workers(2)
@@ -57,11 +57,12 @@ def take_message(redis):
     return len(raw), message["headers"]["task"], kwargs
 
 
+@pytest.mark.long
 def test_turn_two_thousand_costs_what_turn_one_costs(quiet_stage):
     """On the wire to the byte, but for the digits of its number; in time within the noise of a busy machine
     (a cost that grew with the dialog would be a factor of hundreds)."""
     settings = load_settings(**quiet_stage.settings)
-    runtime = runtime_of(create_app(settings))
+    runtime = runtime_of(create_worker_app(settings))
     redis = runtime.store.client
     job = quiet_stage.submit("round_robin", {"ann": "quiet", "bob": "quiet"}, stop=MaxTurns(2_000))
 
@@ -79,7 +80,7 @@ def test_turn_two_thousand_costs_what_turn_one_costs(quiet_stage):
         assert task == "symposia.turn"
         began = time.perf_counter()
         call = TurnCall(**{**kwargs, "mode": CollabMode(kwargs["mode"])})
-        assert run_turn(runtime, call, task_id=new_id(), parent_id=session).word == "committed"
+        assert handle_turn_message(runtime, call, task_id=new_id(), parent_id=session).word == "committed"
         seconds[session].append(time.perf_counter() - began)
         if session == job.id:
             sizes.append(size)

@@ -6,15 +6,15 @@ import pytest
 
 from live import until
 from symposia.config.celery import QUEUE
-from symposia.models.collab import Collab, Participant
-from symposia.state.connect import connect
-from symposia.state.keys import INBOX
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import INBOX
 
 #: Where kombu keeps the messages that a worker has taken and not acknowledged.
 TAKEN = "unacked"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(180)
 def test_two_hundred_sessions_wait_for_one_person_and_each_answer_finds_its_own(stage):
     check_that_waiting_costs_nothing(stage, sessions=200)

@@ -6,23 +6,16 @@ import re
 
 import pytest
 
+from chaos.waiting import FEW, most_messages
 from live import until
 from symposia.config.celery import QUEUE
-from symposia.models.collab import Collab, Participant
-from symposia.models.stop import MaxTurns
-from symposia.state.connect import connect
-from symposia.state.keys import DUE, INBOX
-
-#: Messages beyond one of each session: those that workers hold, probes, and what was sent twice when messages changed places.
-FEW = 20
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import DUE, INBOX
 
 
-def most_messages(sessions):
-    """How many messages there may be in the queue."""
-    return 1.2 * sessions + FEW
-
-
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_a_thousand_sessions_wait_behind_a_busy_worker(stage):
     sessions = 1_000
@@ -64,7 +57,7 @@ def ask_first(client, number):
     return client.submit(collab, agents={"ann": "noop"})
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(180)
 def test_sessions_that_begin_with_a_person_are_parked_with_two_messages_each(stage):
     sessions = 400

@@ -8,10 +8,10 @@ import pytest
 
 from model_stub import StubModel, completion, refusal
 from patient_agents import PATIENCE_S
-from symposia.models.events import MAPEventType
-from symposia.models.options import AfterRetries, FailurePolicy
-from symposia.models.stop import MaxTurns
-from symposia.models.turn import Usage
+from symposia.models.protocol.events import MAPEventType
+from symposia.models.sessions.options import AfterRetries, FailurePolicy
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.models.turns.turn import Usage
 
 #: On a machine with much else to do.
 pytestmark = pytest.mark.timeout(240)
@@ -50,10 +50,9 @@ def results(job):
     return [e.payload["result"] for e in job.events() if e.event_type is MAPEventType.TURN_COMPLETED]
 
 
-def test_what_a_turn_a_participant_and_a_session_spent_is_told(stage, model):
-    model.answers(completion("one", cached=4), completion("two"))
-    stage.start_worker()
-    job = stage.submit("round_robin", PAIR, stop=MaxTurns(3))
+def test_what_a_turn_a_participant_and_a_session_spent_is_told(shared, shared_model):
+    shared_model.answers(completion("one", cached=4), completion("two"))
+    job = shared.submit("round_robin", PAIR, stop=MaxTurns(3))
     result = job.result(timeout=90)
     cheap = Usage(input_tokens=11, output_tokens=7, cached_tokens=4, requests=1, cost_micros=7 * 2 + 4 + 70)
     dear = Usage(input_tokens=11, output_tokens=7, requests=1, cost_micros=22 + 70)
@@ -62,22 +61,22 @@ def test_what_a_turn_a_participant_and_a_session_spent_is_told(stage, model):
     assert results(job)[0]["usage"] == cheap.model_dump()
 
 
-def test_what_was_left_out_for_want_of_room_is_recorded_with_the_turn(stage, model):
-    model.answers(completion("a message of about ten tokens, more or less"))
-    stage.start_worker()
-    job = stage.submit("round_robin", PAIR, stop=MaxTurns(4))
+def test_what_was_left_out_for_want_of_room_is_recorded_with_the_turn(shared, shared_model):
+    shared_model.answers(completion("a message of about ten tokens, more or less"))
+    job = shared.submit("round_robin", PAIR, stop=MaxTurns(4))
     job.result(timeout=90)
     assert [result.get("left_out", 0) for result in results(job)] == [0, 0, 1, 2]
 
 
-def test_a_turn_that_failed_for_good_has_cost_what_its_attempts_spent(stage, model):
-    model.answers(completion(" "))
-    stage.start_worker()
+def test_a_turn_that_failed_for_good_has_cost_what_its_attempts_spent(shared, shared_model):
+    shared_model.answers(completion(" "))
     policy = FailurePolicy(attempts=2, backoff_s=0, then=AfterRetries.SKIP)
-    job = stage.submit("round_robin", PAIR, stop=MaxTurns(1), policy=policy)
+    job = shared.submit("round_robin", PAIR, stop=MaxTurns(1), policy=policy)
     usage = job.result(timeout=90).usage
     told = [result["usage"]["requests"] for result in results(job)]
-    assert (usage.requests, sum(told)) == (len(model.asked), usage.requests), "each attempt tells its own"
+    assert (usage.requests, sum(told)) == (len(shared_model.asked), usage.requests), (
+        "each attempt tells its own"
+    )
     assert usage.requests >= 2
 
 
@@ -94,10 +93,9 @@ def test_a_provider_that_asks_for_patience_is_asked_again_after_that(stage, mode
     assert second - first >= PATIENCE_S - 0.1
 
 
-def test_errors_of_a_provider_are_told_in_the_session_and_end_it_by_policy(stage, model):
-    model.answers(refusal(401, "Incorrect API key provided."))
-    stage.start_worker()
-    job = stage.submit("round_robin", PAIR, stop=MaxTurns(2))
+def test_errors_of_a_provider_are_told_in_the_session_and_end_it_by_policy(shared, shared_model):
+    shared_model.answers(refusal(401, "Incorrect API key provided."))
+    job = shared.submit("round_robin", PAIR, stop=MaxTurns(2))
     result = job.result(timeout=90)
-    assert (result.ok, result.reason, len(model.asked)) == (False, "failed", 1)
+    assert (result.ok, result.reason, len(shared_model.asked)) == (False, "failed", 1)
     assert "HTTP 401 from model 'stub': Incorrect API key provided." in result.detail

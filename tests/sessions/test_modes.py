@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from symposia.models.stop import MaxRounds, MaxTurns
+from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 
 
 def speakers(result):
@@ -27,38 +27,35 @@ def turn_events(job):
     ]
 
 
-def test_round_robin_speaks_in_roster_order_and_everyone_sees_all_that_was_said(stage, checked):
-    stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "say", "bob": "say", "cyd": "say"}, stop=MaxRounds(2))
+def test_round_robin_speaks_in_roster_order_and_everyone_sees_all_that_was_said(shared, checked):
+    job = shared.submit("round_robin", {"ann": "say", "bob": "say", "cyd": "say"}, stop=MaxRounds(2))
     result = job.result(timeout=30)
 
     assert result.ok
     assert (result.reason, result.turns, result.rounds) == ("max_rounds", 6, 2)
     assert speakers(result) == ["ann", "bob", "cyd"] * 2
     texts = [message.content for message in result.dialog.messages]
-    assert [call["seen"] for call in stage.calls()] == [texts[:n] for n in range(6)]
+    assert [call["seen"] for call in shared.calls()] == [texts[:n] for n in range(6)]
     assert turn_events(job) == [
         pair for name in speakers(result) for pair in (("begin", name), ("end", name))
     ]
     checked(job, result)
 
 
-def test_round_robin_stops_in_the_middle_of_a_round_when_told_so(stage, checked):
-    stage.start_worker()
-    job = stage.submit(
+def test_round_robin_stops_in_the_middle_of_a_round_when_told_so(shared, checked):
+    job = shared.submit(
         "round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(3), messages=["Hello, you two."]
     )
     result = job.result(timeout=30)
 
     assert speakers(result) == [None, "ann", "bob", "ann"]
-    assert stage.calls()[0]["seen"] == ["Hello, you two."]
+    assert shared.calls()[0]["seen"] == ["Hello, you two."]
     checked(job, result)
 
 
-def test_orchestrated_follows_the_orchestrators_choices(stage, checked):
-    stage.start_worker()
+def test_orchestrated_follows_the_orchestrators_choices(shared, checked):
     agents = {"orchestrator": "lead", "coder": "say", "tester": "say", "writer": "say"}
-    job = stage.submit("orchestrated", agents)
+    job = shared.submit("orchestrated", agents)
     result = job.result(timeout=30)
 
     assert (result.reason, result.ok) == ("satisfied", True)
@@ -66,7 +63,7 @@ def test_orchestrated_follows_the_orchestrators_choices(stage, checked):
     assert said[:3] == ["orchestrator", "coder", "orchestrator"]
     assert sorted(said[3:5]) == ["tester", "writer"]
     assert said[5:] == ["orchestrator"]
-    calls = {call["turn"]: call for call in stage.calls()}
+    calls = {call["turn"]: call for call in shared.calls()}
     assert calls[2]["instruction"] == "write it"
     told = {call["me"]: call["instruction"] for call in calls.values() if call["me"] in ("tester", "writer")}
     assert told == {"tester": "break it", "writer": "tell it"}
@@ -77,27 +74,25 @@ def test_orchestrated_follows_the_orchestrators_choices(stage, checked):
     checked(job, result)
 
 
-def test_pair_alternates_until_the_navigator_approves(stage, checked):
-    stage.start_worker()
-    job = stage.submit("pair", {"driver": "say", "navigator": "navigator"})
+def test_pair_alternates_until_the_navigator_approves(shared, checked):
+    job = shared.submit("pair", {"driver": "say", "navigator": "navigator"})
     result = job.result(timeout=30)
 
     assert speakers(result) == ["driver", "navigator"] * 2
     assert (result.reason, result.rounds) == ("approved", 2)
-    assert [call["expects"] for call in stage.calls()] == ["message", "review"] * 2
+    assert [call["expects"] for call in shared.calls()] == ["message", "review"] * 2
     checked(job, result)
 
 
-def test_broadcast_asks_all_at_once_and_nobody_sees_the_others_within_the_round(stage, checked):
-    stage.start_worker()
+def test_broadcast_asks_all_at_once_and_nobody_sees_the_others_within_the_round(shared, checked):
     agents = {"ann": "say", "bob": "say", "cyd": "say", "sum": "say"}
-    job = stage.submit("broadcast", agents, options={"aggregator": "sum"}, messages=["What do you think?"])
+    job = shared.submit("broadcast", agents, options={"aggregator": "sum"}, messages=["What do you think?"])
     result = job.result(timeout=30)
 
     said = speakers(result)
     assert sorted(said[1:4]) == ["ann", "bob", "cyd"]
     assert said[4:] == ["sum"]
-    calls = {call["me"]: call["seen"] for call in stage.calls()}
+    calls = {call["me"]: call["seen"] for call in shared.calls()}
     assert calls["ann"] == calls["bob"] == calls["cyd"] == ["What do you think?"]
     assert len(calls["sum"]) == 4
     events = turn_events(job)
@@ -106,9 +101,8 @@ def test_broadcast_asks_all_at_once_and_nobody_sees_the_others_within_the_round(
     checked(job, result)
 
 
-def test_swarm_empties_the_board_and_each_item_is_worked_on_once(stage, checked):
-    stage.start_worker()
-    job = stage.submit(
+def test_swarm_empties_the_board_and_each_item_is_worked_on_once(shared, checked):
+    job = shared.submit(
         "swarm",
         {"ann": "claimer", "bob": "claimer", "tess": "claimer"},
         roles={"tess": "tester"},
@@ -117,18 +111,17 @@ def test_swarm_empties_the_board_and_each_item_is_worked_on_once(stage, checked)
     result = job.result(timeout=30)
 
     assert result.reason == "board_empty"
-    worked = Counter(call["item"] for call in stage.calls())
+    worked = Counter(call["item"] for call in shared.calls())
     assert worked == {"plan": 1, "paint": 1, "build": 1, "test": 1}
-    by = {call["item"]: call["me"] for call in stage.calls()}
+    by = {call["item"]: call["me"] for call in shared.calls()}
     assert by["test"] == "tess"
     assert {entry.status for entry in job.board()} == {"done"}
     checked(job, result)
 
 
 @pytest.mark.parametrize("mode", ["round_robin", "broadcast", "pair"])
-def test_what_is_written_is_valid_under_the_protocols_schemas(stage, mode, mplp):
-    stage.start_worker()
-    job = stage.submit(mode, {"ann": "say", "bob": "say"}, stop=MaxRounds(1), messages=["Go."])
+def test_what_is_written_is_valid_under_the_protocols_schemas(shared, mode, mplp):
+    job = shared.submit(mode, {"ann": "say", "bob": "say"}, stop=MaxRounds(1), messages=["Go."])
     result = job.result(timeout=30)
 
     mplp.validate("collab", result.collab.to_wire())

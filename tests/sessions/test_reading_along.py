@@ -9,11 +9,11 @@ import pytest
 
 from live import until
 from model_stub import completion
-from symposia.models.deltas import Delta, Drafts
-from symposia.models.dialog import Message
-from symposia.models.stop import MaxTurns
-from symposia.state.connect import connect
-from symposia.state.keys import session_key
+from symposia.models.protocol.dialog import Message
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.models.turns.deltas import Delta, Drafts
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import session_key
 
 #: On a machine with much else to do.
 pytestmark = pytest.mark.timeout(240)
@@ -34,23 +34,18 @@ model = "stub"
 AGENTS = {"bob": "gated", "ann": "model"}
 
 
-@pytest.fixture
 def talk(stage):
     """A session in which a model speaks second, and its first reader, who came before that."""
-
-    def begun(stop=2):
-        gate = stage.folder / "gate"
-        job = stage.submit(
-            "round_robin", AGENTS, stop=MaxTurns(stop), parameters={"gate": str(gate), "gate_turn": 1}
-        )
-        reader = Reader(job.stream())
-        with connect(stage.redis_url) as client:
-            key = session_key(job.id, "listening")
-            until(lambda: client.exists(key), timeout_s=90, what="the reader is there")
-        gate.touch()
-        return job, reader
-
-    return begun
+    gate = stage.folder / "gate"
+    job = stage.submit(
+        "round_robin", AGENTS, stop=MaxTurns(2), parameters={"gate": str(gate), "gate_turn": 1}
+    )
+    reader = Reader(job.stream())
+    with connect(stage.redis_url) as client:
+        key = session_key(job.id, "listening")
+        until(lambda: client.exists(key), timeout_s=90, what="the reader is there")
+    gate.touch()
+    return job, reader
 
 
 FIRST = "bob speaks in turn 1"
@@ -84,11 +79,10 @@ class Reader:
         return self.written
 
 
-def test_words_are_seen_before_the_turn_is_written(stage, model, talk):
+def test_words_are_seen_before_the_turn_is_written(shared, shared_model):
     gate = threading.Event()
-    model.answers(completion(TEXT, pause=gate, pause_after=3))
-    stage.start_worker()
-    _, reader = talk()
+    shared_model.answers(completion(TEXT, pause=gate, pause_after=3))
+    _, reader = talk(shared)
     reader.sees("one two three")
     assert reader.written == [FIRST]
     gate.set()
@@ -96,23 +90,23 @@ def test_words_are_seen_before_the_turn_is_written(stage, model, talk):
     assert not list(reader.drafts)
 
 
-def test_a_reader_who_comes_back_in_the_middle_sees_the_same_text_as_one_who_stayed(stage, model, talk):
+def test_a_reader_who_comes_back_in_the_middle_sees_the_same_text_as_one_who_stayed(shared, shared_model):
     gate = threading.Event()
-    model.answers(completion(TEXT, pause=gate, pause_after=5))
-    stage.start_worker()
-    job, stayed = talk()
+    shared_model.answers(completion(TEXT, pause=gate, pause_after=5))
+    job, stayed = talk(shared)
     stayed.sees("one two three four five")
-    came_back = Reader(stage.client.get_job(job.id).stream())
+    came_back = Reader(shared.client.get_job(job.id).stream())
     came_back.sees("one two three four five")
     gate.set()
     assert stayed.finish() == came_back.finish() == [FIRST, TEXT]
 
 
-def test_the_words_of_a_killed_attempt_are_gone(stage, model, talk, checked):
+@pytest.mark.long
+def test_the_words_of_a_killed_attempt_are_gone(stage, model, checked):
     never = threading.Event()
     model.answers(completion("lost words", pause=never, pause_after=2), completion(TEXT))
     first = stage.start_worker()
-    job, reader = talk()
+    job, reader = talk(stage)
     reader.sees("lost words")
     first.kill()
     stage.start_worker()
@@ -127,18 +121,16 @@ def test_the_words_of_a_killed_attempt_are_gone(stage, model, talk, checked):
 
 
 @pytest.mark.parametrize("end", ["cut", "ends_early"])
-def test_words_that_a_model_breaks_off_are_no_answer(stage, model, talk, end):
-    model.answers(completion("broken off", pause_after=2, **{end: True}), completion(TEXT))
-    stage.start_worker()
-    _, reader = talk()
+def test_words_that_a_model_breaks_off_are_no_answer(shared, shared_model, end):
+    shared_model.answers(completion("broken off", pause_after=2, **{end: True}), completion(TEXT))
+    _, reader = talk(shared)
     assert reader.finish() == [FIRST, TEXT]
 
 
-def test_what_is_being_said_is_kept_for_a_while_only(stage, model, talk):
-    stage.start_worker()
-    job, reader = talk()
+def test_what_is_being_said_is_kept_for_a_while_only(shared, shared_model):
+    job, reader = talk(shared)
     reader.finish()
-    with connect(stage.redis_url) as client:
+    with connect(shared.redis_url) as client:
         for part in ("deltas", "listening"):
             key = session_key(job.id, part)
             until(
@@ -148,19 +140,19 @@ def test_what_is_being_said_is_kept_for_a_while_only(stage, model, talk):
             assert client.pttl(key) > 0
 
 
-def test_nothing_is_streamed_or_published_while_nobody_reads_along(stage, model):
-    stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1))
+def test_nothing_is_streamed_or_published_while_nobody_reads_along(shared, shared_model):
+    job = shared.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1))
     job.result(timeout=90)
-    assert not model.asked[0].body.get("stream")
-    with connect(stage.redis_url) as client:
+    assert not shared_model.asked[0].body.get("stream")
+    with connect(shared.redis_url) as client:
         assert not client.exists(session_key(job.id, "deltas"))
 
 
-def test_a_model_may_be_asked_for_no_stream(stage, model, talk):
+@pytest.mark.long
+def test_a_model_may_be_asked_for_no_stream(stage, model):
     registry = stage.folder / "agents.toml"
     registry.write_text(registry.read_text().replace("request_timeout_s = 60", "stream = false"))
     stage.start_worker()
-    _, reader = talk()
+    _, reader = talk(stage)
     assert reader.finish()[0] == FIRST
     assert not model.asked[0].body.get("stream")

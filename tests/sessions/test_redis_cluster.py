@@ -13,16 +13,17 @@ import pytest
 import ledger
 from live import until
 from redis_nodes import Cluster, own_cluster
+from symposia import AsyncClient
 from symposia.client import Client
 from symposia.config.settings import child_environment, load_settings
-from symposia.models.collab import Collab, Participant
 from symposia.models.errors import RedisUnavailable, UnsuitableRedis
-from symposia.models.ids import new_id
-from symposia.state.connect import connect
-from symposia.state.keys import DUE, SESSIONS, session_key
-from symposia.workers.checkup import check_up
-from symposia.workers.findings import Grade
-from symposia.workers.services import worker_command
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.text.ids import new_id
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import DUE, SESSIONS, session_key
+from symposia.workers.doctor.checkup import check_up
+from symposia.workers.doctor.findings import Grade
+from symposia.workers.local.services import worker_command
 
 PASSWORD = "as-long-as-it-is-secret"
 
@@ -63,7 +64,7 @@ def result_of(job):
     return until(ended, timeout_s=90, what="the session has ended")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(180)
 def test_sessions_survive_the_loss_of_a_master(stage, cluster, checked):
     stage.broker_url, stage.redis_url = stage.redis_url, cluster.url
@@ -78,7 +79,9 @@ def test_sessions_survive_the_loss_of_a_master(stage, cluster, checked):
         checked(job, result)
 
     async def followed():
-        return [message async for message in jobs[0].amessages(follow=True)]
+        async with AsyncClient(stage.client.settings) as client:
+            found = await client.get_job(jobs[0].id)
+            return [message async for message in found.messages(follow=True)]
 
     assert len(list(jobs[1].messages(follow=True))) == len(asyncio.run(followed())) == 20
     with connect(cluster.url.replace(f"symposia:{PASSWORD}@", "")) as client:
@@ -96,7 +99,7 @@ def test_a_node_of_a_cluster_is_told_in_one_line(tmp_path, redis_url):
         node = cluster.masters[1].address
         plain = f"redis://{node}/0"
         settings = load_settings(redis_url=plain, data_dir=tmp_path)
-        rule = f"is a node of a Redis Cluster: write redis+cluster://{node}, and set SYMPOSIA_BROKER_URL"
+        rule = f"is a node of a Redis Cluster: use redis+cluster://{node} and set SYMPOSIA_BROKER_URL"
 
         assert cluster.master_of(SESSIONS) is not cluster.masters[1]
         with pytest.raises(UnsuitableRedis) as caught:
@@ -143,8 +146,6 @@ def test_a_worker_without_another_broker_does_not_start(tmp_path):
         check=False,
     )
     assert ended.returncode == 2
-    assert ended.stderr.startswith(
-        "symposia: SYMPOSIA_BROKER_URL: must be set where sessions are in the Redis Cluster"
-    )
+    assert ended.stderr.startswith("symposia: SYMPOSIA_BROKER_URL: is required with the Redis Cluster")
     assert ended.stderr.count("\n") == 1
     assert "hunter2" not in ended.stderr

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from live import until
-from symposia.models.stop import MaxRounds
+from symposia.models.sessions.stop_conditions import MaxRounds
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("pool", "options"),
     [

@@ -9,11 +9,12 @@ import pytest
 import ledger
 from live import until
 from redis_nodes import own_sentinels
+from symposia import AsyncClient
 from symposia.config.settings import load_settings
 from symposia.models.errors import RedisUnavailable
-from symposia.state.connect import connect
-from symposia.workers.checkup import check_up
-from symposia.workers.findings import Grade
+from symposia.state.redis.connect import connect
+from symposia.workers.doctor.checkup import check_up
+from symposia.workers.doctor.findings import Grade
 
 PASSWORD, OF_SENTINELS = "hunter22", "hunter33"
 
@@ -30,7 +31,7 @@ def result_of(job):
     return until(ended, timeout_s=90, what="the session has ended")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(180)
 def test_sessions_survive_a_failover(stage, tmp_path, checked):
     with own_sentinels(tmp_path / "nodes", password=PASSWORD, sentinel_password=OF_SENTINELS) as watched:
@@ -49,7 +50,9 @@ def test_sessions_survive_a_failover(stage, tmp_path, checked):
         assert result_of(later).collab.status == "completed", "a session that was begun on the new master"
 
         async def followed():
-            return [message async for message in jobs[0].amessages(follow=True)]
+            async with AsyncClient(stage.client.settings) as client:
+                found = await client.get_job(jobs[0].id)
+                return [message async for message in found.messages(follow=True)]
 
         assert len(list(jobs[0].messages(follow=True))) == len(asyncio.run(followed())) == 20
         with connect(watched.url) as client:
@@ -58,7 +61,8 @@ def test_sessions_survive_a_failover(stage, tmp_path, checked):
         findings = list(check_up(load_settings(**stage.settings)))
         assert [it for it in findings if it.grade is Grade.BAD] == []
         conf = until(
-            stage.client._sender.control.inspect(timeout=5).conf, what="the worker shows its settings"
+            stage.client._installation.app.control.inspect(timeout=5).conf,
+            what="the worker shows its settings",
         )
         log = worker.log()
         assert worker.process.poll() is None, log

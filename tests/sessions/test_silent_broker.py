@@ -11,8 +11,8 @@ import pytest
 from half_open import Wire, half_open_wire
 from live import until
 from ports import own_port
-from symposia.models.stop import MaxTurns
-from symposia.workers.embedded import EmbeddedServer
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.workers.local.embedded import EmbeddedServer
 
 # A machine that is loaded takes its time to start workers.
 pytestmark = pytest.mark.timeout(180)
@@ -39,7 +39,7 @@ def redis_url(wire: Wire) -> str:
     return wire.url
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_worker_whose_connections_went_silent_makes_new_ones_within_seconds(stage, wire, checked):
     worker = stage.start_worker()
     until(lambda: "Connected to" in worker.log(), what="the worker is connected")

@@ -6,7 +6,7 @@ import pytest
 from celery.events.state import State
 
 from live import until
-from symposia.models.stop import MaxTurns
+from symposia.models.sessions.stop_conditions import MaxTurns
 
 ONCE_MORE = {"attempts": 2, "backoff_s": 0.05}
 
@@ -32,7 +32,7 @@ def waits(monitor, job, count):
     return until(all_told, what=f"{count} turns of the session are told")
 
 
-@pytest.mark.parametrize("pool", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("pool", ["threads", pytest.param("processes", marks=pytest.mark.long)])
 def test_a_turn_is_a_task_with_a_short_result(stage, monitor, pool):
     worker = stage.start_worker(options=("--pool", pool))
     job = stage.submit(
@@ -52,7 +52,7 @@ def test_a_turn_is_a_task_with_a_short_result(stage, monitor, pool):
     ]
     assert "raised expected: TurnFailed" in worker.log()
     assert worker.log().count("Traceback") == 2, "those of the agent"
-    redis = stage.client._to.redis
+    redis = stage.client._installation.sessions.connections.redis
     until(lambda: redis.llen("symposia") == redis.hlen("unacked") == 0, what="every message is acknowledged")
 
 
@@ -69,7 +69,7 @@ def test_a_failure_that_ends_the_session_is_a_failed_task(stage, monitor):
 def test_a_parked_turn_and_a_plan_are_told_in_words(stage, monitor):
     worker = stage.start_worker()
     job = stage.submit("round_robin", {"ann": "human"}, stop=MaxTurns(1))
-    assert waits(monitor, job, 1)[1] == [("SUCCESS", repr("parked: waits for ann"))]
+    assert waits(monitor, job, 1)[1] == [("SUCCESS", repr("parked: waiting for ann"))]
     job.reply("ann", "Here I am.")
     job.result(timeout=20)
     until(lambda: "'session completed: max_turns'" in worker.log(), what="the plan is told")

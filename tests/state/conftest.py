@@ -9,8 +9,8 @@ from redis import Redis
 
 import ledger
 from redis_nodes import Cluster, Watched, own_cluster, own_sentinels
-from symposia.state.connect import connect
-from symposia.state.index import SessionIndex
+from symposia.state.redis.connect import connect
+from symposia.state.sessions.index import SessionIndex
 from table import Table
 
 

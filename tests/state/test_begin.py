@@ -2,8 +2,8 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from symposia.models.ids import new_id
-from symposia.models.plan import Step
+from symposia.models.sessions.plan import Step
+from symposia.models.text.ids import new_id
 from table import Table, turn, until
 
 
@@ -24,6 +24,18 @@ def test_a_dispatch_is_told_with_its_token_and_its_task(table):
     assert (payload["token_id"], payload["fence"], payload["attempt"]) == (grant.token, 1, 1)
     assert (payload["task_id"], payload["parent_id"]) == ("the-task", "the-planner")
     assert event["target_roles"] == ["bob"]
+
+
+def test_a_dispatch_by_nobody_names_no_parent(table):
+    table.grant(table.plan_one())
+    (payload,) = table.payloads("MAPTurnDispatched")
+    assert "parent_id" not in payload
+
+
+def test_a_worker_that_was_not_admitted_gets_no_floor(table):
+    number = table.plan_one()
+    assert table.begin(number, admitted=False).word == "early"
+    assert table.owner() is None
 
 
 def test_fencing_numbers_rise_over_all_scopes_and_takeovers(table):
@@ -139,6 +151,12 @@ def test_nobody_begins_after_the_sessions_deadline(client):
     number = table.plan_one()
     answer = until(lambda: (a := table.begin(number)).word == "overdue" and a)
     assert answer.state.deadline_ms <= answer.state.now_ms
+
+
+def test_turns_begin_before_the_sessions_deadline(client):
+    table = Table(client, opened=False)
+    table.open(deadline_s=3_600)
+    assert table.begin(table.plan_one()).word == "granted"
 
 
 def test_a_lease_is_never_longer_than_the_turn_may_take(table):

@@ -1,9 +1,11 @@
 """`commit`: a turn is written once, by whoever holds it now, all or nothing."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
-from symposia.models.plan import Finish, Step
-from symposia.models.turn import OutcomeKind, Usage
+from symposia.models.sessions.plan import Finish, Step
+from symposia.models.turns.turn import OutcomeKind, Usage
+from symposia.state.redis.keys import lock_key
 from table import turn
 
 ONE = Step(turns=(turn("bob"),))
@@ -44,6 +46,20 @@ def test_a_pass_writes_no_message_and_a_failure_says_why(table):
     assert table.outcomes() == ["passed", "failed"]
 
 
+def test_skipped_turns_are_counted(table):
+    one, two = table.plan(turn("ann", "a"), turn("bob", "b"))
+    assert table.speak(one, "hello", scope="a").state.skipped == 0
+    assert table.speak(two, scope="b", kind=OutcomeKind.SKIPPED).state.skipped == 1
+    assert "MAPBroadcastReceived" not in table.kinds()
+
+
+def test_messages_left_out_are_counted(table):
+    one, two = table.plan(turn("ann", "a"), turn("bob", "b"))
+    table.speak(one, "hello", scope="a", left_out=3)
+    table.speak(two, "hello", scope="b")
+    assert [p["result"].get("left_out") for p in table.payloads("MAPTurnCompleted")] == [3, None]
+
+
 def test_a_commit_sent_again_is_done_already(table):
     grant = table.grant(table.plan_one())
     words = [table.commit(grant, "hello").word for _ in range(3)]
@@ -71,6 +87,16 @@ def test_a_commit_after_the_lease_ran_out_is_refused_on_record(table):
     assert detected["refused_token_id"] == resolved["refused_token_id"] == grant.token
     assert (detected["conflict"], resolved["resolution"]) == ("stale_token", "refused")
     assert answer.state.records[1].status == "speaking", "it is still owed to somebody"
+
+
+def test_a_lock_alone_lets_nobody_write(table):
+    number = table.plan_one()
+    late = table.expire_grant(number)
+    table.grant(number)
+    table.client.set(lock_key(table.id, "floor"), f"{late.token}|{late.fence}")
+    assert table.commit(late, "stale").word == "stale"
+    assert table.texts() == []
+    table.expire()
 
 
 def test_of_two_who_held_the_same_turn_the_later_one_writes_it(table):
@@ -112,8 +138,8 @@ def test_a_late_writer_of_a_session_that_has_ended_is_noted_in_the_journal(table
 
 def test_a_commit_for_a_turn_nobody_planned_is_unknown(table):
     grant = table.grant(table.plan_one())
-    beyond = type(grant)(**{name: getattr(grant, name) for name in grant.__slots__} | {"number": 7})
-    assert table.commit(beyond, "hello").word == "unknown"
+    for number in (2, 7):
+        assert table.commit(replace(grant, number=number), "hello").word == "unknown"
     table.client.flushall()
     assert table.commit(grant, "hello").word == "missing"
 

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 import ledger
-from symposia.models.plan import BoardEntry, Step
-from symposia.models.turn import Usage, WorkItem
-from symposia.state.connect import connect
-from symposia.state.follow import follow
-from symposia.state.index import SessionIndex
-from symposia.state.keys import SESSIONS
-from symposia.state.streams import StreamReader
-from symposia.state.workers import WorkerBook
-from symposia.workers.embedded import EmbeddedServer
+from symposia.models.sessions.plan import BoardEntry, Step
+from symposia.models.turns.turn import Usage, WorkItem
+from symposia.state.following.event_follower import follow
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import SESSIONS
+from symposia.state.redis.streams import StreamReader
+from symposia.state.sessions.index import SessionIndex
+from symposia.state.workers.presence import WorkerBook
+from symposia.workers.local.embedded import EmbeddedServer
 from table import Table, turn, until
 
 INSTALL = "redis-server is not installed: `apt-get install redis-server`, or `make debian-packages`"

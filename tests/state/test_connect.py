@@ -15,16 +15,16 @@ from redis import Redis
 
 from ports import own_port
 from symposia.models.errors import RedisUnavailable
-from symposia.models.ids import new_id
-from symposia.state.connect import aconnect, check_reachable, connect
-from symposia.state.follow import follow
-from symposia.state.index import SessionIndex
-from symposia.state.keys import DUE
-from symposia.state.scripts import evaluate, load
-from symposia.state.store import SessionStore
-from symposia.state.streams import StreamReader
-from symposia.state.workers import WorkerBook
-from symposia.workers.embedded import EmbeddedServer
+from symposia.models.text.ids import new_id
+from symposia.state.following.event_follower import follow
+from symposia.state.redis.connect import aconnect, check_reachable, connect
+from symposia.state.redis.keys import DUE
+from symposia.state.redis.scripts import evaluate, load
+from symposia.state.redis.streams import StreamReader
+from symposia.state.sessions.index import SessionIndex
+from symposia.state.sessions.store import SessionStore
+from symposia.state.workers.presence import WorkerBook
+from symposia.workers.local.embedded import EmbeddedServer
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ import pytest
 
 from office import Office
 from symposia.models.errors import CorruptSession
-from symposia.state.keys import DUE, session_key
-from symposia.tasks.advance import advance
-from symposia.tasks.sweep import sweep
+from symposia.state.redis.keys import DUE, session_key
+from symposia.tasks.planning.advance import advance
+from symposia.tasks.sessions.sweep import sweep
 
 pytestmark = pytest.mark.leaves_keys
 
@@ -68,10 +68,14 @@ def test_a_field_of_the_session_is_told_with_its_rule(
         ("1", "{", "turn 1 .*: Invalid JSON: "),
         ("1", "{}", "turn 1 .*: participant: is required"),
         ("1", '{"status": "gone"}', "turn 1 .*: participant: is required"),
-        ("one", "{}", "turns .*: 'one' is no turn's number"),
-        ("01", "{}", "turns .*: '01' is no turn's number"),
+        ("one", "{}", "turns .*: 'one' is not a turn number"),
+        ("01", "{}", "turns .*: '01' is not a turn number"),
         ("1:plan", "7", "the plan of turn 1 .*: must be "),
-        ("1:plan", '{"participant": "zoe"}', "the plan of turn 1 .*: participant: must be whose turn it is"),
+        (
+            "1:plan",
+            '{"participant": "zoe"}',
+            "the plan of turn 1 .*: participant: must be the participant of this turn",
+        ),
     ],
 )
 def test_a_record_of_a_turn_is_told_with_its_rule(office: Office, name: str, value: str, told: str) -> None:
@@ -95,5 +99,5 @@ def test_the_sweep_tells_of_it_in_one_line_and_looks_after_the_others(
     with caplog.at_level(logging.ERROR, "symposia"):
         sweep(office.runtime)
     (told,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
-    assert told.getMessage().startswith(f"session {bad.id} could not be swept: ")
+    assert told.getMessage().startswith(f"sweeping session {bad.id} failed: ")
     assert told.exc_info is None

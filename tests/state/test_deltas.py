@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from live import until
-from symposia.models.deltas import Delta, Drafts
-from symposia.state import deltas as deltas_module
-from symposia.state.connect import connect
-from symposia.state.deltas import KEPT_MS, LISTENING_MS, DeltaPublisher, DeltaWriter, Presence
-from symposia.state.keys import session_key
-from symposia.state.records import Grant
-from symposia.state.streams import read_entries
+from symposia.models.turns.deltas import Delta, Drafts
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import session_key
+from symposia.state.redis.streams import read_entries
+from symposia.state.sessions.records import Grant
+from symposia.state.turns import deltas as deltas_module
+from symposia.state.turns.deltas import KEPT_MS, LISTENING_MS, DeltaPublisher, DeltaWriter, Presence
 
 ID = "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11"
 KEY = session_key(ID, "deltas")

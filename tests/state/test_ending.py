@@ -3,8 +3,8 @@
 import pytest
 
 import ledger
-from symposia.models.turn import Usage
-from symposia.state.keys import lock_key, session_key
+from symposia.models.turns.turn import Usage
+from symposia.state.redis.keys import lock_key, session_key
 from table import RETENTION_MS, turn, until
 
 #: The time that is left to each key, all read at one instant.
@@ -78,6 +78,13 @@ def test_the_end_closes_every_grant_and_is_told_last(table, how):
     assert table.kinds()[-1] == "MAPSessionCompleted"
     assert not [scope for scope in scopes if table.client.exists(lock_key(table.id, scope))]
     assert not table.state().open_turns()
+
+
+def test_a_written_turn_stays_written(table):
+    grant = table.grant(table.plan_one())
+    table.commit(grant, "said")
+    assert table.cancel().records[grant.number].status == "closed"
+    assert table.commit(grant, "said").word == "done"
 
 
 def test_why_a_session_was_cancelled_is_kept_and_told(table):

@@ -3,9 +3,9 @@
 import pytest
 
 from ledger import PAYLOADS
-from symposia.models.events import MapEvent, MAPEventType
-from symposia.models.meta import Event
-from symposia.models.turn import OutcomeKind, Usage
+from symposia.models.protocol.events import MapEvent, MAPEventType
+from symposia.models.protocol.meta import Event
+from symposia.models.turns.turn import OutcomeKind, Usage
 from table import Table, turn
 
 

@@ -2,9 +2,10 @@
 
 import pytest
 
-from symposia.models.plan import Step
-from symposia.models.turn import OutcomeKind
-from symposia.state.requests import Note
+from symposia.models.sessions.plan import Step
+from symposia.models.turns.turn import OutcomeKind
+from symposia.state.redis.keys import lock_key
+from symposia.state.sessions.requests import Note
 from table import turn, until
 
 
@@ -77,6 +78,17 @@ def test_only_the_holder_gives_a_turn_back(table):
     assert table.owner() == grant.token
     table.commit(grant, "hello")
     assert table.fail(grant).word == table.fail(late).word == "done"
+
+
+def test_an_older_holder_gives_nothing_back(table):
+    number = table.plan_one()
+    late = table.expire_grant(number)
+    grant = table.grant(number)
+    table.client.set(lock_key(table.id, "floor"), f"{late.token}|{table.state().now_ms}", px=60_000)
+    assert table.fail(late).word == "stale"
+    table.client.set(lock_key(table.id, "floor"), f"{grant.token}|{table.state().now_ms}", px=60_000)
+    assert table.fail(grant).word == "retried"
+    assert table.fail(late).word == "stale"
 
 
 def test_a_failure_sent_again_counts_once(table):

@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from symposia.models.errors import ResultTimeout, SessionNotFound
-from symposia.models.ids import new_id
-from symposia.models.plan import Finish
-from symposia.state import follow as follow_module
-from symposia.state.connect import aconnect
-from symposia.state.follow import END_ONLY, afollow, follow
+from symposia.models.sessions.plan import Finish
+from symposia.models.text.ids import new_id
+from symposia.state.following import event_follower as follow_module
+from symposia.state.following.event_follower import END_ONLY, afollow, follow
+from symposia.state.redis.connect import aconnect
 from table import Table, until
 
 

@@ -6,11 +6,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from symposia.models.plan import BoardEntry, Finish, PlannedTurn, Step
-from symposia.models.turn import MOST_SPENT, Usage, WorkItem
+from scaling import scaled_examples
+from symposia.models.sessions.plan import BoardEntry, Finish, PlannedTurn, Step
+from symposia.models.turns.turn import MOST_SPENT, Usage, WorkItem
 from table import Table, turn
 
-modest = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+modest = settings(
+    max_examples=scaled_examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 words = st.text(min_size=1, max_size=40)
 #: Texts that mean something to somebody on the way: JSON, Lua, the lock's value, the keys, the protocol.
 ODD = st.sampled_from(

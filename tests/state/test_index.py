@@ -4,9 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from symposia.state import index as index_module
-from symposia.state import timetable as timetable_module
-from symposia.state.keys import DUE, SESSIONS
+from symposia.state.redis import due_index as timetable_module
+from symposia.state.redis.keys import DUE, SESSIONS
+from symposia.state.sessions import index as index_module
 from table import until
 
 HOUR = 3_600_000

@@ -11,8 +11,9 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from redis.cluster import RedisCluster
 
-from symposia.state.connect import connect
+from symposia.state.redis.connect import connect
 
 #: Packs a long command with a number behind it, over and over, each time with a signal a little later.
 PACKING = """
@@ -38,9 +39,13 @@ for attempt in range(1, 31):
 """
 
 CONNECTIONS = {
-    "state": ("symposia.state.connect", "connect", "connect(sys.argv[1]).connection_pool.get_connection()"),
+    "state": (
+        "symposia.state.redis.connect",
+        "connect",
+        "connect(sys.argv[1]).connection_pool.get_connection()",
+    ),
     "messages": (
-        "symposia.workers.transport",
+        "symposia.patches.kombu_transport",
         "LeanConnection",
         "LeanConnection(sys.argv[1]).default_channel.client.connection_pool.get_connection()",
     ),
@@ -104,6 +109,19 @@ def test_the_script_after_an_interrupted_one_gets_its_own_answer(redis_url):
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 def test_a_script_after_an_interrupt_on_a_cluster(cluster):
     check_interrupted_script(cluster.url)  # sockets may be left to the garbage collector
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+def test_redis_py_gives_a_command_the_answer_of_an_interrupted_one(cluster):
+    """When this fails, `patches/redis_cluster.py` can be removed."""
+    host, _, port = cluster.nodes[0].address.rpartition(":")
+    with RedisCluster(host=host, port=int(port), decode_responses=True) as client:
+        for line in count(1):
+            reached = _interrupted(lambda: client.eval("return ARGV[1]", 1, "key", "first"), line)
+            answer = client.eval("return ARGV[1]", 1, "key", "second")
+            if not reached or answer != "second":
+                break
+    assert answer == "first"
 
 
 def test_a_script_after_an_interrupt_behind_sentinels(sentinels):

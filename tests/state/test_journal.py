@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from symposia.state import journal as journal_module
-from symposia.state.connect import connect
-from symposia.state.journal import KEPT_MS, MOST_BYTES, TurnJournal
-from symposia.state.keys import calls_key
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import calls_key
+from symposia.state.turns import journal as journal_module
+from symposia.state.turns.journal import KEPT_MS, MOST_BYTES, TurnJournal
 
 ID = "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11"
 

@@ -1,6 +1,9 @@
 """`renew`, and what happens when nobody does."""
 
+from symposia.models.sessions.plan import Step
 from table import RETENTION_MS, turn, until
+
+YEAR_2100_MS = 4_102_444_800_000
 
 
 def test_the_owner_keeps_its_lease(table):
@@ -83,3 +86,28 @@ def test_a_lock_taken_out_of_the_hands_of_its_owner_is_not_renewed_by_him(table)
     assert not table.renew(grant)
     assert table.commit(grant, "stale").word == "stale"
     table.client.delete(key)
+
+
+def test_a_lock_alone_is_not_renewed(table):
+    """Whatever gave the lock back to a token, the turn must be spoken under it."""
+    one = table.plan_one()
+    late = table.expire_grant(one)
+    grant = table.grant(one)
+    hold_lock(table, late)
+    assert not table.renew(late), "another one has the turn"
+    hold_lock(table, grant, until_ms=1)
+    assert not table.renew(grant), "the turn's time is over"
+    table.plan(drop=(one,))
+    hold_lock(table, grant)
+    assert not table.renew(grant), "the turn was dropped"
+    table.expire()
+    two = table.plan_one()
+    grant = table.grant(two)
+    table.commit(grant, "said", then=table.write(Step(turns=(turn("bob"),)), after=two))
+    hold_lock(table, grant)
+    assert not table.renew(grant), "the turn was consumed"
+    table.expire()
+
+
+def hold_lock(table, grant, *, until_ms=YEAR_2100_MS):
+    table.client.set(table.key("lock:floor"), f"{grant.token}|{until_ms}")

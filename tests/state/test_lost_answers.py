@@ -8,10 +8,10 @@ import pytest
 from redis import Redis
 
 from lossy import Wire, lossy_wire
-from symposia.models.ids import new_id
-from symposia.models.plan import Finish, Step
-from symposia.state.connect import connect
-from symposia.state.store import SessionStore
+from symposia.models.sessions.plan import Finish, Step
+from symposia.models.text.ids import new_id
+from symposia.state.redis.connect import connect
+from symposia.state.sessions.store import SessionStore
 from table import Table, turn
 
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 import pytest
 from redis import Redis
 
-from symposia.models.plan import Step
-from symposia.models.turn import Usage
-from symposia.state.keys import DUE
+from symposia.models.sessions.plan import Step
+from symposia.models.turns.turn import Usage
+from symposia.state.redis.keys import DUE
 from table import Table, turn
 
 

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from symposia.models.ids import is_uuid4, timestamp_from_ms
-from symposia.state.clock import server_ms
-from symposia.state.scripts import _lua
+from scaling import scaled_examples
+from symposia.models.text.ids import is_uuid4, timestamp_from_ms
+from symposia.state.redis import scripts
+from symposia.state.redis.clock import server_ms
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LAST_MS = int((datetime(2100, 12, 31, 23, 59, 59, tzinfo=UTC) - EPOCH).total_seconds() * 1000) + 999
@@ -20,14 +21,16 @@ BATCH = 100
 @pytest.fixture
 def lua(client):
     def call(expression: str, values: list) -> list[str]:
-        text = f"local VIEW = {{}}\n{_lua('_lib')}\nlocal out = {{}}\n"
+        text = f"local VIEW = {{}}\n{scripts._lua('_lib')}\nlocal out = {{}}\n"
         text += f"for i, value in ipairs(ARGV) do out[i] = {expression} end return out"
         return client.eval(text, 1, "symposia:{an-id}:session", *values)
 
     return call
 
 
-fixture_is_pure = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+fixture_is_pure = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=scaled_examples(30)
+)
 
 
 @fixture_is_pure

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from symposia.state.connect import connect
-from symposia.state.keys import session_key
-from symposia.state.notes import KEPT_MS, SessionNotes
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import session_key
+from symposia.state.turns.notes import KEPT_MS, SessionNotes
 
 ID = "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11"
 

@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from symposia.models.collab import CollabStatus
-from symposia.models.dialog import DialogStatus, Message, Role
 from symposia.models.errors import SessionConflict, SessionNotFound
-from symposia.models.ids import role_uuid
+from symposia.models.protocol.collab import CollabStatus
+from symposia.models.protocol.dialog import DialogStatus, Message, Role
+from symposia.models.text.ids import role_uuid
 from table import Table, until
 
 
@@ -31,6 +31,10 @@ def test_opening_is_told_to_those_who_watch(table):
         map(role_uuid, ("ann", "bob", "cyd"))
     )
     assert [event["event_type"] for event in table.journal()] == ["session.created", "session.active"]
+
+
+def test_what_a_session_does_not_have_is_not_stored(table):
+    assert {"archive", "deadline_ms"}.isdisjoint(table.client.hkeys(table.key("session")))
 
 
 def test_opening_twice_changes_nothing(table):

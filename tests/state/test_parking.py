@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
-from symposia.state.parked import ParkedTurns, Reply, Rule, Tending
+from symposia.models.text.ids import format_timestamp
+from symposia.state.redis.keys import lock_key
+from symposia.state.turns.parked import FAR_MS, ParkedTurns, Reply, Rule, Tending
 from table import turn, until
 
 HOUR_MS = 3_600_000
@@ -23,6 +27,11 @@ def tend(table, number, *, reply="r", **more):
     return ParkedTurns(table.client).tend(table.id, number, reply, Tending(**done)).word
 
 
+def hold_lock(table, grant):
+    """Gives the lock to a token that does not hold the turn."""
+    table.client.set(lock_key(table.id, "floor"), f"{grant.token}|{FAR_MS}")
+
+
 def test_a_parked_turn_holds_no_lock_and_keeps_its_grant_open(table, parked):
     assert table.owner() is None
     record = table.state().records[parked.number]
@@ -38,6 +47,26 @@ def test_only_the_holder_parks_its_turn_and_parking_again_changes_nothing(table)
     assert [table.park(grant, "r").word for _ in range(3)] == ["parked"] * 3
     assert table.park(grant, "another").word == "stale"
     assert len(table.journal("turn.parked")) == 1
+
+
+def test_who_lost_the_lease_or_the_turn_does_not_park_it(table):
+    number = table.plan_one()
+    late = table.expire_grant(number)
+    assert table.park(late, "r").word == "stale"
+    table.grant(number)
+    hold_lock(table, late)
+    assert table.park(late, "r").word == "stale"
+    table.expire()
+
+
+def test_a_turn_that_nobody_speaks_is_not_parked(table, parked):
+    assert table.reply(parked.number, "r", "q", None).word == "returned"
+    assert table.park(parked, "r").word == "stale", "the call that was sent again"
+    again = table.grant(parked.number)
+    table.fail(again)
+    hold_lock(table, again)
+    assert table.park(again, "r").word == "stale"
+    table.expire()
 
 
 def test_a_worker_that_parks_a_written_turn_is_too_late(table):
@@ -117,6 +146,30 @@ def test_what_was_done_outside_is_recorded_even_when_the_wait_is_over(table, par
     (event,) = table.journal("webhook.delivered")
     assert event["data"] == {**about, "turn_number": parked.number}
     assert not table.journal("turn.reminded")
+
+
+def test_what_was_done_for_a_consumed_turn_is_recorded_too(table, parked):
+    table.reply(parked.number, "r", "q", ["at once"])
+    table.plan()
+    about = {"participant_id": "eve"}
+    assert tend(table, parked.number, event="webhook.delivered", about=about, happened=True) == "gone"
+    assert tend(table, parked.number, new_token="n") == "gone"
+    (event,) = table.journal("webhook.delivered")
+    assert event["data"] == {"participant_id": "eve", "turn_number": parked.number}
+
+
+def test_events_of_a_wait_name_the_participant_and_the_deadline(table):
+    one, two = table.plan(turn("ann", "a"), turn("bob", "b"))
+    until_ms = (
+        table.park(table.grant(one, scope="a"), "r", until_in_ms=HOUR_MS).state.records[1].parking.until_ms
+    )
+    table.park(table.grant(two, scope="b"), "s")
+    assert tend(table, one, about={"participant_id": "eve"}) == "tended"
+    told = [event["data"] for event in table.journal("turn.parked")]
+    moment = datetime.fromtimestamp(until_ms / 1000, UTC)
+    assert [data.get("until_time") for data in told] == [format_timestamp(moment), None]
+    (reminded,) = table.journal("turn.reminded")
+    assert reminded["data"]["participant_id"] == "ann"
 
 
 def test_a_turn_given_back_is_begun_again_with_a_new_token(table, parked):

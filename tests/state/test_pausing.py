@@ -3,8 +3,8 @@
 import pytest
 
 from symposia.models.errors import IllegalTransition
-from symposia.models.plan import Step
-from symposia.models.turn import Usage
+from symposia.models.sessions.plan import Step
+from symposia.models.turns.turn import Usage
 from table import turn
 
 
@@ -62,6 +62,17 @@ def test_held_turns_are_written_once_and_in_the_order_of_their_numbers(table):
     table.suspend()
     table.resume()
     assert table.texts() == [f"turn {number}" for number in numbers]
+
+
+def test_more_than_nine_held_turns_are_written_in_order(table):
+    scopes = [f"slot:{number}" for number in range(1, 13)]
+    numbers = table.plan(*(turn("ann", scope) for scope in scopes))
+    grants = [table.grant(number, scope=scope) for number, scope in zip(numbers, scopes, strict=True)]
+    table.suspend()
+    for grant in reversed(grants):
+        table.commit(grant, str(grant.number))
+    table.resume()
+    assert table.texts() == [str(number) for number in numbers]
 
 
 def test_a_held_turn_refuses_everybody_else(table):
@@ -125,6 +136,11 @@ def test_a_paused_session_goes_through_active_when_it_is_cancelled(table):
     state = table.cancel()
     assert (state.status, state.dialog_status) == ("cancelled", "cancelled")
     assert steps(table)[2:] == ["session.suspended", "session.active", "session.cancelled"]
+
+
+def test_an_active_session_is_cancelled_at_once(table):
+    table.cancel()
+    assert steps(table)[2:] == ["session.cancelled"]
 
 
 def test_a_stop_leaves_what_is_under_way_and_outdates_every_plan(table):

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from symposia.models.plan import BoardEntry, Finish, Step
-from symposia.models.turn import WorkItem
+from symposia.models.sessions.plan import BoardEntry, Finish, Step
+from symposia.models.turns.turn import WorkItem
 from table import Table, turn
 
 
@@ -124,9 +124,16 @@ def test_a_dropped_turn_is_over_and_its_lock_free(table):
     assert table.owner() is None
     assert table.state().records[one].status == "dropped"
     assert table.outcomes() == ["dropped"]
+    assert table.journal("turn.dropped") == [], "nothing was said in vain"
     assert not table.renew(grant)
     assert table.begin(one).word == "done"
     assert [record.number for record in table.state().open_turns()] == [two]
+
+
+def test_dropping_a_turn_forgets_no_open_one(table):
+    numbers = table.plan(*(turn("ann", f"slot:{number}") for number in range(65)))
+    table.plan(drop=numbers[-1:])
+    assert [record.number for record in table.state().open_turns()] == list(numbers[:-1])
 
 
 def test_dropping_a_turn_leaves_the_lock_of_another_one_in_its_scope_alone(table):

@@ -27,12 +27,13 @@ from redis import Redis
 
 import ledger
 from protocol_model import Intent, Model
+from scaling import scaled_examples
 from symposia.models.errors import IllegalTransition
-from symposia.models.ids import new_id
-from symposia.models.plan import Finish, Step
-from symposia.models.turn import Usage
-from symposia.state.plans import PlanWrite
-from symposia.state.records import Grant, SessionState
+from symposia.models.sessions.plan import Finish, Step
+from symposia.models.text.ids import new_id
+from symposia.models.turns.turn import Usage
+from symposia.state.sessions.plans import PlanWrite
+from symposia.state.sessions.records import Grant, SessionState
 from table import Table, turn
 
 SCOPES = ("floor", "a", "b")
@@ -289,7 +290,7 @@ def run(client: Redis, *, examples: int, steps: int) -> None:
 
 @pytest.mark.timeout(300)  # a failure is worth the time it takes to find its shortest form
 def test_no_order_of_events_breaks_the_protocol(client):
-    run(client, examples=70, steps=45)
+    run(client, examples=scaled_examples(70), steps=45)
 
 
 @pytest.mark.soak

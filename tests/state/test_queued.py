@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from symposia.models.ids import new_id
-from symposia.models.limits import Want, Wish
-from symposia.state.queued import queued_for_s
+from symposia.models.sessions.limits import Want, Wish
+from symposia.models.text.ids import new_id
+from symposia.state.sessions.queued import queued_for_s
 from table import Table, until
 
 
@@ -86,6 +86,12 @@ def test_a_deferred_turn_is_not_queued(table: Table):
     assert queued(table) is None
 
 
+def test_a_turn_that_is_spoken_is_not_deferred(table: Table):
+    grant = table.grant(table.plan_one())
+    assert table.store.defer(table.id, grant.number, delay_ms=60_000).word == "done"
+    assert table.commit(grant, "said").word == "committed"
+
+
 def test_a_turn_that_waits_for_tokens_is_not_queued(table: Table):
     wish = Wish(tokens=Want(limit=100, most=60, least=60))
     first, second = table.plan_one(scope="slot:a"), table.plan_one(scope="slot:b")
@@ -128,3 +134,12 @@ def test_a_suspended_time_does_not_count_as_queued(table: Table, is_closed: bool
         shift_settled(table, 60, number)
     table.resume()
     assert queued(table) < 60
+
+
+def test_resume_queues_only_what_was_queued(table: Table):
+    spoken, retried = table.plan_one(scope="slot:a"), table.plan_one(scope="slot:b")
+    due_ms = table.fail(table.grant(retried, scope="slot:b"), delay_ms=60_000).due_ms
+    table.grant(spoken, scope="slot:a")
+    table.suspend()
+    records = table.resume().records
+    assert (records[spoken].queued_ms, records[retried].queued_ms) == (None, due_ms)

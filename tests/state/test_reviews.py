@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from hashlib import sha256
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,48 +10,21 @@ from hypothesis import strategies as st
 from redis import Redis
 
 from lossy import lossy_wire
+from review_batches import head, item, settle, started
+from scaling import scaled_examples
 from symposia.models.errors import ReviewNotFound
-from symposia.models.ids import new_id
-from symposia.models.review.items import Item, ItemKind
-from symposia.models.review.panels import Panel
 from symposia.models.review.runs import ItemState
-from symposia.state.connect import connect
-from symposia.state.keys import review_key
-from symposia.state.review_records import BatchHead
-from symposia.state.reviews import ReviewStore
+from symposia.models.text.ids import new_id
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import review_key
+from symposia.state.reviews.store import ReviewStore
 
-SEATS = [{"name": "ann", "agent": "echo"}]
 DONE, FAILED = ItemState.DONE, ItemState.FAILED
-
-
-def head(**panel) -> BatchHead:
-    fields = {"name": "p", "mode": "round_robin", "purpose": "x", "seats": SEATS, "attempts": 1}
-    return BatchHead(
-        batch_id=new_id(), root_name="r", panel=Panel.model_validate({**fields, **panel}), panel_sha="s"
-    )
-
-
-def item(number: int) -> Item:
-    digest = sha256(str(number).encode()).hexdigest()
-    return Item(key=f"f{number}", kind=ItemKind.FILE, path=f"f{number}", sha256=digest, size=1)
 
 
 @pytest.fixture
 def store(client: Redis) -> ReviewStore:
     return ReviewStore(client, retention_s=60)
-
-
-def started(store: ReviewStore, count: int, **panel) -> str:
-    made = head(**panel)
-    store.open(made)
-    for number in range(1, count + 1):
-        store.add(made.batch_id, number, item(number), f"text {number}")
-    store.start(made, total=count, unchanged=0)
-    return made.batch_id
-
-
-def settle(store: ReviewStore, batch: str, number: int, outcome=DONE, *, spent=(0, 0)) -> str:
-    return store.settle(store.item(batch, number), batch, outcome, "{}", spent=spent)
 
 
 def test_items_are_given_out_once_and_no_more_than_may_run_side_by_side(store):
@@ -102,9 +74,11 @@ def test_one_reports_and_who_dies_over_it_is_replaced(store):
     assert store.end(batch, "b", lease_ms=60_000) == "taken"
     assert store.end(batch, "b", lease_ms=60_000, is_done=True) == "taken"
     assert store.end(batch, "a", lease_ms=0) == "yours"
+    assert store.end(batch, "b", lease_ms=60_000, is_done=True) == "taken"
     assert store.end(batch, "b", lease_ms=60_000) == "yours"
     assert store.end(batch, "a", lease_ms=60_000, is_done=True) == "taken"
     assert store.end(batch, "b", lease_ms=60_000, is_done=True) == "ended"
+    assert store.end(batch, "a", lease_ms=60_000) == "ended"
     assert (store.view(batch).state, store.claim(batch)[0]) == ("completed", "closed")
 
 
@@ -146,6 +120,10 @@ def test_what_is_over_time_is_told(store):
     assert word == "late"
 
 
+def test_items_are_given_out_before_the_time_is_over(store):
+    assert store.claim(started(store, 2, batch={"max_s": 3_600}))[0] == "claimed"
+
+
 def test_every_call_may_be_sent_twice(store, redis_url):
     with lossy_wire(redis_url) as wire, connect(wire.url) as losing:
         unlucky = ReviewStore(losing, retention_s=60)
@@ -180,7 +158,7 @@ def test_there_is_nothing_to_know_of_a_batch_that_never_was(store):
     assert store.claim(new_id())[0] == "missing"
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=scaled_examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     limit=st.integers(1, 400),
     parallel=st.integers(1, 5),

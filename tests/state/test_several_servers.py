@@ -10,25 +10,25 @@ from redis import Redis
 
 from ports import own_port
 from symposia.models.errors import RedisUnavailable, UnsuitableRedis
-from symposia.models.ids import new_id, utcnow
-from symposia.models.limits import DailyLimits, Most, Rate
-from symposia.models.review.errands import Errand
+from symposia.models.review.deliveries import Errand
 from symposia.models.schedules.recurrence import Recurrence
 from symposia.models.schedules.schedule import Schedule
-from symposia.models.tasks.notice import Notice, NoticeKind
-from symposia.models.turn import Usage
-from symposia.state.beats import BeatBook
-from symposia.state.cluster import told_by_each
-from symposia.state.connect import aconnect, check_reachable, connect
-from symposia.state.errands import ErrandIndex
-from symposia.state.follow import afollow
-from symposia.state.inbox import Inbox, Letter
-from symposia.state.keys import PREFIX
-from symposia.state.memory import DialogMemory
-from symposia.state.notices import NoticeBoard
-from symposia.state.rates import Permit, RateBook
-from symposia.state.schedules import ScheduleBook
-from symposia.state.tenants import Settlement, Spent, TenantBooks
+from symposia.models.sessions.limits import DailyLimits, Most, Rate
+from symposia.models.text.ids import new_id, utcnow
+from symposia.models.turns.turn import Usage
+from symposia.models.workspace.notification import Notice, NoticeKind
+from symposia.state.following.event_follower import afollow
+from symposia.state.limits.rates import Permit, RateBook
+from symposia.state.limits.tenants import Settlement, Spent, TenantBooks
+from symposia.state.memory.rooms import DialogMemory
+from symposia.state.notifications import NoticeBoard
+from symposia.state.redis.cluster import told_by_each
+from symposia.state.redis.connect import aconnect, check_reachable, connect
+from symposia.state.redis.keys import PREFIX
+from symposia.state.reviews.delivery_queue import ErrandIndex
+from symposia.state.schedules.beats import BeatBook
+from symposia.state.schedules.store import ScheduleBook
+from symposia.state.turns.inbox import Inbox, Letter
 from table import Table
 
 
@@ -139,10 +139,10 @@ def test_a_server_of_another_kind_is_told_with_what_to_write(cluster, sentinels)
     node, sentinel = cluster.masters[0].address, sentinels.sentinels[0].address
     master = sentinels.master.address
     wrong = {
-        f"redis://{node}/0": f"is a node of a Redis Cluster: write redis+cluster://{node}, and set SYMPOSIA_BROKER_URL",
-        f"redis://:hunter33@{sentinel}/0": f"is a Sentinel: write redis+sentinel://{sentinel}/NAME-OF-THE-MASTER/0",
-        f"redis+cluster://:hunter22@{master}": f"is no Redis Cluster, but one server: write redis://{master}/0",
-        f"redis+sentinel://{node}/main": f"is no Sentinel, but one server: write redis://{node}/0",
+        f"redis://{node}/0": f"is a node of a Redis Cluster: use redis+cluster://{node} and set SYMPOSIA_BROKER_URL",
+        f"redis://:hunter33@{sentinel}/0": f"is a Sentinel: use redis+sentinel://{sentinel}/MASTER-NAME/0",
+        f"redis+cluster://:hunter22@{master}": f"is a single server, not a Redis Cluster: use redis://{master}/0",
+        f"redis+sentinel://{node}/main": f"is a single server, not a Sentinel: use redis://{node}/0",
     }
     for url, told in wrong.items():
         with connect(url, retries=0) as client, pytest.raises(UnsuitableRedis) as caught:
@@ -158,9 +158,9 @@ def test_a_server_of_another_kind_is_told_with_what_to_write(cluster, sentinels)
         (
             "hunter33",
             "nonsense",
-            "no Sentinel knows a master 'mymaster' that is up: one refuses the credentials",
+            "no Sentinel knows an available master 'mymaster': a Sentinel rejected the credentials",
         ),
-        ("/mymaster/", "/other/", "no Sentinel knows a master 'other' that is up"),
+        ("/mymaster/", "/other/", "no Sentinel knows an available master 'other'"),
     ],
 )
 def test_what_is_wrong_behind_sentinels_is_told(sentinels, right, wrong, told):

@@ -13,11 +13,11 @@ import pytest
 
 import ledger
 from symposia.models.errors import IllegalTransition
-from symposia.models.plan import Finish, Step
-from symposia.models.turn import Usage
-from symposia.state.connect import connect
-from symposia.state.records import Answer, SessionState
-from symposia.state.store import SessionStore
+from symposia.models.sessions.plan import Finish, Step
+from symposia.models.turns.turn import Usage
+from symposia.state.redis.connect import connect
+from symposia.state.sessions.records import Answer, SessionState
+from symposia.state.sessions.store import SessionStore
 from table import Table, turn, until
 
 WORKERS = 6

@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from symposia.models.plan import Step
+from symposia.models.sessions.plan import Step
 from table import turn, until
 
 #: A grace no test waits for.
@@ -119,6 +119,19 @@ def test_a_turn_that_closed_while_others_speak_is_reminded_of_too(table):
     assert until(lambda: table.sweep(grace_ms=SHORT).advance)
 
 
+def test_a_parked_turn_keeps_no_session_from_stopping(table):
+    table.park(table.grant(table.plan_one()), "r")
+    assert not table.sweep(grace_ms=0).advance
+    table.store.request_stop(table.id)
+    assert table.sweep(grace_ms=0).advance
+
+
+def test_a_turn_under_way_keeps_a_session_from_stopping(table):
+    table.grant(table.plan_one())
+    table.store.request_stop(table.id)
+    assert not table.sweep(grace_ms=0).advance
+
+
 def test_the_sessions_deadline_is_a_due_time(table):
     table.grant(table.plan_one())
     deadline_ms = table.state().now_ms + 30
@@ -127,6 +140,7 @@ def test_the_sessions_deadline_is_a_due_time(table):
     assert answer.due_ms <= deadline_ms or answer.state.now_ms >= deadline_ms
     answer = until(lambda: (a := table.sweep(grace_ms=1)).advance and a)
     assert answer.state.now_ms >= deadline_ms
+    assert answer.due_ms > answer.state.now_ms
 
 
 def test_a_paused_session_is_left_alone_and_looked_at_each_minute(table):

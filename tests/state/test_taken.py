@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.state.clock import server_ms
-from symposia.state.keys import TAKEN
-from symposia.state.taken import TTL_MS, TakenMark
+from symposia.state.redis.clock import server_ms
+from symposia.state.redis.keys import TAKEN
+from symposia.state.sessions.taken import TTL_MS, TakenMark
+from table import until
 
 #: A grace no test waits for.
 GRACE = 60_000
@@ -15,6 +16,13 @@ GRACE = 60_000
 @pytest.fixture
 def mark(client):
     return TakenMark(client)
+
+
+@pytest.fixture
+def free(mark):
+    """The mark of a worker that has just said that it is free."""
+    mark.tell(is_free=True)
+    return mark
 
 
 def quiet(client, *, ms=GRACE):
@@ -44,6 +52,15 @@ def test_the_newest_time_of_all_workers_is_told(client, mark):
     assert 0 < client.pttl(TAKEN) <= TTL_MS
 
 
+def test_a_time_that_redis_lost_is_told_again(client, mark):
+    mark.note(server_ms(client) - 5_000)
+    told = mark.tell()
+    client.delete(TAKEN)
+    assert TakenMark(client).tell() == 0, "one that has just begun knows nothing"
+    assert mark.tell() == told
+    assert TakenMark(client).tell() == told
+
+
 @pytest.mark.parametrize("value", [None, "soon", 1.5, -1, 2**53, 10**400, [1]])
 def test_what_is_no_time_is_not_noted(mark, value):
     mark.note(value)
@@ -63,12 +80,35 @@ def test_a_clock_that_was_set_back_is_followed(client, mark):
     assert int(client.hget(TAKEN, "taken_ms")) <= server_ms(client)
 
 
-def test_one_probe_is_sent_where_nothing_was_ever_taken(mark):
+def test_a_clock_that_was_set_back_moves_the_time_once(client, mark):
+    """Else everything would count as taken until the clock is where it was, and be sent again and again."""
+    mark.note(server_ms(client) + GRACE)
+    told = mark.tell()
+    until(lambda: server_ms(client) > told)
+    assert mark.tell() == told
+    mark.note(told + 1)
+    assert mark.tell() == told + 1
+
+
+def test_one_probe_is_sent_where_nothing_was_ever_taken(free):
+    assert free.probe(grace_ms=GRACE) == 0
+    assert free.probe(grace_ms=GRACE) > 0
+
+
+def test_any_worker_may_send_a_probe_for_one_that_is_free(client, mark):
+    assert mark.probe(grace_ms=GRACE) == GRACE
+    mark.tell()
+    assert mark.probe(grace_ms=GRACE) == GRACE
+    TakenMark(client).tell(is_free=True)
+    client.hincrby(TAKEN, "free_ms", -GRACE - 1)
+    assert mark.probe(grace_ms=GRACE) == GRACE, "that was long ago"
+    TakenMark(client).tell(is_free=True)
+    assert 0 < client.pttl(TAKEN) <= TTL_MS
     assert mark.probe(grace_ms=GRACE) == 0
-    assert mark.probe(grace_ms=GRACE) > 0
 
 
-def test_no_probe_is_sent_while_workers_take_messages(client, mark):
+def test_no_probe_is_sent_while_workers_take_messages(client, free):
+    mark = free
     mark.note(server_ms(client) - 10 * GRACE)
     mark.tell()
     assert 0 < mark.probe(grace_ms=GRACE) <= GRACE
@@ -76,7 +116,8 @@ def test_no_probe_is_sent_while_workers_take_messages(client, mark):
     assert mark.probe(grace_ms=GRACE) == 0
 
 
-def test_probes_that_nobody_takes_become_rare(client, mark):
+def test_probes_that_nobody_takes_become_rare(client, free):
+    mark = free
     assert mark.probe(grace_ms=GRACE) == 0
     for factor in (1, 2, 4, 8, 8, 8):
         quiet(client, ms=factor * GRACE - 5_000)
@@ -85,7 +126,8 @@ def test_probes_that_nobody_takes_become_rare(client, mark):
         assert mark.probe(grace_ms=GRACE) == 0, f"after {factor} times the grace"
 
 
-def test_a_probe_that_was_taken_makes_room_for_the_next(client, mark):
+def test_a_probe_that_was_taken_makes_room_for_the_next(client, free):
+    mark = free
     for factor in (1, 2, 4):
         mark.probe(grace_ms=GRACE)
         quiet(client, ms=factor * GRACE)
@@ -98,14 +140,16 @@ def test_a_probe_that_was_taken_makes_room_for_the_next(client, mark):
     assert mark.probe(grace_ms=GRACE) == 0, "counted from there again"
 
 
-def test_who_waits_for_a_new_probe_asks_soon(client, mark):
+def test_who_waits_for_a_new_probe_asks_soon(client, free):
+    mark = free
     mark.probe(grace_ms=GRACE)
     assert mark.probe(grace_ms=GRACE) == GRACE // 10
     quiet(client, ms=GRACE // 2)
     assert GRACE // 2 <= mark.probe(grace_ms=GRACE) < GRACE
 
 
-def test_a_probe_told_by_a_clock_that_was_set_back_is_forgotten(client, mark):
+def test_a_probe_told_by_a_clock_that_was_set_back_is_forgotten(client, free):
+    mark = free
     mark.probe(grace_ms=GRACE)
     quiet(client, ms=-10 * GRACE)
     assert mark.probe(grace_ms=GRACE) == 0

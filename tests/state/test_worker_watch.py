@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable
 
 import pytest
 from redis import Redis
 
-from symposia.state.keys import WORKERS
-from symposia.state.worker_watch import LOOK_EVERY_S, WorkerWatch
-from symposia.state.workers import WorkerBook
+from symposia.state.redis.keys import WORKERS
+from symposia.state.workers.presence import WorkerBook
+from symposia.state.workers.watch import LOOK_EVERY_S, WorkerWatch
 
 SESSION = "0e8a4c5e-7b0c-4b8e-9f57-0a4b3f1f2d11"
 
@@ -33,7 +32,7 @@ def clock() -> Clock:
 @pytest.fixture
 def lines(caplog: pytest.LogCaptureFixture) -> Callable[[], list[tuple[str, str]]]:
     """What was logged since the last call: level and message."""
-    caplog.set_level(logging.INFO, logger="symposia.state.worker_watch")
+    caplog.set_level(logging.INFO, logger="symposia.state.workers.watch")
 
     def take() -> list[tuple[str, str]]:
         found = [(record.levelname, record.getMessage()) for record in caplog.records]
@@ -45,9 +44,9 @@ def lines(caplog: pytest.LogCaptureFixture) -> Callable[[], list[tuple[str, str]
 
 MISSING = (
     "WARNING",
-    f"no worker is running: session {SESSION} waits until one is started (symposia worker, or symposia up)",
+    f"no worker is running, session {SESSION} is waiting: start one with `symposia worker` or `symposia up`",
 )
-BACK = ("INFO", f"session {SESSION}: a worker is running again")
+BACK = ("INFO", f"a worker is running again, session {SESSION} continues")
 
 
 def test_only_changes_are_logged(client: Redis, clock: Clock, lines):
@@ -73,10 +72,11 @@ def test_looks_between_two_times_ask_nothing(client: Redis, clock: Clock, lines)
     watch.look()
     book.leave("w")
     watch.look()
-    asyncio.run(watch.alook())
+    assert not watch.is_due()
     assert lines() == []
     clock.now += LOOK_EVERY_S
-    asyncio.run(watch.alook())
+    assert watch.is_due()
+    watch.look()
     assert lines() == [MISSING]
 
 

@@ -2,9 +2,9 @@
 
 import json
 
-from symposia.state import workers as workers_module
-from symposia.state.keys import WORKERS
-from symposia.state.workers import WorkerBook
+from symposia.state.redis.keys import WORKERS
+from symposia.state.workers import presence as workers_module
+from symposia.state.workers.presence import WorkerBook
 
 
 def silent_for(client, name, ms):

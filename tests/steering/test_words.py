@@ -8,12 +8,12 @@ import pytest
 
 from live import until
 from lossy import lossy_wire
-from symposia.models.dialog import Role
 from symposia.models.errors import InvalidInput
-from symposia.models.stop import MaxRounds
-from symposia.state.connect import connect
-from symposia.state.keys import session_key
-from symposia.tasks.steering import Helm
+from symposia.models.protocol.dialog import Role
+from symposia.models.sessions.stop_conditions import MaxRounds
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import session_key
+from symposia.tasks.sessions.steering import Helm
 
 
 def texts(job):
@@ -92,7 +92,7 @@ def test_only_so_many_messages_wait(speaking):
     job, spoken = begin()
     for number in range(100):
         job.post(f"message {number}")
-    with pytest.raises(InvalidInput, match="must wait"):
+    with pytest.raises(InvalidInput, match="cannot be accepted now"):
         job.post("one more")
     gate.touch()
     spoken.result()

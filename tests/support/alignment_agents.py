@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from symposia.models.alignment.signs import Scores
-from symposia.models.turn import Decision, Expects, TurnContext, TurnOutcome
+from symposia.models.alignment.marks import Scores
+from symposia.models.turns.turn import Decision, Expects, TurnContext, TurnOutcome
 
 EXPERTS = ("muffin", "scone", "eclair", "donut", "brioche")
 CONVERGE = "[MOVE:CONVERGE]"
@@ -32,7 +32,7 @@ def stubborn(turn: TurnContext) -> str:
 
 def sloppy(turn: TurnContext) -> str:
     """Writes in a loose form until it is told how to write."""
-    told = "was not written as the format asks" in turn.instruction
+    told = "does not follow the format" in turn.instruction
     text = "[TENSION T01: Loose]" if told else "- [TENSION T1]: Loose, and [RESOLVED T1"
     return text if _round(turn) == 0 else f"[RESOLVED T01: done]\n\n{CONVERGE}"
 

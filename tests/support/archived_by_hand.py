@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from by_hand import ByHand
 from symposia.archive.archive import Archive
-from symposia.job import CollabJob
-from symposia.state.keys import OWED
+from symposia.jobs.collab import CollabJob
+from symposia.state.redis.keys import OWED
 
 
 def archive_now(hand: ByHand, job: CollabJob) -> Archive:

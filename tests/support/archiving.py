@@ -8,9 +8,9 @@ from typing import Any
 from redis import Redis
 
 from symposia.archive.archive import Archive
-from symposia.models.archived import Progress
-from symposia.state.streams import Stream, StreamReader
-from symposia.tasks.archiving import Archiver, ArchivingTimes
+from symposia.models.sessions.archived import Progress
+from symposia.state.redis.streams import Stream, StreamReader
+from symposia.tasks.runtime.archiving import Archiver, ArchivingTimes
 from table import Table
 
 TIMES = ArchivingTimes(every_ms=100, retention_ms=60_000)

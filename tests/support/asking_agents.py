@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symposia.models.turn import Draft, TurnContext, TurnOutcome, Usage
+from symposia.models.turns.turn import Draft, TurnContext, TurnOutcome, Usage
 
 SPENT = Usage(requests=1)
 

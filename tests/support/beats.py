@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import IO
 
 from live import until
-from symposia.workers.processes import dying_with_parent
+from scaling import patient
+from symposia.workers.local.processes import dying_with_parent
 
 
 class LiveBeat:
@@ -42,13 +43,13 @@ class LiveBeat:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(patient(10))
 
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(15)
+                self.process.wait(patient(15))
             except subprocess.TimeoutExpired:
                 self.kill()
         self._output.close()

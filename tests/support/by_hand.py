@@ -11,14 +11,14 @@ from celery import Celery
 from memory_agents import REGISTRY
 from symposia.client import Client
 from symposia.config.settings import load_settings
-from symposia.job import CollabJob
-from symposia.models.collab import Collab, CollabMode, Participant
-from symposia.models.stop import MaxTurns
-from symposia.tasks.advance import advance
-from symposia.tasks.graph import TurnCall
-from symposia.tasks.runtime import Runtime
-from symposia.tasks.speak import run_turn
-from symposia.workers.runtime import build_runtime
+from symposia.factories.runtime import build_runtime
+from symposia.jobs.collab import CollabJob
+from symposia.models.protocol.collab import Collab, CollabMode, Participant
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.tasks.planning.advance import advance
+from symposia.tasks.runtime.graph import TurnCall
+from symposia.tasks.runtime.runtime import Runtime
+from symposia.tasks.turn_message import handle_turn_message
 
 
 @dataclass
@@ -52,4 +52,6 @@ class ByHand:
         people = job.collab().participants
         name = people[(number - 1) % len(people)].participant_id
         call = TurnCall(job.id, number, name, CollabMode.ROUND_ROBIN, "floor")
-        return run_turn(replace(self.runtime, **changed), call, task_id=f"t{number}", parent_id=job.id).word
+        return handle_turn_message(
+            replace(self.runtime, **changed), call, task_id=f"t{number}", parent_id=job.id
+        ).word

@@ -8,7 +8,8 @@ import threading
 import time
 from contextvars import ContextVar
 
-from symposia.models.turn import TurnContext, TurnOutcome
+from scaling import patient
+from symposia.models.turns.turn import TurnContext, TurnOutcome
 
 mood: ContextVar[str] = ContextVar("mood", default="calm")
 running = threading.Semaphore(0)
@@ -67,7 +68,7 @@ def say_mood(turn: TurnContext) -> str:
 
 def wait_for_release(turn: TurnContext) -> str:
     running.release()
-    release.wait(30)
+    release.wait(patient(30))
     return "released"
 
 
@@ -99,5 +100,5 @@ BARRIER = threading.Barrier(1)
 
 def meet(_turn):
     """Waits until as many callers are there as the barrier asks for."""
-    BARRIER.wait(30)
+    BARRIER.wait(patient(30))
     return "met"

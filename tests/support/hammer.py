@@ -12,12 +12,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scaling import scaled_examples
 from symposia.models.errors import SymposiaError
 
 T = TypeVar("T")
 
-#: Of a run in `make test`, and of one in `make soak`.
-depths = pytest.mark.parametrize("examples", [80, pytest.param(2_000, marks=pytest.mark.soak)])
+#: Of a run in `make test` or `make test-all`, and of one in `make soak`.
+depths = pytest.mark.parametrize(
+    "examples", [scaled_examples(80), pytest.param(2_000, marks=pytest.mark.soak)]
+)
 
 #: Texts that mean something to somebody on the way: YAML, TOML, JSON, Lua, Redis keys, paths, code, the screen.
 WORDS = (

@@ -9,8 +9,8 @@ from typing import Any
 from redis import Redis
 
 import mplp
-from symposia.models.ids import is_uuid4
-from symposia.state.keys import PREFIX, session_key
+from symposia.models.text.ids import is_uuid4
+from symposia.state.redis.keys import PREFIX, session_key
 
 WRITTEN = {"message", "passed", "skipped", "failed"}
 NEVER_WRITTEN = {"expired", "failed", "dropped", "cancelled", "asked", "reassigned"}

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TypeVar
 
-from symposia.workers.processes import dying_with_parent
+from scaling import patient
+from symposia.workers.local.processes import dying_with_parent
 
 T = TypeVar("T")
 SUPPORT = Path(__file__).parent
@@ -61,6 +62,7 @@ callable = "live_agents:claimer"
 
 def until(condition: Callable[[], T], *, timeout_s: float = 40.0, what: str = "") -> T:
     """Polls until the condition is true; gives back what it answered."""
+    timeout_s = patient(timeout_s)
     deadline = time.monotonic() + timeout_s
     while not (answer := condition()):
         if time.monotonic() > deadline:
@@ -115,7 +117,7 @@ class LiveWorker:
 
     def kill(self) -> None:
         self._signal(signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(patient(10))
 
     def freeze(self) -> None:
         self._signal(signal.SIGSTOP)

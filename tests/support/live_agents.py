@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from symposia.models.turn import Decision, NewItem, TurnContext, TurnOutcome
+from scaling import patient
+from symposia.models.turns.turn import Decision, NewItem, TurnContext, TurnOutcome
 
 
 def note(turn: TurnContext, **more: Any) -> None:
@@ -41,7 +42,7 @@ def gated(turn: TurnContext) -> str:
     note(turn)
     gate, only = turn.parameters.get("gate"), turn.parameters.get("gate_turn")
     if isinstance(gate, str) and only in (None, turn.turn_number):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + patient(60)
         while not Path(gate).exists() and time.monotonic() < deadline:
             time.sleep(0.02)
     return f"{turn.me.participant_id} speaks in turn {turn.turn_number}"

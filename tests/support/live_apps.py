@@ -13,12 +13,12 @@ from typing import Any
 from celery import Celery, bootsteps
 
 from symposia.config.settings import load_settings
-from symposia.tasks.boundaries import Boundary
-from symposia.tasks.graph import TaskGraph, TurnCall
-from symposia.tasks.runtime import Runtime, install
-from symposia.workers.connection import redis_url_in_use
-from symposia.workers.making import create_app
-from symposia.workers.runtime import build_runtime, per_process
+from symposia.factories.connection import redis_url_in_use
+from symposia.factories.runtime import build_runtime, per_process
+from symposia.tasks.runtime.fault_hooks import Boundary
+from symposia.tasks.runtime.graph import TaskGraph, TurnCall
+from symposia.tasks.runtime.runtime import Runtime, install
+from symposia.workers.worker_app import create_worker_app
 
 
 class EverythingTwice(TaskGraph):
@@ -44,7 +44,7 @@ def _twice_runtime():
     return dataclasses.replace(_runtime_of(twice), graph=EverythingTwice(twice))
 
 
-twice = create_app(settings)
+twice = create_worker_app(settings)
 install(twice, per_process(_twice_runtime))
 
 
@@ -57,7 +57,7 @@ class WaitsBeforeCommit:
             time.sleep(60)
 
 
-hesitant = create_app(settings)
+hesitant = create_worker_app(settings)
 
 
 def _hesitant_runtime():
@@ -72,7 +72,7 @@ def _interrupted_runtime():
     return _runtime_of(interrupted_starting)
 
 
-interrupted_starting = create_app(settings)
+interrupted_starting = create_worker_app(settings)
 install(interrupted_starting, per_process(_interrupted_runtime))
 
 
@@ -97,5 +97,5 @@ class InterruptedStep(bootsteps.StartStopStep):
         worker.pool.executor = InterruptedHandingOver(worker.pool.limit)
 
 
-interrupted_handing_over = create_app(settings)
+interrupted_handing_over = create_worker_app(settings)
 interrupted_handing_over.steps["worker"].add(InterruptedStep)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symposia.models.memory.learned import Learned
-from symposia.models.turn import TurnContext, TurnOutcome
+from symposia.models.turns.turn import TurnContext, TurnOutcome
 
 #: The parser takes parameters from what the user says, turn by turn; the connector uses them.
 REGISTRY = """

@@ -9,12 +9,13 @@ from typing import Any
 
 from live import LiveWorker
 from memory_agents import REGISTRY
+from scaling import patient
 from symposia.client import Client
 from symposia.config.settings import load_settings
-from symposia.job import CollabJob
-from symposia.models.collab import Collab, Participant
-from symposia.models.stop import MaxTurns
-from symposia.workers.embedded import EmbeddedServer
+from symposia.jobs.collab import CollabJob
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.workers.local.embedded import EmbeddedServer
 
 #: Seconds for which no turn goes on without its memory, whatever else the machine does.
 LONG_S = 20.0
@@ -48,7 +49,7 @@ class Room:
 
     def said(self, job: CollabJob) -> list[str]:
         """What was said, once the session has ended."""
-        return [message.content for message in job.result(timeout=50).dialog.messages]
+        return [message.content for message in job.result(timeout=patient(50)).dialog.messages]
 
 
 def open_room(folder: Path, *, patience_s: float = LONG_S, **settings: Any) -> Iterator[Room]:

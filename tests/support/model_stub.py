@@ -88,8 +88,7 @@ class StubModel:
     """The server. It gives its answers in order, the last one for good, and keeps what it was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[Asked] = []
-        self._answers: deque[Answer] = deque([completion("Well said.")])
+        self.reset()
         self._stopping = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
         self._server.stub = self  # type: ignore[attr-defined]
@@ -99,6 +98,11 @@ class StubModel:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def reset(self) -> None:
+        """As if it had been asked nothing."""
+        self.asked: list[Asked] = []
+        self._answers: deque[Answer] = deque([completion("Well said.")])
 
     def answers(self, *answers: Answer) -> Self:
         self._answers = deque(answers)

@@ -7,6 +7,8 @@ from typing import Any
 
 from celery import Celery
 
+from scaling import patient
+
 
 class Monitor(Thread):
     """Hears every event of workers and of clients, as Flower does, until it is closed."""
@@ -23,7 +25,7 @@ class Monitor(Thread):
             self._receiver = self._app.events.Receiver(connection, handlers={"*": self.heard.append})
             usual = self._receiver._receive
             self._receiver._receive = lambda body, message: (self._note(body), usual(body, message))
-            self._receiver.capture(timeout=60, wakeup=False)
+            self._receiver.capture(timeout=patient(60), wakeup=False)
 
     def _note(self, body: Any) -> None:
         if isinstance(body, dict):
@@ -31,7 +33,7 @@ class Monitor(Thread):
 
     def close(self) -> None:
         self._receiver.should_stop = True
-        self.join(10)
+        self.join(patient(10))
 
     def told(self, kind: str) -> dict[str, dict[str, Any]]:
         return {event["uuid"]: event for event in list(self.heard) if event["type"] == kind}

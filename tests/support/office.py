@@ -16,16 +16,16 @@ from celery import Celery
 from live import until
 from symposia.client import Client
 from symposia.config.settings import load_settings
-from symposia.job import CollabJob
-from symposia.models.collab import Collab, Participant
-from symposia.models.ids import new_id
-from symposia.tasks.advance import advance
-from symposia.tasks.graph import TaskGraph, TurnCall
-from symposia.tasks.speak import run_turn
-from symposia.tasks.sweep import sweep
-from symposia.tasks.turn_end import TurnEnd
-from symposia.workers.making import create_app
-from symposia.workers.runtime import build_runtime
+from symposia.factories.runtime import build_runtime
+from symposia.jobs.collab import CollabJob
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.text.ids import new_id
+from symposia.tasks.planning.advance import advance
+from symposia.tasks.runtime.graph import TaskGraph, TurnCall
+from symposia.tasks.sessions.sweep import sweep
+from symposia.tasks.turn_message import handle_turn_message
+from symposia.tasks.turns.summary import TurnEnd
+from symposia.workers.worker_app import create_worker_app
 
 
 class Queue(TaskGraph):
@@ -53,15 +53,16 @@ class Office:
             data_dir=folder,
             **{"redispatch_after_s": 1, "lease_s": 30, **settings},
         )
-        app = create_app(self.settings)
+        app = create_worker_app(self.settings)
         self.queue = Queue(app)
         #: What became of the turns that were delivered.
         self.ends: list[TurnEnd] = []
         runtime = build_runtime(app, self.settings, redis_url=redis_url)
         self.runtime = dataclasses.replace(runtime, graph=self.queue)
         self.client = Client(self.settings, app=app)
-        self.client._to = dataclasses.replace(self.client._to, graph=self.queue)
-        self.client._opener = dataclasses.replace(self.client._opener, graph=self.queue)
+        sessions = self.client._installation.sessions
+        sessions.connections = dataclasses.replace(sessions.connections, graph=self.queue)
+        sessions._opener = dataclasses.replace(sessions._opener, graph=self.queue)
 
     def submit(
         self, mode: str, agents: dict[str, Any], *, people: Sequence[str] = (), **how: Any
@@ -87,7 +88,9 @@ class Office:
         if isinstance(message, str):
             advance(self.runtime, message, parent=message)
             return "advanced"
-        self.ends.append(run_turn(self.runtime, message, task_id=new_id(), parent_id=message.session))
+        self.ends.append(
+            handle_turn_message(self.runtime, message, task_id=new_id(), parent_id=message.session)
+        )
         return self.ends[-1].word
 
     def work(self) -> list[str]:

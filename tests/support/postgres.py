@@ -16,7 +16,8 @@ import psycopg
 
 from live import until
 from ports import own_port
-from symposia.models.ids import new_id
+from scaling import patient
+from symposia.models.text.ids import new_id
 
 HOST = "127.0.0.1"
 NAMED = "SYMPOSIA_TEST_POSTGRES_URL"
@@ -66,7 +67,7 @@ class Postgres:
             user=self._user,
             capture_output=True,
             cwd="/",
-            timeout=120,
+            timeout=patient(120),
         )
 
     def start(self) -> None:
@@ -86,7 +87,7 @@ class Postgres:
         """Ends every connection at once."""
         if self._process is not None:
             self._process.send_signal(signal.SIGINT)
-            self._process.wait(30)
+            self._process.wait(patient(30))
             self._process = None
 
     @property
@@ -95,7 +96,7 @@ class Postgres:
 
     def _answers(self) -> bool:
         try:
-            psycopg.connect(self.url, connect_timeout=2).close()
+            psycopg.connect(self.url, connect_timeout=round(patient(2))).close()
         except psycopg.OperationalError:
             return False
         return True

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from live import until
 from ports import own_port
-from symposia.models.ids import new_id
-from symposia.workers.processes import dying_with_parent
+from scaling import patient
+from symposia.models.text.ids import new_id
+from symposia.workers.local.processes import dying_with_parent
 
 HOST = "127.0.0.1"
 MISSING = "there is no RabbitMQ: `make debian-packages` installs one"
@@ -93,7 +94,7 @@ class Rabbit:
         """End the node; its helpers end with it."""
         for process in self._processes:
             process.kill()
-            process.wait(10)
+            process.wait(patient(10))
         self._processes.clear()
 
     def serves(self) -> bool:
@@ -112,6 +113,15 @@ class Rabbit:
     def close_connections(self) -> None:
         """Close every connection, as an operator may."""
         self._call('rabbit_networking:close_connections(rabbit_networking:connections(), "closed by a test")')
+
+    def delete_queue(self, url: str, name: str) -> None:
+        """Delete a queue of a virtual host with its messages, if it is there; its consumers are told."""
+        queue = f'rabbit_misc:r(<<"{url.rpartition("/")[2]}">>, queue, <<"{name}">>)'
+        found, delete = (
+            f"rabbit_amqqueue:lookup({queue})",
+            'rabbit_amqqueue:delete(Q, false, false, <<"a test">>)',
+        )
+        self._call(f"case {found} of {{ok, Q}} -> {delete}; _ -> missing end")
 
     @contextmanager
     def virtual_host(self) -> Iterator[str]:
@@ -155,7 +165,7 @@ class Rabbit:
             capture_output=True,
             text=True,
             check=False,
-            timeout=90,
+            timeout=patient(90),
         )
         if check and not done.stdout.startswith("{ok,"):
             raise RuntimeError(f"{expression}: {done.stdout}{done.stderr}")

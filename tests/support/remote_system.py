@@ -12,7 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from uuid import uuid4
 
-from symposia.agents.signing import signed_headers
+from scaling import patient
+from symposia.agents.remote.signing import signed_headers
 
 SECRET = "whsec_c3ltcG9zaWE="
 
@@ -95,7 +96,7 @@ def post(
     signed = signed_headers(secret, str(uuid4()), body, now_s=int(time.time()) - age_s)
     request = urllib.request.Request(url, body, {**signed, **(headers or {})}, method="POST")  # noqa: S310 - loopback
     try:
-        with urllib.request.urlopen(request, timeout=20) as response:  # noqa: S310 - loopback
+        with urllib.request.urlopen(request, timeout=patient(20)) as response:  # noqa: S310 - loopback
             return response.status, json.load(response)
     except urllib.error.HTTPError as error:
         with error:

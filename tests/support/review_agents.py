@@ -6,7 +6,8 @@ import json
 import time
 from pathlib import Path
 
-from symposia.models.turn import TurnContext, TurnOutcome, Usage
+from scaling import patient
+from symposia.models.turns.turn import TurnContext, TurnOutcome, Usage
 
 
 def _path(turn: TurnContext) -> str:
@@ -47,7 +48,7 @@ def holds(turn: TurnContext) -> str:
 
 
 def _wait() -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + patient(60)
     while not Path("gate").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
 

@@ -13,8 +13,8 @@ from symposia.client import Client
 from symposia.config.settings import load_settings
 from symposia.models.review.items import Item, ItemKind, Read
 from symposia.models.review.panels import Panel
+from symposia.reviews.batches.starting import Order, start
 from symposia.reviews.job import ReviewJob
-from symposia.reviews.starting import Order, start
 
 AGENTS = """
 [agents.finds]
@@ -92,7 +92,7 @@ class Desk:
 
     def review(self, panel: Panel, reads: Iterable[Read], **order: Any) -> ReviewJob:
         asked = Order(root_name="test", panel=panel, source=list(reads), **order)
-        return ReviewJob(start(self.client.office, asked), self.client.office)
+        return ReviewJob(start(self.client._installation.reviews, asked), self.client._installation.reviews)
 
     def calls(self) -> list[str]:
         """What the agents of the tests were called with, one line a call."""

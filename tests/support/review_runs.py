@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from review_values import PLAIN, a_finding, a_result, a_run, findings
 from symposia.models.review.items import Skipped
 from symposia.models.review.runs import ItemState, ReviewRun, RunState
-from symposia.models.review.severity import Severity
-from symposia.models.turn import Usage
-from symposia.reviews.baseline import baseline_of, read_baseline
-from symposia.reviews.comparing import settled, with_baseline
+from symposia.models.severity import Severity
+from symposia.models.turns.turn import Usage
+from symposia.reviews.findings.baseline import baseline_of, read_baseline
+from symposia.reviews.findings.comparing import settled, with_baseline
 
 UNUSED = a_finding()
 KEY = a_finding(

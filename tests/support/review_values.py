@@ -7,11 +7,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from symposia.models.ids import new_id, utcnow
 from symposia.models.review.findings import Finding
 from symposia.models.review.items import Item, ItemKind
 from symposia.models.review.runs import ItemResult, ItemState, ReviewRun, RunState
-from symposia.models.review.severity import Severity
+from symposia.models.severity import Severity
+from symposia.models.text.ids import new_id, utcnow
 
 
 def a_finding(**changes: Any) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from symposia.models.turn import TurnContext
+from symposia.models.turns.turn import TurnContext
 
 
 def telltale(turn: TurnContext) -> str:

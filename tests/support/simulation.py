@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from symposia.models.collab import CollabMode, Participant
-from symposia.models.options import ModeOptions
-from symposia.models.plan import (
+from symposia.models.protocol.collab import CollabMode, Participant
+from symposia.models.sessions.options import ModeOptions
+from symposia.models.sessions.plan import (
     FLOOR,
     BoardEntry,
     Finish,
@@ -26,10 +26,10 @@ from symposia.models.plan import (
     Totals,
     Wait,
 )
-from symposia.models.stop import StopCondition
-from symposia.models.turn import Decision, NewItem, OutcomeKind, TurnResult, Usage
-from symposia.tasks.decide import decide
+from symposia.models.sessions.stop_conditions import StopCondition
+from symposia.models.turns.turn import Decision, NewItem, OutcomeKind, TurnResult, Usage
 from symposia.tasks.planners import effective_stop
+from symposia.tasks.planning.decide import decide
 
 PURPOSE = "Build the thing."
 
@@ -147,7 +147,7 @@ class Simulation:
         self._show(step.board)
         scopes = [turn.scope for turn in self.open.values()]
         assert max(Counter(scopes).values(), default=0) <= 1, "a scope has one writer"
-        assert FLOOR not in scopes or len(scopes) == 1, "whoever has the floor is alone"
+        assert FLOOR not in scopes or len(scopes) == 1, "an exclusive turn is the only open turn"
         assert len(set(self.waiting())) == len(self.open), "nobody speaks twice at once"
 
     def _show(self, entries: Sequence[BoardEntry]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from live import until
-from symposia.models.turn import TurnContext, TurnOutcome, Usage
+from symposia.models.turns.turn import TurnContext, TurnOutcome, Usage
 
 
 def spender(turn: TurnContext) -> TurnOutcome:

@@ -9,17 +9,18 @@ from typing import Any, TypeVar
 
 from redis import Redis
 
-from symposia.models.collab import Collab, CollabMode, Participant
-from symposia.models.dialog import Role, said
-from symposia.models.ids import new_id, utcnow
-from symposia.models.plan import Finish, PlannedTurn, Step
-from symposia.models.turn import OutcomeKind, Usage
-from symposia.state.keys import lock_key, session_key
-from symposia.state.parked import FAR_MS, LayAside, ParkedTurns, Reply, Rule
-from symposia.state.plans import PlanFrame, PlanWrite, plan_write
-from symposia.state.records import Answer, Grant, SessionState
-from symposia.state.requests import Claim, Opening, Speech
-from symposia.state.store import SessionStore
+from scaling import patient
+from symposia.models.protocol.collab import Collab, CollabMode, Participant
+from symposia.models.protocol.dialog import Role, said
+from symposia.models.sessions.plan import Finish, PlannedTurn, Step
+from symposia.models.text.ids import new_id, utcnow
+from symposia.models.turns.turn import OutcomeKind, Usage
+from symposia.state.redis.keys import lock_key, session_key
+from symposia.state.sessions.plans import PlanFrame, PlanWrite, plan_write
+from symposia.state.sessions.records import Answer, Grant, SessionState
+from symposia.state.sessions.requests import Claim, Opening, Speech
+from symposia.state.sessions.store import SessionStore
+from symposia.state.turns.parked import FAR_MS, LayAside, ParkedTurns, Reply, Rule
 
 T = TypeVar("T")
 RETENTION_MS = 60_000
@@ -28,6 +29,7 @@ LEASE_MS = 30_000
 
 def until(condition: Callable[[], T], *, timeout_s: float = 30.0) -> T:
     """Polls until the condition is true; gives back what it answered."""
+    timeout_s = patient(timeout_s)
     deadline = time.monotonic() + timeout_s
     while not (answer := condition()):
         assert time.monotonic() < deadline, f"not within {timeout_s} s"

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from symposia.archive.archive import Archive
-from symposia.models.tasks.conversation import Conversation
-from symposia.models.tasks.task import Task
-from symposia.state.notices import NoticeBoard
-from symposia.tasks.conversations.managers import TaskManagers
-from symposia.tasks.conversations.service import Conversations
+from symposia.models.workspace.conversation import Conversation
+from symposia.models.workspace.task import Task
+from symposia.state.notifications import NoticeBoard
+from symposia.tasks.workspace.managers import TaskManagers
+from symposia.tasks.workspace.service import Conversations
 
 APP = "reviews"
 #: Who manages the tasks of the app, who asks for one, who is invited, and who has nothing to do with it.

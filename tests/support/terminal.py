@@ -20,8 +20,9 @@ import pytest
 
 from gone import command_of, stands_still
 from live import SUPPORT, until
+from scaling import patient
 from symposia.workers.cli.app import app
-from symposia.workers.cli.exits import guarded
+from symposia.workers.cli.common.exit_codes import guarded
 
 PROGRAM = Path(sys.executable).with_name("symposia")
 MARK = "SYMPOSIA_TEST_TERMINAL"
@@ -83,7 +84,7 @@ class Running:
 
     def ended(self, *, timeout_s: float = 30) -> Said:
         try:
-            return Said(self.process.wait(timeout_s), self.out, self.err)
+            return Said(self.process.wait(patient(timeout_s)), self.out, self.err)
         except subprocess.TimeoutExpired:
             self._tell_where_it_hangs()
             raise AssertionError(f"not ended within {timeout_s} s: {self.out}\n{self.err}") from None
@@ -93,7 +94,7 @@ class Running:
         for process in [*psutil.Process(self.process.pid).children(recursive=True), self.process]:
             with suppress(psutil.Error):
                 process.send_signal(signal.SIGABRT)
-                process.wait(5)
+                process.wait(patient(5))
 
 
 @dataclass
@@ -133,7 +134,7 @@ class Terminal:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=timeout_s,
+            timeout=patient(timeout_s),
             check=False,
         )
         return Said(done.returncode, done.stdout, done.stderr)
@@ -190,8 +191,8 @@ class Terminal:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
         for running in self._started:
-            running.process.wait(10)
-        psutil.wait_procs(left, timeout=5)
+            running.process.wait(patient(10))
+        psutil.wait_procs(left, timeout=patient(5))
 
     def _is_ours(self, process: psutil.Process) -> bool:
         try:

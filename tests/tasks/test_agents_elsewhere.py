@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from by_hand import ByHand
-from symposia.job import CollabJob
-from symposia.models.options import FailurePolicy
-from symposia.state.connect import connect
-from symposia.state.workers import WorkerBook
+from symposia.jobs.collab import CollabJob
+from symposia.models.sessions.options import FailurePolicy
+from symposia.state.redis.connect import connect
+from symposia.state.workers.presence import WorkerBook
 
 
 @pytest.fixture
@@ -46,6 +46,6 @@ def test_where_nobody_knows_the_agent_the_turn_fails(hand, book):
 def test_a_worker_that_never_comes_is_not_waited_for_forever(hand, book, monkeypatch):
     job = opened(hand)
     book.announce("w1@elsewhere", ["coder"])
-    monkeypatch.setattr("symposia.tasks.admission.ELSEWHERE_FOR_MS", 0)
+    monkeypatch.setattr("symposia.tasks.turns.admission.ELSEWHERE_FOR_MS", 0)
     hand.turn(job, 1)
     assert (job.status(), job.state().reason) == ("cancelled", "failed")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from office import Office
-from symposia.tasks.boundaries import Boundary, unwatched
+from symposia.tasks.runtime.fault_hooks import Boundary, unwatched
 
 SAY = '[agents.say]\nkind = "scripted"\nreplies = ["a word"]\n'
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import pytest
 from redis import Redis
 
-from symposia.models.collab import Collab, Participant
 from symposia.models.errors import SessionNotFound
-from symposia.models.ids import new_id
-from symposia.models.spec import SessionSpec
-from symposia.models.stop import MaxTurns
-from symposia.state.connect import connect
-from symposia.state.keys import session_key
-from symposia.state.requests import Opening
-from symposia.state.store import SessionStore
-from symposia.tasks.runtime import SURE_S, FactsCache
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.sessions.spec import SessionSpec
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.models.text.ids import new_id
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import session_key
+from symposia.state.sessions.requests import Opening
+from symposia.state.sessions.store import SessionStore
+from symposia.tasks.runtime.runtime import SURE_S, FactsCache
 
 
 @dataclass

@@ -52,7 +52,7 @@ def test_a_round_robin_follows_a_hand_off_and_records_a_refusal(office, caplog):
 def test_other_modes_record_each_refusal_once(office, mode):
     job = office.submit(mode, {"ann": "to_ghost", "bob": "to_cyd"}, stop={"max_rounds": 1})
     office.work()
-    refused = f"the mode {mode} takes no hand-offs"
+    refused = f"mode {mode} does not allow hand-offs"
     told = [(1, "ann", "ghost", refused)]
     # The second turn of a pair is a review, whose text is read for an approval only.
     told += [(2, "bob", "Cyd", refused)] if mode == "broadcast" else []

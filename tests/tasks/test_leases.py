@@ -5,9 +5,9 @@ from __future__ import annotations
 from redis.exceptions import InvalidResponse
 
 from live import until
-from symposia.models.ids import new_id
-from symposia.state.records import Grant
-from symposia.tasks.leases import LeaseKeeper
+from symposia.models.text.ids import new_id
+from symposia.state.sessions.records import Grant
+from symposia.tasks.runtime.leases import LeaseKeeper
 
 GRANT = Grant(
     number=1,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.tasks.turn_end import given_back
+from symposia.tasks.turns.summary import given_back
 
 THEN = "attempt 1 of 3, retried in 1 s"
 

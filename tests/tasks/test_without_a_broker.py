@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,10 +11,12 @@ import pytest
 from celery import Celery
 
 from by_hand import ByHand
+from chaos.server import Valkey
+from live import until
 from ports import own_port
-from symposia.models.collab import CollabStatus
-from symposia.tasks.graph import BrokerAway, TaskGraph
-from symposia.tasks.sweep import sweep
+from symposia.models.protocol.collab import CollabStatus
+from symposia.tasks.runtime.graph import BrokerAway, TaskGraph
+from symposia.tasks.sessions.sweep import sweep
 
 
 @pytest.fixture
@@ -32,7 +35,7 @@ def test_a_turn_is_written_and_one_line_says_who_goes_on(
     with caplog.at_level(logging.WARNING, "symposia"):
         assert hand.turn(job, 1) == "committed"
     (told,) = [it for it in caplog.records if it.name.startswith("symposia")]
-    assert told.getMessage().startswith(f"session {job.id} waits for the sweep: the broker does not answer (")
+    assert told.getMessage().startswith(f"broker unavailable, the sweep will dispatch session {job.id}: ")
     assert "\n" not in told.getMessage()
     assert told.exc_info is None
     assert hand.turn(job, 2) == "committed"
@@ -53,3 +56,36 @@ def test_the_sweep_gives_up_for_now_instead_of_trying_session_by_session(
     assert not [it for it in caplog.records if it.name.startswith("symposia") and it.exc_info]
     for job in jobs:
         assert hand.turn(job, 1) == "committed"
+
+
+def test_a_broker_that_stays_away_costs_the_sweep_one_message(hand: ByHand) -> None:
+    """Else each session would be due later and later, as if its messages had been lost again and again."""
+    jobs = [hand.open("echo", turns=1, agents={"echo": "echo"}) for _ in range(3)]
+    hand = replace(hand, runtime=replace(hand.runtime, limits=replace(hand.runtime.limits, grace_ms=0)))
+    for _ in range(5):
+        for job in jobs:
+            hand.runtime.index.sooner(job.id, 0)
+        with pytest.raises(BrokerAway):
+            sweep(hand.runtime)
+    sent = [turn.dispatches for job in jobs for turn in hand.runtime.store.state(job.id).open_turns()]
+    assert sum(sent) <= 1
+
+
+def test_the_sweep_goes_on_when_the_broker_is_back(hand: ByHand, tmp_path: Path) -> None:
+    server = Valkey(tmp_path / "broker")
+    with closing(server):
+        app = Celery(broker=server.url, set_as_current=False)
+        limits = replace(hand.runtime.limits, grace_ms=0)
+        runtime = replace(hand.runtime, graph=TaskGraph(app), limits=limits)
+        job = hand.open("echo", turns=1, agents={"echo": "echo"})
+
+        def look() -> int:
+            runtime.index.sooner(job.id, 0)
+            return sweep(runtime)
+
+        for _ in range(3):
+            with pytest.raises(BrokerAway):
+                look()
+        server.start()
+        assert until(look, what="it is sent") == 1
+        assert server.client.llen("celery") == 1

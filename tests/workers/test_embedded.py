@@ -18,10 +18,10 @@ from gone import is_gone
 from live import until
 from ports import own_port
 from symposia.config.settings import load_settings
+from symposia.factories.discovery import Health, ServerRecord, find_running, health, resolve_redis_url
 from symposia.models.errors import EmbeddedServerError, PortTaken, RedisUnavailable
-from symposia.state.connect import connect
-from symposia.workers.discovery import Health, ServerRecord, find_running, health, resolve_redis_url
-from symposia.workers.embedded import EmbeddedServer
+from symposia.state.redis.connect import connect
+from symposia.workers.local.embedded import EmbeddedServer
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def port_of(url: str) -> int:
 
 
 def test_another_process_finds_it_by_the_data_folder(server: EmbeddedServer, tmp_path: Path) -> None:
-    script = "import sys, pathlib; from symposia.workers.discovery import find_running; print(find_running(pathlib.Path(sys.argv[1])))"
+    script = "import sys, pathlib; from symposia.factories.discovery import find_running; print(find_running(pathlib.Path(sys.argv[1])))"
     found = subprocess.run(
         [sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=True
     )
@@ -120,7 +120,7 @@ def test_its_password_is_for_this_user_only(server: EmbeddedServer, tmp_path: Pa
 def test_a_taken_port_is_said_to_be_taken(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        with pytest.raises(PortTaken, match=rf"^port {port} on 127.0.0.1 is taken"):
+        with pytest.raises(PortTaken, match=rf"^port {port} is already in use on 127.0.0.1"):
             EmbeddedServer(tmp_path, port=port).start()
 
 
@@ -149,7 +149,7 @@ def test_a_server_that_holds_the_data_and_does_not_answer_is_not_doubled(
     server: EmbeddedServer, tmp_path: Path
 ) -> None:
     (tmp_path / "valkey" / "server.json").unlink()
-    with pytest.raises(EmbeddedServerError, match=r"holds .* but does not answer"):
+    with pytest.raises(EmbeddedServerError, match=r"is using .* but does not answer"):
         EmbeddedServer(tmp_path).start(timeout_s=0.2)
 
 
@@ -169,7 +169,7 @@ def test_the_url_before_the_start_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
 def test_it_dies_with_a_killed_parent(tmp_path: Path) -> None:
     script = (
-        "import sys, pathlib, time; from symposia.workers.embedded import EmbeddedServer;"
+        "import sys, pathlib, time; from symposia.workers.local.embedded import EmbeddedServer;"
         "server = EmbeddedServer(pathlib.Path(sys.argv[1]), bound=True); server.start();"
         "print(server.pid, flush=True); time.sleep(60)"
     )

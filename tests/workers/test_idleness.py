@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from celery.worker import state
 
-from symposia.workers.idleness import Idleness
+from symposia.workers.steps.idleness import Idleness
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 
 from ports import own_port
 from symposia.models.errors import RedisUnavailable, SessionNotFound
-from symposia.state.connect import connect
-from symposia.tasks import patience
-from symposia.tasks.patience import outlast_outage
+from symposia.state.redis.connect import connect
+from symposia.tasks.turns import retry_until as patience
+from symposia.tasks.turns.retry_until import outlast_outage
 
 
 class Clock:
@@ -63,4 +63,6 @@ def test_waiting_is_logged_once_by_its_name(caplog: pytest.LogCaptureFixture) ->
         return "committed"
 
     assert outlast_outage(write, until=time.monotonic() + 60, what="turn 7 of s") == "committed"
-    assert [record.message.partition(" waits")[0] for record in caplog.records] == ["turn 7 of s"]
+    assert [record.message.partition(":")[0] for record in caplog.records] == [
+        "writing turn 7 of s failed, retrying"
+    ]

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from ports import own_port
-from symposia.workers.processes import end, free_port
+from symposia.workers.local.processes import end, free_port
 
 
 def test_a_process_that_listens_is_asked() -> None:

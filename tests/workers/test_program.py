@@ -14,8 +14,8 @@ from celery.bin.beat import beat
 from celery.bin.worker import worker
 
 from live import until
-from symposia.workers.processes import dying_with_parent
-from symposia.workers.services import worker_command
+from symposia.workers.local.processes import dying_with_parent
+from symposia.workers.local.services import worker_command
 
 LOADED = """
 import sys

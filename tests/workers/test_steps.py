@@ -6,14 +6,14 @@ from pathlib import Path
 
 from live import until
 from symposia.config.settings import load_settings
-from symposia.state.connect import connect
-from symposia.state.workers import WorkerBook
-from symposia.workers.making import create_app
-from symposia.workers.steps import sweeping
+from symposia.state.redis.connect import connect
+from symposia.state.workers.presence import WorkerBook
+from symposia.workers.steps.base import sweeping
+from symposia.workers.worker_app import create_worker_app
 
 
 def test_a_worker_says_that_it_is_there_before_its_first_look_at_the_sessions(redis_url: str, tmp_path: Path):
-    app = create_app(load_settings(redis_url=redis_url, data_dir=tmp_path))
+    app = create_worker_app(load_settings(redis_url=redis_url, data_dir=tmp_path))
     thread = sweeping(app, "w1@here", interval_s=3_600, places=lambda: 1)
     thread.start()
     with connect(redis_url) as client:

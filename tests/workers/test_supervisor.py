@@ -16,10 +16,10 @@ import pytest
 
 from live import until
 from symposia.models.errors import ServiceEnded, StateError
-from symposia.workers import services
-from symposia.workers.hurry import Hurry
-from symposia.workers.services import Program, worker_command
-from symposia.workers.supervisor import MAX_DELAY_S, SETTLED_S, Backoff, Interrupts, Supervisor
+from symposia.workers.local import services
+from symposia.workers.local.services import Program, worker_command
+from symposia.workers.local.shutdown_flag import Hurry
+from symposia.workers.local.supervisor import MAX_DELAY_S, SETTLED_S, Backoff, Interrupts, Supervisor
 
 DEAF = "trap '' TERM; echo deaf; while :; do sleep 0.05; done"
 
@@ -69,8 +69,8 @@ def test_what_ended_is_started_again_after_a_while(noted):
     with supervisor(noted, noted.program("brief", "echo once >> $DIARY; echo bye; exit 3")) as kept:
         until(lambda: kept.tend() or len(noted.lines()) >= 3)
     assert noted.said[:2] == [
-        "the brief ended with exit code 3: bye; it is started again in 0.5 s",
-        "the brief ended with exit code 3: bye; it is started again in 1 s",
+        "brief: ended with exit code 3: bye; restarting in 0.5 s",
+        "brief: ended with exit code 3: bye; restarting in 1 s",
     ]
     assert set(noted.heard) == {"bye"}
 
@@ -86,7 +86,7 @@ def test_patience_grows_up_to_a_limit_and_is_new_after_a_long_life():
 def test_what_does_not_stay_up_is_given_up_where_that_was_asked_for(noted):
     with (
         pytest.raises(
-            ServiceEnded, match="the brief does not stay up: ended with exit code 7: no luck"
+            ServiceEnded, match="brief failed 2 times in a row: ended with exit code 7: no luck"
         ) as caught,
         supervisor(noted, noted.program("brief", "echo no luck; exit 7"), gives_up_after=2) as kept,
     ):

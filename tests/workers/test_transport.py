@@ -13,13 +13,13 @@ from kombu.transport import redis as usual
 from redis import Redis
 
 from symposia.config.settings import load_settings
-from symposia.workers.making import create_app
-from symposia.workers.transport import (
+from symposia.patches.kombu_transport import (
     LeanConnection,
     OneClientChannel,
     OneClientSentinelTransport,
     OneClientTransport,
 )
+from symposia.workers.worker_app import create_worker_app
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_other_brokers_keep_kombus_transport(url, kind):
 
 def test_an_app_sends_and_receives_over_it(redis_url, tmp_path):
     # kombu's pools are the process's, by URL: this one is nobody else's.
-    app = create_app(load_settings(redis_url=f"{redis_url.rpartition('/')[0]}/7", data_dir=tmp_path))
+    app = create_worker_app(load_settings(redis_url=f"{redis_url.rpartition('/')[0]}/7", data_dir=tmp_path))
     for connection in (app.connection_for_read(), app.connection_for_write()):
         assert connection.get_transport_cls() is OneClientTransport
     with app.producer_or_acquire() as producer:

@@ -1,6 +1,6 @@
 """The command line: `symposia`.
 
-Commands import what they need when they run, so that `symposia --help` answers at once.
+Commands import their dependencies when they run, so that `symposia --help` is fast.
 """
 
 from __future__ import annotations
@@ -9,16 +9,20 @@ import signal
 import sys
 from collections.abc import Sequence
 
-#: Exit code of a command that was interrupted, as shells have it.
+#: Exit code of an interrupted command, as in a shell.
 INTERRUPTED = 128 + signal.SIGINT
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs one command and exits with its code; `arguments` are those of the process unless given."""
+    """Run one command and exit with its code.
+
+    Args:
+        arguments: The command line without the program name; None: that of this process.
+    """
     try:
-        # Ctrl-C may also strike here: most of the time that `--help` takes is spent on imports.
+        # Inside the `try`: most of the run time of `--help` is imports, so Ctrl-C often arrives here.
         from .app import app
-        from .exits import guarded
+        from .common.exit_codes import guarded
 
         code = guarded(app, sys.argv[1:] if arguments is None else list(arguments))
     except KeyboardInterrupt:
@@ -26,6 +30,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except RuntimeError as error:
         if not isinstance(error.__cause__, KeyboardInterrupt):
             raise
-        # Before Python 3.12 that is what comes out of `__set_name__` while a module is imported.
+        # Before Python 3.12 an exception in `__set_name__` during an import becomes a RuntimeError.
         code = INTERRUPTED
     sys.exit(code)

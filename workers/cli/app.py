@@ -1,4 +1,4 @@
-"""The command line's commands, put together."""
+"""The Typer app with all commands."""
 
 from __future__ import annotations
 
@@ -9,28 +9,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from . import (
-    archive,
-    callbacks,
-    casting,
-    conversation,
-    demo,
-    dialogue,
-    doctor,
-    inbox,
-    lint,
-    listing,
-    look,
-    memory,
-    reply,
-    review,
-    run,
-    schedule,
-    serve,
-    steer,
-    task,
-    tenant,
-)
+from .alignment import dialogue, lint
+from .operations import archive, callbacks, demo, doctor, memory, serve, tenant
+from .reviews import review, schedule
+from .sessions import inbox, reply, run, steer
+from .sessions import list as listing
+from .sessions import participants as casting
+from .sessions import show as look
+from .workspace import conversation, task
 
 #: Columns of help texts, also on a wider terminal.
 HELP_WIDTH = 80
@@ -40,7 +26,7 @@ class _NarrowHelp(TyperGroup):
     """The root of all commands: help texts wrap at `HELP_WIDTH` columns."""
 
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> typer.Context:
-        """As in TyperGroup. Typer has no setting for the width of its help but this variable."""
+        """Set the help width, then do as TyperGroup. Typer has no setting for the width except this variable."""
         if not args or {"-h", "--help"} & set(args):
             from typer import rich_utils
 
@@ -73,31 +59,31 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def symposia(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Multi-agent collaboration sessions on Celery workers.
 
-    New here? [bold]symposia demo[/bold] runs a session in each of the five modes.
+    To start, run [bold]symposia demo[/bold]: it runs one session in each of the five modes.
     """
 
 
 PANELS = {
     "Run and follow sessions": (demo, run, listing, look),
-    "Change a session while it runs": (steer, casting),
-    "Take part, and see what is spent": (inbox, reply, tenant),
-    "Review in batches, and do things at set times": (review, schedule),
-    "Tasks, and the conversations inside them": (task, conversation),
-    "What outlives a session": (memory, archive),
-    "Alignment dialogues": (lint, dialogue),
-    "Run and check what sessions need": (serve, callbacks, doctor),
+    "Control running sessions": (steer, casting),
+    "Human answers and usage": (inbox, reply, tenant),
+    "Reviews and schedules": (review, schedule),
+    "Tasks and conversations": (task, conversation),
+    "Archive and memory": (memory, archive),
+    "Alignment documents": (lint, dialogue),
+    "Operations": (serve, callbacks, doctor),
 }
 
 
 def _join_lines(commands: typer.Typer) -> None:
-    """Let the help texts of commands wrap anew: Typer keeps the line breaks of a docstring's later paragraphs."""
+    """Join the lines of each help paragraph, so that they wrap at the help width: Typer keeps the breaks of the docstring."""
     for command in commands.registered_commands:
         paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
         command.help = "\n\n".join(" ".join(it.split()) for it in paragraphs)

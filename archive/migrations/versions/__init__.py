@@ -1,1 +1,1 @@
-"""One module a revision, each with its way back."""
+"""One module per revision, each with upgrade and downgrade."""

@@ -1,4 +1,4 @@
-"""Sessions: what they are about, what was said and what happened, turn by turn."""
+"""Tables of sessions: metadata, messages, events and turns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from alembic import op
 revision = "0001"
 down_revision = None
 
-#: Tables in the order in which they refer to each other.
+#: Tables in the order of their references.
 _TABLES = (
     *("collab", "participant", "tag", "snapshot", "dialog"),
     *("message", "map_event", "collab_event", "turn"),
@@ -17,7 +17,7 @@ _COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "requests", "cost_m
 
 
 def upgrade() -> None:
-    """Makes the tables."""
+    """Create the tables."""
     _collab()
     _roster()
     _newest()
@@ -26,7 +26,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drops them, with all that they hold."""
+    """Drop the tables with their contents."""
     for table in reversed(_TABLES):
         op.drop_table(table)
 

@@ -7,7 +7,7 @@ from alembic import op
 revision = "0002"
 down_revision = "0001"
 
-#: The words of a message take their text from its row. Accents count, as they do on PostgreSQL.
+#: The index reads the text of a message from its row. Accents are significant, as on PostgreSQL.
 _SQLITE = (
     """CREATE VIRTUAL TABLE message_words USING fts5(
         content, content='message', content_rowid='id', tokenize='unicode61 remove_diacritics 0')""",
@@ -17,7 +17,7 @@ _SQLITE = (
         INSERT INTO message_words(message_words, rowid, content) VALUES ('delete', old.id, old.content); END""",
     "INSERT INTO message_words(message_words) VALUES ('rebuild')",
 )
-#: A vector has room for 1 MB, so of a longer message the first 200,000 characters are found.
+#: A vector has room for 1 MB, so only the first 200,000 characters of a longer message are indexed.
 _POSTGRESQL = (
     """CREATE INDEX ix_message_words ON message
         USING gin (to_tsvector('simple'::regconfig, left(content, 200000)))""",
@@ -25,13 +25,13 @@ _POSTGRESQL = (
 
 
 def upgrade() -> None:
-    """Indexes what is there, and from now on every message."""
+    """Index the existing messages, and every new one."""
     for statement in _SQLITE if _is_sqlite() else _POSTGRESQL:
         op.execute(statement)
 
 
 def downgrade() -> None:
-    """Takes the index away."""
+    """Drop the index."""
     if _is_sqlite():
         for statement in ("DROP TRIGGER message_words_added", "DROP TRIGGER message_words_gone"):
             op.execute(statement)

@@ -1,4 +1,4 @@
-"""Tasks and conversations. A dialog, and a message, belongs to a session or to a conversation."""
+"""Tables of tasks and conversations. Dialogs and messages belong to a session or to a conversation."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from alembic import op
 revision = "0003"
 down_revision = "0002"
 
-#: In the order in which they refer to each other.
+#: In the order of their references.
 _TABLES = ("task", "task_participant", "conversation", "conversation_participant")
 _OWN = "ix_message_conversation_speaker_seq"
-#: SQLite changes a table by making it anew, without its triggers; these keep the full text.
+#: SQLite changes a table by rebuilding it without its triggers; these triggers maintain the full-text index.
 _TRIGGERS = (
     """CREATE TRIGGER message_words_added AFTER INSERT ON message BEGIN
         INSERT INTO message_words(rowid, content) VALUES (new.id, new.content); END""",
@@ -21,7 +21,7 @@ _TRIGGERS = (
 
 
 def upgrade() -> None:
-    """Makes the tables, and room for conversations where sessions are."""
+    """Create the tables, and let dialogs and messages refer to conversations."""
     _tasks()
     _conversations()
     _dialogs(for_conversations=True)
@@ -45,7 +45,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drops tasks and conversations, with all that was said in them."""
+    """Drop tasks and conversations with all their messages."""
     op.execute("DELETE FROM message WHERE session IS NULL")
     op.drop_index(_OWN, "message")
     with op.batch_alter_table("message") as message:
@@ -118,7 +118,7 @@ def _conversations() -> None:
 
 
 def _dialogs(*, for_conversations: bool) -> None:
-    """Makes `dialog` anew around its rows: its primary key is another one."""
+    """Rebuild `dialog` with its rows: its primary key changes."""
     op.execute(
         "CREATE TABLE dialog_kept AS SELECT session, dialog_id, thread_id, status FROM dialog WHERE session IS NOT NULL"
     )

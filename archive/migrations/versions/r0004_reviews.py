@@ -1,4 +1,4 @@
-"""Batch reviews: runs, their items and what was found."""
+"""Tables of batch reviews: runs, their items and findings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "requests", "cost_m
 
 
 def upgrade() -> None:
-    """Makes the tables."""
+    """Create the tables."""
     op.create_table(
         "review_run",
         sa.Column("id", _big(), primary_key=True),
@@ -29,7 +29,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drops them, with all that they hold."""
+    """Drop the tables with their contents."""
     for table in ("finding", "review_item", "review_run"):
         op.drop_table(table)
 

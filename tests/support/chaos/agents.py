@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 from uuid import uuid4
 
-from symposia.models.turn import Decision, NewItem, TurnContext, TurnOutcome, Usage
+from scaling import patient
+from symposia.models.turns.turn import Decision, NewItem, TurnContext, TurnOutcome, Usage
 
 REGISTRY = "".join(
     f'[agents.{name}]\nkind = "python"\ncallable = "chaos.agents:{name}"\nwindow = 1000\n'
@@ -58,7 +59,7 @@ def say(turn: TurnContext) -> TurnOutcome:
 def gated(turn: TurnContext) -> TurnOutcome:
     """Speaks when the gate file is there; waits a minute at most."""
     outcome = _said(turn)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + patient(60)
     while not Path(str(turn.parameters["gate"])).exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     return outcome

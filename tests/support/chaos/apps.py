@@ -13,14 +13,14 @@ from pathlib import Path
 from chaos.defects import plant
 from chaos.orders import Obedience
 from symposia.config.settings import load_settings
-from symposia.tasks.runtime import Runtime, install
-from symposia.workers.connection import redis_url_in_use
-from symposia.workers.making import create_app
-from symposia.workers.runtime import build_runtime, per_process
+from symposia.factories.connection import redis_url_in_use
+from symposia.factories.runtime import build_runtime, per_process
+from symposia.tasks.runtime.runtime import Runtime, install
+from symposia.workers.worker_app import create_worker_app
 
 settings = load_settings()
 defect = plant(os.environ.get("CHAOS_DEFECT", ""))
-app = create_app(settings)
+app = create_worker_app(settings)
 
 
 def _runtime() -> Runtime:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from chaos.evidence import Entry, Evidence, bills
 from chaos.script import Finding
+from scaling import patient
 
 #: The file in the data folder that the archive is by default.
 FILE = "archive.sqlite3"
@@ -20,7 +21,7 @@ REPEATED = ("status", "reason", "closed", "messages", *SPENT)
 
 def differences(database: Path, evidence: Evidence) -> list[Finding]:
     """All in which the archive of an ended session is not what is live."""
-    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as sql:
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=patient(30))) as sql:
         return [Finding(evidence.id, "archive", says) for says in _differences(sql, evidence)]
 
 

@@ -19,7 +19,7 @@ from chaos.archived import FILE, differences
 from chaos.auditor import audit
 from chaos.courier import DELIVERED, Courier
 from chaos.crew import Crew, Member
-from chaos.evidence import Evidence, calls_by_session
+from chaos.evidence import DUE, Evidence, calls_by_session
 from chaos.orders import Order, Orders, Taken
 from chaos.people import People
 from chaos.plays import Play
@@ -29,6 +29,7 @@ from chaos.server import Valkey
 from chaos.wire import Wire
 from live import until
 from rabbit import Rabbit
+from scaling import patient
 from symposia.client import Client
 from symposia.config.settings import load_settings
 from symposia.models.errors import StateError
@@ -96,7 +97,7 @@ class Arena:
             "lease_s": self.pace.lease_s,
             "redispatch_after_s": self.pace.grace_s,
             "sweep_interval_s": self.pace.sweep_s,
-            "retention_s": 300,
+            "retention_s": 1_800,
             "archive": True,
             "archive_interval_s": 0.2,
         }
@@ -157,7 +158,7 @@ class Arena:
         """Who carries out an order; None and withdrawn: no turn of the round came to that boundary any more."""
 
         def over() -> bool:
-            return len(self.ids) == self.expected and not self.insist(self._open)
+            return len(self.ids) == self.expected and not self.insist(lambda: self.server.client.zcard(DUE))
 
         return order.taken(timeout_s=PATIENCE_S, over=over)
 
@@ -211,7 +212,7 @@ class Arena:
     def archived(self, *, timeout_s: float = 0.0) -> list[Finding]:
         """What differs in the archive, of the ended sessions that it says to have; in the end it has all."""
         findings: list[Finding] = []
-        deadline = time.monotonic() + timeout_s
+        deadline = time.monotonic() + patient(timeout_s)
         while self._owed:
             seen = [self.insist(lambda id_=id_: Evidence(self.server.client, id_)) for id_ in self._owed]
             kept = [evidence for evidence in seen if evidence.session.get("archive") == "kept"]
@@ -230,7 +231,7 @@ class Arena:
             self.courier.close()
         for wire in self._wires:
             wire.close()
-        self.client.workers._client.close()
+        self.client._installation.sessions.workers._client.close()
         self.server.close()
 
     def __enter__(self) -> Arena:
@@ -248,23 +249,23 @@ class Arena:
 
     def _wait_for_the_end(self, timeout_s: float) -> list[Finding]:
         """Findings for the sessions that are open, or in the due index, when nothing has happened for so long."""
-        seen, deadline = None, 0.0
-        while still := self.insist(self._open):
+        seen, deadline, still = None, 0.0, dict.fromkeys(self.ids, "")
+        while still := self.insist(lambda ids=tuple(still): self._open(ids)):
             if still != seen:
-                seen, deadline = still, time.monotonic() + timeout_s
+                seen, deadline = still, time.monotonic() + patient(timeout_s)
             if time.monotonic() > deadline:
                 return [Finding(session, "stuck", self._how(session)) for session in still]
             time.sleep(0.1)
         return []
 
-    def _open(self) -> dict[str, str]:
-        """Sessions that go on, and how many turns each has closed."""
+    def _open(self, ids: Sequence[str]) -> dict[str, str]:
+        """Which of the sessions go on, and how many turns each has closed."""
         pipe = self.server.client.pipeline(transaction=False)
-        for session in self.ids:
+        for session in ids:
             pipe.hmget(f"symposia:{{{session}}}:session", ["status", "closed"])
-            pipe.zscore("symposia:due", session)
+            pipe.zscore(DUE, session)
         answers = pipe.execute()
-        told = zip(self.ids, answers[::2], answers[1::2], strict=True)
+        told = zip(ids, answers[::2], answers[1::2], strict=True)
         ended = {"completed", "cancelled"}
         return {
             session: closed
@@ -276,7 +277,7 @@ class Arena:
         """How a session that does not end looks."""
         redis, key = self.server.client, f"symposia:{{{session}}}:"
         fields = redis.hmget(key + "session", ["status", "next", "closed", "version", "reason"])
-        return f"{fields}, due {redis.zscore('symposia:due', session)}, turns {redis.hgetall(key + 'turns')}"
+        return f"{fields}, due {redis.zscore(DUE, session)}, turns {redis.hgetall(key + 'turns')}"
 
     def _judge(self, plays: Sequence[Play], outcome: Round) -> None:
         stuck = {finding.session for finding in outcome.findings if finding.kind == "stuck"}

@@ -15,6 +15,8 @@ from uuid import uuid4
 from redis import Redis
 from redis.exceptions import RedisError
 
+from scaling import patient
+
 SENT = "symposia"
 DELIVERED = "symposia-delivered"
 
@@ -37,7 +39,7 @@ class Courier:
         self.manners = Manners()
         self.lost = 0
         self.copied = 0
-        self._redis = Redis.from_url(url, socket_timeout=5)
+        self._redis = Redis.from_url(url, socket_timeout=patient(5))
         self._bag: list[tuple[float, bytes]] = []
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="chaos-courier", daemon=True)

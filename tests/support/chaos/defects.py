@@ -9,15 +9,15 @@ from dataclasses import dataclass
 
 from celery import Celery
 
-from symposia.models.turn import TurnResult
-from symposia.state import scripts
-from symposia.state.plans import PlanWrite
-from symposia.state.records import Answer, Grant
-from symposia.state.requests import Speech
-from symposia.state.store import SessionStore
-from symposia.tasks.graph import TaskGraph, TurnCall
-from symposia.tasks.runtime import Runtime
-from symposia.workers.steps import SweepStep
+from symposia.models.turns.turn import TurnResult
+from symposia.state.redis import scripts
+from symposia.state.sessions.plans import PlanWrite
+from symposia.state.sessions.records import Answer, Grant
+from symposia.state.sessions.requests import Speech
+from symposia.state.sessions.store import SessionStore
+from symposia.tasks.runtime.graph import TaskGraph, TurnCall
+from symposia.tasks.runtime.runtime import Runtime
+from symposia.workers.steps.base import SweepStep
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,7 @@ _FORGETS_THE_PLAN = "redis.call('HDEL', k.turns, number .. ':plan', number .. ':
 _NOT_OUTDATED = (
     "if redis.call('HGET', session, 'version') ~= expected then return view(session, turns, 'outdated') end"
 )
+_IS_GONE = "if sent_ms == 0 or sent_ms <= passed then"
 
 DEFECTS: dict[str, Defect] = {
     "": Defect(),
@@ -101,6 +102,7 @@ DEFECTS: dict[str, Defect] = {
         lua={"commit": (_HOLDS_NOW, "if turn.token ~= token then redis.call('DEL', lock) end " + _HOLDS_NOW)}
     ),
     "plan without compare-and-set": Defect(lua={"plan": (_NOT_OUTDATED, "")}),
+    "messages sent again while they wait": Defect(lua={"sweep": (_IS_GONE, "if true then")}),
     "dispatch before commit": Defect(runtime=_eager),
 }
 

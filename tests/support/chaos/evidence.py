@@ -18,6 +18,8 @@ from typing import Any
 
 from redis import Redis
 
+#: Sessions that have not ended.
+DUE = "symposia:due"
 WRITTEN = {"message", "passed", "skipped"}
 
 
@@ -127,7 +129,7 @@ class Evidence:
         pipe.hgetall(f"symposia:{{{session}}}:board")
         for name in names:
             pipe.pttl(name)
-        pipe.zscore("symposia:due", session)
+        pipe.zscore(DUE, session)
         answers = pipe.execute()
         self.session: dict[str, str] = answers[0]
         self.dialog, self.events, self.journal = (

@@ -9,7 +9,7 @@ from chaos import faults_of_rabbit as rabbit
 from chaos import faults_of_redis as redis
 from chaos import faults_of_workers as workers
 from chaos.arena import Fault
-from symposia.tasks.boundaries import Boundary
+from symposia.tasks.runtime.fault_hooks import Boundary
 
 FAULTS: dict[str, Fault] = {
     **{f"worker killed, {boundary}": workers.kill_at(boundary) for boundary in Boundary},
@@ -41,16 +41,21 @@ FAULTS: dict[str, Fault] = {
     "sweeps at once": people.sweeps_at_once,
     "broker restarted": rabbit.broker_restarted,
     "connections to the broker closed": rabbit.connections_closed,
+    "queue of the broker deleted": rabbit.queue_deleted,
 }
 
 #: Faults of messages that Redis carries, and of RabbitMQ: no arena has both.
 _OF_REDIS_QUEUES = frozenset(
     {"message lost in the pop", "queue deleted", "messages tripled and shuffled", "messages lost"}
 )
-_OF_RABBIT = frozenset({"broker restarted", "connections to the broker closed"})
+_OF_RABBIT = frozenset(
+    {"broker restarted", "connections to the broker closed", "queue of the broker deleted"}
+)
+#: Faults that put messages of their own into the queue: a resume sends all again.
+_ADDING = frozenset({"messages tripled and shuffled", "suspended and resumed"})
 
 
-def faults_for(names: Iterable[str], *, rabbit: bool) -> list[str]:
-    """Those of the names that can befall an arena whose broker is RabbitMQ, or else Redis."""
+def faults_for(names: Iterable[str], *, rabbit: bool, counted: bool = False) -> list[str]:
+    """Those of the names that can befall an arena whose broker is RabbitMQ, or else Redis; `counted`: messages are counted."""
     impossible = _OF_REDIS_QUEUES if rabbit else _OF_RABBIT
-    return [name for name in names if name not in impossible]
+    return [name for name in names if name not in impossible and not (counted and name in _ADDING)]

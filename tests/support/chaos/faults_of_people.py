@@ -10,9 +10,9 @@ from random import Random
 from chaos.arena import Arena
 from symposia.config.settings import load_settings
 from symposia.models.errors import IllegalTransition, SessionNotFound
-from symposia.tasks.runtime import runtime_of
-from symposia.tasks.sweep import sweep
-from symposia.workers.making import create_app
+from symposia.tasks.runtime.runtime import runtime_of
+from symposia.tasks.sessions.sweep import sweep
+from symposia.workers.worker_app import create_worker_app
 
 
 def suspend_and_resume(arena: Arena, random: Random) -> None:
@@ -39,7 +39,7 @@ def cancel(arena: Arena, random: Random) -> None:
 def sweeps_at_once(arena: Arena, random: Random) -> None:
     """Four more sweeps, all at the same time, without a pause."""
     end = time.monotonic() + random.uniform(0.5, 1.5)
-    runtime = runtime_of(create_app(load_settings(**arena.settings)))
+    runtime = runtime_of(create_worker_app(load_settings(**arena.settings)))
 
     def sweeping() -> None:
         while time.monotonic() < end:

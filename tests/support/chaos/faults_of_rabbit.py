@@ -1,4 +1,4 @@
-"""What happens to a RabbitMQ that carries the messages: it is restarted, or closes its connections."""
+"""What happens to a RabbitMQ that carries the messages: it is restarted, closes its connections, or loses the queue."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from random import Random
 
 from chaos.arena import Arena, Broker
+from chaos.courier import SENT
 
 
 def broker_restarted(arena: Arena, random: Random) -> None:
@@ -23,6 +24,14 @@ def connections_closed(arena: Arena, random: Random) -> None:
     for _ in range(random.randint(2, 3)):
         _broker(arena).node.close_connections()
         time.sleep(random.uniform(0.3, 1.0))
+
+
+def queue_deleted(arena: Arena, random: Random) -> None:
+    """The queue disappears with its messages; workers that consume from it are told."""
+    with arena.at_server:
+        time.sleep(random.uniform(0, 0.5))
+        broker = _broker(arena)
+        broker.node.delete_queue(broker.url, SENT)
 
 
 def _broker(arena: Arena) -> Broker:

@@ -16,7 +16,8 @@ from chaos.arena import Arena, Fault
 from chaos.courier import DELIVERED, SENT, Courier, Manners
 from chaos.orders import Act
 from live import until
-from symposia.tasks.boundaries import Boundary
+from scaling import patient
+from symposia.tasks.runtime.fault_hooks import Boundary
 
 #: Where the broker notes messages that a worker has taken and not acknowledged.
 UNACKED = ("unacked", "unacked_index")
@@ -73,7 +74,7 @@ def archive_locked(arena: Arena, random: Random) -> bool:
     """Somebody else holds the database of the archive: nothing is written to it for a while."""
     if not (arena.folder / FILE).exists():
         return False
-    with closing(sqlite3.connect(arena.folder / FILE, isolation_level=None, timeout=30)) as sql:
+    with closing(sqlite3.connect(arena.folder / FILE, isolation_level=None, timeout=patient(30))) as sql:
         sql.execute("BEGIN EXCLUSIVE")
         time.sleep(random.uniform(1, 2))
         sql.execute("ROLLBACK")

@@ -17,7 +17,7 @@ from symposia.models.errors import LifecycleError, SessionError, StateError
 
 if TYPE_CHECKING:
     from symposia.client import Client
-    from symposia.models.waiting import Pending
+    from symposia.models.turns.waiting import Pending
 
 #: Seconds between two looks.
 _PATIENCE_S = 0.1

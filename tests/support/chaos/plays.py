@@ -9,8 +9,8 @@ from typing import Any
 from uuid import UUID
 
 from chaos.script import Script
-from symposia.models.collab import Collab, Participant
-from symposia.models.stop import MaxRounds, MaxTurns
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 
 #: Fails at once, and for good: its turn is skipped.
 SKIPPED = {"attempts": 2, "backoff_s": 0, "then": "skip", "turn_timeout_s": 1}
@@ -38,8 +38,13 @@ class Play:
             title=f"A {self.script.mode} session",
             purpose="come through",
             mode=self.script.mode,
-            participants=[self._participant(name) for name in (*self.agents, *self.people)],
+            participants=[self._participant(name) for name in self._names()],
         )
+
+    def _names(self) -> list[str]:
+        """Participants in their order: agents, then people, but whoever begins is first."""
+        names, groups = [*self.agents, *self.people], self.script.groups
+        return sorted(names, key=lambda name: name not in groups[0]) if groups else names
 
     def _participant(self, name: str) -> Participant:
         kind = "human" if name in self.people else "agent"
@@ -114,6 +119,18 @@ def gated(random: Random) -> Play:
     return Play(script, {"dora": "gated", "nick": "gated"}, how={"stop": MaxTurns(2)})
 
 
+def one_turn(random: Random) -> Play:
+    """One speaks, when the arena's gate is open."""
+    script = Script(_id(random), "round_robin", reason="max_turns", groups=(("ann",),))
+    return Play(script, {"ann": "gated"}, how={"stop": MaxTurns(1)})
+
+
+def person_first(random: Random) -> Play:
+    """A person speaks, then an agent, when the arena's gate is open."""
+    script = Script(_id(random), "round_robin", reason="max_turns", groups=(("ben",), ("ann",)))
+    return Play(script, {"ann": "gated"}, people=("ben",), how={"stop": MaxTurns(2)})
+
+
 def modelled(random: Random, *, attempts: int) -> Play:
     """Two seats of the agent `model`, which has as many attempts as are needed."""
     names = ("ann", "bob")
@@ -143,6 +160,11 @@ MODES: tuple[Callable[[Random], Play], ...] = (
 def plays(random: Random, count: int) -> list[Play]:
     """Sessions of all modes in turn, one in twenty with somebody moody."""
     return [(moody if random.random() < 0.05 else MODES[i % len(MODES)])(random) for i in range(count)]
+
+
+def waiting_plays(random: Random, count: int) -> list[Play]:
+    """Sessions that wait for the gate, one in five for a person first."""
+    return [person_first(random) if i % 5 == 0 else one_turn(random) for i in range(count)]
 
 
 def _id(random: Random) -> str:

@@ -20,6 +20,7 @@ KINDS = {
     "record": "gaps in the record",
     "end": "wrong endings",
     "archive": "archives that differ",
+    "queue": "queues longer than 1.2 messages a session",
     "slow": "recoveries slower than promised",
     "harness": "faults that could not be set up",
 }
@@ -37,6 +38,8 @@ class Tally:
     takeovers: int = 0
     restarts: int = 0
     longest_silence_ms: int = 0
+    #: For each round in which sessions waited, the most messages in the queue for each of them.
+    queued: list[float] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)
     findings: Counter[str] = field(default_factory=Counter)
     #: Seeds of the rounds in which something was found.
@@ -53,6 +56,8 @@ class Tally:
         self.refused += outcome.refused
         self.takeovers += outcome.takeovers
         self.longest_silence_ms = max(self.longest_silence_ms, outcome.longest_silence_ms)
+        if outcome.queued is not None:
+            self.queued.append(outcome.queued)
         self.faults.update(name for name, befell in zip(names, outcome.befell, strict=True) if befell)
         self.findings.update(finding.kind for finding in outcome.findings)
         if outcome.findings:
@@ -78,6 +83,9 @@ class Tally:
             ("workers started again", f"{self.restarts:,}"),
             ("longest silence of a session", f"{self.longest_silence_ms / 1000:.1f} s"),
         ]
+        if self.queued:
+            rows.append(("rounds in which all sessions wait", f"{len(self.queued):,}"))
+            rows.append(("their queue, most messages a session", f"{max(self.queued):.2f}"))
         if self.waits_s:
             rows.append(("turns of killed workers, default lease", f"{len(self.waits_s):,}"))
             rows.append(("their recovery, p95", f"{p95(self.waits_s):.1f} s"))

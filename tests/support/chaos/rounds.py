@@ -35,3 +35,5 @@ class Round:
     calls: Mapping[str, Mapping[str, Call]] = field(default_factory=dict)
     #: For each fault, in the order given, whether it befell.
     befell: list[bool] = field(default_factory=list)
+    #: The most messages in the queue for each session that was open, while all waited; None: nobody counted.
+    queued: float | None = None

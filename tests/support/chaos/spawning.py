@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from symposia.workers.processes import dying_with_parent
+from symposia.workers.local.processes import dying_with_parent
 
 T = TypeVar("T")
 _MIDWIFE = ThreadPoolExecutor(1, thread_name_prefix="chaos-spawn")

@@ -17,7 +17,8 @@ from typing import IO, Any
 
 from local_engine.programs import HOST, listening, local_command
 from ports import own_port
-from symposia.workers.processes import dying_with_parent
+from scaling import patient
+from symposia.workers.local.processes import dying_with_parent
 
 #: All that a container sees of the environment of the tests.
 INHERITED = ("PATH", "LANG", "LC_ALL", "TZ")
@@ -117,7 +118,7 @@ class LocalContainer:
             return
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, number)
-        self._process.wait(10)
+        self._process.wait(patient(10))
         self.reload()
 
     def stop(self, *, timeout: float = 10) -> None:
@@ -125,7 +126,7 @@ class LocalContainer:
         self._send(signal.SIGTERM)
         if self._process is not None:
             with suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout)
+                self._process.wait(patient(timeout))
         self._send(signal.SIGKILL)
 
     def restart(self, *, timeout: float = 10) -> None:
@@ -161,7 +162,7 @@ class LocalContainer:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=30,
+            timeout=patient(30),
             check=False,
         )
         return done.returncode, done.stdout

@@ -16,6 +16,7 @@ from docker.errors import DockerException
 from pytest_docker_tools.exceptions import TimeoutError as DockerTimeout
 
 from local_engine.client import LocalEngine
+from scaling import patient
 
 OPTION = "--celery-engine"
 _CHOSEN = pytest.StashKey[str]()
@@ -94,8 +95,9 @@ def _made_for_processes() -> Iterator[None]:
         yield
 
 
-def wait_for_callable(message: str, func: Callable[[], Any], timeout: int = 30) -> None:
+def wait_for_callable(message: str, func: Callable[[], Any], timeout: float = 30) -> None:
     """As in pytest-docker-tools, which looks once a second: a process is there sooner."""
+    timeout = patient(timeout)
     deadline = time.monotonic() + timeout
     while not func():
         if time.monotonic() > deadline:

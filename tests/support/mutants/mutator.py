@@ -51,6 +51,8 @@ class Mutant:
 
     script: str
     line: int
+    #: What the line says in the script as it is, without its indent.
+    was: str
     change: str
     text: str
 
@@ -73,14 +75,17 @@ def mutants(script: str, text: str) -> list[Mutant]:
         for found in _TOKEN.finditer(text)
         if found.lastgroup != "comment"
     ]
-    edits = [*_conditions(tokens), *_dropped_operands(tokens), *_swapped(tokens)]
+    lines = text.splitlines()
     made: dict[str, Mutant] = {}
-    for start, end, put in sorted(edits):
+    for start, end, put in sorted(
+        [*_conditions(tokens), *_dropped_operands(tokens), *_swapped(tokens, text)]
+    ):
         changed = text[:start] + put + text[end:]
         was = " ".join(text[start:end].split())
         change = f"`{was}` becomes `{put}`" if put else f"`{was}` is dropped"
+        line = text.count("\n", 0, start) + 1
         if changed != text:
-            made.setdefault(changed, Mutant(script, text.count("\n", 0, start) + 1, change, changed))
+            made.setdefault(changed, Mutant(script, line, lines[line - 1].strip(), change, changed))
     return list(made.values())
 
 
@@ -107,10 +112,12 @@ def _dropped_operands(tokens: Sequence[Token]) -> Iterator[Edit]:
             yield tokens[i - 1].end, tokens[last].end, ""
 
 
-def _swapped(tokens: Sequence[Token]) -> Iterator[Edit]:
-    for token in tokens:
+def _swapped(tokens: Sequence[Token], text: str) -> Iterator[Edit]:
+    """Each comparison, with the sign that differs least."""
+    for i, token in enumerate(tokens):
         if token.kind == "sign" and token.text in _SWAPS:
-            yield token.start, token.end, _SWAPS[token.text]
+            start, end = tokens[_left(tokens, i)].start, tokens[_right(tokens, i)].end
+            yield start, end, text[start : token.start] + _SWAPS[token.text] + text[token.end : end]
 
 
 def _left(tokens: Sequence[Token], operator: int) -> int:

@@ -1,4 +1,4 @@
-"""Runs tests on a mutant: which tests run a script, and whether one of them fails without a check of it."""
+"""Runs tests in processes of their own: on the mutants of a script, or to record which tests run which scripts."""
 
 from __future__ import annotations
 
@@ -7,62 +7,56 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Self
 
 import hypothesis  # noqa: F401 - it takes long to import, and every run needs it; so do the next ones
+import psutil
 import pytest
 
-import symposia.agents.llm_calls
+import symposia.agents.llm.calls
 import symposia.client
-import symposia.workers.embedded  # noqa: F401
-from mutants.mutator import Mutant
-from mutants.names import MUTANT, RECORD
+import symposia.workers.local.embedded  # noqa: F401
+from mutants.plugin import Mutants, Ready, Recorder, Verdict
+from scaling import patient
 
 ROOT = Path(__file__).parents[3]
 SUPPORT = ROOT / "tests" / "support"
 LUA = ROOT / "state" / "lua"
-#: Which tests run which scripts, as they were recorded last.
+#: Where it is recorded which tests run which scripts.
 RECORDED = ROOT / ".pytest_cache" / "lua-calls.json"
 #: Folders whose tests call scripts in their own process.
 FOLDERS = ("state", "archive", "parked", "schedules", "memory", "limits", "reviews", "steering")
 
 #: Failures need no details, and to rewrite assertions takes seconds.
-_OPTIONS = [
-    "-q",
-    "-n0",
-    "--assert=plain",
-    "-p",
-    "no:randomly",
-    "-p",
-    "no:cacheprovider",
-    "-p",
-    "mutants.plugin",
-]
-_PASSED, _FAILED, _NOT_FOUND = 0, 1, 4
+_OPTIONS = ["-q", "-n0", "--assert=plain", "--tb=no", "-p", "no:randomly", "-p", "no:cacheprovider"]
+
+#: Exit codes of pytest after it has run the tests, whether or not all have passed.
+_RAN = {0, 1}
 
 
-def sound(script: str) -> Mutant:
-    """A script as it is."""
-    return Mutant(script, 0, "nothing", (LUA / f"{script}.lua").read_text())
-
-
-def record(paths: Sequence[str] = ()) -> None:
+def record(file: Path, paths: Sequence[str] = ()) -> None:
     """Runs tests and records which scripts they run; without paths, all that may call one."""
-    known = json.loads(RECORDED.read_text()) if paths and RECORDED.is_file() else {}
-    RECORDED.parent.mkdir(exist_ok=True)
-    with TemporaryDirectory() as folder:
-        found = Path(folder) / "calls.json"
-        chosen = paths or [f"tests/{name}" for name in FOLDERS]
-        _pytest([*chosen, "-m", "not slow and not soak"], {RECORD: str(found)}, timeout_s=3600)
-        RECORDED.write_text(json.dumps(known | json.loads(found.read_text()), indent=1))
+    known = json.loads(file.read_text()) if paths and file.is_file() else {}
+    file.parent.mkdir(exist_ok=True)
+    chosen = list(paths) or [f"tests/{name}" for name in FOLDERS]
+    child, connection = _start(chosen, Recorder)
+    found = connection.recv()
+    child.join()
+    if child.exitcode not in _RAN:
+        raise SystemExit(f"the tests cannot be recorded; run them with pytest: {' '.join(chosen)}")
+    file.write_text(json.dumps(known | found, indent=1))
 
 
-def tests_of(script: str, *, seconds: float) -> list[str]:
-    """The tests that run a script, the quickest first, as many as take `seconds` together."""
-    calls = json.loads(RECORDED.read_text())
-    every = sorted((took, test) for test, (took, verbs) in calls.items() if script in {*verbs, "_lib"})
+def tests_of(script: str, file: Path, *, seconds: float) -> list[str]:
+    """The recorded tests that run a script, the quickest first, as many as take `seconds` together."""
+    calls = json.loads(file.read_text())
+    every = sorted((took, test) for test, (took, verbs) in calls.items() if script in verbs)
     chosen, total = [], 0.0
     for took, test in every:
         total += took
@@ -72,34 +66,111 @@ def tests_of(script: str, *, seconds: float) -> list[str]:
     return chosen
 
 
-def survives(mutant: Mutant, tests: Sequence[str], *, timeout_s: float) -> bool:
-    """Whether all tests pass with the mutant in the place of its script; one that takes too long has failed."""
-    with TemporaryDirectory() as folder:
-        planted, chosen = Path(folder) / "mutant.json", Path(folder) / "tests"
-        planted.write_text(json.dumps({"script": mutant.script, "text": mutant.text}))
-        chosen.write_text("\n".join(tests))
-        code = _pytest(["-x", f"@{chosen}"], {MUTANT: str(planted)}, timeout_s=timeout_s)
-    if code == _NOT_FOUND:
-        raise SystemExit("tests have changed since they were recorded: run again with --record")
-    return code == _PASSED
+class Bench:
+    """The tests of a script in a process that has them ready, to run on one mutant after another.
+
+    Args:
+        script: the script's name, without its suffix.
+        tests: the tests, in the order in which they run.
+        timeout_s: a mutant whose tests take longer is killed.
+    """
+
+    def __init__(self, script: str, tests: Sequence[str], *, timeout_s: float) -> None:
+        self._script, self._timeout_s = script, timeout_s
+        self.tests = tuple(tests)
+        self.failing: tuple[str, ...] = ()
+
+    def __enter__(self) -> Self:
+        self._begin(checked=False)
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        with suppress(OSError):
+            self._connection.send(None)
+        self._child.join(patient(30))
+        self._end()
+
+    def killer(self, text: str) -> str | None:
+        """The first test that fails with `text` in the place of the script, or `timeout`; None: the text survives."""
+        verdict = self._ask(text)
+        if not verdict.is_certain:
+            # The process may have been spoilt by an earlier mutant: the test counts if it fails in a new one, too.
+            self._restart(first=verdict.killer)
+            verdict = self._ask(text)
+        if not verdict.is_certain:
+            self._restart(first=verdict.killer)
+        return verdict.killer
+
+    def _ask(self, text: str) -> Verdict:
+        try:
+            self._connection.send(text)
+            if self._connection.poll(self._timeout_s):
+                answer: Verdict = self._connection.recv()
+                return answer
+        except (EOFError, OSError):
+            return Verdict("the process of the tests ended", is_certain=False)
+        self._restart(first=None)
+        return Verdict("timeout")
+
+    def _restart(self, *, first: str | None) -> None:
+        self.tests = tuple(sorted(self.tests, key=lambda test: test != first))
+        self._end()
+        self._begin(checked=True)
+
+    def _begin(self, *, checked: bool) -> None:
+        files = list(dict.fromkeys(test.partition("::")[0] for test in self.tests))
+        chosen = [*_existing(files), "--timeout=20", "-m", ""]
+        plugin = partial(Mutants, self._script, self.tests, checked=checked)
+        self._child, self._connection = _start(chosen, plugin)
+        try:
+            ready: Ready = self._connection.recv()
+        except EOFError:
+            raise SystemExit(
+                f"the tests of {self._script} cannot be collected; run them with pytest"
+            ) from None
+        self.tests, self.failing = ready.tests, (*self.failing, *ready.failing)
+
+    def _end(self) -> None:
+        started = psutil.Process(self._child.pid).children(recursive=True) if self._child.is_alive() else []
+        if self._child.is_alive():
+            os.kill(self._child.pid or 0, signal.SIGINT)  # pytest ends its servers
+            self._child.join(30)
+        if self._child.is_alive():
+            self._child.kill()
+            self._child.join()
+        for process in started:  # a server whose script never ends does not end by itself
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        self._connection.close()
 
 
-def _pytest(args: Sequence[str], env: dict[str, str], *, timeout_s: float) -> int:
-    """Runs pytest in a process that is forked from this one, which has imported what takes time to import."""
-    child = multiprocessing.get_context("fork").Process(target=_run, args=([*_OPTIONS, *args], env))
+def _existing(files: Iterable[str]) -> list[str]:
+    return [file for file in files if (ROOT / file).is_file()]
+
+
+def _start(
+    args: list[str], plugin: Callable[[Connection], object]
+) -> tuple[multiprocessing.Process, Connection]:
+    """Runs pytest in a process that is forked from this one, which has imported what takes time to import.
+
+    Answers the process, and the end of a connection whose other end `plugin` is given.
+    """
+    ours, theirs = multiprocessing.Pipe()
+    child = multiprocessing.get_context("fork").Process(
+        target=_run, args=([*_OPTIONS, *args], plugin, ours, theirs)
+    )
     child.start()
-    child.join(timeout_s)
-    if child.exitcode is None:
-        os.kill(child.pid or 0, signal.SIGINT)  # pytest ends its servers
-        child.join(30)
-        return _FAILED
-    return child.exitcode
+    theirs.close()
+    return child, ours
 
 
-def _run(args: list[str], env: dict[str, str]) -> None:
-    os.environ.update(env, PYTHONPATH=str(SUPPORT))
+def _run(
+    args: list[str], plugin: Callable[[Connection], object], ours: Connection, theirs: Connection
+) -> None:
+    ours.close()  # each process has one end only, so that it notices when the other process has ended
+    os.environ.update(PYTHONPATH=str(SUPPORT))
     os.chdir(ROOT)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nowhere, stream)
-    sys.exit(pytest.main(args))
+    sys.exit(pytest.main(args, plugins=[plugin(theirs)]))

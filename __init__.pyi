@@ -1,0 +1,142 @@
+"""The public names of Symposia, each with its module: the only list of them.
+
+Type checkers read this file. At runtime `__init__.py` reads it and imports a name when it is first used.
+"""
+
+from .client.aio.client import AsyncClient as AsyncClient
+from .client.aio.jobs import (
+    AsyncCollabJob as AsyncCollabJob,
+    AsyncReviewJob as AsyncReviewJob,
+)
+from .client.client import Client as Client
+from .client.default import (
+    get_job as get_job,
+    submit as submit,
+)
+from .jobs.collab import (
+    CollabJob as CollabJob,
+    JobResult as JobResult,
+)
+from .models.errors import (
+    AgentError as AgentError,
+    AgentFailed as AgentFailed,
+    AgentTimeout as AgentTimeout,
+    AmbiguousId as AmbiguousId,
+    ArchiveError as ArchiveError,
+    ArchiveUnavailable as ArchiveUnavailable,
+    BadOutcome as BadOutcome,
+    BrokerUnavailable as BrokerUnavailable,
+    ClientClosed as ClientClosed,
+    ConversationArchivedError as ConversationArchivedError,
+    ConversationError as ConversationError,
+    ConversationFullError as ConversationFullError,
+    CorruptMemory as CorruptMemory,
+    CorruptSchedule as CorruptSchedule,
+    CorruptSession as CorruptSession,
+    DeliveryFailed as DeliveryFailed,
+    DialogNotActive as DialogNotActive,
+    GitFailed as GitFailed,
+    IllegalTransition as IllegalTransition,
+    InvalidInput as InvalidInput,
+    InvalidSessionFile as InvalidSessionFile,
+    InvariantViolation as InvariantViolation,
+    LifecycleError as LifecycleError,
+    Locked as Locked,
+    MessageTooLarge as MessageTooLarge,
+    NotAMember as NotAMember,
+    NotLive as NotLive,
+    NotRestorable as NotRestorable,
+    NotTaskManager as NotTaskManager,
+    NotTheOwner as NotTheOwner,
+    ParticipantNotAdmittedError as ParticipantNotAdmittedError,
+    RedisUnavailable as RedisUnavailable,
+    RegistryError as RegistryError,
+    ReplyRefused as ReplyRefused,
+    ResultTimeout as ResultTimeout,
+    ReviewError as ReviewError,
+    ReviewNotFound as ReviewNotFound,
+    ScheduleNotFound as ScheduleNotFound,
+    SessionConflict as SessionConflict,
+    SessionEnded as SessionEnded,
+    SessionError as SessionError,
+    SessionNotFound as SessionNotFound,
+    StateError as StateError,
+    SymposiaError as SymposiaError,
+    TaskClosedError as TaskClosedError,
+    TaskRejectedError as TaskRejectedError,
+    UnknownAgent as UnknownAgent,
+    UnsuitableRedis as UnsuitableRedis,
+)
+from .models.memory.learned import Learned as Learned
+from .models.memory.parameters import (
+    Parameter as Parameter,
+    ParameterKind as ParameterKind,
+)
+from .models.memory.recall import MemoryView as MemoryView
+from .models.memory.services import (
+    Service as Service,
+    register_service as register_service,
+)
+from .models.protocol.collab import (
+    Collab as Collab,
+    CollabMode as CollabMode,
+    CollabStatus as CollabStatus,
+    Participant as Participant,
+    ParticipantKind as ParticipantKind,
+)
+from .models.protocol.dialog import (
+    Dialog as Dialog,
+    DialogStatus as DialogStatus,
+    Message as Message,
+    Role as Role,
+)
+from .models.protocol.events import MapEvent as MapEvent
+from .models.protocol.mode_selection import recommend_mode as recommend_mode
+from .models.sessions.options import (
+    AgentBinding as AgentBinding,
+    FailurePolicy as FailurePolicy,
+    ModeOptions as ModeOptions,
+)
+from .models.sessions.stop_conditions import (
+    CostBudget as CostBudget,
+    Deadline as Deadline,
+    MaxRounds as MaxRounds,
+    MaxTurns as MaxTurns,
+    RoundOfPasses as RoundOfPasses,
+    StopCondition as StopCondition,
+    TextSeen as TextSeen,
+    TokenBudget as TokenBudget,
+)
+from .models.sessions.submission import HowToRun as HowToRun
+from .models.turns.deltas import (
+    Delta as Delta,
+    Drafts as Drafts,
+)
+from .models.turns.turn import (
+    Decision as Decision,
+    NewItem as NewItem,
+    Question as Question,
+    TurnContext as TurnContext,
+    TurnOutcome as TurnOutcome,
+    Usage as Usage,
+)
+from .models.turns.waiting import (
+    Pending as Pending,
+    WaitPolicy as WaitPolicy,
+)
+from .models.workspace.conversation import (
+    Conversation as Conversation,
+    ConversationMessage as ConversationMessage,
+    ConversationSummary as ConversationSummary,
+)
+from .models.workspace.task import (
+    Task as Task,
+    TaskStatus as TaskStatus,
+    Verdict as Verdict,
+)
+from .reviews.job import ReviewJob as ReviewJob
+from .state.memory.rooms import DialogMemory as DialogMemory
+from .state.memory.values import MemoryRules as MemoryRules
+from .tasks.workspace.managers import register_task_manager as register_task_manager
+
+__version__: str

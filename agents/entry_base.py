@@ -1,0 +1,43 @@
+"""Base of the tables of an agents file, and fields with rules that explain their errors."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+
+def _http_url(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("must be a URL such as http://localhost:8000/v1")
+    if parts.username or parts.password:
+        raise ValueError("must not contain credentials; set a variable name for them instead")
+    return url
+
+
+def _variable(name: str) -> str:
+    if not (name.isascii() and name.isidentifier()):
+        raise ValueError("must be the name of an environment variable, not the key itself")
+    return name
+
+
+def _callable_path(path: str) -> str:
+    sides = path.split(":")
+    if len(sides) != 2 or not all(part.isidentifier() for side in sides for part in side.split(".")):
+        raise ValueError("must be module:name, such as my_project.agents:lint")
+    return path
+
+
+HttpUrl = Annotated[str, AfterValidator(_http_url)]
+Variable = Annotated[str, AfterValidator(_variable)]
+CallablePath = Annotated[str, AfterValidator(_callable_path)]
+Tokens = Annotated[int, Field(ge=1, le=10_000_000)]
+Window = Annotated[int, Field(ge=0, le=10_000)]
+
+
+class Entry(BaseModel):
+    """Base of the tables of an agents file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)

@@ -1,0 +1,1 @@
+"""Running agents: event loop, threads, deadlines, and errors of one kind."""

@@ -1,0 +1,149 @@
+"""Runs an agent's turn from any worker thread: deadline, cancellation, and errors of one kind.
+
+Instant agents are called on the spot. All others run on the process's one event loop
+(`loop`), and the calling thread waits for them. The deadline is kept on the waiting side:
+it holds even against an agent that ignores its cancellation, or blocks the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from typing import Protocol, cast
+
+from ...models.errors import AgentTimeout, LeaseLost, SymposiaError
+from ...models.turns.turn import TurnContext, TurnOutcome
+from ..agent import Agent, DeskAgent, InstantAgent, Speaker
+from ..turn_services import Desk
+from .answer_check import MAX_MESSAGE_BYTES, check_outcome
+from .event_loop import LoopThread
+from .failures import failure
+
+
+class Speaking(Protocol):
+    """A turn that an agent has begun to speak."""
+
+    def result(self) -> TurnOutcome:
+        """Wait for the outcome.
+
+        Raises AgentTimeout at the deadline, AgentFailed for any exception of the agent,
+        BadOutcome for an answer that cannot be written, and what `cancel` was given.
+        """
+        ...
+
+    def cancel(self, error: SymposiaError | None = None) -> None:
+        """Stop the agent, from any thread; `result` raises `error`, by default LeaseLost.
+
+        Nothing happens when the agent has answered already.
+        """
+        ...
+
+
+class AgentRunner:
+    """Runner of turns; one instance per process, used by all its threads, usable after a fork.
+
+    Args:
+        max_message_bytes: maximum bytes of UTF-8 of one message.
+        secrets: texts that no error of an agent may contain.
+    """
+
+    def __init__(self, *, max_message_bytes: int = MAX_MESSAGE_BYTES, secrets: tuple[str, ...] = ()) -> None:
+        self._max_message_bytes = max_message_bytes
+        self._secrets = secrets
+        self._loop = LoopThread()
+
+    def run(
+        self,
+        agent: Speaker,
+        turn: TurnContext,
+        *,
+        timeout_s: float,
+        on_start: Callable[[Speaking], None] | None = None,
+    ) -> TurnOutcome:
+        """Speak the turn and wait for its outcome; `on_start` gets what can cancel it.
+
+        Raises what `start` and `Speaking.result` raise.
+        """
+        speaking = self.start(agent, turn, timeout_s=timeout_s)
+        if on_start is not None:
+            on_start(speaking)
+        return speaking.result()
+
+    def start(
+        self, agent: Speaker, turn: TurnContext, *, timeout_s: float, desk: Desk | None = None
+    ) -> Speaking:
+        """Begin to speak the turn, which may last `timeout_s` seconds from now; `desk`: for an agent that uses one.
+
+        An instant agent has answered when this returns. Raises AgentError if it failed.
+        """
+        speak_now = getattr(agent, "speak_now", None)
+        if speak_now is None:
+            spoken = self._loop.submit(_spoken(agent, turn, desk or Desk(), self._secrets))
+            return _Pending(spoken, turn, timeout_s, self._max_message_bytes)
+        outcome = _at_once(cast(InstantAgent, agent), turn, self._secrets)
+        return _Answered(check_outcome(outcome, max_message_bytes=self._max_message_bytes))
+
+    def close(self, *, timeout_s: float = 5.0) -> None:
+        """Cancel the turns that still run and close the loop with its connections; may be used again."""
+        self._loop.close(timeout_s=timeout_s)
+
+
+class _Answered:
+    """The turn of an instant agent."""
+
+    __slots__ = ("_outcome",)
+
+    def __init__(self, outcome: TurnOutcome) -> None:
+        self._outcome = outcome
+
+    def result(self) -> TurnOutcome:
+        return self._outcome
+
+    def cancel(self, error: SymposiaError | None = None) -> None:
+        """Nothing to stop."""
+
+
+class _Pending:
+    """A turn on the event loop."""
+
+    def __init__(
+        self, spoken: Future[object], turn: TurnContext, timeout_s: float, max_message_bytes: int
+    ) -> None:
+        self._spoken = spoken
+        self._turn = turn
+        self._timeout_s = timeout_s
+        self._max_message_bytes = max_message_bytes
+        self._cancelled_with: SymposiaError | None = None
+
+    def result(self) -> TurnOutcome:
+        try:
+            outcome = self._spoken.result(max(self._timeout_s, 0.0))
+        except CancelledError:
+            raise self._cancelled_with or failure(CancelledError("the agent was cancelled")) from None
+        except TimeoutError:  # ours: the agent's own has become an AgentFailed
+            self._spoken.cancel()
+            raise AgentTimeout(f"no answer within {self._timeout_s:g} s") from None
+        return check_outcome(outcome, max_message_bytes=self._max_message_bytes)
+
+    def cancel(self, error: SymposiaError | None = None) -> None:
+        if self._cancelled_with is None:
+            self._cancelled_with = error or LeaseLost(self._turn.session_id, self._turn.turn_number)
+        self._spoken.cancel()
+
+
+async def _spoken(agent: Speaker, turn: TurnContext, desk: Desk, secrets: tuple[str, ...]) -> object:
+    try:
+        if hasattr(agent, "speak_at"):
+            return await cast(DeskAgent, agent).speak_at(turn, desk)
+        return await cast(Agent, agent).speak(turn)
+    except (SystemExit, KeyboardInterrupt) as error:  # would end the loop for everybody
+        raise failure(error, secrets=secrets) from error
+    except Exception as error:
+        raise failure(error, secrets=secrets) from error
+
+
+def _at_once(agent: InstantAgent, turn: TurnContext, secrets: tuple[str, ...]) -> object:
+    try:
+        return agent.speak_now(turn)
+    except Exception as error:
+        raise failure(error, secrets=secrets) from error

@@ -1,0 +1,190 @@
+"""What surrounds the calls of one model run: the journal, the retries, the models to fall back on.
+
+A run is what an agent does in one turn: it asks a model, runs the tools the model calls, and
+asks again, until there is an answer. Each finished request and each finished tool call is kept
+in the turn's journal before anything else happens, so a turn that is begun again after its
+worker died continues where that one stopped: nothing is paid for, or done, twice.
+"""
+
+# ruff: noqa: ARG002 - hooks are called with more than each of them needs
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic_ai import RunContext, ToolDefinition
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.capabilities.abstract import WrapModelRequestHandler, WrapToolExecuteHandler
+from pydantic_ai.exceptions import ModelAPIError, ModelConnectionError, ModelRetry, RetryModelRequest
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, ToolCallPart
+from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.output import OutputContext
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from ...models.errors import AgentFailed
+from ...models.turns.decision_check import understood
+from ...models.turns.turn import Usage
+from ..turn_services import Desk
+from .forms import DecisionForm
+from .retries import pause_s
+from .tool_context import ToolDesk, effect
+from .usage import Served, usage_of
+
+#: First words of the journal's names.
+REQUESTS, TOOLS = "model:", "tool:"
+
+_RESPONSE: TypeAdapter[ModelResponse] = TypeAdapter(ModelResponse)
+
+
+@dataclass
+class Calls(AbstractCapability[ToolDesk]):
+    """The hooks of one run.
+
+    Args:
+        chain: the models that may answer, in the order in which they are asked.
+        desk: of the turn.
+        asked: what the turn asks, as a fingerprint. The dialog is no part of it: what others said in the
+            meantime does not make an answer unfinished.
+        tries: how often a request is sent to one model.
+        ends_at: `time.monotonic()` of the turn's deadline.
+    """
+
+    chain: Sequence[Served]
+    desk: Desk
+    asked: str
+    tries: int
+    ends_at: float
+    #: What this attempt has spent.
+    spent: Usage = field(default_factory=Usage)
+    _at: int = 0
+    _tried: int = 0
+    #: How many messages the first request had; None before it.
+    _given: int | None = None
+    _called: Counter[str] = field(default_factory=Counter)
+
+    async def wrap_model_request(
+        self,
+        ctx: RunContext[ToolDesk],
+        *,
+        request_context: ModelRequestContext,
+        handler: WrapModelRequestHandler,
+    ) -> ModelResponse:
+        """Return the answer from the journal if there is one; otherwise make the request and store its answer."""
+        if self._given is None:
+            self._given = len(request_context.messages)
+        name = REQUESTS + fingerprint(self.asked, _bare(request_context.messages[self._given :]))
+        if self.desk.listener is not None:
+            self.desk.listener.restart()
+        text = self.desk.journal.recall(name)
+        if text is not None:
+            return _RESPONSE.validate_json(text)
+        self._tried = 1
+        request_context.model = self.chain[self._at].model
+        response = await handler(request_context)
+        _check_end(response, request_context)
+        # The text of a provider's refusal may contain a key.
+        response = replace(response, failed_attempts=None)
+        self.spent += usage_of(response, self.chain[self._at].price)
+        answer = _RESPONSE.dump_json(response).decode()
+        await self.desk.journal.keep({name: answer, self.desk.account: self.spent.model_dump_json()})
+        return response
+
+    async def forget_answers(self) -> None:
+        """Forget answers that are not usable, so that they are requested again; their cost stays counted."""
+        await self.desk.journal.forget(REQUESTS)
+
+    async def on_model_request_error(
+        self, ctx: RunContext[ToolDesk], *, request_context: ModelRequestContext, error: Exception
+    ) -> ModelResponse:
+        """Retry after a pause, then use the next model, and then give up."""
+        left_s = self.ends_at - time.monotonic()
+        pause = pause_s(error, tries=self._tried, most_tries=self.tries, left_s=left_s)
+        if pause is not None:
+            self._tried += 1
+            await asyncio.sleep(pause)
+            raise RetryModelRequest
+        if not isinstance(error, ModelAPIError) or self._at + 1 == len(self.chain):
+            raise error
+        self._at, self._tried = await self._next_with_room(), 1
+        raise RetryModelRequest(self.chain[self._at].model)
+
+    async def _next_with_room(self) -> int:
+        """Return the index of the next model within its rate limit. Raises AgentFailed, retryable when one has room."""
+        waits = []
+        for at in range(self._at + 1, len(self.chain)):
+            minutes = self.desk.minutes
+            wait_s = await minutes.ask(self.chain[at].entry) if minutes else None
+            if wait_s is None:
+                return at
+            waits.append(wait_s)
+        raise AgentFailed("all fallback models have reached their rate limit", retry_after_s=min(waits))
+
+    async def after_output_validate(
+        self, ctx: RunContext[ToolDesk], *, output_context: OutputContext, output: Any
+    ) -> Any:
+        """Reject a decision that names no possible speaker, so that the model decides again."""
+        if isinstance(output, DecisionForm) and not output.satisfied:
+            turn = ctx.deps.turn
+            _, fault = understood(output.decision(), turn.roster, turn.me.participant_id)
+            if fault:
+                raise ModelRetry(f"Not a valid choice: {fault}. Choose again.")
+        return output
+
+    async def wrap_tool_execute(
+        self,
+        ctx: RunContext[ToolDesk],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        handler: WrapToolExecuteHandler,
+    ) -> Any:
+        """Run a tool call once per turn; the same call made again by the same run is another one."""
+        same = fingerprint(call.tool_name, to_jsonable_python(args, fallback=str))
+        self._called[same] += 1
+        number = f"{same}:{self._called[same]}"
+        text = self.desk.journal.recall(TOOLS + number)
+        if text is not None:
+            return json.loads(text)
+        with effect(f"{ctx.deps.turn.effect_id}:{call.tool_name}:{number}"):
+            result = await handler(args)
+        try:
+            data = to_jsonable_python(result)
+            text = json.dumps(data, ensure_ascii=False)
+        except (PydanticSerializationError, ValueError, TypeError):
+            return result  # pictures and the like: to be asked for again
+        await self.desk.journal.keep({TOOLS + number: text})
+        return data
+
+
+def _check_end(response: ModelResponse, request: ModelRequestContext) -> None:
+    """Raise ModelConnectionError for a stream that ended without an end marker: its connection was lost.
+
+    Servers of OpenAI's protocol end with a reason, and nearly all of them with what it cost.
+    """
+    has_end = (response.provider_details or {}).get("finish_reason") or response.usage.output_tokens
+    if request.streaming and not has_end and isinstance(request.model, OpenAIChatModel):
+        raise ModelConnectionError(request.model.model_name, "the stream ended early", phase="read")
+
+
+def fingerprint(*parts: object) -> str:
+    """Return a fingerprint that is the same for the same JSON data."""
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=True, default=str)
+    return sha256(text.encode()).hexdigest()[:32]
+
+
+def _bare(messages: Sequence[ModelMessage]) -> list[Any]:
+    """Return the messages of a run without the times and ids that differ between attempts."""
+    data = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")
+    return [
+        [{name: value for name, value in part.items() if name != "timestamp"} for part in message["parts"]]
+        for message in data
+    ]

@@ -1,0 +1,116 @@
+"""Model clients, and the HTTP pool they share: one of each a process, opened on its event loop.
+
+Connections belong to the loop that opened them, so the pool is looked up by the running
+loop; a forked child, whose loop is its own, gets a pool of its own that way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import httpx2
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.models import Model, infer_model, parse_model_id
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers import infer_provider, infer_provider_class
+from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+from ..execution.event_loop import before_close
+
+if TYPE_CHECKING:
+    from pydantic_ai.providers import Provider
+
+#: Seconds to wait for a connection; what a request may take is the turn's business.
+CONNECT_TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A model, where it is served, and the key it is asked with."""
+
+    model: str
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+
+
+class ModelPool:
+    """The models one event loop talks to."""
+
+    def __init__(self) -> None:
+        self._models: dict[Endpoint, Model] = {}
+        self._open = AsyncExitStack()
+        self._http = httpx2.AsyncClient(
+            timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S),
+            limits=httpx2.Limits(max_connections=1_000, max_keepalive_connections=100),
+            follow_redirects=True,
+            # A proxy of the environment is for the world outside, not for servers on this machine.
+            mounts={f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")},
+        )
+
+    async def model(self, endpoint: Endpoint | Model) -> Model:
+        """The client for an endpoint, made at its first use; a model is its own.
+
+        Raises:
+            UserError, ImportError: no such provider, it is not installed, or it lacks its key.
+        """
+        if isinstance(endpoint, Model):
+            return endpoint
+        model = self._models.get(endpoint)
+        if model is None:
+            model = self._models[endpoint] = self._made(endpoint)
+            await self._open.enter_async_context(model)
+        return model
+
+    async def close(self) -> None:
+        """Close all connections."""
+        self._models.clear()
+        await self._open.aclose()
+        await self._http.aclose()
+
+    def _made(self, endpoint: Endpoint) -> Model:
+        if endpoint.base_url is None:
+            try:
+                return infer_model(endpoint.model, lambda name: _provider(name, endpoint.api_key))
+            except ValueError as error:
+                raise UserError(str(error)) from error
+        provider = OpenAICompatibleProvider(
+            "openai-compatible",
+            base_url=endpoint.base_url,
+            api_key=endpoint.api_key,
+            http_client=self._http,
+        )
+        return OpenAIChatModel(endpoint.model, provider=provider)
+
+
+def _provider(name: str, api_key: str | None) -> Provider[object]:
+    if api_key is None:
+        return infer_provider(name)
+    make = infer_provider_class(name)
+    return make(api_key=api_key)  # type: ignore[call-arg]  # every provider with a key calls it that
+
+
+_pools: WeakKeyDictionary[asyncio.AbstractEventLoop, ModelPool] = WeakKeyDictionary()
+
+
+def pool_of_running_loop() -> ModelPool:
+    """The pool of the loop this is called on; closed with it."""
+    loop = asyncio.get_running_loop()
+    pool = _pools.get(loop)
+    if pool is None:
+        pool = _pools[loop] = ModelPool()
+        before_close(pool.close)
+    return pool
+
+
+def provider_problem(model: str) -> str | None:
+    """What is wrong with a `provider:model`, before it is ever asked; None: nothing."""
+    provider, _ = parse_model_id(model)
+    try:
+        infer_provider_class(provider or model)
+    except (ValueError, ImportError) as error:
+        return str(error)
+    return None

@@ -1,0 +1,148 @@
+"""From a registry entry of kind `llm` to an agent: its endpoint, the ones to fall back on, its manner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+from ...models.errors import AgentError, AgentFailed
+from ...models.sessions.options import AgentBinding
+from ..local_model.server import CONTEXT_TOKENS, MODEL_NAME, missing_part
+from ..preflight import Fault
+from .entries import LLMEntry, ModelEntry, ModelTables
+from .preflight import llm_faults
+
+if TYPE_CHECKING:
+    from .agent import LLMAgent
+    from .settings import Source
+    from .tools import Toolbox
+
+T = TypeVar("T")
+
+#: Name of the model that runs on this machine; a [models.local] table takes its place.
+LOCAL_MODEL = "local"
+
+# It reads some 150 tokens a second on one core: a long prompt would cost more than the answer.
+_LOCAL = ModelEntry(
+    model=MODEL_NAME,
+    base_url="http://127.0.0.1/v1",
+    context_tokens=CONTEXT_TOKENS // 8,
+    plain=True,
+    retries=1,
+)
+
+_NOT_RUNNING = (
+    "the local model is installed but not running on this machine: start or restart `symposia up` without"
+    " --no-local-model"
+)
+
+
+class ModelSeats:
+    """Makes model agents. pydantic-ai is imported with the first of them.
+
+    Args:
+        file: the models, tools and servers that agents name.
+        getenv: reads one environment variable.
+        local_model: URL of the running local model, or None.
+    """
+
+    def __init__(
+        self,
+        file: ModelTables,
+        *,
+        getenv: Callable[[str], str | None],
+        local_model: Callable[[], str | None],
+    ) -> None:
+        self._file = file
+        self._getenv = getenv
+        self._local_model = local_model
+
+    def seat(self, binding: AgentBinding, entry: LLMEntry) -> LLMAgent:
+        """The agent of an entry, with the binding's overrides. Raises AgentError for tools that cannot be loaded."""
+        from ..python import load_form
+        from .agent import LLMAgent
+        from .settings import Manner
+
+        model = self.model_named(entry.model)
+        manner = Manner(
+            instructions=_either(binding.instructions, entry.instructions),
+            temperature=_either(binding.temperature, entry.temperature),
+            max_tokens=_either(binding.max_tokens, entry.max_tokens),
+            settings=entry.settings,
+            context_tokens=_either(entry.context_tokens, model.context_tokens),
+            structured=_either(entry.structured, model.structured),
+            summary=entry.summary and not model.plain,
+            plain=model.plain,
+            stream=model.stream,
+            output=load_form(entry.output) if entry.output else None,
+            request_timeout_s=model.request_timeout_s,
+            retries=model.retries,
+            max_requests=entry.max_requests,
+        )
+        return LLMAgent(lambda: self._sources(entry), manner, toolbox=self._toolbox(entry))
+
+    def is_local(self, entry: LLMEntry) -> bool:
+        """Whether the agent's own model, fallbacks aside, is the one that runs on this machine."""
+        return self.model_named(entry.model) is _LOCAL
+
+    def faults(self, entry: LLMEntry) -> Iterator[Fault]:
+        """What would fail in an agent of this entry."""
+        return llm_faults(entry, self._file, self._getenv)
+
+    def _toolbox(self, entry: LLMEntry) -> Toolbox | None:
+        """Return the tools of the agent: functions now, servers for each turn again, because a token may be renewed."""
+        if not entry.tools:
+            return None
+        from .tools import Toolbox
+
+        functions = {name: self._file.tools[name] for name in entry.tools if name in self._file.tools}
+        servers = {name: self._file.mcp[name] for name in entry.tools if name in self._file.mcp}
+        return Toolbox(functions, servers, self._getenv)
+
+    def model_named(self, name: str) -> ModelEntry:
+        """The entry of a model; a name without a table is one that pydantic-ai knows."""
+        known = self._file.models.get(name)
+        if known is not None:
+            return known
+        return _LOCAL if name == LOCAL_MODEL else ModelEntry(model=name)
+
+    def _sources(self, entry: LLMEntry) -> list[Source]:
+        """Those of an entry's models that can be asked now. Raises AgentError when none can."""
+        found, troubles = [], []
+        for name in (entry.model, *entry.fallback):
+            try:
+                found.append(self._source(name))
+            except AgentError as trouble:
+                troubles.append(trouble)
+        if not found:
+            raise troubles[0]
+        return found
+
+    def _source(self, name: str) -> Source:
+        from .clients import Endpoint
+        from .settings import Source
+        from .usage import Price
+
+        model = self.model_named(name)
+        if model is _LOCAL:
+            url = self._local_model()
+            if url is None:
+                if (missing := missing_part()) is not None:
+                    raise AgentFailed(missing, retryable=False)
+                raise AgentFailed(_NOT_RUNNING)
+            return Source(Endpoint(model.model, f"{url}/v1"), entry=name)
+        key = self._getenv(model.api_key_env) if model.api_key_env else None
+        if model.api_key_env and not key:
+            raise AgentFailed(f"environment variable {model.api_key_env} is not set", retryable=False)
+        price = None
+        if model.input_usd_per_million is not None or model.output_usd_per_million is not None:
+            price = Price(
+                input=model.input_usd_per_million or 0.0,
+                output=model.output_usd_per_million or 0.0,
+                cached=model.cached_usd_per_million,
+            )
+        return Source(Endpoint(model.model, model.base_url, key), price, name)
+
+
+def _either(first: T | None, second: T) -> T:
+    return second if first is None else first

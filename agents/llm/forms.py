@@ -1,0 +1,87 @@
+"""The forms a model fills in where it can give structured output, and the outcomes they become.
+
+What was decided is also said, in the same words a model without structured output would
+use, so that the dialog reads the same for every orchestrator.
+"""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+from ...models.alignment.marks import Scores
+from ...models.turns.turn import Decision, Draft, TurnOutcome, Usage
+
+
+class NextSpeaker(BaseModel):
+    """Someone who speaks next."""
+
+    name: str = Field(description="participant id")
+    instruction: str = Field(default="", max_length=8_000, description="what this participant should do")
+
+
+class DecisionForm(BaseModel):
+    """Who speaks next, or that the purpose is reached."""
+
+    satisfied: bool = Field(description="true: the purpose is reached, no one needs to speak")
+    progress: bool = Field(default=True, description="false: no progress since the last decision")
+    next: list[NextSpeaker] = Field(default=[], description="who speaks next, in order")
+    side_by_side: bool = Field(default=False, description="true: they speak at once, not one after the other")
+    reason: str = Field(default="", max_length=2_000, description="why, in one sentence")
+
+    def decision(self) -> Decision:
+        """What was decided."""
+        return Decision(
+            satisfied=self.satisfied,
+            progress=self.progress,
+            next=tuple(speaker.name for speaker in self.next),
+            side_by_side=self.side_by_side,
+            instructions={s.name: s.instruction for s in self.next if s.instruction},
+            reason=self.reason,
+        )
+
+    def outcome(self, usage: Usage) -> TurnOutcome:
+        """The decision, and the words for it."""
+        decision = self.decision()
+        return TurnOutcome(messages=(Draft(content=_words(decision)),), decision=decision, usage=usage)
+
+
+class ExpertScores(Scores):
+    """One expert's scores."""
+
+    name: str = Field(description="participant id")
+
+
+class JudgeForm(DecisionForm):
+    """Who speaks next, and how far each expert has helped the panel to agree."""
+
+    scores: list[ExpertScores] = Field(
+        default=[], description="for each expert who has spoken, four scores; totals are computed"
+    )
+
+    def decision(self) -> Decision:
+        """What was decided, with the scores."""
+        scores = {it.name[:1_000]: Scores(**it.model_dump(exclude={"name"})) for it in self.scores}
+        return super().decision().model_copy(update={"scores": scores})
+
+
+class ReviewForm(BaseModel):
+    """The verdict on a partner's work."""
+
+    approved: bool = Field(description="true: the work is good as it is")
+    comment: str = Field(min_length=1, description="why it is good, or what to fix")
+
+    def outcome(self, usage: Usage) -> TurnOutcome:
+        """The verdict, and the words for it."""
+        words = f"APPROVED: {self.comment}" if self.approved else self.comment
+        decision = Decision(satisfied=self.approved, reason=self.comment[:2_000])
+        return TurnOutcome(messages=(Draft(content=words),), decision=decision, usage=usage)
+
+
+def _words(decision: Decision) -> str:
+    if decision.satisfied:
+        return f"DONE: {decision.reason}".strip()
+    lines = [] if decision.progress else [f"STALLED: {decision.reason}"]
+    if decision.next:
+        lines.append(f"{'TOGETHER' if decision.side_by_side else 'NEXT'}: {', '.join(decision.next)}")
+    lines += [f"INSTRUCTION {name}: {text}" for name, text in decision.instructions.items()]
+    return "\n".join(lines) or "NEXT: nobody"

@@ -1,0 +1,35 @@
+"""Prompts about the user's memory for a language model, and the form of answers that change it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...models.memory.recall import MemoryView
+from ...models.memory.services import service_names
+from ...models.memory.values import compact
+
+_FORM = """\
+When the user states a detail, add a line for each:
+REMEMBER name: value
+When they want a detail forgotten: FORGET: name
+When they change the subject: SERVICE: one of {services}"""
+
+
+def memory_form(memory: MemoryView | None) -> str:
+    """Return how an answer may add to the memory; empty in a session without memory."""
+    return "" if memory is None else _FORM.format(services=", ".join(service_names()))
+
+
+def memory_lines(memory: MemoryView | None) -> Iterator[str]:
+    """Yield the known facts about the user, and the questions to ask them."""
+    if memory is None:
+        return
+    if memory.parameters:
+        known = "; ".join(f"{name}: {_plain(value)}" for name, value in memory.parameters.items())
+        yield f"Known about the user's {memory.service or 'wishes'}: {known}"
+    if memory.ask:
+        yield f"Ask the user for: {', '.join(memory.ask)}"
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else compact(value)

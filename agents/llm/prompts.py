@@ -1,0 +1,147 @@
+"""Prompts of a language model for its turn: text built from the turn's context. Pure.
+
+The system prompt says who it is, with whom, what for, and how it may answer. The dialog
+follows: what it said itself as the assistant, everything else as the user, each with its
+speaker's name in front. Last comes what this turn asks for.
+
+A model too small for all that gets the plain form: who it is, what was said, one question.
+
+The forms for decisions, reviews and work items are the directives of `models.directives`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...models.protocol.collab import CollabMode, Participant, ParticipantKind
+from ...models.protocol.dialog import Message
+from ...models.turns.turn import Expects, GivenAnswer, TurnContext
+from .memory_prompts import memory_form, memory_lines
+
+_DECISION_FORM = """\
+Decide who speaks next. Answer with lines of this form and nothing else:
+NEXT: name, or several names in order
+INSTRUCTION: what they should do
+(TOGETHER: name, name lets them speak side by side; STALLED: reason says that nothing moves.)
+When the purpose is reached, answer instead:
+DONE: reason"""
+
+_DECISION = """\
+Decide who speaks next and what they should do, or that the purpose is reached."""
+
+_REVIEW_FORM = """\
+Review what your partner did. If it is good, begin a line with APPROVED: and say why. \
+If not, say what to fix."""
+
+_REVIEW = """\
+Review what your partner did: approve it, or say what to fix."""
+
+_BOARD_FORM = """\
+Besides your result you may add lines of this form:
+ITEM: new work for the board
+HAND OFF: name of the participant who should continue with this item"""
+
+_OR_NOTHING = "If you have nothing to add, answer only PASS."
+
+
+def system_prompt(turn: TurnContext, instructions: str, *, structured: bool) -> str:
+    """Who the model is and how it may answer; the agent's own instructions come first."""
+    others = ", ".join(_introduced(p) for p in turn.roster if p.participant_id != turn.me.participant_id)
+    parts = [
+        instructions.strip(),
+        f"You are {_introduced(turn.me)}" + (f", working with {others}." if others else "."),
+        f"Purpose: {turn.purpose}",
+        turn.mode_prompt,
+        _form(turn, structured=structured),
+        _asking(turn),
+        memory_form(turn.memory),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def turn_prompt(turn: TurnContext) -> str:
+    """What this turn asks for: the last thing the model reads."""
+    asked = [turn.instruction.strip()]
+    if turn.item is not None:
+        asked.append(f"Your work item: {turn.item.text}")
+    asked = [part for part in asked if part]
+    if not asked and not turn.messages:
+        asked.append(opening(turn))
+    answers = [_answered(answer, turn.roster) for answer in turn.answers]
+    return "\n".join([*memory_lines(turn.memory), *answers, *asked, f"Your turn, {name_of(turn.me)}."])
+
+
+def _answered(answer: GivenAnswer, roster: Sequence[Participant]) -> str:
+    """An earlier question of the model to a person, with the answer."""
+    name = next((name_of(p) for p in roster if p.participant_id == answer.question.to), answer.question.to)
+    said = (
+        "has not answered; continue without an answer" if answer.text is None else f"answers: {answer.text}"
+    )
+    return f"You asked {name}: {answer.question.text}\n{name} {said}"
+
+
+def _asking(turn: TurnContext) -> str:
+    """How to ask a person, where there is one."""
+    people = [name_of(p) for p in turn.roster if p.kind is ParticipantKind.HUMAN and p != turn.me]
+    if not people:
+        return ""
+    return (
+        f"If you need an answer from a person ({', '.join(people)}) before you can continue, end with "
+        f"ASK {people[0]}: your question"
+    )
+
+
+def plain_system_prompt(turn: TurnContext, instructions: str) -> str:
+    """Who the model is, for one too small to follow more than that."""
+    who = f"You are {name_of(turn.me)}."
+    return f"{who} {instructions.strip() or 'Answer in one or two short sentences.'}"
+
+
+def plain_prompt(turn: TurnContext, messages: Sequence[Message]) -> str:
+    """All in one: what was said, and then the question, which is what a small model answers."""
+    said = [attributed(message, turn.roster) for message in messages]
+    asked = turn.instruction.strip() or turn.purpose
+    return "\n".join([*said, "", turn.item.text if turn.item else asked]).strip()
+
+
+def opening(turn: TurnContext) -> str:
+    """Return the prompt for a dialog without messages."""
+    return f"Begin: {turn.purpose}"
+
+
+def attributed(message: Message, roster: Sequence[Participant]) -> str:
+    """A message of another participant, prefixed with the speaker's name; `earlier`: taken from another dialog."""
+    author = message.author
+    if author is None:
+        return message.content
+    name = next((name_of(p) for p in roster if p.participant_id == author), author)
+    return f"{name}{'' if message.speaker else ' (earlier)'}: {message.content}"
+
+
+def without_own_name(text: str, me: Participant) -> str:
+    """An answer without the `name: ` that models copy from the dialog they were shown."""
+    plain = text.strip()
+    for name in (name_of(me), me.participant_id):
+        if plain.lower().startswith(f"{name.lower()}:"):
+            return plain[len(name) + 1 :].strip()
+    return plain
+
+
+def name_of(participant: Participant) -> str:
+    """What a participant is called in prompts."""
+    return participant.display_name or participant.participant_id
+
+
+def _introduced(participant: Participant) -> str:
+    name, role = name_of(participant), participant.role_id
+    return name if role is None or role.lower() == name.lower() else f"{name} ({role})"
+
+
+def _form(turn: TurnContext, *, structured: bool) -> str:
+    match turn.expects:
+        case Expects.DECISION:
+            return _DECISION if structured else _DECISION_FORM
+        case Expects.REVIEW:
+            return _REVIEW if structured else _REVIEW_FORM
+        case Expects.MESSAGE:
+            return _BOARD_FORM if turn.mode is CollabMode.SWARM else _OR_NOTHING

@@ -1,0 +1,113 @@
+"""Settings of a model call: registry entry merged with the session's binding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+from pydantic import BaseModel, JsonValue
+from pydantic_ai.models import Model
+from pydantic_ai.settings import ModelSettings
+
+from ...models.turns.turn import Expects, TurnContext
+from .clients import Endpoint
+from .forms import DecisionForm, JudgeForm, ReviewForm
+from .prompts import plain_system_prompt, system_prompt
+from .usage import Price
+
+#: Token limit of an answer that every model accepts; some reject a higher one.
+NEVER_TOO_MANY = 4_000
+
+_FORMS: dict[Expects, type[BaseModel]] = {Expects.DECISION: DecisionForm, Expects.REVIEW: ReviewForm}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A model that may answer, and its price where the registry gives one."""
+
+    #: Where it is served, or the very model: in tests.
+    model: Endpoint | Model
+    price: Price | None = None
+    #: What the registry calls it.
+    entry: str = ""
+
+    @property
+    def name(self) -> str:
+        """The same for the same model at the same place."""
+        if isinstance(self.model, Endpoint):
+            return f"{self.model.model} {self.model.base_url or ''}"
+        return self.model.model_name
+
+    @property
+    def secret(self) -> str | None:
+        """Secrets of these settings, to be hidden in messages."""
+        return self.model.api_key if isinstance(self.model, Endpoint) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a model is asked."""
+
+    instructions: str = ""
+    temperature: float | None = None
+    max_tokens: int | None = None
+    #: Further settings, as pydantic-ai names them.
+    settings: Mapping[str, JsonValue] = field(default_factory=dict)
+    #: Tokens of the dialog that go along.
+    context_tokens: int = 16_000
+    #: Whether messages that no longer fit are kept in a rolling summary.
+    summary: bool = False
+    #: Decisions and reviews as structured output.
+    structured: bool = True
+    #: In few words, for a small model; never structured.
+    plain: bool = False
+    #: Whether output is streamed when a listener is connected.
+    stream: bool = True
+    #: The form of its messages; None: text.
+    output: type[BaseModel] | None = None
+    request_timeout_s: float | None = None
+    #: How often a request that failed is sent again.
+    retries: int = 2
+    #: Requests of one turn: a model that calls tools makes several.
+    max_requests: int = 20
+
+    def form(self, turn: TurnContext) -> type[BaseModel] | None:
+        """Return the form of the answer to a turn; None: text."""
+        if turn.expects is Expects.MESSAGE:
+            return self.output
+        if not self.structured or self.plain:
+            return None
+        return JudgeForm if turn.scoring and turn.expects is Expects.DECISION else _FORMS[turn.expects]
+
+    def system_prompt(self, turn: TurnContext) -> str:
+        """Who the model is and how it may answer."""
+        if self.plain:
+            return plain_system_prompt(turn, self.instructions)
+        return system_prompt(turn, self.instructions, structured=self.form(turn) is not None)
+
+    def answer_tokens(self, turn: TurnContext) -> int | None:
+        """Return the maximum tokens of the answer, at most the reservation of the turn; None: no limit."""
+        left = turn.remaining.tokens
+        if left is None or (self.max_tokens is None and left > NEVER_TOO_MANY):
+            return self.max_tokens
+        return max(1, left if self.max_tokens is None else min(self.max_tokens, left))
+
+    def dialog_tokens(self, turn: TurnContext) -> int:
+        """Return the tokens of the dialog in the request: the reservation of the turn must cover the answer, too."""
+        left, answer = turn.remaining.tokens, self.answer_tokens(turn)
+        if left is None or answer is None:
+            return self.context_tokens
+        return max(1, min(self.context_tokens, left - answer if self.max_tokens else left // 2))
+
+    def model_settings(self, turn: TurnContext) -> ModelSettings:
+        """Return the settings of every request of a turn."""
+        timeout_s = min(self.request_timeout_s or turn.timeout_s, turn.timeout_s)
+        # The provider's own client repeats nothing: `Calls` does, and knows what is worth it.
+        own = ModelSettings(timeout=timeout_s, max_retries=0)
+        if self.temperature is not None:
+            own["temperature"] = self.temperature
+        answer = self.answer_tokens(turn)
+        if answer is not None:
+            own["max_tokens"] = answer
+        return cast(ModelSettings, {**self.settings, **own})

@@ -1,0 +1,113 @@
+"""The tools of model agents: registered Python functions, and servers of the Model Context Protocol, by name.
+
+A job never names code; it cannot name tools either: which ones an agent has is the registry's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from pydantic_ai import FunctionToolset, RunContext, Tool
+from pydantic_ai.toolsets import AbstractToolset
+
+from ...models.errors import AgentFailed
+from ..execution.failures import failure
+from ..python import load_callable
+from .entries import McpEntry, ToolEntry
+from .tool_context import ToolDesk
+
+Toolset = AbstractToolset[ToolDesk]
+
+#: Where a server of the protocol finds the effect id of a call, in the call's `_meta`.
+EFFECT_ID = "symposia/effect_id"
+
+#: Seconds in which a server must have started and greeted; one that starts an interpreter may well take five.
+_STARTING_S = 30.0
+
+NO_MCP = "tools of MCP servers need the package fastmcp-slim: pip install 'symposia[mcp]'"
+
+
+class Toolbox:
+    """What one agent may call.
+
+    Args:
+        functions: Python functions by name.
+        servers: servers of the protocol by name.
+        getenv: reads one environment variable.
+
+    Raises:
+        AgentError: not retryable; a function cannot be imported, or has no signature that a model could fill in.
+    """
+
+    def __init__(
+        self,
+        functions: Mapping[str, ToolEntry],
+        servers: Mapping[str, McpEntry],
+        getenv: Callable[[str], str | None],
+    ) -> None:
+        tools = [_function(name, entry) for name, entry in functions.items()]
+        self._functions: list[Toolset] = [FunctionToolset(tools, id="functions")] if tools else []
+        self._servers = servers
+        self._getenv = getenv
+
+    def toolsets(self) -> list[Toolset]:
+        """For one turn. Raises AgentError, not retryable, for a server that cannot be asked."""
+        servers = (mcp_toolset(name, entry, self._getenv) for name, entry in self._servers.items())
+        return [*self._functions, *servers]
+
+    def secrets(self) -> list[str]:
+        """Secrets of the servers, to be hidden in messages."""
+        names = [name for it in self._servers.values() for name in (it.token_env, *it.env) if name]
+        return [secret for secret in map(self._getenv, names) if secret]
+
+
+def _function(name: str, entry: ToolEntry) -> Tool[ToolDesk]:
+    function = load_callable(entry.callable)
+    try:
+        return Tool(function, name=name, description=entry.description, timeout=entry.timeout_s)
+    except Exception as error:
+        raise failure(error, retryable=False) from error
+
+
+def mcp_toolset(name: str, entry: McpEntry, getenv: Callable[[str], str | None]) -> Toolset:
+    """The tools of a server; it is spoken to from the first use of the toolset to its end, which is one turn.
+
+    Raises:
+        AgentError: not retryable; a variable is not set, or the package for it is not installed.
+    """
+    if not has_mcp():
+        raise AgentFailed(NO_MCP, retryable=False)
+    from fastmcp.client.transports import StdioTransport
+    from pydantic_ai.mcp import MCPToolset
+
+    server: Any = entry.url
+    token = _variable(entry.token_env, getenv) if entry.token_env else None
+    if entry.command:
+        program, *arguments = entry.command
+        passed = {variable: _variable(variable, getenv) for variable in entry.env}
+        server = StdioTransport(program, arguments, env=passed or None, keep_alive=False)
+    toolset: Toolset = MCPToolset(
+        server, id=name, auth=token, process_tool_call=_with_effect_id, init_timeout=_STARTING_S
+    )
+    if entry.tools is not None:
+        wanted = frozenset(entry.tools)
+        toolset = toolset.filtered(lambda _, tool: tool.name in wanted)
+    return toolset.prefixed(name)
+
+
+def has_mcp() -> bool:
+    """Whether the package that speaks the protocol is installed."""
+    return find_spec("fastmcp") is not None
+
+
+async def _with_effect_id(ctx: RunContext[ToolDesk], call: Any, name: str, arguments: dict[str, Any]) -> Any:
+    return await call(name, arguments, metadata={EFFECT_ID: ctx.deps.effect_id})
+
+
+def _variable(name: str, getenv: Callable[[str], str | None]) -> str:
+    value = getenv(name)
+    if not value:
+        raise AgentFailed(f"environment variable {name} is not set", retryable=False)
+    return value

@@ -1,0 +1,161 @@
+"""Agents that are programs: each turn runs one, in a process group of its own that never outlives the turn."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from subprocess import SubprocessError
+from tempfile import TemporaryDirectory
+
+from ...models.errors import AgentError, AgentFailed, AgentTimeout, BadOutcome
+from ...models.turns.turn import TurnContext, TurnOutcome
+from ..execution.failures import scrubbed
+from .entry import USUAL_EXITS, CommandEntry, Exit, ProgramLimits, Stdin
+from .process import Printed, Program, run
+
+GetEnv = Callable[[str], str | None]
+
+#: Variables every program sees, where the worker has them.
+USUAL_VARIABLES = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
+#: Ended by a bound: it would hit it again.
+_HOPELESS = frozenset({signal.SIGXCPU, signal.SIGXFSZ})
+#: What is shorter, in a variable, is a switch or a number and no secret.
+_SHORTEST_SECRET = 6
+
+
+class CommandAgent:
+    """Speaks by running a program."""
+
+    def __init__(self, entry: CommandEntry, *, getenv: GetEnv) -> None:
+        self._entry = entry
+        self._getenv = getenv
+
+    async def speak(self, turn: TurnContext) -> TurnOutcome:
+        """Run the program; its output is the message.
+
+        Raises:
+            AgentFailed: it cannot be started, or its exit code means failure.
+            AgentTimeout: it took longer than its entry allows.
+            BadOutcome: it printed more than its entry allows.
+        """
+        if missing := missing_variable(self._entry, self._getenv):
+            raise AgentFailed(f"environment variable {missing} is not set", retryable=False)
+        if not is_program(self._entry, self._getenv):
+            raise AgentFailed(f"{self._name} cannot be run: program not found", retryable=False)
+        with TemporaryDirectory(prefix="symposia-", ignore_cleanup_errors=True) as folder:
+            try:
+                async with asyncio.timeout(self._entry.timeout_s):
+                    printed = await self._run(turn, Path(folder))
+            except TimeoutError:
+                raise AgentTimeout(f"{self._name} did not end within {self._entry.timeout_s:g} s") from None
+        return self._outcome(printed)
+
+    @property
+    def _name(self) -> str:
+        return scrubbed(Path(self._entry.argv[0]).name)
+
+    async def _run(self, turn: TurnContext, folder: Path) -> Printed:
+        program = Program(
+            argv=_argv(self._entry, turn, folder),
+            folder=self._entry.folder or folder,
+            environment={**_environment(self._entry, self._getenv), "HOME": str(folder)},
+            limits=_limits(self._entry.limits),
+            limit_bytes=self._entry.max_output_bytes,
+        )
+        try:
+            return await run(program, self._input(turn))
+        except (OSError, SubprocessError) as error:
+            raise AgentFailed(
+                f"{self._name} cannot be run: {scrubbed(str(error))}", retryable=False
+            ) from None
+
+    def _input(self, turn: TurnContext) -> bytes:
+        match self._entry.stdin:
+            case Stdin.TURN:
+                return turn.model_dump_json().encode()
+            case Stdin.TEXT:
+                return turn.messages[-1].content.encode() if turn.messages else b""
+            case Stdin.NOTHING:
+                return b""
+
+    def _outcome(self, printed: Printed) -> TurnOutcome:
+        if printed.too_much:
+            raise BadOutcome(f"{self._name} printed more than {self._entry.max_output_bytes} bytes")
+        text = printed.out.decode(errors="replace").strip()
+        match self._entry.exit_codes.get(printed.code, USUAL_EXITS.get(printed.code, Exit.FAIL)):
+            case Exit.SAY if text:
+                return TurnOutcome.say(text)
+            case Exit.SAY | Exit.PASS:
+                return TurnOutcome.skip_turn()
+            case meaning:
+                raise self._failure(printed, meaning)
+
+    def _failure(self, printed: Printed, meaning: Exit) -> AgentError:
+        last = printed.err.decode(errors="replace").strip().rpartition("\n")[2]
+        said = f": {scrubbed(last, secrets=self._secrets())}" if last else ""
+        if printed.code >= 0:
+            return AgentFailed(
+                f"{self._name} failed with exit code {printed.code}{said}", retryable=meaning is Exit.RETRY
+            )
+        number = -printed.code
+        # Of the signals of real time only the first and the last have a name.
+        name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+        # A program that does not heed SIGXCPU is killed at its bound; what else kills one would do so again, too.
+        is_hopeless = number in _HOPELESS or (
+            number == signal.SIGKILL and self._entry.limits.cpu_s is not None
+        )
+        return AgentFailed(f"{self._name} was killed by {name}{said}", retryable=not is_hopeless)
+
+    def _secrets(self) -> list[str]:
+        """Return the values of the variables that its entry passes, line by line: its stored error output must not contain them."""
+        lines = (line for name in self._entry.env for line in (self._getenv(name) or "").splitlines())
+        return [line for line in lines if len(line) >= _SHORTEST_SECRET]
+
+
+def missing_variable(entry: CommandEntry, getenv: GetEnv) -> str | None:
+    """Return the first variable for the program that is not set."""
+    return next((name for name in entry.env if getenv(name) is None), None)
+
+
+def is_program(entry: CommandEntry, getenv: GetEnv) -> bool:
+    """Return whether there is a program to run."""
+    name = _placed(entry.argv[0], {"{python}": sys.executable})
+    if entry.folder is not None and os.sep in name:
+        name = str(entry.folder / name)
+    return shutil.which(name, path="" if os.sep in name else getenv("PATH")) is not None
+
+
+def _argv(entry: CommandEntry, turn: TurnContext, folder: Path) -> list[str]:
+    places = {"{python}": sys.executable}
+    if any("{turn}" in argument for argument in entry.argv):
+        path = folder / "turn.json"
+        path.write_text(turn.model_dump_json(), encoding="utf-8")
+        places["{turn}"] = str(path)
+    return [_placed(argument, places) for argument in entry.argv]
+
+
+def _placed(argument: str, places: Mapping[str, str]) -> str:
+    for place, value in places.items():
+        argument = argument.replace(place, value)
+    return argument
+
+
+def _environment(entry: CommandEntry, getenv: GetEnv) -> dict[str, str]:
+    seen = {name: getenv(name) for name in (*USUAL_VARIABLES, *entry.env)}
+    return {"NO_COLOR": "1", **{name: value for name, value in seen.items() if value is not None}}
+
+
+def _limits(limits: ProgramLimits) -> dict[int, int]:
+    wanted = {
+        resource.RLIMIT_CPU: limits.cpu_s,
+        resource.RLIMIT_AS: limits.memory_mb and limits.memory_mb * 1_048_576,
+        resource.RLIMIT_FSIZE: limits.file_mb and limits.file_mb * 1_048_576,
+        resource.RLIMIT_NOFILE: limits.open_files,
+    }
+    return {kind: value for kind, value in wanted.items() if value is not None}

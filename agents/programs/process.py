@@ -1,0 +1,135 @@
+"""Runs a program: in a process group of its own, fed and read until it ends, and nothing of it outlives the call."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from .subprocess_guard import bounded
+
+#: Bytes of standard error that are kept to explain why a program failed.
+KEPT_BYTES = 4_096
+#: Seconds that the pipes of a program that has ended may stay open: one of its children may hold them.
+_CLOSING_S = 5.0
+_STDIN, _STDOUT = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program to run."""
+
+    argv: Sequence[str]
+    folder: Path
+    environment: Mapping[str, str]
+    #: Resource limits (`resource.RLIMIT_...` -> value).
+    limits: Mapping[int, int]
+    #: Bytes it may print; at one more it is killed.
+    limit_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """Output and exit code of a program."""
+
+    #: Its exit code; of one that a signal ended, that signal's number below zero.
+    code: int
+    out: bytes
+    #: The last of what it complained about.
+    err: bytes
+    too_much: bool
+
+
+async def run(program: Program, given: bytes) -> Printed:
+    """Run the program with `given` on its standard input. If cancelled, kill the whole group first.
+
+    If the program cannot be executed, the exit code is 126 or 127, as in a shell.
+
+    Raises:
+        OSError: no process can be started, or not in its folder.
+    """
+    transport, watch = await asyncio.get_running_loop().subprocess_exec(
+        lambda: _Watch(program.limit_bytes),
+        *bounded(program.argv, program.limits),
+        cwd=program.folder,
+        env=program.environment,
+        start_new_session=True,
+    )
+    group = transport.get_pid()
+    try:
+        _feed(transport, given)
+        await watch.has_ended.wait()
+        # What it has started ends with it.
+        _kill(group)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(watch.is_over.wait(), _CLOSING_S)
+        return Printed(transport.get_returncode() or 0, bytes(watch.out), bytes(watch.err), watch.too_much)
+    finally:
+        if not watch.has_ended.is_set():
+            _kill(group)
+        try:
+            await _outlast_cancels(watch.has_ended)
+        finally:
+            transport.close()
+            await _outlast_cancels(watch.is_over)
+
+
+def _feed(transport: asyncio.SubprocessTransport, given: bytes) -> None:
+    """A program need not read what it is given: what it leaves is thrown away when it has ended."""
+    stdin = cast(asyncio.WriteTransport, transport.get_pipe_transport(_STDIN))
+    if given:
+        stdin.write(given)
+    stdin.write_eof()
+
+
+def _kill(group: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
+
+
+async def _outlast_cancels(event: asyncio.Event) -> None:
+    """Waits for what comes at once: of a turn that is cancelled while a cancel winds it up, nothing stays open."""
+    cancelled: asyncio.CancelledError | None = None
+    while not event.is_set():
+        try:
+            await event.wait()
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+
+
+class _Watch(asyncio.SubprocessProtocol):
+    """Keeps what a program prints, and knows when it has ended and when its pipes have."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.out = bytearray()
+        self.err = bytearray()
+        self.too_much = False
+        self.has_ended = asyncio.Event()
+        self.is_over = asyncio.Event()
+        self._limit_bytes = limit_bytes
+        self._group = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._group = cast(asyncio.SubprocessTransport, transport).get_pid()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd != _STDOUT:
+            self.err = (self.err + data)[-KEPT_BYTES:]
+        elif not self.too_much:
+            self.out += data
+            self.too_much = len(self.out) > self._limit_bytes
+            if self.too_much:
+                _kill(self._group)
+
+    def process_exited(self) -> None:
+        self.has_ended.set()
+
+    def connection_lost(self, _exc: Exception | None) -> None:
+        self.is_over.set()

@@ -1,0 +1,99 @@
+"""From an entry of the registry and a binding to an agent: one way for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import assert_never
+
+from pydantic import ValidationError
+
+from ...models.errors import invalid_input
+from ...models.sessions.options import AgentBinding
+from ..agent import Speaker
+from ..execution.threads import DaemonThreads
+from ..human import HumanAgent
+from ..llm.entries import LLMEntry, ModelEntry
+from ..llm.factory import ModelSeats
+from ..llm.preflight import imported
+from ..preflight import Fault
+from ..programs.agent import CommandAgent
+from ..programs.entry import CommandEntry
+from ..programs.preflight import command_faults
+from ..python import PythonAgent, load_callable
+from ..remote.agent import ExternalAgent
+from ..remote.entry import ExternalEntry
+from ..scripted import scripted_agent
+from .entries import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry
+
+#: Threads for sync callables beyond one per turn: this many may hang before others have to wait.
+SPARE_THREADS = 32
+
+
+class Seats:
+    """Makes agents. Imports what a kind needs only when an agent of that kind is made."""
+
+    def __init__(
+        self,
+        file: AgentsFile,
+        *,
+        getenv: Callable[[str], str | None],
+        local_model: Callable[[], str | None],
+        concurrency: int,
+    ) -> None:
+        self._llm = ModelSeats(file, getenv=getenv, local_model=local_model)
+        self._webhooks = file.webhooks
+        self._getenv = getenv
+        self._threads = DaemonThreads(limit=concurrency + SPARE_THREADS)
+
+    def seat(self, binding: AgentBinding, entry: AgentEntry) -> Speaker:
+        """The agent of an entry, with the binding's overrides. Raises InvalidInput, AgentError."""
+        match entry:
+            case LLMEntry():
+                return self._llm.seat(binding, entry)
+            case PythonEntry():
+                return PythonAgent(load_callable(entry.callable), threads=self._threads)
+            case ScriptedEntry():
+                script = replies_of(binding, entry)
+                return scripted_agent(script.replies, at_end=script.at_end)
+            case CommandEntry():
+                return CommandAgent(entry, getenv=self._getenv)
+            case HumanEntry():
+                return HumanAgent(binding.wait or entry)
+            case ExternalEntry():
+                return ExternalAgent(entry, self._webhooks, self._getenv, binding.wait or entry)
+            case _:
+                assert_never(entry)
+
+    def model_named(self, name: str) -> ModelEntry:
+        """The entry of a model, or what one without an entry has."""
+        return self._llm.model_named(name)
+
+    def is_local(self, entry: AgentEntry) -> bool:
+        """Whether its agent speaks with the local model."""
+        return isinstance(entry, LLMEntry) and self._llm.is_local(entry)
+
+    def faults(self, entry: AgentEntry) -> Iterator[Fault]:
+        """What would fail in an agent of this entry, before it does."""
+        if isinstance(entry, PythonEntry):
+            yield from imported(entry.callable, "", "callable")
+        elif isinstance(entry, LLMEntry):
+            yield from self._llm.faults(entry)
+        elif isinstance(entry, CommandEntry):
+            yield from command_faults(entry, self._getenv)
+        elif isinstance(entry, ExternalEntry) and not self._getenv(entry.secret_env):
+            yield Fault("secret_env", f"environment variable {entry.secret_env} is not set")
+
+
+def replies_of(binding: AgentBinding, entry: ScriptedEntry) -> ScriptedEntry:
+    """The script of a seat: the binding's parameters `replies` and `at_end`, which are data, win.
+
+    Raises:
+        InvalidInput: they are no script.
+    """
+    own = {name: binding.parameters[name] for name in ("replies", "at_end") if name in binding.parameters}
+    if not own:
+        return entry
+    try:
+        return ScriptedEntry.model_validate({**entry.model_dump(by_alias=True), **own})
+    except ValidationError as error:
+        raise invalid_input(error, "parameters") from None

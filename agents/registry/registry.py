@@ -1,0 +1,277 @@
+"""The registry: which agents this machine knows by name, read from one file.
+
+A job names agents, and this is where names become agents. The file is the operator's: only
+it can name code, environment variables and URLs. Three agents are always there, unless the
+file gives their names to others: `local` (the local model), `echo` and `noop`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from urllib.parse import urlsplit
+
+from ...models.errors import InvalidInput, UnknownAgent
+from ...models.sessions.limits import Most, Rate
+from ...models.sessions.options import AgentBinding
+from ...models.turns.waiting import Then, WaitPolicy
+from ..agent import Speaker
+from ..llm.entries import LLMEntry
+from ..llm.factory import LOCAL_MODEL
+from ..preflight import Fault, Problem
+from ..programs.entry import CommandEntry, readable_argv
+from ..remote.entry import ExternalEntry
+from ..scripted import messages_needed
+from .agents_file import read_agents_file
+from .cost_bounds import UNKNOWN, most_of, rate_of
+from .entries import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry
+from .factories import Seats, replies_of
+
+#: Looked for in the working folder when the settings name no file.
+DEFAULT_FILE = Path("agents.toml")
+
+#: The agents of `symposia demo`.
+DEMO_FILE = Path(__file__).with_name("demo.toml")
+
+
+def _reviewer(tool: str) -> CommandEntry:
+    argv = ("{python}", "-m", "symposia.agents.reviewers.code", tool)
+    return CommandEntry(kind="command", argv=argv, timeout_s=60, window=20)
+
+
+BUILT_IN: MappingProxyType[str, AgentEntry] = MappingProxyType(
+    {
+        "local": LLMEntry(kind="llm", model=LOCAL_MODEL, max_tokens=80, window=12),
+        "echo": ScriptedEntry.model_validate({"kind": "scripted", "replies": ["{last}"]}),
+        "noop": ScriptedEntry.model_validate({"kind": "scripted", "replies": ["ok"]}),
+        "human": HumanEntry(kind="human"),
+        "ruff": _reviewer("ruff"),
+        "bandit": _reviewer("bandit"),
+        "inspector": _reviewer("inspector"),
+        "judge": PythonEntry(kind="python", callable="symposia.agents.reviewers.judge:judge"),
+        "clarity": PythonEntry(kind="python", callable="symposia.agents.reviewers.documents:clarity"),
+        "consistency": PythonEntry(kind="python", callable="symposia.agents.reviewers.documents:consistency"),
+        "facts": PythonEntry(kind="python", callable="symposia.agents.reviewers.documents:facts"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentInfo:
+    """Description of a registered agent."""
+
+    name: str
+    kind: str
+    #: Its model, callable or number of replies.
+    what: str
+    built_in: bool
+
+
+def _no_variable(_name: str) -> str | None:
+    return None
+
+
+def _no_local_model() -> str | None:
+    return None
+
+
+class Registry:
+    """Agents by name. Safe to use from several threads.
+
+    Args:
+        file: the entries of an agents file.
+        getenv: reads one environment variable; the registry reads only those its file names.
+        local_model: URL of the running local model, or None; asked at every turn, on the event loop.
+        concurrency: turns that this process runs side by side.
+        path: the file, as messages name it.
+    """
+
+    def __init__(
+        self,
+        file: AgentsFile | None = None,
+        *,
+        getenv: Callable[[str], str | None] = _no_variable,
+        local_model: Callable[[], str | None] = _no_local_model,
+        concurrency: int = 8,
+        path: str = "",
+    ) -> None:
+        file = file or AgentsFile()
+        self.path = path
+        self._entries: dict[str, AgentEntry] = {**BUILT_IN, **file.agents}
+        self._own = frozenset(file.agents)
+        self._seats = Seats(file, getenv=getenv, local_model=local_model, concurrency=concurrency)
+        self._seated = lru_cache(maxsize=1_024)(self._seat)
+        self._windows = lru_cache(maxsize=1_024)(self._window)
+        self._spending = lru_cache(maxsize=1_024)(self._most)
+        self._rates = lru_cache(maxsize=1_024)(self._rate)
+
+    @classmethod
+    def load(
+        cls,
+        path: Path | None = None,
+        *,
+        getenv: Callable[[str], str | None] = _no_variable,
+        local_model: Callable[[], str | None] = _no_local_model,
+        concurrency: int = 8,
+    ) -> Registry:
+        """Return the registry of a file; None: of `agents.toml` in the working folder, if it exists.
+
+        Raises:
+            RegistryError: the file is missing, is not TOML, or breaks a rule; the message names the rule.
+        """
+        if path is None and DEFAULT_FILE.is_file():
+            path = DEFAULT_FILE
+        file = read_agents_file(path) if path is not None else None
+        return cls(
+            file, getenv=getenv, local_model=local_model, concurrency=concurrency, path=str(path or "")
+        )
+
+    def names(self) -> tuple[str, ...]:
+        """Return all names, sorted."""
+        return tuple(sorted(self._entries))
+
+    def knows(self, name: str) -> bool:
+        """Return whether there is an agent of that name."""
+        return name in self._entries
+
+    def describe(self) -> tuple[AgentInfo, ...]:
+        """Return all agents, sorted by name."""
+        return tuple(
+            AgentInfo(name, entry.kind, _what(entry), built_in=name not in self._own)
+            for name, entry in sorted(self._entries.items())
+        )
+
+    def on_local_model(self) -> tuple[str, ...]:
+        """Return the names of the agents that use the local model, sorted."""
+        return tuple(name for name in self.names() if self._seats.is_local(self._entries[name]))
+
+    def seat(self, binding: AgentBinding) -> Speaker:
+        """Return the agent for a binding, with the binding's overrides.
+
+        Raises:
+            UnknownAgent: no agent of that name; the message lists similar names.
+            InvalidInput: the binding's parameters are not valid for the agent.
+            AgentError: its code cannot be imported, or its packages are not installed.
+        """
+        return self._seated(_key(binding))
+
+    def window(self, binding: AgentBinding) -> int:
+        """Return the maximum number of messages shown to the agent; 0 if `seat` would refuse the binding."""
+        return self._windows(_key(binding))
+
+    def most(self, binding: AgentBinding) -> Most:
+        """Return the most that one turn of this binding spends, as far as it is known."""
+        return self._spending(_key(binding))
+
+    def rate(self, binding: AgentBinding, model: str | None = None) -> Rate | None:
+        """Return the rate limit of a binding's first model, or of its given `model`; None: no limit."""
+        return self._rates(_key(binding), model)
+
+    def waits(self, binding: AgentBinding) -> bool:
+        """Return whether the agent answers later, so that another agent may have taken the turn by now."""
+        return isinstance(self._entries.get(binding.agent), WaitPolicy)
+
+    def check(self) -> list[Problem]:
+        """Return what would fail later: code that cannot be imported, variables that are not set; each once.
+
+        Imports the registered callables; calls no model.
+        """
+        found = [
+            Problem(self.path, fault.table or f"agents.{name}", fault.field, fault.rule)
+            for name, entry in sorted(self._entries.items())
+            for fault in self._faults(entry)
+        ]
+        return list(dict.fromkeys(found))
+
+    def _faults(self, entry: AgentEntry) -> Iterator[Fault]:
+        yield from self._seats.faults(entry)
+        if isinstance(entry, WaitPolicy) and entry.then is Then.REASSIGN and entry.to not in self._entries:
+            yield Fault("to", str(UnknownAgent(str(entry.to), known=self._entries, field="")))
+
+    def _entry(self, name: str) -> AgentEntry:
+        entry = self._entries.get(name)
+        if entry is None:
+            raise UnknownAgent(name, known=self._entries)
+        return entry
+
+    def _seat(self, key: _Key) -> Speaker:
+        binding = _binding(key)
+        return self._seats.seat(binding, self._entry(binding.agent))
+
+    def _most(self, key: _Key) -> Most:
+        binding = _binding(key)
+        try:
+            entry = self._entry(binding.agent)
+            if isinstance(entry, WaitPolicy) and (binding.wait or entry).then is Then.REASSIGN:
+                # The substitute is resolved only after the deadline.
+                stand_in = binding.taken_by((binding.wait or entry).to)
+                entry, binding = self._entry(stand_in.agent), stand_in
+            return most_of(entry, binding, self._seats.model_named)
+        except UnknownAgent:
+            return UNKNOWN
+
+    def _rate(self, key: _Key, model: str | None) -> Rate | None:
+        entry = self._entries.get(key[0])
+        if not isinstance(entry, LLMEntry):
+            return None
+        return rate_of(model or entry.model, self._most(key), self._seats.model_named)
+
+    def _window(self, key: _Key) -> int:
+        binding = _binding(key)
+        try:
+            entry = self._entry(binding.agent)
+            if isinstance(entry, ScriptedEntry) and entry.window is None:
+                return messages_needed(replies_of(binding, entry).replies)
+        except InvalidInput:
+            return 0
+        return entry.window or 0
+
+
+#: A binding as something to look up: bindings hold mappings, which have no hash.
+_Key = tuple[str, str | None, float | None, int | None, str, WaitPolicy | None]
+
+
+def _key(binding: AgentBinding) -> _Key:
+    parameters = json.dumps(binding.parameters, sort_keys=True) if binding.parameters else ""
+    return (
+        *(binding.agent, binding.instructions, binding.temperature, binding.max_tokens),
+        *(parameters, binding.wait),
+    )
+
+
+def _binding(key: _Key) -> AgentBinding:
+    agent, instructions, temperature, max_tokens, parameters, wait = key
+    return AgentBinding(
+        agent=agent,
+        instructions=instructions,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        parameters=json.loads(parameters or "{}"),
+        wait=wait,
+    )
+
+
+def _patience(policy: WaitPolicy) -> str:
+    if policy.deadline_s is None:
+        return "no deadline"
+    return f"{policy.deadline_s:g} s, then {policy.then}"
+
+
+def _what(entry: AgentEntry) -> str:
+    match entry:
+        case LLMEntry():
+            return entry.model
+        case PythonEntry():
+            return entry.callable
+        case ScriptedEntry():
+            return f"{len(entry.replies)} replies"
+        case CommandEntry():
+            return readable_argv(entry.argv)
+        case ExternalEntry():
+            return urlsplit(entry.url).hostname or ""
+        case HumanEntry():
+            return _patience(entry)

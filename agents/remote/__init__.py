@@ -1,0 +1,1 @@
+"""Agents that are remote systems, called by signed webhooks."""

@@ -1,0 +1,102 @@
+"""Check of addresses that may be called: public ones, and those of allowed networks.
+
+A name is looked up once, all its addresses are checked, and the connection goes to a checked
+address, so a name that changes its address in between (DNS rebinding) has no effect.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from threading import BoundedSemaphore, Thread
+from typing import Any
+
+from ...models.errors import AgentFailed
+from .entry import Network
+
+Address = IPv4Address | IPv6Address
+#: `socket.getaddrinfo`, or one like it.
+Resolve = Callable[..., Sequence[tuple[Any, Any, Any, str, tuple[Any, ...]]]]
+
+#: Translated IPv4 addresses (RFC 6052).
+_NAT64 = IPv6Network("64:ff9b::/96")
+#: All that is given out on the internet (RFC 4291, 2.4). Outside of it lie old forms of IPv4 and of site-local
+#: addresses, and private translators, which `is_global` knows only in part.
+_GIVEN_OUT = IPv6Network("2000::/3")
+
+
+def is_public(address: Address) -> bool:
+    """Return whether the address is public; an embedded address must be public, too."""
+    if isinstance(address, IPv6Address) and address not in _GIVEN_OUT and address not in _NAT64:
+        return False
+    return all(it.is_global and not it.is_multicast for it in (address, *_wrapped(address)))
+
+
+def _wrapped(address: Address) -> Iterator[Address]:
+    """IPv4 addresses embedded in an IPv6 address."""
+    if isinstance(address, IPv4Address):
+        return
+    for it in (address.ipv4_mapped, address.sixtofour, *(address.teredo or ())):
+        if it is not None:
+            yield it
+    if address in _NAT64:
+        yield IPv4Address(int(address) & 0xFFFF_FFFF)
+
+
+#: Look-ups that may hang at once: each keeps a thread until the system's resolver gives up.
+MOST_LOOKUPS = 32
+_lookups = BoundedSemaphore(MOST_LOOKUPS)
+
+
+def within(timeout_s: float, resolve: Resolve) -> Resolve:
+    """Add a deadline to `resolve`, which the system lacks: after it the look-up fails and its thread runs on."""
+
+    def resolved(host: str, port: int, **how: Any) -> Any:
+        if not _lookups.acquire(timeout=timeout_s):
+            raise TimeoutError("too many DNS look-ups are running")
+        answer: Future[Any] = Future()
+
+        def look_up() -> None:
+            try:
+                answer.set_result(resolve(host, port, **how))
+            except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
+                answer.set_exception(error)
+            finally:
+                _lookups.release()
+
+        Thread(target=look_up, name="lookup", daemon=True).start()
+        try:
+            return answer.result(timeout_s)
+        except TimeoutError:
+            raise TimeoutError(f"no answer within {timeout_s:g} s") from None
+
+    return resolved
+
+
+def checked_addresses(
+    host: str, port: int, *, networks: Sequence[Network], is_encrypted: bool, resolve: Resolve
+) -> list[tuple[str, int]]:
+    """Return the addresses of a host, all of which may be called.
+
+    Raises:
+        AgentFailed: one of them may not be called (permanent), or the name cannot be looked up (transient).
+    """
+    try:
+        found = resolve(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise AgentFailed(f"DNS look-up of {host} failed: {error}") from None
+    addresses = [ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
+    for address in addresses:
+        is_allowed = any(address in network for network in networks)
+        if not (is_allowed or is_public(address)):
+            raise AgentFailed(
+                f"{host} resolves to {address}, which is neither public nor in the allowed networks",
+                retryable=False,
+            )
+        if not (is_allowed or is_encrypted):
+            raise AgentFailed(f"{host} must be called with https", retryable=False)
+    if not addresses:
+        raise AgentFailed(f"{host} resolves to no address")
+    return [(str(address), port) for address in addresses]

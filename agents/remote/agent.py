@@ -1,0 +1,88 @@
+"""Agents that are remote systems: each turn is posted to them, signed, and answered when they are ready.
+
+The turn is parked like a person's. It is answered by a signed callback (`symposia callbacks`), or by
+`job.reply` in the name of the remote system.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ...models.errors import AgentFailed
+from ...models.protocol.dialog import Message
+from ...models.text.ids import format_timestamp
+from ...models.turns.turn import TurnContext, TurnOutcome
+from ...models.turns.waiting import Delivery, WaitPolicy
+from ..human import own_question
+from .entry import ExternalEntry, Webhooks
+from .signing import refusal, signed_headers
+from .webhook import Target, post
+
+#: Bytes of one message to a remote system; of a longer dialog the oldest messages are left out.
+MAX_BODY_BYTES = 262_144
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalAgent:
+    """The agent of a remote system."""
+
+    entry: ExternalEntry
+    webhooks: Webhooks
+    variable: Callable[[str], str | None]
+    wait: WaitPolicy
+
+    def speak_now(self, turn: TurnContext) -> TurnOutcome:
+        """Ask the remote system for the output of this turn."""
+        return own_question(turn)
+
+    def letter(self, turn: TurnContext, *, reply_token: str, until: datetime | None) -> str:
+        """Return the JSON payload of a turn for the remote system."""
+        told: dict[str, Any] = {
+            "type": "turn.asked",
+            "session_id": turn.session_id,
+            "turn_number": turn.turn_number,
+            "participant": turn.me.participant_id,
+            "reply_token": reply_token,
+            "callback_url": self.webhooks.callback_url,
+            "until": None if until is None else format_timestamp(until),
+            "mode": turn.mode.value,
+            "title": turn.title,
+            "purpose": turn.purpose,
+            "expects": turn.expects.value,
+            "instruction": turn.instruction,
+            "item": None if turn.item is None else turn.item.model_dump(mode="json"),
+        }
+        messages = list(map(_told, turn.messages))
+        sizes = [len(json.dumps(message)) for message in messages]
+        room, kept = MAX_BODY_BYTES - len(json.dumps(told)), 0
+        while kept < len(sizes) and (room := room - sizes[-1 - kept]) >= 0:
+            kept += 1
+        return json.dumps({**told, "messages": messages[len(messages) - kept :]})
+
+    def deliver(self, delivery: Delivery) -> None:
+        """Post the payload. Raises AgentFailed; `retryable` says whether a retry may succeed."""
+        body = delivery.body.encode()
+        headers = signed_headers(self.secret(), delivery.message_id, body, now_s=int(time.time()))
+        target = Target(self.entry.url, self.entry.request_timeout_s, self.webhooks.networks)
+        post(target, body, headers)
+
+    def refusal(self, headers: dict[str, str], body: bytes) -> str | None:
+        """Return why a callback is refused: `unsigned`, `expired` or `forged`; None: it is genuine."""
+        return refusal(self.secret(), headers, body, now_s=int(time.time()))
+
+    def secret(self) -> str:
+        """Return the shared key for signatures. Raises AgentFailed if it is not set."""
+        secret = self.variable(self.entry.secret_env)
+        if not secret:
+            raise AgentFailed(f"environment variable {self.entry.secret_env} is not set", retryable=False)
+        return secret
+
+
+def _told(message: Message) -> dict[str, str | None]:
+    told = {"speaker": message.speaker, "role": message.role.value, "content": message.content}
+    return told | ({"former_speaker": message.former_speaker} if message.former_speaker else {})

@@ -1,0 +1,75 @@
+"""The agent `judge`: leads a panel, sums up its findings and ends the review, without a model.
+
+As an orchestrator it lets all reviewers work in parallel, then sums up. As the navigator of a pair it checks that the
+driver's findings can be parsed. Elsewhere it sums up the messages so far. It adds no findings of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from ...models.protocol.dialog import Message
+from ...models.review.reading import Said, read_said
+from ...models.review.verdict import verdict_on
+from ...models.turns.turn import Decision, Draft, Expects, TurnContext, TurnOutcome
+
+_ASKING = "Review the text, each on your own, and report your findings."
+_UNREADABLE = 'Report your findings as JSON: {"findings": [{"line": 1, "rule": "...", "severity": "...", "message": "..."}]}'
+
+
+def judge(turn: TurnContext) -> TurnOutcome:
+    """Give the turn to the reviewers, approve, or sum up."""
+    match turn.expects:
+        case Expects.DECISION if not _has_asked(turn):
+            others = tuple(it.participant_id for it in turn.roster if it != turn.me)
+            return _decided(_ASKING, Decision(next=others, side_by_side=True, instruction=_ASKING))
+        case Expects.REVIEW if not _is_readable(turn):
+            return _decided(_UNREADABLE, Decision(satisfied=False, reason="no readable findings"))
+        case Expects.DECISION | Expects.REVIEW:
+            summary = _summary(turn)
+            return _decided(_told(summary), Decision(satisfied=True, reason=summary[:2_000]))
+        case _:
+            return TurnOutcome.say(_told(_summary(turn)))
+
+
+def _decided(words: str, decision: Decision) -> TurnOutcome:
+    return TurnOutcome(messages=(Draft(content=words),), decision=decision)
+
+
+def _has_asked(turn: TurnContext) -> bool:
+    """Return whether the judge has asked before: the turn number shows it even if all passed and its own message is out of the window."""
+    return turn.turn_number > 1
+
+
+def _is_readable(turn: TurnContext) -> bool:
+    """Return whether the newest message of the others contains findings; a pass has none, and is accepted."""
+    said = _said_by_others(turn)
+    return not said or '"findings"' in said[-1].content
+
+
+def _said_by_others(turn: TurnContext) -> list[Message]:
+    return [it for it in turn.messages if it.speaker not in (None, turn.me.participant_id)]
+
+
+def _told(summary: str) -> str:
+    return json.dumps({"findings": [], "summary": summary})
+
+
+def _summary(turn: TurnContext) -> str:
+    """Return the number of findings, their severities and reviewers, and other remarks."""
+    newest = {it.speaker: it for it in _said_by_others(turn) if it.speaker}
+    said = {name: read_said(it.content, path="-", agent=name) for name, it in newest.items()}
+    findings = [finding for it in said.values() for finding in it.findings]
+    nothing = f"Nothing to fix, say {_listed(list(said))}." if said else "No one had anything to say."
+    verdict = verdict_on(findings, where=lambda it: f"line {it.start_line}")
+    return " ".join([verdict or nothing, *_remarks(said)])
+
+
+def _remarks(said: dict[str, Said]) -> list[str]:
+    """Return messages without parsable findings, such as free text of a model."""
+    return [f"{name} says: {it.summary}" for name, it in said.items() if not it.findings and it.summary]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -1,0 +1,1 @@
+"""The connection to the database of the archive."""

@@ -1,0 +1,181 @@
+"""The connection to the database, with the same pragmas, timeouts and errors everywhere.
+
+SQLite and PostgreSQL are written the same way: a writer takes the lock first (`BEGIN IMMEDIATE`, a row
+locked `FOR UPDATE`), so no transaction fails halfway because another was faster.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Dialect, Engine, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from ...models.errors import ArchiveError, ArchiveUnavailable, ClientClosed
+from ...models.text.paths import make_private_folder
+from .private import create_private, exposed, restrict_folder
+
+#: Seconds that a writer waits for another writer, and every client for an answer.
+_BUSY_S = 30
+_CONNECT_S = 5
+#: Seconds between two tries of an operation for which SQLite does not wait by itself.
+_AGAIN_S = 0.01
+
+#: Text that SQL databases refuse.
+_NUL = "\x00"
+
+
+class Database:
+    """A database that is connected lazily: the constructor does not connect.
+
+    Args:
+        url: `sqlite:///...` or `postgresql://...`.
+        owns_folder: The folder of a SQLite file is Symposia's own: other users lose their rights in it.
+
+    Raises:
+        ArchiveUnavailable: from `reading` and `writing`, if the database does not answer.
+        ArchiveError: the database refuses a statement or value.
+        ClientClosed: after `close`.
+    """
+
+    def __init__(self, url: str, *, owns_folder: bool = False) -> None:
+        self.url = url
+        self._owns_folder = owns_folder
+        self._engine = _engine(url)
+        self._is_closed = False
+        if self.is_sqlite:
+            event.listen(self._engine, "do_connect", self._keep_private)
+
+    @property
+    def is_sqlite(self) -> bool:
+        """True for SQLite: one file, without a server."""
+        return self._engine.dialect.name == "sqlite"
+
+    @property
+    def is_there(self) -> bool:
+        """False for a file that does not exist yet."""
+        return not self.is_sqlite or self._file.exists()
+
+    def exposed(self) -> list[tuple[Path, int]]:
+        """List the files and the folder of a SQLite database in which other users have rights, each with its mode."""
+        return exposed(self._file) if self.is_sqlite else []
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Open a read-only transaction."""
+        with self._told(), self._engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Open a write transaction: all of it is written, or nothing."""
+        if not self.is_there:
+            self._make_folder()
+        with self._told(), self._engine.connect() as connection:
+            connection.execution_options(writes=True)
+            with connection.begin():
+                yield connection
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._is_closed = True
+        self._engine.dispose()
+
+    @property
+    def _file(self) -> Path:
+        return Path(self._engine.url.database or "")
+
+    def _make_folder(self) -> None:
+        try:
+            make_private_folder(self._file.parent)
+        except OSError as error:
+            raise ArchiveUnavailable(self.url, hint=str(error)) from error
+
+    def _keep_private(self, _dialect: Dialect, _record: Any, arguments: list[Any], _options: Any) -> None:
+        """Set the rights of the file before SQLite opens it."""
+        file = Path(arguments[0])
+        if self._owns_folder:
+            restrict_folder(file.parent)
+        try:
+            create_private(file)
+        except OSError as error:
+            raise sqlite3.OperationalError(str(error)) from error
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        if self._is_closed:
+            raise ClientClosed
+        try:
+            yield
+        except SQLAlchemyError as error:
+            # The driver's message only: the statement and its values contain texts of sessions.
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            if isinstance(error, OperationalError | InterfaceError | PoolTimeout):
+                raise ArchiveUnavailable(self.url, hint=str(cause)) from error
+            raise ArchiveError(f"the database rejected a statement: {cause}") from error
+
+
+def carried(text: str) -> str:
+    """Return `text` in a form that every database can store."""
+    return text.replace(_NUL, "\ufffd")
+
+
+def is_carried(text: str) -> bool:
+    """Return whether every database can store `text`."""
+    return _NUL not in text
+
+
+def _engine(url: str) -> Engine:
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        engine = create_engine(parsed, connect_args={"timeout": _BUSY_S, "check_same_thread": False})
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    return create_engine(
+        parsed.set(drivername="postgresql+psycopg"),
+        pool_pre_ping=True,
+        connect_args={
+            "connect_timeout": _CONNECT_S,
+            "application_name": "symposia",
+            "options": f"-c statement_timeout={_BUSY_S * 1000}",
+        },
+    )
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
+    # Transactions are begun by `_begin_sqlite`, not by the driver's guess.
+    connection.isolation_level = None
+    _use_wal(connection)
+    for pragma in ("synchronous = FULL", "foreign_keys = ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Enable write-ahead logging: the first connection changes the file, all others find it enabled.
+
+    SQLite waits for readers of the file, but refuses at once when another process writes to it, because each
+    might wait for the other.
+    """
+    until = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                raise
+        else:
+            return
+        time.sleep(_AGAIN_S)
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

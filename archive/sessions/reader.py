@@ -1,0 +1,209 @@
+"""Queries of archived sessions: lists, search, one session. Pages are stable: a cursor is a place, not a count."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, and_, exists, or_, select, text
+from sqlalchemy.sql.elements import ColumnElement
+
+from ...models.errors import InvalidInput, SessionNotFound
+from ...models.sessions.archived import Documents, Entry, Snapshot
+from ..database.engine import Database
+from ..tables import COLLAB, COLLAB_EVENT, MAP_EVENT, MESSAGE, PARTICIPANT, SNAPSHOT, TAG
+from ..values import ANY, MOST, Archived, Found, PageOf, Place, Wanted
+from .rows import COLUMNS, message_entry
+
+#: Number of stream entries per query.
+_SOME = 500
+
+_LISTED = (
+    COLLAB.c.id,
+    COLLAB.c.collab_id,
+    COLLAB.c.opened_ms,
+    COLLAB.c.collab,
+    COLLAB.c.spec,
+    *(COLLAB.c[name] for name in COLUMNS),
+)
+_EVENTS = {"events": MAP_EVENT, "journal": COLLAB_EVENT}
+
+
+class ArchiveReader:
+    """Reader of sessions. Every method may raise ArchiveUnavailable."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    # -- many ------------------------------------------------------------------------------
+
+    def page(self, wanted: Wanted = ANY, *, after: str | None = None, limit: int = 50) -> PageOf[Archived]:
+        """Return sessions, the newest first, after a cursor. Raises InvalidInput for a bad cursor or limit."""
+        query = select(*_LISTED).where(*_conditions(wanted))
+        if after is not None:
+            place = Place.of(after)
+            older = COLLAB.c.opened_ms < place.at_ms
+            query = query.where(or_(older, and_(COLLAB.c.opened_ms == place.at_ms, COLLAB.c.id < place.row)))
+        query = query.order_by(COLLAB.c.opened_ms.desc(), COLLAB.c.id.desc())
+        found, more = self._some(query, limit)
+        last = Place(found[-1].opened_ms, found[-1].id).cursor() if more else None
+        return PageOf(tuple(map(_archived, found)), last)
+
+    def search(
+        self, words: str, wanted: Wanted = ANY, *, after: str | None = None, limit: int = 50
+    ) -> PageOf[Found]:
+        """Return messages that contain all of these words, newest first.
+
+        Raises:
+            InvalidInput: no word, a bad cursor or limit.
+        """
+        query = (
+            select(MESSAGE, COLLAB.c.collab_id, COLLAB.c.title)
+            .join(COLLAB, COLLAB.c.id == MESSAGE.c.session)
+            .where(self._holds(words), *_conditions(wanted))
+            .order_by(MESSAGE.c.id.desc())
+        )
+        if after is not None:
+            query = query.where(MESSAGE.c.id < Place.of(after).row)
+        found, more = self._some(query, limit)
+        last = Place(found[-1].at_ms, found[-1].id).cursor() if more else None
+        return PageOf(tuple(map(_found, found)), last)
+
+    def ids(self, prefix: str, *, limit: int = 10) -> list[str]:
+        """Return the ids of sessions that begin with `prefix`."""
+        query = (
+            select(COLLAB.c.collab_id)
+            .distinct()
+            .where(COLLAB.c.collab_id.startswith(prefix, autoescape=True))
+        )
+        with self._database.reading() as connection:
+            return list(connection.execute(query.limit(limit)).scalars())
+
+    # -- one -------------------------------------------------------------------------------
+
+    def session(self, session_id: str) -> Archived:
+        """Return the newest session under this id. Raises SessionNotFound."""
+        with self._database.reading() as connection:
+            return _archived(_newest(connection, session_id))
+
+    def has_ended(self, session_id: str) -> bool:
+        """Return whether the archive has the end of this session; False for an unknown session."""
+        try:
+            return self.session(session_id).fields.get("ended_ms") is not None
+        except SessionNotFound:
+            return False
+
+    def snapshot(self, session_id: str) -> Snapshot:
+        """Return the newest snapshot of its hashes. Raises SessionNotFound."""
+        with self._database.reading() as connection:
+            session = _newest(connection, session_id).id
+            row = connection.execute(select(SNAPSHOT).where(SNAPSHOT.c.session == session)).one()
+            return Snapshot(*(json.loads(it) for it in (row.fields, row.turns, row.board)))
+
+    def entries(
+        self, session_id: str, stream: str, *, after: str = "0", newest_first: bool = False
+    ) -> Iterator[Entry]:
+        """Yield the entries of `dialog`, `events` or `journal`, read in batches. Raises SessionNotFound.
+
+        Args:
+            session_id: The session.
+            stream: The stream.
+            after: Id of the entry to start after. `0`: start with the first entry.
+            newest_first: Begin with the newest; `after` has no effect.
+        """
+        table = _EVENTS.get(stream, MESSAGE)
+        with self._database.reading() as connection:
+            session = _newest(connection, session_id).id
+        placed = [table.c.at_ms, table.c.seq]
+        order = [it.desc() if newest_first else it for it in placed]
+        query = select(table).where(table.c.session == session).order_by(*order).limit(_SOME)
+        if after != "0" and not newest_first:
+            query = query.where(_after(placed, *map(int, after.split("-"))))
+        some: Sequence[Row[Any]] = ()
+        while True:
+            if some:
+                at_ms, seq = some[-1].at_ms, some[-1].seq
+                behind = _before(placed, at_ms, seq) if newest_first else _after(placed, at_ms, seq)
+                page = query.where(behind)
+            else:
+                page = query
+            with self._database.reading() as connection:
+                some = connection.execute(page).all()
+            yield from map(_entry, some)
+            if len(some) < _SOME:
+                return
+
+    def _some(self, query: Select[Any], limit: int) -> tuple[Sequence[Row[Any]], bool]:
+        """Return up to `limit` rows, and whether more follow."""
+        if not 1 <= limit <= MOST:
+            raise InvalidInput("limit", limit, f"must be from 1 to {MOST}")
+        with self._database.reading() as connection:
+            found = connection.execute(query.limit(limit + 1)).all()
+        return found[:limit], len(found) > limit
+
+    def _holds(self, words: str) -> ColumnElement[bool]:
+        """Return the condition that a message contains all words."""
+        terms = [term for term in words.replace("\x00", " ").split() if any(map(str.isalnum, term))]
+        if not terms:
+            raise InvalidInput("text", words, "must contain a word or a number")
+        if self._database.is_sqlite:
+            # FTS5 reads a term in double quotes as text, with any characters.
+            quoted = " ".join('"' + term.replace('"', '""') + '"' for term in terms)
+            condition = "message.id IN (SELECT rowid FROM message_words WHERE message_words MATCH :words)"
+            return text(condition).bindparams(words=quoted)  # type: ignore[return-value]
+        condition = (
+            "to_tsvector('simple'::regconfig, left(message.content, 200000))"
+            " @@ plainto_tsquery('simple'::regconfig, :words)"
+        )
+        return text(condition).bindparams(words=" ".join(terms))  # type: ignore[return-value]
+
+
+def _conditions(wanted: Wanted) -> Iterator[ColumnElement[bool]]:
+    if wanted.status is not None:
+        yield COLLAB.c.status == wanted.status
+    if wanted.mode is not None:
+        yield COLLAB.c.mode == wanted.mode
+    if wanted.participant is not None:
+        mine = PARTICIPANT.c.participant_id == wanted.participant
+        yield exists().where(PARTICIPANT.c.session == COLLAB.c.id, mine)
+    if wanted.tag is not None:
+        yield exists().where(TAG.c.session == COLLAB.c.id, TAG.c.tag == wanted.tag)
+    if wanted.since_ms is not None:
+        yield COLLAB.c.opened_ms >= wanted.since_ms
+    if wanted.until_ms is not None:
+        yield COLLAB.c.opened_ms < wanted.until_ms
+
+
+def _newest(connection: Connection, session_id: str) -> Row[Any]:
+    query = select(*_LISTED).where(COLLAB.c.collab_id == session_id)
+    row = connection.execute(query.order_by(COLLAB.c.opened_ms.desc()).limit(1)).one_or_none()
+    if row is None:
+        raise SessionNotFound(session_id)
+    return row
+
+
+def _archived(row: Row[Any]) -> Archived:
+    values = row._mapping  # noqa: SLF001 - its public name, in spite of the underscore
+    fields = {name: None if values[name] is None else str(values[name]) for name in (*COLUMNS, "opened_ms")}
+    return Archived(row.collab_id, row.opened_ms, Documents(row.collab, row.spec), fields)
+
+
+def _found(row: Row[Any]) -> Found:
+    return Found(row.collab_id, row.title, row.speaker, row.turn, row.at_ms, row.content)
+
+
+def _entry(row: Row[Any]) -> Entry:
+    if "rest" in row._fields:
+        return message_entry(row.at_ms, row.seq, row.content, row.rest)
+    return f"{row.at_ms}-{row.seq}", row.body
+
+
+def _after(columns: Sequence[ColumnElement[int]], at_ms: int, seq: int) -> ColumnElement[bool]:
+    first, second = columns
+    return or_(first > at_ms, and_(first == at_ms, second > seq))
+
+
+def _before(columns: Sequence[ColumnElement[int]], at_ms: int, seq: int) -> ColumnElement[bool]:
+    first, second = columns
+    return or_(first < at_ms, and_(first == at_ms, second < seq))

@@ -1,0 +1,154 @@
+"""Conversion between the data in Redis and the rows of the archive. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from ...models.protocol.collab import Collab
+from ...models.protocol.dialog import Message
+from ...models.sessions.archived import Documents, Entry, Snapshot
+from ...models.text.ids import ms_from_moment
+from ..database.engine import carried, is_carried
+
+Row = dict[str, Any]
+
+COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "requests", "cost_micros")
+#: Fields of the session hash that are columns of `collab`: numbers, and texts.
+_NUMBERS = ("closed", "rounds", "messages", *COUNTS, "updated_ms", "ended_ms")
+_TEXTS = ("status", "reason", "detail")
+COLUMNS = (*_TEXTS, *_NUMBERS)
+
+
+def collab_row(documents: Documents, opened_ms: int) -> Row:
+    """Return a session as columns of `collab`."""
+    collab = Collab.model_validate_json(documents.collab)
+    spec = json.loads(documents.spec)
+    return {
+        "collab_id": collab.collab_id,
+        "opened_ms": opened_ms,
+        "context_id": collab.context_id,
+        "title": carried(collab.title),
+        "mode": collab.mode.value,
+        "tenant": spec.get("tenant"),
+        "user_id": (spec.get("memory") or {}).get("user_id"),
+        "collab": documents.collab,
+        "spec": documents.spec,
+    }
+
+
+def roster_rows(documents: Documents, session: int) -> tuple[list[Row], list[Row]]:
+    """Return the rows of the participants and of the tags of a session."""
+    collab = Collab.model_validate_json(documents.collab)
+    people = [
+        {
+            "session": session,
+            "position": position,
+            "participant_id": carried(it.participant_id),
+            "role_id": it.role_id and carried(it.role_id),
+            "kind": it.kind.value,
+            "display_name": it.display_name and carried(it.display_name),
+        }
+        for position, it in enumerate(collab.participants)
+    ]
+    tags = {carried(tag) for tag in collab.meta.tags or ()}
+    return people, [{"session": session, "tag": tag} for tag in sorted(tags)]
+
+
+def dialog_row(documents: Documents, session: int, *, session_id: str, status: str) -> Row:
+    """Return the dialog of a session."""
+    spec = json.loads(documents.spec)
+    return {
+        "session": session,
+        "dialog_id": spec.get("dialog_id") or session_id,
+        "thread_id": spec.get("thread_id"),
+        "status": status,
+    }
+
+
+def progress_columns(fields: Mapping[str, str]) -> Row:
+    """Return the columns of `collab` that are copied from the session hash."""
+    numbers = {name: int(fields[name]) for name in _NUMBERS if name in fields}
+    return numbers | {name: carried(fields[name]) for name in _TEXTS if name in fields}
+
+
+def snapshot_row(snapshot: Snapshot) -> Row:
+    """Return the row of a snapshot, as JSON."""
+    hashes = {"fields": snapshot.fields, "turns": snapshot.turns, "board": snapshot.board}
+    return {name: json.dumps(dict(it), separators=(",", ":")) for name, it in hashes.items()}
+
+
+def message_row(session: int, entry: Entry) -> Row:
+    """Return the row of a message; its text is stored once, unless SQL cannot store it unchanged."""
+    entry_id, text = entry
+    message = Message.model_validate_json(text)
+    data: dict[str, Any] = json.loads(text)
+    if is_carried(message.content):
+        del data["content"]
+    return {
+        **_placed(session, entry_id),
+        "role": message.role.value,
+        "speaker": message.speaker and carried(message.speaker),
+        "turn": message.turn_number,
+        "content": carried(message.content),
+        "rest": json.dumps(data, ensure_ascii=False, separators=(",", ":")),
+    }
+
+
+def message_entry(at_ms: int, seq: int, content: str, rest: str) -> Entry:
+    """Return the original entry of a message; its fields may be in another order."""
+    data = {"content": content, **json.loads(rest)}
+    return f"{at_ms}-{seq}", json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def event_row(session: int, entry: Entry) -> Row:
+    """Return the row of a MAP event or a journal event."""
+    entry_id, text = entry
+    return {**_placed(session, entry_id), "event_type": json.loads(text)["event_type"], "body": text}
+
+
+def turn_rows(session: int, events: Iterable[Entry]) -> tuple[list[Row], list[Row]]:
+    """Return the grants that began and the grants that ended, from MAP events."""
+    began, ended = [], []
+    for _, text in events:
+        event = json.loads(text)
+        payload = event.get("payload") or {}
+        if event["event_type"] == "MAPTurnDispatched" and payload.get("token_id"):
+            began.append(_beginning(session, payload) | {"began_ms": _ms(event["timestamp"])})
+        elif event["event_type"] == "MAPTurnCompleted" and payload.get("token_id"):
+            ended.append(
+                _beginning(session, payload) | _ending(payload) | {"ended_ms": _ms(event["timestamp"])}
+            )
+    return began, ended
+
+
+def _beginning(session: int, payload: Mapping[str, Any]) -> Row:
+    return {
+        "session": session,
+        "token_id": payload["token_id"],
+        "number": payload["turn_number"],
+        "attempt": payload.get("attempt", 0),
+        "fence": payload.get("fence", 0),
+        "participant": carried(payload.get("participant_id") or ""),
+    }
+
+
+def _ending(payload: Mapping[str, Any]) -> Row:
+    result = payload.get("result") or {}
+    usage = result.get("usage") or {}
+    return {
+        "outcome": result.get("outcome"),
+        "error": carried(result.get("error") or "") or None,
+        **{name: int(usage.get(name, 0)) for name in COUNTS},
+    }
+
+
+def _placed(session: int, entry_id: str) -> Row:
+    at_ms, _, seq = entry_id.partition("-")
+    return {"session": session, "at_ms": int(at_ms), "seq": int(seq)}
+
+
+def _ms(timestamp: str) -> int:
+    return ms_from_moment(datetime.fromisoformat(timestamp))

@@ -1,0 +1,1 @@
+"""Tasks and conversations; SQL is their source of truth. Changes that belong together are one transaction."""

@@ -1,0 +1,136 @@
+"""`AsyncClient`: the verbs of `Client`, to be awaited."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
+
+from ..client import Client
+from .jobs import AsyncCollabJob, AsyncReviewJob
+from .threads import Threads
+from .twins import Asynchronous, awaited, converted, documented
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+    from ...config.settings import Settings
+    from ...jobs.collab import CollabJob
+    from .services import AsyncConversations, AsyncDialogMemory, AsyncSchedules
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _jobs(jobs: Sequence[CollabJob], threads: Threads) -> list[AsyncCollabJob]:
+    return [AsyncCollabJob(job, threads) for job in jobs]
+
+
+class AsyncClient(Asynchronous[Client]):
+    """`Client` for asyncio: each verb is awaited, and no call blocks the event loop.
+
+        async with AsyncClient() as client:
+            job = await client.submit(collab, agents=agents)
+            async for message in job.messages(follow=True):
+                print(message.speaker, message.content)
+
+    Args:
+        settings: The settings of the installation. None: the settings of this process.
+        app: A Celery app that sends the tasks; `close` leaves it open. None: the client makes one.
+        worker_grace_s: Seconds without a running worker before a call that waits logs a warning. Above 0,
+            `submit` logs none.
+        max_threads: Maximum number of blocking calls at the same time, and of open streams of deltas. More of
+            them wait.
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        app: Celery | None = None,
+        worker_grace_s: float = 0.0,
+        max_threads: int = 16,
+    ) -> None:
+        super().__init__(self._client, Threads(max_threads))
+        self._make = partial(Client, settings, app=app, worker_grace_s=worker_grace_s)
+        self._made: Client | None = None
+        self._making = Lock()
+
+    def _client(self) -> Client:
+        """Return the blocking client. Making it may ask a server, so it is made in a thread."""
+        with self._making:
+            if self._made is None:
+                self._threads.check_open()
+                self._made = self._make()
+            return self._made
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections that the client opened. A second call does nothing."""
+        self._threads.close()
+        if self._made is not None:
+            await asyncio.to_thread(self._made.close)
+
+    async def run(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call a blocking function in a thread of the client, such as a method of what `archived` returns.
+
+        Args:
+            function: What to call.
+            args: Its positional arguments.
+            kwargs: Its keyword arguments.
+
+        Returns:
+            What the function returns.
+
+        Raises:
+            ClientClosed: The client is closed.
+        """
+        return await self._threads.call(function, *args, **kwargs)
+
+    submit = converted(Client.submit, AsyncCollabJob, "AsyncCollabJob")
+    get_job = converted(Client.get_job, AsyncCollabJob, "AsyncCollabJob")
+    jobs = converted(Client.jobs, _jobs, "list[AsyncCollabJob]")
+    inbox = awaited(Client.inbox)
+    restore = converted(Client.restore, AsyncCollabJob, "AsyncCollabJob")
+    review = converted(Client.review, AsyncReviewJob, "AsyncReviewJob")
+    review_sessions = converted(Client.review_sessions, AsyncReviewJob, "AsyncReviewJob")
+    get_review = converted(Client.get_review, AsyncReviewJob, "AsyncReviewJob")
+    archived = awaited(Client.archived)
+    tenant = awaited(Client.tenant)
+    known_agents = awaited(Client.known_agents)
+
+    @documented(Client.each_job, "AsyncIterator[AsyncCollabJob]")
+    async def each_job(self) -> AsyncGenerator[AsyncCollabJob, None]:  # noqa: D102 - as the verb
+        jobs = self._threads.iterate(lambda: self._blocking().each_job())
+        async with aclosing(jobs):
+            async for job in jobs:
+                yield AsyncCollabJob(job, self._threads)
+
+    @property
+    def schedules(self) -> AsyncSchedules:
+        """Sessions and reviews at set times."""
+        from .services import AsyncSchedules
+
+        return AsyncSchedules(lambda: self._blocking().schedules, self._threads)
+
+    @property
+    def memory(self) -> AsyncDialogMemory:
+        """What is remembered of users, by room."""
+        from .services import AsyncDialogMemory
+
+        return AsyncDialogMemory(lambda: self._blocking().memory, self._threads)
+
+    @property
+    def conversations(self) -> AsyncConversations:
+        """Tasks, and the conversations in them. Their verbs raise ArchiveError if no archive is kept."""
+        from .services import AsyncConversations
+
+        return AsyncConversations(lambda: self._blocking().conversations, self._threads)

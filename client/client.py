@@ -1,0 +1,98 @@
+"""`Client`: all verbs in one class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..state.limits.tenants import Spent, TenantBooks
+from .reviews import ReviewVerbs
+from .sessions import SessionVerbs
+
+if TYPE_CHECKING:
+    from ..archive.archive import Archive
+    from ..archive.sessions.reader import ArchiveReader
+    from ..factories.installation import Installation
+    from ..reviews.schedules.schedules import Schedules
+    from ..state.memory.rooms import DialogMemory
+    from ..tasks.workspace.service import Conversations
+
+
+class Client(SessionVerbs, ReviewVerbs):
+    """One Symposia installation: a Redis, a broker, an archive, and the sessions there.
+
+    A client connects when it is first used. `close`, or the end of a `with` block, closes the connections that it
+    opened; each later call on it, and on what it returned, raises ClientClosed. A client may be used by several
+    threads.
+
+    Args:
+        settings: The settings of the installation. None: the settings of this process.
+        app: A Celery app that sends the tasks; `close` leaves it open. None: the client makes one.
+        worker_grace_s: Seconds without a running worker before a call that waits logs a warning. Above 0,
+            `submit` logs none.
+    """
+
+    @property
+    def schedules(self) -> Schedules:
+        """Sessions and reviews at set times."""
+        return self._parts.schedules
+
+    @property
+    def memory(self) -> DialogMemory:
+        """What is remembered of users, by room."""
+        return self._parts.memory
+
+    @property
+    def conversations(self) -> Conversations:
+        """Tasks, and the conversations in them. Raises ArchiveError if no archive is kept."""
+        return self._parts.conversations
+
+    @property
+    def archive(self) -> Archive | None:
+        """Sessions in SQL, or None if no archive is kept."""
+        return self._parts.sessions.archive
+
+    @property
+    def redis_url(self) -> str:
+        """The URL of the Redis in use, with its password."""
+        return self._parts.sessions.redis_url
+
+    def archived(self) -> ArchiveReader | None:
+        """Return the reader of the archive.
+
+        Returns:
+            The reader, or None if there is no archive (yet).
+
+        Raises:
+            ArchiveUnavailable: The archive does not answer.
+        """
+        return self._parts.sessions.reader()
+
+    def tenant(self, name: str) -> Spent:
+        """Return what a tenant has spent since midnight (UTC), without turns that are running.
+
+        Args:
+            name: The tenant.
+
+        Returns:
+            Turns, tokens and cost.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
+        return TenantBooks(self._parts.redis).today(name)
+
+    def known_agents(self) -> frozenset[str]:
+        """Return the names of the agents that every running worker knows.
+
+        Returns:
+            The names. Empty if no worker is running.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
+        return self._parts.sessions.workers.known_agents()
+
+
+def installation_of(client: Client) -> Installation:
+    """Return the parts of a client, for this package's own use."""
+    return client._parts  # noqa: SLF001 - the one door

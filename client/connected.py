@@ -1,0 +1,47 @@
+"""A client's connections: opened lazily, closed together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from ..config.settings import Settings, load_settings
+from ..factories.installation import Installation
+from ..models.errors import ClientClosed
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+
+class Connected:
+    """The connections of a client.
+
+    Args:
+        settings: The settings of the installation. None: the settings of this process.
+        app: A Celery app that sends the tasks; `close` leaves it open. None: the client makes one.
+        worker_grace_s: Seconds without a running worker before a call that waits logs a warning. Above 0,
+            `submit` logs none.
+    """
+
+    def __init__(
+        self, settings: Settings | None = None, *, app: Celery | None = None, worker_grace_s: float = 0.0
+    ) -> None:
+        self.settings = settings or load_settings()
+        self._installation = Installation(self.settings, app, worker_grace_s=worker_grace_s)
+        self._is_closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections that the client opened. A second call does nothing."""
+        self._is_closed = True
+        self._installation.close()
+
+    @property
+    def _parts(self) -> Installation:
+        if self._is_closed:
+            raise ClientClosed
+        return self._installation

@@ -1,0 +1,133 @@
+"""The verbs of a client for batch reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..reviews.batches.starting import Order, start
+from ..reviews.job import ReviewJob
+from ..reviews.orders.files import order_of_files
+from ..reviews.orders.sessions import order_of_sessions
+from .connected import Connected
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class ReviewVerbs(Connected):
+    """Start reviews and find them again."""
+
+    def review(  # noqa: PLR0913 - each is an option of a review
+        self,
+        *paths: str | Path,
+        panel: str = "code",
+        model: str | None = None,
+        since: str | None = None,
+        base: str | None = None,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        everything: bool = False,
+        root_name: str | None = None,
+        panels_file: Path | None = None,
+    ) -> ReviewJob:
+        """Review files of this machine with a panel, each in its own session.
+
+        Args:
+            paths: Files and folders. None: the working folder.
+            panel: Name of the panel.
+            model: The agent that takes the panel's seats for a model. None: no model is asked.
+            since: Only what has changed since this git revision. `last`: since the newest run that completed.
+            base: Only what has changed since the checked-out branch left this one.
+            include: Only files that match one of these patterns.
+            exclude: No files that match one of these patterns.
+            everything: Also what has not changed since this panel reviewed it last.
+            root_name: The name of the root in runs and reports. None: the folder's name.
+            panels_file: A file of panels. None: `panels.toml` in the working folder, if there is one.
+
+        Returns:
+            The review.
+
+        Raises:
+            InvalidInput: One line with field, value and rule; nothing was started.
+            RedisUnavailable: Redis does not answer; nothing was started.
+            ArchiveUnavailable: The archive does not answer; nothing was started.
+        """
+        order = order_of_files(
+            paths,
+            archive=self._parts.sessions.archive,
+            known_agents=self._parts.sessions.workers.known_agents(),
+            panel=panel,
+            model=model,
+            since=since,
+            base=base,
+            include=include,
+            exclude=exclude,
+            everything=everything,
+            root_name=root_name,
+            panels_file=panels_file,
+        )
+        return self._start(order)
+
+    def review_sessions(
+        self,
+        *ids: str,
+        panel: str = "document",
+        model: str | None = None,
+        tag: str | None = None,
+        participant: str | None = None,
+        newest: int | None = None,
+        everything: bool = False,
+        panels_file: Path | None = None,
+    ) -> ReviewJob:
+        """Review transcripts of archived sessions with a panel.
+
+        Args:
+            ids: Sessions of the archive. None: those that have ended, the newest first.
+            panel: Name of the panel.
+            model: The agent that takes the panel's seats for a model. None: no model is asked.
+            tag: Only sessions with this tag.
+            participant: Only sessions with this participant.
+            newest: Maximum number of sessions, the newest. None: 5,000.
+            everything: Also what has not changed since this panel reviewed it last.
+            panels_file: A file of panels. None: `panels.toml` in the working folder, if there is one.
+
+        Returns:
+            The review.
+
+        Raises:
+            InvalidInput: One line with field, value and rule; nothing was started.
+            SessionNotFound: One of `ids` is not in the archive.
+            RedisUnavailable: Redis does not answer; nothing was started.
+            ArchiveUnavailable: The archive does not answer; nothing was started.
+        """
+        order = order_of_sessions(
+            ids,
+            archive=self._parts.sessions.archive,
+            known_agents=self._parts.sessions.workers.known_agents(),
+            panel=panel,
+            model=model,
+            tag=tag,
+            participant=participant,
+            newest=newest,
+            everything=everything,
+            panels_file=panels_file,
+        )
+        return self._start(order)
+
+    def _start(self, order: Order) -> ReviewJob:
+        job = self.get_review(start(self._parts.reviews, order))
+        self._parts.sessions.connections.watch_workers(f"review {job.id}").look()
+        return job
+
+    def get_review(self, batch_id: str) -> ReviewJob:
+        """Return a review that was started before, in any process. Nothing is read yet.
+
+        Args:
+            batch_id: Its id.
+
+        Returns:
+            The review. Its methods raise ReviewNotFound.
+        """
+        watch = self._parts.sessions.connections.watch_workers
+        return ReviewJob(batch_id, self._parts.reviews, watch_workers=watch)

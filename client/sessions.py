@@ -1,0 +1,196 @@
+"""The verbs of a client for sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from pydantic import JsonValue
+
+from ..factories.inbox import open_questions
+from ..jobs.collab import CollabJob
+from ..models.errors import NotRestorable, SessionNotFound
+from ..models.protocol.collab import Collab
+from ..models.protocol.dialog import Message
+from ..models.sessions.limits import TurnLimits
+from ..models.sessions.options import AgentBinding, FailurePolicy, ModeOptions, Protocol
+from ..models.sessions.stop_conditions import StopCondition
+from ..models.sessions.submission import Submission
+from ..models.turns.waiting import Pending
+from ..tasks.sessions.restoring import restore
+from .connected import Connected
+
+
+class SessionVerbs(Connected):
+    """Submit sessions and find them again."""
+
+    def submit(  # noqa: PLR0913 - each is an option of a session
+        self,
+        collab: Collab | Mapping[str, Any],
+        *,
+        agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None = None,
+        stop: StopCondition | Mapping[str, Any] | None = None,
+        options: ModeOptions | Mapping[str, Any] | None = None,
+        policy: FailurePolicy | Mapping[str, Any] | None = None,
+        policies: Mapping[str, FailurePolicy | Mapping[str, Any]] | None = None,
+        limits: TurnLimits | Mapping[str, Any] | None = None,
+        tenant: str | None = None,
+        messages: Iterable[Message | Mapping[str, Any] | str] | None = None,
+        parameters: Mapping[str, JsonValue] | None = None,
+        thread_id: str | None = None,
+        task: str | None = None,
+        conversation: str | None = None,
+        protocol: Protocol | str | None = None,
+        user_id: str | int | None = None,
+        room_id: str | int | None = None,
+        service: str | None = None,
+        said: Mapping[str, JsonValue] | None = None,
+        defaults: Mapping[str, JsonValue] | None = None,
+    ) -> CollabJob:
+        """Submit a session. The same `collab_id` again is the same session.
+
+        Logs a warning when no worker is running.
+
+        Args:
+            collab: What the session is about and who takes part.
+            agents: The agent of each participant id: a registered name, or a name with overrides. Default: the
+                agent of the participant's own name, `human` for a person.
+            stop: When to end, in addition to the rules of the mode: a condition, or `{"max_rounds": 3}`.
+            options: Options of the mode.
+            policy: What happens when an agent fails.
+            policies: The same for single participant ids.
+            limits: What one turn may spend: `{"turn_tokens": 2_000, "turn_usd": 0.05}`.
+            tenant: The tenant that pays. The settings of the workers limit what a tenant may spend per day.
+            messages: What the dialog starts with. A text is a message of the user.
+            parameters: Data that every agent gets.
+            thread_id: Groups dialogs.
+            task: The id of the task in which the session runs. Its agents must be admitted there.
+            conversation: The id of the conversation that gets the messages, too. Its agents must be members.
+            protocol: How turns are written: `alignment` keeps a ledger and ends when all have converged.
+            user_id: The user whose parameters the turns remember and use.
+            room_id: The room of these parameters. Default: the conversation, the task, the thread or the session.
+            service: The service of these parameters, such as `travel`.
+            said: Parameters of the message that the session is about.
+            defaults: Parameters that hold where the user said nothing.
+
+        Returns:
+            The session.
+
+        Raises:
+            InvalidInput: One line with field, value and rule; nothing was written.
+            SessionConflict: The id is taken by a session with other content.
+            RedisUnavailable: Nothing was written, or the same submission may be repeated.
+        """
+        submission = Submission.build(
+            collab,
+            agents=agents,
+            stop=stop,
+            options=options,
+            policy=policy,
+            policies=policies,
+            limits=limits,
+            tenant=tenant,
+            messages=messages,
+            parameters=parameters,
+            thread_id=thread_id,
+            task=task,
+            conversation=conversation,
+            protocol=protocol,
+            user_id=user_id,
+            room_id=room_id,
+            service=service,
+            said=said,
+            defaults=defaults,
+        )
+        return self._parts.sessions.submit(submission)
+
+    def get_job(self, session_id: str) -> CollabJob:
+        """Return a session that was submitted before, in any process: the live one, or else the archived one.
+
+        Args:
+            session_id: Its id, or the first 8 or more characters if no other session's id starts with them.
+
+        Returns:
+            The session.
+
+        Raises:
+            AmbiguousId: Several sessions have ids that start with this.
+            InvalidInput: It is shorter than 8 characters.
+            SessionNotFound: There is no such session, or it has expired.
+            ArchiveUnavailable: It is not live, and the archive does not answer.
+            RedisUnavailable: Redis does not answer, and the archive has no such session that has ended.
+        """
+        sessions = self._parts.sessions
+        return sessions.get(sessions.find_id(session_id))
+
+    def jobs(self, *, count: int = 20, offset: int = 0) -> list[CollabJob]:
+        """Return live sessions, newest first.
+
+        Args:
+            count: Maximum number of sessions.
+            offset: Number of sessions to skip. They are read, too.
+
+        Returns:
+            The sessions, without those that have expired.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
+        return list(islice(self.each_job(), offset, offset + count))
+
+    def each_job(self) -> Iterator[CollabJob]:
+        """Iterate over all live sessions, newest first. Each is read when the iterator gets to it.
+
+        Yields:
+            The next session.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
+        sessions = self._parts.sessions
+        index = sessions.connections.index
+        for session_id, listed_ms in index.listed():
+            try:
+                job = sessions.get_live(session_id)
+            except SessionNotFound:
+                index.unlist(session_id, listed_ms)
+            else:
+                yield job
+
+    def inbox(self, name: str | None = None, *, limit: int = 100) -> list[Pending]:
+        """Return the open questions of all sessions, oldest first.
+
+        Args:
+            name: The participant who was asked. None: anybody.
+            limit: Maximum number of questions.
+
+        Returns:
+            The questions. `CollabJob.reply` answers one.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
+        return open_questions(self._parts.sessions, name, limit=limit)
+
+    def restore(self, session_id: str) -> CollabJob:
+        """Continue an unfinished session that Redis has lost, from its last archived turn.
+
+        Args:
+            session_id: As in `get_job`.
+
+        Returns:
+            The session, which is live again.
+
+        Raises:
+            SessionNotFound: The archive does not have it.
+            NotRestorable: It has ended, is live, or no archive is kept.
+            ArchiveUnavailable: The archive does not answer.
+            RedisUnavailable: Redis does not answer.
+        """
+        sessions = self._parts.sessions
+        if sessions.archive is None:
+            raise NotRestorable(session_id, why="the archive is disabled (SYMPOSIA_ARCHIVE)")
+        found, to = sessions.find_id(session_id), sessions.connections
+        restore(sessions.archive, to.redis, to.graph, found)
+        return sessions.get_live(found)

@@ -1,0 +1,58 @@
+"""Builds what brings batch reviews forward in a process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from celery import Celery
+
+from ..config.settings import Settings
+from ..reviews.batches.context import Office
+from ..reviews.batches.queue import ReviewQueue
+from ..reviews.delivery.celery_tasks import courier_of
+from ..state.redis.streams import StreamReader
+from ..state.reviews.index import ReviewIndex
+from ..state.reviews.store import ReviewStore
+from ..state.sessions.index import SessionIndex
+from ..state.sessions.store import SessionStore
+from ..tasks.runtime.graph import TaskGraph
+from ..tasks.sessions.opening import SessionOpener
+from ..tasks.workspace.sessions import Placing
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+    from ..archive.archive import Archive
+
+
+def build_office(app: Celery, settings: Settings, client: Redis, archive: Archive | None) -> Office:
+    """Return the office of a process, which uses these connections."""
+    sessions, index = SessionStore(client), SessionIndex(client)
+    return Office(
+        store=ReviewStore(client, retention_s=settings.retention_s),
+        index=ReviewIndex(client),
+        sessions=sessions,
+        session_index=index,
+        streams=StreamReader(client),
+        opener=session_opener(settings, sessions, index, TaskGraph(app), Placing(lambda: archive)),
+        queue=ReviewQueue(app),
+        retention_ms=settings.retention_s * 1000,
+        archive=archive,
+        tell=lambda run, head: courier_of(app).note(run, head),
+    )
+
+
+def session_opener(
+    settings: Settings, store: SessionStore, index: SessionIndex, graph: TaskGraph, placing: Placing
+) -> SessionOpener:
+    """Return an opener of sessions with the options of the settings."""
+    return SessionOpener(
+        store=store,
+        index=index,
+        graph=graph,
+        max_turns=settings.max_turns,
+        max_message_bytes=settings.max_message_bytes,
+        grace_ms=int(settings.redispatch_after_s * 1000),
+        archived=settings.archive,
+        place=placing,
+    )

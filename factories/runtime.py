@@ -1,0 +1,114 @@
+"""Builder of the runtime of a worker process from the settings: it connects all parts."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from celery import Celery
+from pydantic import SecretStr
+
+from ..agents.execution.runner import AgentRunner
+from ..agents.local_model.server import recorded_url
+from ..agents.registry.registry import Registry
+from ..config.secrets import known_secrets
+from ..config.settings import Settings, variable
+from ..models.sessions.limits import DailyLimits
+from ..reviews.batches.queue import ReviewQueue
+from ..state.redis.connect import connect
+from ..state.sessions.index import SessionIndex
+from ..state.sessions.store import SessionStore
+from ..state.sessions.taken import TakenMark
+from ..tasks.runtime.graph import TaskGraph
+from ..tasks.runtime.leases import LeaseKeeper
+from ..tasks.runtime.runtime import FactsCache, Runtime, TurnLimits
+from ..tasks.runtime.turn_services import Desks
+from .archive import archiver
+from .connection import check_servers, urls_in_use
+from .memory import turn_memory
+
+T = TypeVar("T")
+
+
+def limits_of(settings: Settings) -> TurnLimits:
+    """Return the turn limits of the settings."""
+    return TurnLimits(
+        lease_ms=int(settings.lease_s * 1000),
+        grace_ms=int(settings.redispatch_after_s * 1000),
+        turn_timeout_s=settings.turn_timeout_s,
+        retention_ms=int(settings.retention_s * 1000),
+        max_message_bytes=settings.max_message_bytes,
+        tenant=daily_limits(settings),
+    )
+
+
+def daily_limits(settings: Settings) -> DailyLimits:
+    """Return the daily limits of each tenant."""
+    usd = settings.tenant_daily_usd
+    return DailyLimits(
+        tokens=settings.tenant_daily_tokens,
+        cost_micros=None if usd is None else round(usd * 1e6),
+        turns=settings.tenant_daily_turns,
+    )
+
+
+def load_registry(settings: Settings) -> Registry:
+    """Return the agents of the configured file. Raises RegistryError, which names file, entry, field and rule."""
+    return Registry.load(
+        settings.agents_file,
+        getenv=variable,
+        local_model=lambda: recorded_url(settings.data_dir),
+        concurrency=settings.worker_concurrency,
+    )
+
+
+def build_runtime(app: Celery, settings: Settings, *, redis_url: str) -> Runtime:
+    """Return a runtime on the Redis at `redis_url`, which may be unavailable.
+
+    Raises:
+        RegistryError: The agents file is wrong.
+        UnsuitableRedis: A server that answers is of another kind than its URL says.
+    """
+    settings = settings.model_copy(update={"redis_url": SecretStr(redis_url)})
+    check_servers(settings)
+    client = connect(redis_url)
+    store = SessionStore(client)
+    limits = limits_of(settings)
+    reviews = ReviewQueue(app)
+    return Runtime(
+        store=store,
+        index=SessionIndex(client),
+        taken=TakenMark(client),
+        facts=FactsCache(store),
+        graph=TaskGraph(app),
+        registry=load_registry(settings),
+        runner=AgentRunner(
+            max_message_bytes=limits.max_message_bytes, secrets=known_secrets(urls_in_use(settings))
+        ),
+        leases=LeaseKeeper(store, lease_ms=limits.lease_ms),
+        desks=Desks(client),
+        limits=limits,
+        memory=turn_memory(settings),
+        archiver=archiver(settings, client),
+        ended=lambda facts: reviews.session_ended(facts.spec.parameters),
+    )
+
+
+def per_process(build: Callable[[], T]) -> Callable[[], T]:
+    """Call `build` once in each process: a forked pool child must not share its parent's connections."""
+    lock = threading.Lock()
+    built: dict[int, T] = {}
+
+    def provide() -> T:
+        pid = os.getpid()
+        runtime = built.get(pid)
+        if runtime is None:
+            with lock:
+                runtime = built.get(pid) or build()
+                built.clear()
+                built[pid] = runtime
+        return runtime
+
+    return provide

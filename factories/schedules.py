@@ -1,0 +1,101 @@
+"""Builder of the schedule keeper with scheduled sessions and reviews."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property, partial
+
+from celery import Celery
+
+from ..config.settings import Settings
+from ..jobs.session_file import SessionFile
+from ..models.errors import InvalidInput, LifecycleError, SessionConflict, SessionNotFound
+from ..models.protocol.collab import CollabStatus
+from ..models.schedules.runs import Occurrence, Outcome, Progress
+from ..models.schedules.schedule import Schedule
+from ..models.text.ids import timestamp_from_ms
+from ..reviews.batches.context import office_of
+from ..reviews.schedules.reviews import ScheduledReview
+from ..reviews.schedules.runs import Keeper
+from ..state.redis.connect import connect
+from ..state.schedules.store import ScheduleBook
+from ..state.sessions.records import SessionState
+from .sessions import Sessions
+
+#: Reasons of a session that was cancelled because it failed, or because a limit was met before any turn was completed.
+_FAILURES = {
+    "all_turns_failed",
+    "cost_budget",
+    "deadline",
+    "failed",
+    "no_answer",
+    "tenant_budget",
+    "token_budget",
+}
+
+
+class ScheduledSession:
+    """A job of the settings: a session file, submitted once for each occurrence, under its id.
+
+    Its agents are given the parameters `schedule` and `due`, next to those of the file.
+    """
+
+    def __init__(self, settings: Settings, app: Celery) -> None:
+        self._settings = settings
+        self._app = app
+
+    @cached_property
+    def _sessions(self) -> Sessions:
+        return Sessions(self._settings, self._app)
+
+    def start(self, schedule: Schedule, occurrence: Occurrence) -> None:
+        """Submit the session, unless it is already submitted. Raises InvalidInput for an invalid job."""
+        path = self._settings.jobs.get(str(schedule.job))
+        if path is None:
+            known = ", ".join(sorted(self._settings.jobs)) or "none"
+            raise InvalidInput("job", schedule.job, f"must be a job of SYMPOSIA_JOBS (known: {known})")
+        source = SessionFile.open(str(path))
+        told = {"schedule": schedule.name, "due": timestamp_from_ms(occurrence.due_ms)}
+        with source.blamed():
+            asked = source.submission()
+            collab = asked.collab.changed(collab_id=occurrence.id)
+            try:
+                self._sessions.submit(replace(asked, collab=collab, parameters={**asked.parameters, **told}))
+            except SessionConflict:
+                return  # already submitted, and the file has changed since
+
+    def progress(self, _schedule: Schedule, occurrence: Occurrence) -> Progress | None:
+        """Return the progress of the session."""
+        try:
+            state = self._sessions.get(occurrence.id).state()
+        except SessionNotFound:
+            return None
+        return Progress(_outcome(state), state.usage, state.detail or state.reason or "", state.ended_ms or 0)
+
+    def cancel(self, _schedule: Schedule, occurrence: Occurrence) -> None:
+        """Cancel the session, unless it has ended."""
+        try:
+            self._sessions.get(occurrence.id).cancel("overtaken")
+        except (LifecycleError, SessionNotFound):
+            return
+
+
+def _outcome(state: SessionState) -> Outcome | None:
+    if state.status is CollabStatus.COMPLETED:
+        return Outcome.COMPLETED
+    if state.status is CollabStatus.CANCELLED:
+        return Outcome.FAILED if state.reason in _FAILURES else Outcome.CANCELLED
+    return None
+
+
+def build_keeper(app: Celery, settings: Settings, *, redis_url: str) -> Keeper:
+    """Return the schedule keeper of a worker. Connects lazily."""
+    return Keeper(
+        ScheduleBook(connect(redis_url)),
+        {
+            "job": ScheduledSession(settings, app),
+            "review": ScheduledReview(partial(office_of, app), settings.review_roots),
+        },
+        grace_ms=int(settings.redispatch_after_s * 1000),
+        lease_ms=int(settings.lease_s * 1000),
+    )

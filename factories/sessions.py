@@ -1,0 +1,190 @@
+"""The sessions of an installation: submitting them and finding them again, live or archived.
+
+`Client` and the worker processes use the same class, so that a scheduled session and a submitted one are one thing.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import ExitStack
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from celery import Celery
+
+from ..config.settings import Settings
+from ..jobs.collab import CollabJob, Connections
+from ..models.errors import AmbiguousId, InvalidInput, RedisUnavailable, SessionNotFound
+from ..models.sessions.submission import Submission
+from ..models.text.ids import is_uuid4
+from ..state.redis.connect import connect
+from ..state.sessions.index import SessionIndex
+from ..state.sessions.store import SessionStore
+from ..state.workers.presence import WorkerBook, common_agents
+from ..state.workers.watch import WorkerWatch
+from ..tasks.runtime.graph import TaskGraph
+from ..tasks.sessions.opening import prepare
+from ..tasks.views.view import read_facts
+from ..tasks.workspace.sessions import Placing
+from .archive import open_archive
+from .connection import redis_url_in_use
+from .reviews import session_opener
+
+if TYPE_CHECKING:
+    from ..archive.archive import Archive
+    from ..archive.sessions.reader import ArchiveReader
+
+#: Characters an id may be shortened to.
+SHORTEST_ID = 8
+_ID_START = re.compile(r"[0-9a-f-]+")
+
+
+class Sessions:
+    """All sessions of one Redis and one archive. Connects lazily.
+
+    Args:
+        settings: The settings of the installation.
+        app: A Celery app that sends the tasks.
+        worker_grace_s: Seconds without a running worker before a call that waits logs a warning; above 0,
+            `submit` logs none.
+    """
+
+    def __init__(self, settings: Settings, app: Celery, *, worker_grace_s: float = 0.0) -> None:
+        self._settings = settings
+        self.redis_url = redis_url_in_use(settings)
+        self._opened = ExitStack()
+        # Holds no reference to this object: one that is dropped closes its connections at once.
+        self._open_archive = cache(partial(_open_archive, settings, self._opened))
+        redis = connect(self.redis_url)
+        self._opened.callback(redis.close)
+        placing = Placing(self._open_archive)
+        self.workers = WorkerBook(redis)
+        self.connections = Connections(
+            redis=redis,
+            redis_url=self.redis_url,
+            store=SessionStore(redis),
+            index=SessionIndex(redis),
+            graph=TaskGraph(app),
+            retention_ms=settings.retention_s * 1000,
+            max_message_bytes=settings.max_message_bytes,
+            check_joining=placing.check_joining,
+            watch_workers=partial(WorkerWatch, self.workers, grace_s=worker_grace_s),
+        )
+        to = self.connections
+        self._opener = session_opener(settings, to.store, to.index, to.graph, placing)
+
+    def close(self) -> None:
+        """Close the connections to Redis and to the archive. Each later call raises ClientClosed."""
+        self._opened.close()
+
+    @property
+    def archive(self) -> Archive | None:
+        """The archive, or None where none is kept. Connects lazily."""
+        return self._open_archive()
+
+    def reader(self) -> ArchiveReader | None:
+        """Return the reader of the archive, or None where there is no database (yet). Raises ArchiveUnavailable."""
+        return None if self.archive is None else self.archive.to_read()
+
+    def submit(self, submission: Submission) -> CollabJob:
+        """Submit a session. The same `collab_id` again is the same session. Logs a warning when no worker is running.
+
+        Raises:
+            InvalidInput: One line with field, value and rule; nothing was written.
+            SessionConflict: The id is taken by a session with other content.
+            RedisUnavailable: Nothing was written, or the same submission may be repeated.
+        """
+        try:
+            workers = self.workers.alive()
+        except RedisUnavailable:
+            # Errors of the submission are reported first: the caller can correct them without Redis.
+            prepare(submission, max_message_bytes=self._settings.max_message_bytes)
+            raise
+        facts = self._opener.open(submission, known_agents=common_agents(workers))
+        if facts is None:
+            job = self.get_live(submission.collab.collab_id)
+            if job.state().is_final:
+                return job
+        else:
+            job = CollabJob(facts, self.connections)
+        self.connections.watch_workers(f"session {job.id}").take(bool(workers))
+        return job
+
+    def get(self, session_id: str) -> CollabJob:
+        """Return a session: the live one, or else the archived one.
+
+        Raises:
+            SessionNotFound: Neither Redis nor the archive has it.
+            ArchiveUnavailable: It is not live, and the archive does not answer.
+            RedisUnavailable: Redis does not answer, and the archive has no such session that has ended.
+        """
+        try:
+            return self.get_live(session_id)
+        except SessionNotFound:
+            reader = self.reader()
+            if reader is None:
+                raise
+        except RedisUnavailable:
+            # The archive is complete for a session that has ended; for any other it may be out of date.
+            reader = self.reader()
+            if reader is None or not reader.has_ended(session_id):
+                raise
+        from ..jobs.archived import ArchivedJob
+
+        return ArchivedJob(session_id, reader, self.connections)
+
+    def find_id(self, text: str) -> str:
+        """Return the whole id of a session; one that is whole already may be that of no session.
+
+        Args:
+            text: An id, or the first `SHORTEST_ID` or more characters of one.
+
+        Raises:
+            AmbiguousId: Several sessions have ids that start with this.
+            InvalidInput: It is too short.
+            SessionNotFound: No session has an id that starts with it.
+            RedisUnavailable: Redis does not answer, and the archive has no such id.
+        """
+        wanted = text.strip().lower()
+        if is_uuid4(wanted):
+            return wanted
+        if len(wanted) < SHORTEST_ID:
+            raise InvalidInput(
+                "id", text, f"must be a session id, or at least its first {SHORTEST_ID} characters"
+            )
+        ids = self._ids(wanted) if _ID_START.fullmatch(wanted) else []
+        if len(ids) > 1:
+            raise AmbiguousId(wanted, ids)
+        if not ids:
+            raise SessionNotFound(text)
+        return ids[0]
+
+    def _ids(self, prefix: str) -> list[str]:
+        """Return the ids of live and archived sessions that start with `prefix`."""
+        reader = self.reader()
+        archived = reader.ids(prefix) if reader else []
+        try:
+            listed = [
+                it for it, _ in self.connections.index.listed(page_size=10_000) if it.startswith(prefix)
+            ]
+        except RedisUnavailable:
+            if not archived:
+                raise
+            return archived
+        return list(dict.fromkeys([*listed, *archived]))
+
+    def get_live(self, session_id: str) -> CollabJob:
+        """Return a session that Redis holds, with one lookup. Raises SessionNotFound."""
+        if not is_uuid4(session_id):  # no session has such an id, and no key is made of it
+            raise SessionNotFound(session_id)
+        state = self.connections.store.state(session_id)
+        facts = read_facts(session_id, self.connections.store.documents(session_id), state.opened_ms)
+        return CollabJob(facts, self.connections)
+
+
+def _open_archive(settings: Settings, opened: ExitStack) -> Archive | None:
+    """Return the archive, or None where none is kept; `opened` closes it."""
+    archive = open_archive(settings)
+    if archive is not None:
+        opened.callback(archive.close)
+    return archive

@@ -1,0 +1,1 @@
+"""Sessions as programs use them, live and archived, and session files."""

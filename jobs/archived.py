@@ -1,0 +1,117 @@
+"""A session as the archive has it: a job to look at, not to steer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from redis import Redis
+
+from ..models.errors import NotLive
+from ..state.following.stream_follower import Moment, replay
+from ..state.redis.scripts import view_fields
+from ..state.redis.streams import Entry, Stream, StreamReader
+from ..state.sessions.records import SessionState
+from ..state.sessions.steering import Documents
+from ..state.sessions.store import SessionStore
+from ..tasks.views.view import read_facts
+from .collab import CollabJob, Connections, JobResult
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..archive.sessions.reader import ArchiveReader
+    from ..models.turns.deltas import Delta
+
+
+class ArchivedJob(CollabJob):
+    """A session that is not live any more.
+
+    It is read like any other; methods that would change it, or wait for it, raise NotLive.
+    """
+
+    is_live = False
+
+    def __init__(self, session_id: str, reader: ArchiveReader, connections: Connections) -> None:
+        store = _ArchivedStore(connections.redis, reader)
+        state = store.state(session_id)
+        facts = read_facts(session_id, store.documents(session_id), state.opened_ms)
+        super().__init__(facts, replace(connections, store=store))
+        self._streams = _ArchivedStreams(connections.redis, reader)
+
+    def result(self, timeout: float | None = None) -> JobResult:  # noqa: ARG002 - there is nothing to wait for
+        """Return how the session ended. Raises NotLive if it has not."""
+        if not self.state().is_final:
+            raise NotLive(self.id)
+        return self._result()
+
+    def live(self, *, deltas: bool = True) -> Iterator[Moment | Delta | None]:  # noqa: ARG002 - there is no live output
+        """Iterate over all that happened. Raises NotLive if it has not ended."""
+        if not self.state().is_final:
+            raise NotLive(self.id)
+        return replay(self._streams, self.id)
+
+    def queued_for_s(self) -> None:
+        """Return None: nothing of it is queued."""
+
+    def _helm(self, by: str, key: str | None) -> NoReturn:  # noqa: ARG002
+        raise _not_live(self.state())
+
+    def _texts(self, stream: Stream, follows: bool) -> Iterator[str]:
+        if follows and not self.state().is_final:
+            raise NotLive(self.id)
+        return super()._texts(stream, False)
+
+
+class _ArchivedStore(SessionStore):
+    """Reads like the live one; has no verbs."""
+
+    def __init__(self, client: Redis, reader: ArchiveReader) -> None:
+        super().__init__(client)
+        self._reader = reader
+
+    def state(self, session_id: str) -> SessionState:
+        snapshot = self._reader.snapshot(session_id)
+        return state_of(session_id, snapshot.fields, snapshot.turns)
+
+    def documents(self, session_id: str) -> Documents:
+        documents, fields = (
+            self._reader.session(session_id).documents,
+            self._reader.snapshot(session_id).fields,
+        )
+        coming = fields.get("next_collab"), fields.get("next_spec")
+        return Documents(int(fields.get("edition", 0)), documents.collab, documents.spec, *coming)
+
+    def board(self, session_id: str) -> dict[str, str]:
+        return dict(self._reader.snapshot(session_id).board)
+
+    def _run(self, _verb: str, session_id: str, *_args: Any, **_more: Any) -> NoReturn:  # type: ignore[override]
+        raise _not_live(self.state(session_id))
+
+
+class _ArchivedStreams(StreamReader):
+    """Reads entries like the live one."""
+
+    def __init__(self, client: Redis, reader: ArchiveReader) -> None:
+        super().__init__(client)
+        self._reader = reader
+
+    def all(self, session_id: str, stream: Stream, *, after: str = "0") -> Iterator[Entry]:
+        return self._reader.entries(session_id, stream, after=after)
+
+    def whole(self, session_id: str, stream: Stream) -> Iterator[Entry]:
+        return self._reader.entries(session_id, stream)
+
+    def newest_first(self, session_id: str, stream: Stream, *, page: int = 32) -> Iterator[Entry]:  # noqa: ARG002
+        return self._reader.entries(session_id, stream, newest_first=True)
+
+
+def _not_live(state: SessionState) -> NotLive:
+    return NotLive(state.session_id, ended=state.status.value if state.is_final else None)
+
+
+def state_of(session_id: str, fields: Mapping[str, str | None], turns: Mapping[str, str]) -> SessionState:
+    """Return a session's state from its archived fields, as of its last change."""
+    known = {name: fields.get(name) for name in view_fields()}
+    return SessionState(session_id, int(fields.get("updated_ms") or 0), known, turns)

@@ -1,0 +1,456 @@
+"""A submitted session: read it, follow it, steer it, answer its questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+from redis import Redis
+
+from ..models.alignment.ledger import Ledger
+from ..models.errors import InvalidInput
+from ..models.protocol.collab import Collab, CollabStatus, Participant
+from ..models.protocol.dialog import Dialog, Message
+from ..models.protocol.events import MapEvent
+from ..models.protocol.meta import Event
+from ..models.sessions.options import AgentBinding
+from ..models.sessions.plan import BoardEntry
+from ..models.sessions.spec import SessionSpec
+from ..models.sessions.spending import usage_by_participant
+from ..models.text.ids import derived_id, moment_from_ms, new_id, timestamp_from_ms
+from ..models.turns.deltas import Delta
+from ..models.turns.turn import TurnState, Usage
+from ..models.turns.waiting import Pending
+from ..state.following.event_follower import END_ONLY, follow
+from ..state.following.stream_follower import Moment, watch
+from ..state.redis.stored import read_stored
+from ..state.redis.streams import Stream, StreamReader
+from ..state.sessions.index import SessionIndex
+from ..state.sessions.queued import queued_for_s
+from ..state.sessions.records import SessionState
+from ..state.sessions.store import SessionStore
+from ..state.workers.watch import WorkerWatch
+from ..tasks.planning.advance import redrive
+from ..tasks.runtime.graph import TaskGraph
+from ..tasks.sessions.drawing import GraphFormat, draw
+from ..tasks.sessions.steering import Helm
+from ..tasks.sessions.task_tree import last_spoken
+from ..tasks.sessions.transcripts import ledger_of, transcript_of
+from ..tasks.views.view import SessionFacts, read_facts
+from ..tasks.waiting.parked_turn import all_asked
+from ..tasks.waiting.replies import answer, find_asked, plan_on
+
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """Connections of a job to its session."""
+
+    redis: Redis
+    #: Recreated for each asynchronous follower: it belongs to one event loop.
+    redis_url: str
+    store: SessionStore
+    index: SessionIndex
+    graph: TaskGraph
+    retention_ms: int
+    max_message_bytes: int
+    #: Check of new participants; raises if one cannot take part in a session run this way.
+    check_joining: Callable[[SessionSpec, Participant], None]
+    #: Makes what warns, in a call that waits for this (such as `session ID`), when no worker is running.
+    watch_workers: Callable[[str], WorkerWatch]
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """How a session ended, and all that was said."""
+
+    collab: Collab
+    dialog: Dialog
+    #: Why it ended: `satisfied`, `max_rounds`, `failed`, ...
+    reason: str
+    detail: str
+    usage: Usage
+    turns: int
+    rounds: int
+
+    @property
+    def ok(self) -> bool:
+        """Completed, not cancelled or aborted."""
+        return self.collab.status is CollabStatus.COMPLETED
+
+
+class CollabJob:
+    """One session. Every call reads it as it is now.
+
+    All methods raise SessionNotFound when the session has expired, RedisUnavailable when Redis does not answer, and
+    ClientClosed when the client is closed. With only the archive's copy (`is_live` is False), methods that change
+    the session or wait for it raise NotLive.
+    """
+
+    #: Redis holds the session; False: only the archive does.
+    is_live = True
+
+    def __init__(self, facts: SessionFacts, connections: Connections) -> None:
+        self._facts = facts
+        self._to = connections
+        self._streams = StreamReader(connections.redis)
+
+    @property
+    def id(self) -> str:
+        """The session's id: the collab's."""
+        return self._facts.session_id
+
+    @property
+    def spec(self) -> SessionSpec:
+        """What it is run with: agents, stop conditions, options and policies."""
+        self.state()
+        return self._facts.spec
+
+    def __repr__(self) -> str:
+        return f"CollabJob({self.id!r})"
+
+    # -- looking ----------------------------------------------------------------------------
+
+    def state(self) -> SessionState:
+        """Return counters and open turns."""
+        state = self._to.store.state(self.id)
+        if state.edition != self._facts.edition:  # the session was steered
+            self._facts = read_facts(self.id, self._to.store.documents(self.id), state.opened_ms)
+        return state
+
+    def status(self) -> CollabStatus:
+        """Return the status: draft, active, suspended, completed or cancelled."""
+        return self.state().status
+
+    def queued_for_s(self) -> float | None:
+        """Return for how many seconds something of the session is queued that no worker has taken.
+
+        The value grows while no worker is running, and while all workers are busy.
+
+        Returns:
+            Seconds. None: nothing is queued.
+        """
+        return queued_for_s(self.state())
+
+    def turn_state(self) -> TurnState:
+        """Return whose turn it is (Collab module, section 5.2), or between two turns and at the end, who spoke last.
+
+        Of turns that run side by side, one that is running comes before one that is only planned.
+        """
+        state = self.state()
+        order = tuple(self._facts.roster)
+        turn = min(state.open_turns(), key=lambda it: it.status == "planned", default=None)
+        spoken = self._last_spoken() if turn is None else None
+        name, began_ms = order[0], state.updated_ms
+        if turn is not None:
+            name, began_ms = turn.participant, turn.began_ms or began_ms
+        elif spoken is not None:
+            name, began_ms = spoken
+        return TurnState(
+            current_turn_holder=name,
+            turn_order=order,
+            turn_index=order.index(name) if name in order else 0,
+            turn_started_at=timestamp_from_ms(began_ms),
+        )
+
+    def collab(self) -> Collab:
+        """Return the collab with its status, its times, and the events that have no MAP type."""
+        return self._collab(self.state())
+
+    def dialog(self) -> Dialog:
+        """Return the dialog with all messages so far."""
+        return self._dialog(self.state())
+
+    def ledger(self) -> Ledger:
+        """Return the tensions, perspectives, scores and rounds of an alignment session so far."""
+        return ledger_of(self.state())
+
+    def transcript(self) -> str:
+        """Return an alignment session as an alignment document.
+
+        Raises:
+            InvalidInput: It is not an alignment session.
+        """
+        state = self.state()
+        return transcript_of(self._facts, state, self._collab(state), self._dialog(state))
+
+    def board(self) -> tuple[BoardEntry, ...]:
+        """Return the work items of a swarm in the order of their ids; none in other modes."""
+        entries = self._to.store.board(self.id)
+        return tuple(self._read(BoardEntry, entries[item_id], "board") for item_id in sorted(entries))
+
+    def usage(self) -> dict[str, Usage]:
+        """Return what each participant has spent so far, by id, failed attempts included."""
+        journal = (self._read(Event, text, "journal") for text in self._texts("journal", False))
+        return usage_by_participant(self.events(), journal)
+
+    def graph(self, format: str = "mermaid") -> str:  # noqa: A002 - the word everyone uses for it
+        """Return the Celery tasks of the session as a graph.
+
+        Args:
+            format: `mermaid`, `dot` or `text`.
+
+        Raises:
+            InvalidInput: It is another format.
+        """
+        if format not in list(GraphFormat):
+            raise InvalidInput("format", format, f"must be one of {', '.join(GraphFormat)}")
+        return draw(self.events(), GraphFormat(format))
+
+    # -- following --------------------------------------------------------------------------
+
+    def messages(self, *, follow: bool = False) -> Iterator[Message]:
+        """Iterate over the messages.
+
+        Args:
+            follow: Wait for more until the session ends. Logs a warning when no worker is running.
+        """
+        return (self._read(Message, text, "dialog") for text in self._texts("dialog", follow))
+
+    def events(self, *, follow: bool = False) -> Iterator[MapEvent]:
+        """Iterate over the MAP events.
+
+        Args:
+            follow: Wait for more until the session ends. Logs a warning when no worker is running.
+        """
+        return (self._read(MapEvent, text, "events") for text in self._texts("events", follow))
+
+    def live(self, *, deltas: bool = True) -> Iterator[Moment | Delta | None]:
+        """Iterate over all that happens until the session ends. Logs a warning when no worker is running.
+
+        Args:
+            deltas: Include the output of turns that are running. Models whose turns start from now on stream it.
+
+        Yields:
+            An event with the messages that it brought, or a piece of output. None about twice per second while
+            nothing happens.
+        """
+        return watch(self._to.redis, self.id, deltas=deltas, waiting=self._watch().look)
+
+    def stream(self) -> Iterator[Delta | Message]:
+        """Iterate over output piece by piece, and over each message when it is written, until the session ends.
+
+        A piece with offset 0 restarts the output of its turn: it replaces an earlier attempt. A message replaces
+        all pieces of its turn. `Drafts` does this bookkeeping.
+        """
+        for moment in self.live():
+            yield from pieces_of(moment)
+
+    def result(self, timeout: float | None = None) -> JobResult:
+        """Wait for the end of the session. Logs a warning when no worker is running.
+
+        Args:
+            timeout: Seconds to wait. None: no limit.
+
+        Returns:
+            How the session ended, and all its messages.
+
+        Raises:
+            ResultTimeout: The session has not ended in time; it continues.
+        """
+        look = self._watch().look
+        for _ in follow(self._to.redis, self.id, "events", after=END_ONLY, timeout_s=timeout, waiting=look):
+            pass
+        return self._result()
+
+    # -- steering ---------------------------------------------------------------------------
+
+    def suspend(self) -> None:
+        """Pause the session. A turn that is running is held, and written when the session is resumed.
+
+        Raises:
+            IllegalTransition: The session is not active.
+        """
+        self._to.store.suspend(self.id)
+
+    def resume(self) -> None:
+        """Resume a suspended session.
+
+        Raises:
+            IllegalTransition: The session is not suspended.
+        """
+        # Before and after: a process that dies in between leaves a session that the sweep checks soon.
+        self._to.index.sooner(self.id, self._to.index.now_ms())
+        state = self._to.store.resume(self.id)
+        self._to.index.sooner(self.id, state.now_ms)
+        redrive(self._to.graph, self._facts, state)
+
+    def stop(self) -> None:
+        """Complete the session when the turns that are running have ended.
+
+        Raises:
+            IllegalTransition: The session has already ended.
+        """
+        state = self._to.store.request_stop(self.id)
+        self._to.index.sooner(self.id, state.now_ms)
+        if all_asked(self._facts, state):  # no closing turn will request the next step
+            plan_on(self._to, state)
+
+    def cancel(self, reason: str = "cancelled") -> None:
+        """Cancel the session at once.
+
+        Args:
+            reason: The reason that the session's end records.
+
+        Raises:
+            IllegalTransition: The session has already ended.
+        """
+        self._to.store.cancel(self.id, reason=reason, retention_ms=self._to.retention_ms)
+        self._to.index.settle(self.id)
+
+    def add_participant(
+        self,
+        participant: str | Participant | Mapping[str, Any],
+        agent: str | AgentBinding | Mapping[str, Any] | None = None,
+        *,
+        by: str = "user",
+        key: str | None = None,
+    ) -> None:
+        """Add a participant from the next round on.
+
+        Args:
+            participant: The participant; an id is enough.
+            agent: Its agent. None: the agent of the participant's own name, `human` for a person.
+            by: Actor recorded in the event.
+            key: Idempotency key: of calls with the same key, one makes the change (of the newest 64 changes).
+
+        Raises:
+            InvalidInput: The session could not have been submitted with it; nothing has changed.
+            SessionEnded: The session has ended.
+            NotAMember: The agent is no member of the conversation in which the session runs.
+            ParticipantNotAdmittedError: The task in which the session runs has not admitted the agent.
+        """
+        self._helm(by, key).add(participant, agent)
+
+    def remove_participant(self, name: str, *, by: str = "user", key: str | None = None) -> None:
+        """Remove a participant from the next round on.
+
+        Args:
+            name: Id of the participant.
+            by: Actor recorded in the event.
+            key: Idempotency key, as in `add_participant`.
+
+        Raises:
+            InvalidInput: The session cannot continue without it; nothing has changed.
+            SessionEnded: The session has ended.
+        """
+        self._helm(by, key).remove(name)
+
+    def instruct(self, name: str, text: str, *, by: str = "user", key: str | None = None) -> None:
+        """Replace the instructions of a participant's agent from its next turn on.
+
+        Args:
+            name: Id of the participant.
+            text: The instructions.
+            by: Actor recorded in the event.
+            key: Idempotency key, as in `add_participant`.
+
+        Raises:
+            InvalidInput: A value breaks a rule; nothing has changed.
+            SessionEnded: The session has ended.
+        """
+        self._helm(by, key).instruct(name, text)
+
+    def post(self, text: str, *, role: str = "user", by: str = "user", key: str | None = None) -> None:
+        """Post a message from outside. It follows the turns that are running.
+
+        Args:
+            text: The message.
+            role: `user` or `system`.
+            by: Actor recorded in the event.
+            key: Idempotency key, as in `add_participant`.
+
+        Raises:
+            InvalidInput: A value breaks a rule; nothing has changed.
+            SessionEnded: The session has ended.
+        """
+        self._helm(by, key).post(text, role=role)
+
+    def _helm(self, by: str, key: str | None) -> Helm:
+        request = new_id() if key is None else derived_id(key)
+        to = self._to
+        return Helm(to.redis, self.id, by, to.max_message_bytes, to.check_joining, request)
+
+    # -- answering --------------------------------------------------------------------------
+
+    def pending(self) -> tuple[Pending, ...]:
+        """Return the open questions by turn number: turns of people, and what agents ask people."""
+        return tuple(asked.pending() for asked in all_asked(self._facts, self.state()))
+
+    def reply(self, name: str, text: str, *, token: str | None = None, turn: int | None = None) -> None:
+        """Answer the open question to a participant.
+
+        Args:
+            name: Id of the participant who was asked.
+            text: The answer.
+            token: Reply token of the question.
+            turn: Turn number of the question. One of `token` and `turn` is required if several questions are open.
+
+        Raises:
+            InvalidInput: The text is blank, too long, or not one of the question's choices.
+            ReplyRefused: No question waits for this answer, or it is not clear which; nothing has changed.
+        """
+        asked = find_asked(self._facts, self.state(), name, turn=turn, token=token)
+        answer(self._to, asked, text, name=name, token=token, limit_bytes=self._to.max_message_bytes)
+
+    # -- reading ----------------------------------------------------------------------------
+
+    def _watch(self) -> WorkerWatch:
+        return self._to.watch_workers(f"session {self.id}")
+
+    def _texts(self, stream: Stream, follows: bool) -> Iterator[str]:
+        if not follows:
+            return (text for _, text in self._streams.whole(self.id, stream))
+        look = self._watch().look
+        return (text for _, text in follow(self._to.redis, self.id, stream, waiting=look))
+
+    def _read(self, kind: type[M], text: str, part: str) -> M:
+        return read_stored(kind, text, session_id=self.id, part=part)
+
+    def _last_spoken(self) -> tuple[str, int] | None:
+        """Return the last speaker, and when their turn began (milliseconds since the epoch)."""
+        entries = self._streams.newest_first(self.id, "events")
+        return last_spoken(self._read(MapEvent, text, "events") for _, text in entries)
+
+    def _collab(self, state: SessionState) -> Collab:
+        events = tuple(self._read(Event, text, "journal") for text in self._texts("journal", False))
+        changed = {"status": state.status, "updated_at": moment_from_ms(state.updated_ms), "events": events}
+        return self._facts.collab.model_copy(update=changed)
+
+    def _dialog(self, state: SessionState) -> Dialog:
+        return Dialog(
+            dialog_id=self._facts.spec.dialog_id,
+            context_id=self._facts.collab.context_id,
+            thread_id=self._facts.spec.thread_id,
+            status=state.dialog_status,
+            messages=list(self.messages()),
+            started_at=moment_from_ms(state.opened_ms),
+            ended_at=None if state.ended_ms is None else moment_from_ms(state.ended_ms),
+        )
+
+    def _result(self) -> JobResult:
+        state = self.state()
+        return JobResult(
+            collab=self._collab(state),
+            dialog=self._dialog(state),
+            reason=state.reason or "",
+            detail=state.detail or "",
+            usage=state.usage,
+            turns=state.closed,
+            rounds=state.rounds,
+        )
+
+
+def pieces_of(moment: Moment | Delta | None) -> tuple[Delta | Message, ...]:
+    """Return what `stream` yields of one item of `live`."""
+    if moment is None:
+        return ()
+    return (moment,) if isinstance(moment, Delta) else moment.messages
+
+
+def connections_of(job: CollabJob) -> Connections:
+    """Return the connections of a job, for this package's own use."""
+    return job._to  # noqa: SLF001 - the one door

@@ -1,0 +1,147 @@
+"""Reading session files: what `symposia run FILE` and `symposia submit FILE` are given.
+
+    title: A haiku about queues
+    purpose: Write a haiku about message queues that a poet would sign.
+    mode: pair
+    participants:
+      - {participant_id: poet, agent: local}
+      - {participant_id: editor, agent: local}
+    stop: {max_rounds: 2}
+
+YAML or JSON; the fields are those of a collab at the top, `agent` beside each participant,
+and those of `models.submission.Submission` besides.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import NoReturn
+
+from ..models.errors import InvalidInput, InvalidSessionFile
+from ..models.sessions.submission import Submission
+from .plain_yaml import MAX_DEPTH, MAX_VALUES, NotYaml, OverLimit, line_of, read_yaml
+
+#: Bytes a session file may have.
+MAX_BYTES = 16 * 1024 * 1024
+#: Path of standard input.
+STDIN = "-"
+#: What comes before each key and value of a JSON text, outside of strings, which match as a whole, even without an end.
+_JSON_TOKEN = re.compile(r'[\[{,:]|"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFile:
+    """A session file that was read as text."""
+
+    #: Name of the file in messages.
+    name: str
+    text: str
+
+    @classmethod
+    def open(cls, path: str) -> SessionFile:
+        """Read a file, or standard input for `-`. Raises InvalidSessionFile."""
+        name = "standard input" if path == STDIN else path
+        try:
+            raw = sys.stdin.buffer.read(MAX_BYTES + 1) if path == STDIN else _head(Path(path))
+            text = raw.decode()
+        except OSError as error:
+            raise InvalidSessionFile(name, rule=f"cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise InvalidSessionFile(name, rule="must be valid UTF-8 text") from None
+        if len(raw) > MAX_BYTES:
+            raise InvalidSessionFile(name, rule=f"must be at most {MAX_BYTES} bytes")
+        return cls(name, text.removeprefix("\ufeff"))
+
+    def submission(self) -> Submission:
+        """Return the submission of the file. Raises InvalidSessionFile, which names the line if it is known."""
+        document = self._document()
+        if not isinstance(document, dict):
+            raise InvalidSessionFile(
+                self.name, rule="must be a table with title, purpose, mode and participants"
+            )
+        if _depth(document) > MAX_DEPTH:
+            raise InvalidSessionFile(
+                self.name, rule=f"must not nest tables and lists deeper than {MAX_DEPTH} levels"
+            )
+        with self.blamed():
+            return Submission.from_document(document)
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Turn bad input found inside the block into an error that names this file and the line."""
+        try:
+            yield
+        except InvalidSessionFile:
+            raise
+        except InvalidInput as error:
+            self._refuse(str(error), line_of(self.text, error.field), error)
+
+    def _document(self) -> object:
+        is_json = self.name.endswith(".json")
+        if is_json or self.text.lstrip().startswith("{"):
+            if _has_too_many_values(self.text):
+                self._refuse(f"must contain at most {MAX_VALUES:,} keys and values", None)
+            try:
+                return json.loads(self.text, object_pairs_hook=_without_repeats, parse_constant=_no_constant)
+            except json.JSONDecodeError as error:
+                # A YAML document may begin with a brace as well.
+                if is_json:
+                    self._refuse(f"is not JSON: {error.msg}", error.lineno)
+            except (ValueError, RecursionError) as error:
+                self._refuse(f"is not JSON: {error}", None)
+        try:
+            return read_yaml(self.text)
+        except NotYaml as error:
+            self._refuse(f"is not YAML: {error}", error.line)
+        except OverLimit as error:
+            self._refuse(str(error), error.line)
+
+    def _refuse(self, rule: str, line: int | None, cause: Exception | None = None) -> NoReturn:
+        place = self.name if line is None else f"{self.name}:{line}"
+        raise InvalidSessionFile(place, rule=rule) from cause
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(MAX_BYTES + 1)
+
+
+def _has_too_many_values(text: str) -> bool:
+    """Return whether a JSON text has more keys and values than allowed, without building them."""
+    separators = (it for it in _JSON_TOKEN.finditer(text) if it[0][0] != '"')
+    return next(islice(separators, MAX_VALUES, None), None) is not None
+
+
+def _depth(document: object) -> int:
+    level, depth = [document], 0
+    while level:
+        level = [part for whole in level for part in _parts(whole)]
+        depth += 1
+    return depth
+
+
+def _parts(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        keys = Counter(key for key, _ in pairs)
+        repeated = next(key for key, count in keys.items() if count > 1)
+        raise ValueError(f"duplicate key {repeated!r}")
+    return table
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number")

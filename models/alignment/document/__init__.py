@@ -1,0 +1,68 @@
+"""The dialogue format: one typed contract to read, write, check and explain alignment dialogues.
+
+    document = parse(markdown)
+    assert parse(render(document)) == document
+
+Lines are distinguished by their structure alone; no pattern matching is used anywhere in this package.
+
+Source: RFC 0028, Dialogue Format Contract.
+"""
+
+from __future__ import annotations
+
+from .checks.findings import Finding, Rule, Severity
+from .checks.lint import lint
+from .checks.sarif import to_sarif
+from .lines import Content, DialogueLine, classify
+from .markers.markers import Marker
+from .markers.refs import Ref
+from .model import AlignmentDialogue
+from .parts import Block, Judge, Metadata, MetadataForm, Part, Prose, Round, Section, Turn
+from .reading.reader import parse, parse_markers
+from .reading.scoreboards import Scoreboard, scoreboards
+from .scan import ScannedLine, scan
+from .specification import specification_markdown
+from .summary import summary
+from .tables import Table
+from .text.vocabulary import MarkerType, TensionState
+from .views import Tension, tensions
+from .writing.fixing import fix
+from .writing.writer import render
+
+__all__ = [
+    "AlignmentDialogue",
+    "Block",
+    "Content",
+    "DialogueLine",
+    "Finding",
+    "Judge",
+    "Marker",
+    "MarkerType",
+    "Metadata",
+    "MetadataForm",
+    "Part",
+    "Prose",
+    "Ref",
+    "Round",
+    "Rule",
+    "ScannedLine",
+    "Scoreboard",
+    "Section",
+    "Severity",
+    "Table",
+    "Tension",
+    "TensionState",
+    "Turn",
+    "classify",
+    "fix",
+    "lint",
+    "parse",
+    "parse_markers",
+    "render",
+    "scan",
+    "scoreboards",
+    "specification_markdown",
+    "summary",
+    "tensions",
+    "to_sarif",
+]

@@ -1,0 +1,1 @@
+"""Rules of alignment documents and their findings."""

@@ -1,0 +1,1 @@
+"""Headings of rounds and turns."""

@@ -1,0 +1,125 @@
+"""Headings of turns in all accepted spellings: `### Muffin 🧁`, `### 🧁 **Muffin** (Analyst)`, `### Expert 2: Muffin`.
+
+Source: RFC 0028, "Core Type" and "Tolerance Policy".
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ..text.line_text import is_emoji, plain, split_emoji
+from ..text.markup import without_markup
+from ..text.vocabulary import (
+    DASHES,
+    EXPERT_EMOJI,
+    FROM_WORDS,
+    JUDGE_EMOJI,
+    OFFICES,
+    ORNAMENTS,
+    SPEAKING_WORDS,
+)
+from .headings import EXTRA, SECTION, TURN, AgentHeading, Heading, read_heading, read_judge
+from .names import Expert, Names, is_judge, person
+from .round_headings import read_round
+
+_AFTER_EMOJI = ("(", "[", "{", "<", *DASHES, "→", "|", ":")
+#: Maximum number of words of a name.
+_MOST_WORDS = 5
+
+
+def read_agent(heading: Heading, names: Names) -> AgentHeading | None:
+    """Return the expert whose turn a heading begins, or None: a heading like any other."""
+    if heading.level < SECTION:
+        return None
+    text, emoji, extra = _split_agent(heading.text)
+    text = _without_office(text)
+    name, more = person(text)
+    if not name or is_judge(name):
+        return None
+    known = names.get(name)
+    if known is None and (prefix := _known_prefix(text, names, told=is_persons(emoji))):
+        known, more = prefix
+    if known is None and is_persons(emoji):
+        known = names.by_first_name(name)
+    if known is None and not _looks_like_a_turn(heading, name, emoji, names):
+        return None
+    extra = " ".join(filter(None, (more, extra)))
+    emojis = (e for e in (emoji, known.emoji if known else "") if is_persons(e))
+    found = AgentHeading(known.name if known else name, next(emojis, EXPERT_EMOJI), extra)
+    return found if is_canonical(found) else None
+
+
+def is_persons(emoji: str) -> bool:
+    """Return True for an emoji that an expert may go by."""
+    return bool(emoji) and is_emoji(emoji) and emoji not in ORNAMENTS and emoji != JUDGE_EMOJI
+
+
+@lru_cache(maxsize=4096)
+def is_canonical(agent: AgentHeading) -> bool:
+    """Return True if the heading that is written for this expert is read as the same."""
+    heading = read_heading(str(agent))
+    if heading is None or read_round(heading) or read_judge(heading):
+        return False
+    text, emoji, extra = _split_agent(heading.text)
+    return person(text) == (agent.name, "") and (emoji, extra) == (agent.emoji, agent.extra)
+
+
+def _split_agent(text: str) -> tuple[str, str, str]:
+    """Return name, emoji and the rest of a heading; the emoji follows the name or precedes it."""
+    words = text.split(" ")
+    for i, word in enumerate(words[1:], start=1):
+        if (i == len(words) - 1 or words[i + 1] == EXTRA) and is_emoji(word):
+            return " ".join(words[:i]), word, " ".join(words[i + 2 :])
+    for i, word in enumerate(words[1:-1], start=1):
+        follows = words[i + 1]
+        if is_emoji(word) and (follows.startswith(_AFTER_EMOJI) or follows.casefold() in SPEAKING_WORDS):
+            return " ".join(words[:i]), word, " ".join(words[i + 1 :]).lstrip(DASHES + ":| ")
+    return *split_emoji(text), ""
+
+
+def _without_office(text: str) -> str:
+    """Return the name in `Expert 1: Muffin`, `Turn 2 — Muffin`, `Response from Muffin`: `Muffin`."""
+    words = text.split(" ")
+    if words[0].casefold() in FROM_WORDS or (
+        words[0].casefold() in SPEAKING_WORDS and len(words) > 1 and words[1].casefold() in FROM_WORDS
+    ):
+        return " ".join(words[1 if words[0].casefold() in FROM_WORDS else 2 :]) or text
+    for mark in (":", " — ", " – ", " - "):
+        office, _, name = text.partition(mark)
+        word = office.casefold().rstrip("# 0123456789")
+        if word in OFFICES and name.strip():
+            return name.strip()
+    return text
+
+
+def _known_prefix(text: str, names: Names, *, told: bool) -> tuple[Expert, str] | None:
+    """Return the expert whose name `text` begins with, and the rest, if it may be part of a turn's heading.
+
+    `told`: the heading has a person's emoji, and may contain any text.
+    """
+    words = plain(without_markup(text)).split(" ")
+    for length in range(min(_MOST_WORDS, len(words) - 1), 0, -1):
+        expert = names.get(" ".join(words[:length]))
+        if expert is None:
+            continue
+        if is_persons(words[length]):
+            return expert, " ".join(words[length + 1 :])
+        more = " ".join(words[length:])
+        first = words[length].casefold().strip(",.:()")
+        spoken = first in SPEAKING_WORDS or (first[:1] == "r" and first[1:].isdecimal())
+        return (expert, more) if told or spoken or more.casefold() == plain(expert.role).casefold() else None
+    return None
+
+
+def _looks_like_a_turn(heading: Heading, name: str, emoji: str, names: Names) -> bool:
+    """Return an expert missing in the panel, recognised by the emoji."""
+    if not is_persons(emoji):
+        return False
+    if emoji == EXPERT_EMOJI:
+        return heading.level <= TURN + 1
+    if heading.level != TURN:
+        return False
+    if names and not names.heard:
+        return names.has_emoji(emoji)
+    canonical = heading.text.startswith(name)
+    return canonical or all(word[:1].isupper() or word[:1].isdecimal() for word in name.split())

@@ -1,0 +1,1 @@
+"""Markers and the ids inside them."""

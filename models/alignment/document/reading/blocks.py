@@ -1,0 +1,165 @@
+"""Conversion of lines to blocks: prose, markers and tables, in any part of a document."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..headings.headings import SECTION, Heading, read_heading
+from ..headings.names import Names
+from ..markers.lines import pieces_of
+from ..markers.markers import Found, MarkersOfLine, find_markers
+from ..parts import Block, Metadata, Prose
+from ..scan import Line, LineReader
+from ..tables import Table, is_list_of_ids, is_separator, raw_cells, read_row, separator
+from ..text.line_text import has_bracket, plain
+from ..tidying import metadata_of
+from .escapes import protect, reveal
+from .notes import Form, Notes
+
+
+class BlockReader:
+    """Takes lines of text and keeps their blocks. `agent` and `number` are of the turn that they belong to."""
+
+    def __init__(self, names: Names, *, agent: str | None = None, number: int | None = None) -> None:
+        self.notes = Notes()
+        self.blocks: list[Block] = []
+        self._names = names
+        self._agent, self._number = agent, number
+        self._metadata: list[Metadata] = []
+        self._preamble = self.blocks
+        #: Headings that were not read as turns, and lines that are not headings only because of the participants.
+        self._passed_over: set[Heading] = set()
+        self._prose: list[str] = []
+        self._prose_line = 0
+        #: The first line of the paragraph that is being read, until a second one follows.
+        self._above = ""
+        self._rows: list[tuple[Line, tuple[str, ...]]] = []
+
+    def read_prose(self, reader: LineReader) -> None:
+        """Take lines of one turn's text, where headings are just text."""
+        for line in reader.lines():
+            self._line(line, "" if line.hidden else line.text.lstrip()[:1])
+        self._end_blocks()
+
+    def _header_line(self, line: Line) -> bool:  # noqa: ARG002
+        """Return True for a line that is taken as metadata."""
+        return False
+
+    def _begun_by(self, line: Line, text: str) -> str | None:  # noqa: ARG002
+        """Return the canonical heading of a part that `text` begins, without the marker after it; None: plain text."""
+        return None
+
+    def _pass_over(self, text: str) -> None:
+        """Keep the heading that a line would be if it were known who takes part."""
+        heading = read_heading(text)
+        if heading is None and self._above and not text.strip("- \t"):
+            heading = Heading(SECTION, plain(self._above))
+        if heading is not None:
+            self._passed_over.add(heading)
+
+    def _line(self, line: Line, head: str) -> None:
+        text = line.text
+        if head == "|":
+            self._rows.append((line, read_row(text)))
+            return
+        if self._rows:
+            self._end_table()
+        if head and self._header_line(line):
+            return
+        if not self._prose:
+            self._prose_line = line.number
+        if head and has_bracket(text):
+            markers = find_markers(text)
+            if markers.unclosed or markers.near:
+                self._note_markers(line, markers)
+            if markers.found:
+                self._markers(line, markers.found)
+                return
+        if head and head in "\\-":
+            self._pass_over(text.lstrip(" \t\\"))
+        if head:
+            text = reveal(text, self._names, preamble=self.blocks is self._preamble, above=self._above)
+        self._above = "" if not head or (self._prose and self._prose[-1].strip()) else text
+        self._prose.append(text)
+
+    def _end_blocks(self) -> None:
+        if self._rows:
+            self._end_table()
+        self._end_prose()
+
+    def _end_prose(self) -> None:
+        if self._prose:
+            self.blocks.append(Prose("\n".join(self._prose), self._prose_line))
+            self._prose.clear()
+        self._above = ""
+
+    def _end_table(self) -> None:
+        self._end_prose()
+        (first, header), *rows = self._rows
+        if rows and is_separator(rows[0][1]):
+            rows = rows[1:]
+        else:
+            self.notes.add(
+                Form.SEPARATOR, first.number, hint=f"{first.text.rstrip()}\n{separator(len(header))}"
+            )
+        cells, lines = tuple(cells for _, cells in rows), tuple(line.number for line, _ in rows)
+        table = Table(header, cells, first.number, lines)
+        texts, self._rows = [line for line, _ in self._rows], []
+        entries = metadata_of(table) if self.blocks is self._preamble else None
+        if entries is not None:
+            self._metadata += entries
+            return
+        self.blocks.append(table)
+        if not is_list_of_ids(table):
+            for line in texts:
+                self._markers_of_row(line)
+
+    def _markers_of_row(self, line: Line) -> None:
+        """Take the markers of a row: each is repeated after its table."""
+        found = (
+            [it for cell in raw_cells(line.text) for it in find_markers(cell).found]
+            if has_bracket(line.text)
+            else []
+        )
+        for it in found:
+            self.notes.add(Form.MARKER, line.number)
+            self.blocks.append(replace(it.marker, agent=self._agent, round=self._number, line=line.number))
+
+    def _note_markers(self, line: Line, markers: MarkersOfLine) -> None:
+        for at in markers.unclosed:
+            self.notes.add(Form.UNCLOSED_MARKER, line.number, column=at + 1)
+        for at, end, word in markers.near:
+            hint = f"{line.text[: at + 1]}{word}{line.text[end:]}"
+            self.notes.add(Form.NEAR_MARKER, line.number, column=at + 1, hint=hint)
+
+    def _markers(self, line: Line, found: list[Found]) -> None:
+        """Take a line with markers: each is a block of its own, and so is the prose around it."""
+        canonical: list[str] = []
+        for piece in pieces_of(line.text, found):
+            if isinstance(piece, str) and not canonical and (heading := self._begun_by(line, piece)):
+                canonical.append(heading)
+                continue
+            if isinstance(piece, str):
+                said = reveal(piece, self._names)
+                # On a line of its own it may begin like a heading or a fence, and stays a sentence.
+                body = said.lstrip()
+                kept = protect(body, self._names, preamble=self.blocks is self._preamble)
+                canonical.append(said[: len(said) - len(body)] + kept)
+                self._say(said, line.number, on_own=len(canonical) > 1)
+                continue
+            self._end_prose()
+            marker = piece.bound(self._agent, self._number, line.number)
+            self.blocks.append(marker)
+            canonical.append(str(marker))
+        if found[0].start or len(canonical) > 1:
+            hint = "\n".join(canonical)
+            self.notes.add(Form.MARKER, line.number, column=found[0].start + 1, hint=hint)
+        else:
+            self.notes.compare(Form.MARKER, line.number, text=line.text, canonical="\n".join(canonical))
+
+    def _say(self, text: str, line: int, *, on_own: bool) -> None:
+        """Add the prose of a line with markers: text before them continues the previous prose, the rest is separate."""
+        if on_own:
+            self.blocks.append(Prose(text, line))
+        else:
+            self._prose.append(text)

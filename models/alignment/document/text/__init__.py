@@ -1,0 +1,1 @@
+"""One line of an alignment document: characters, numerals, vocabulary."""

@@ -1,0 +1,120 @@
+"""Content of a document's tables: participants, perspectives and tensions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .headings.names import Expert
+from .markers.refs import read_refs
+from .model import AlignmentDialogue
+from .parts import Round
+from .tables import Table, columns_of, numbered_rows
+from .text.line_text import plain
+from .text.vocabulary import STATUS_WORDS, MarkerType, TensionState
+from .tidying import names_of
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row of the perspectives inventory or of the tensions tracker, cells by the header's names in lower case."""
+
+    id: str
+    text: str
+    agent: str
+    round: str
+    status: str
+    line: int
+
+    @property
+    def state(self) -> TensionState | None:
+        """State of a tension in the status cell; None for an unknown word."""
+        return read_state(self.status)
+
+
+@dataclass(frozen=True, slots=True)
+class Tension:
+    """A tension with its state, by the tracker where there is one and by the markers otherwise."""
+
+    id: str
+    label: str
+    state: TensionState
+    agent: str | None = None
+    round: int | None = None
+
+
+def panel(document: AlignmentDialogue) -> tuple[Expert, ...]:
+    """Return the experts, without the judge."""
+    return tuple(names_of(document.metadata, document.preamble, document.parts).experts.values())
+
+
+def perspectives(document: AlignmentDialogue) -> tuple[Entry, ...]:
+    """Return the rows of the perspectives inventory."""
+    return tuple(_entries(document, "perspective", {"perspective"}))
+
+
+def tracked(document: AlignmentDialogue) -> tuple[Entry, ...]:
+    """Return the rows of the tensions tracker."""
+    return tuple(_entries(document, "tension", {"tension", "status"}))
+
+
+def _entries(document: AlignmentDialogue, text: str, needed: set[str]) -> Iterator[Entry]:
+    for part in document.parts:
+        for block in part.blocks if not isinstance(part, Round) else ():
+            columns = columns_of(block)
+            if not isinstance(block, Table) or not needed | {"id"} <= columns.keys():
+                continue
+            for row, line in numbered_rows(block):
+                cells = {name: row[at] if at < len(row) else "" for name, at in columns.items()}
+                agent = next(
+                    (
+                        cells[name]
+                        for name in ("agent", "raised by", "raised", "surfaced by")
+                        if name in cells
+                    ),
+                    "",
+                )
+                found = read_id(cells["id"])
+                if found:
+                    status = cells.get("status", "")
+                    yield Entry(found, cells[text], agent, cells.get("round", ""), status, line)
+
+
+def read_id(cell: str) -> str | None:
+    """Return the normalised id of a cell, or None for a dash or anything else."""
+    refs = read_refs(plain(cell), strict=True).found
+    return refs[0].id if refs else None
+
+
+def read_state(status: str) -> TensionState | None:
+    """Return the state that a status cell says: `**Resolved**`, `✓ RESOLVED (R1)`, `Open`."""
+    text = plain(status).casefold()
+    found = [(text.find(word), state) for word, state in STATUS_WORDS if word in text]
+    return min(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def tensions(document: AlignmentDialogue) -> tuple[Tension, ...]:
+    """Return every tension: those of the tracker, then those that only markers name, each with its state."""
+    markers = document.markers
+    states: dict[str, TensionState] = {}
+    for said in markers:
+        for ref in said.refs:
+            if said.type is MarkerType.RESOLVED:
+                states[ref.id] = TensionState.RESOLVED
+            elif said.type is MarkerType.TENSION and states.get(ref.id) is TensionState.RESOLVED:
+                states[ref.id] = TensionState.REOPENED
+    raised = {
+        ref.id: marker
+        for marker in reversed(markers)
+        if marker.type is MarkerType.TENSION
+        for ref in marker.refs
+    }
+    rows = {row.id: row for row in tracked(document)}
+    found = []
+    for name in dict.fromkeys((*rows, *reversed(raised))):
+        row, marker = rows.get(name), raised.get(name)
+        state = (row.state if row else None) or states.get(name, TensionState.OPEN)
+        label = plain(row.text) if row else marker.label if marker else ""
+        agent, number = (marker.agent, marker.round) if marker else (None, None)
+        found.append(Tension(name, label, state, agent, number))
+    return tuple(found)

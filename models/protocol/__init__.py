@@ -1,0 +1,1 @@
+"""MPLP objects: collabs, dialogs, events, their lifecycles and invariants."""

@@ -1,0 +1,145 @@
+"""Collab: a session of several participants in one of five modes.
+
+Source: Collab module, sections 2 to 4; mplp-collab.schema.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import ClassVar, Self
+
+from pydantic import Field
+
+from ..errors import InvariantViolation
+from ..text.ids import Id, Timestamp, new_id, utcnow
+from ..text.redact import ABSENT
+from .base import Many, NonBlank, Text, Wire
+from .meta import Event, Governance, Meta, Trace
+
+
+class CollabMode(StrEnum):
+    """Order in which the participants take turns (section 3)."""
+
+    BROADCAST = "broadcast"
+    ROUND_ROBIN = "round_robin"
+    ORCHESTRATED = "orchestrated"
+    SWARM = "swarm"
+    PAIR = "pair"
+
+    @classmethod
+    def _missing_(cls, value: object) -> CollabMode | None:
+        return _ADDED.get(str(value))
+
+
+#: Modes beside those of the protocol, by name.
+_ADDED: dict[str, CollabMode] = {}
+
+
+def add_mode_name(name: str) -> CollabMode:
+    """Let `Collab.mode` take another name; see `symposia.tasks.planners.add_mode`."""
+    added = str.__new__(CollabMode, name)
+    added._name_, added._value_ = name.upper(), name
+    return _ADDED.setdefault(name, added)
+
+
+class CollabStatus(StrEnum):
+    """Status of a session (section 4); participants act in `active` only."""
+
+    DRAFT = "draft"
+    ACTIVE = "active"
+    SUSPENDED = "suspended"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+
+
+class ParticipantKind(StrEnum):
+    """Kind of a participant."""
+
+    AGENT = "agent"
+    HUMAN = "human"
+    SYSTEM = "system"
+    EXTERNAL = "external"
+
+
+class Participant(Wire):
+    """A participant of a session (section 2.3)."""
+
+    REQUIRED: ClassVar[frozenset[str]] = frozenset({"kind"})
+
+    participant_id: NonBlank
+    #: The role it is bound to; filled from `participant_id` when the session is activated.
+    role_id: NonBlank | None = None
+    kind: ParticipantKind = ParticipantKind.AGENT
+    display_name: Text | None = None
+
+
+class Collab(Wire):
+    """A collaboration session; immutable, its status moves through `lifecycle.transition_collab`."""
+
+    REQUIRED: ClassVar[frozenset[str]] = frozenset(
+        {"meta", "collab_id", "context_id", "status", "created_at"}
+    )
+
+    meta: Meta = Field(default_factory=Meta)
+    governance: Governance | None = None
+    collab_id: Id = Field(default_factory=new_id)
+    #: The context the session belongs to; by default a new one.
+    context_id: Id = Field(default_factory=new_id)
+    title: NonBlank
+    purpose: NonBlank
+    mode: CollabMode
+    status: CollabStatus = CollabStatus.DRAFT
+    participants: Many[Participant] = Field(min_length=1)
+    created_at: Timestamp = Field(default_factory=utcnow)
+    updated_at: Timestamp | None = None
+    trace: Trace | None = None
+    events: Many[Event] | None = None
+
+    def activated(self) -> Self:
+        """Return this collab with every missing `role_id` filled from its `participant_id`.
+
+        `lifecycle.transition_collab` applies it on the way to `active`; the status is moved there.
+        """
+        if all(p.role_id for p in self.participants):
+            return self
+        bound = [p if p.role_id else p.changed(role_id=p.participant_id) for p in self.participants]
+        return self.changed(participants=bound)
+
+
+def orchestrator_of(collab: Collab, explicit: str | None = None) -> str:
+    """Return the participant id of the orchestrator.
+
+    That is `explicit` where it is given; else the one participant whose role id is
+    `orchestrator` or begins with `role-orchestrator`; else the one whose participant id is
+    `orchestrator` or begins with `orchestrator-`.
+
+    Raises:
+        InvariantViolation: `map_orchestrator_required`, when there is none or more than one.
+    """
+    ids = [p.participant_id for p in collab.participants]
+    value: object
+    if explicit is not None:
+        found = [explicit] if explicit in ids else []
+        rule, value = "must be the id of a participant", explicit
+    else:
+        found = orchestrators_among(collab.participants)
+        rule = "must contain exactly one orchestrator: set its role_id to 'orchestrator', or name it"
+        value = ", ".join(found) or ABSENT
+    if len(found) == 1:
+        return found[0]
+    field = "participants" if explicit is None else "orchestrator"
+    raise InvariantViolation("map_orchestrator_required", field=field, value=value, rule=rule)
+
+
+def orchestrators_among(participants: Iterable[Participant]) -> list[str]:
+    """Return the ids of all participants that their role, or else their id, names as the orchestrator."""
+    everyone = list(participants)
+    ids = [p.participant_id for p in everyone]
+    by_role = [p.participant_id for p in everyone if _orchestrates_by_role(p)]
+    return by_role or [i for i in ids if i == "orchestrator" or i.startswith("orchestrator-")]
+
+
+def _orchestrates_by_role(participant: Participant) -> bool:
+    role = participant.role_id or ""
+    return role == "orchestrator" or role.startswith("role-orchestrator")

@@ -1,0 +1,198 @@
+"""Dialog: the messages of a conversation, and the rules for adding to them.
+
+A message's schema has no room for its speaker, its turn or the token it was written under.
+They ride in the `data` of the message's event, of type `dialog.message`. A message taken from
+another dialog has them below `history` there: they say where it comes from and grant nothing.
+
+Source: Dialog module, sections 2 to 6; mplp-dialog.schema.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from pydantic import Field, JsonValue
+
+from ..errors import DialogNotActive, Locked
+from ..text.ids import Id, Timestamp, new_id, utcnow
+from .base import Many, Text, Wire
+from .meta import Event, Governance, Meta, Trace
+
+T = TypeVar("T")
+
+MESSAGE_EVENT = "dialog.message"
+#: Keys of a message's event that say who wrote it, in which turn and under which grant.
+_PROVENANCE = ("participant_id", "turn_number", "token_id", "fence")
+_HISTORY = "history"
+
+
+class Role(StrEnum):
+    """Role of the speaker, in the terms of model providers (section 3.1)."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+    AGENT = "agent"
+
+
+class DialogStatus(StrEnum):
+    """Status of a dialog (section 4); messages are added in `active` only."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+
+
+class Message(Wire):
+    """One message (section 2.3)."""
+
+    REQUIRED: ClassVar[frozenset[str]] = frozenset({"timestamp"})
+
+    role: Role
+    content: Text
+    timestamp: Timestamp = Field(default_factory=utcnow)
+    event: Event | None = None
+
+    @property
+    def speaker(self) -> str | None:
+        """Participant id of the speaker; None for a message that was not said in a turn."""
+        return self._told("participant_id", str)
+
+    @property
+    def turn_number(self) -> int | None:
+        """Number of the turn it was said in."""
+        return self._told("turn_number", int)
+
+    @property
+    def token_id(self) -> str | None:
+        """The execution token it was written under."""
+        return self._told("token_id", str)
+
+    @property
+    def fence(self) -> int | None:
+        """The fencing number it was written under."""
+        return self._told("fence", int)
+
+    @property
+    def history(self) -> Mapping[str, JsonValue]:
+        """Speaker, turn, token and fencing number in the dialog it was taken from; empty if there is none."""
+        return self._told(_HISTORY, dict) or {}
+
+    @property
+    def former_speaker(self) -> str | None:
+        """Participant id of the speaker in the dialog it was taken from."""
+        value = self.history.get("participant_id")
+        return value if isinstance(value, str) else None
+
+    @property
+    def author(self) -> str | None:
+        """Participant id to show as the author: the speaker, or the former one. It grants nothing."""
+        return self.speaker or self.former_speaker
+
+    def as_history(self) -> Message:
+        """Return the message as another session may take it: its provenance moves below `history`."""
+        if self.event is None or self.event.event_type != MESSAGE_EVENT:
+            return self
+        data = dict(self.event.data or {})
+        provenance = {name: data.pop(name) for name in _PROVENANCE if name in data}
+        if not provenance:
+            return self
+        data[_HISTORY] = {**self.history, **provenance}
+        return self.changed(event=self.event.changed(data=data))
+
+    def _told(self, name: str, kind: type[T]) -> T | None:
+        if self.event is None or self.event.event_type != MESSAGE_EVENT:
+            return None
+        value = (self.event.data or {}).get(name)
+        return value if isinstance(value, kind) else None
+
+
+def said(
+    role: Role,
+    content: str,
+    *,
+    timestamp: datetime,
+    participant_id: str,
+    turn_number: int,
+    token_id: str,
+    fence: int,
+    trace_id: str | None = None,
+) -> Message:
+    """Return a message said in a turn: speaker, turn, token and fencing number ride in its event."""
+    data: dict[str, JsonValue] = {
+        "participant_id": participant_id,
+        "turn_number": turn_number,
+        "token_id": token_id,
+        "fence": fence,
+    }
+    event = Event(
+        event_type=MESSAGE_EVENT, source="collab", timestamp=timestamp, trace_id=trace_id, data=data
+    )
+    return Message(role=role, content=content, timestamp=timestamp, event=event)
+
+
+class Dialog(Wire):
+    """A conversation. It grows through `add_message` and `append`; everything else in it is fixed."""
+
+    REQUIRED: ClassVar[frozenset[str]] = frozenset({"meta", "dialog_id", "status", "messages"})
+
+    meta: Meta = Field(default_factory=Meta)
+    governance: Governance | None = None
+    dialog_id: Id = Field(default_factory=new_id)
+    context_id: Id
+    #: Dialogs of one thread belong together.
+    thread_id: Id | None = None
+    status: DialogStatus = DialogStatus.ACTIVE
+    messages: Many[Message] = ()
+    #: A new dialog starts now; one that is read keeps what it says, and says nothing that is not there.
+    started_at: Timestamp | None = None
+    ended_at: Timestamp | None = None
+    trace: Trace | None = None
+    events: Many[Event] | None = None
+
+    if not TYPE_CHECKING:  # type checkers see the fields instead
+
+        def __init__(self, /, **data: Any) -> None:
+            super().__init__(**({"started_at": utcnow()} | data))
+
+        # Reading a dialog (`model_validate`) does not come through here.
+        __init__.__pydantic_base_init__ = True
+
+    __hash__ = None  # type: ignore[assignment]  # unlike its parts, a dialog changes
+
+    def add_message(self, role: Role, content: str, *, timestamp: datetime | None = None) -> Message:
+        """Add a message to this very dialog and returns it (section 7.2).
+
+        Raises:
+            DialogNotActive, Locked: as `append` does.
+            InvalidInput: the message itself breaks a rule.
+        """
+        message = Message(role=role, content=content, timestamp=timestamp or utcnow())
+        self.append(message)
+        return message
+
+    def append(self, message: Message) -> None:
+        """Add a message to this very dialog.
+
+        Raises:
+            DialogNotActive: the dialog is paused, completed or cancelled (section 4.2).
+            Locked: its governance is locked.
+        """
+        if self.governance and self.governance.locked:
+            raise Locked("dialog", self.dialog_id)
+        if self.status is not DialogStatus.ACTIVE:
+            raise DialogNotActive(self.dialog_id, self.status)
+        # Past the freeze on assignment: the one change a dialog knows. Copies keep their own tuple.
+        self.__dict__["messages"] = (*self.messages, message)
+
+
+def group_by_thread(dialogs: Iterable[Dialog]) -> dict[str | None, list[Dialog]]:
+    """Return dialogs by their `thread_id`, in the order given; None holds those without one (section 6.1)."""
+    threads: dict[str | None, list[Dialog]] = {}
+    for dialog in dialogs:
+        threads.setdefault(dialog.thread_id, []).append(dialog)
+    return threads

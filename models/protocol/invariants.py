@@ -1,0 +1,103 @@
+"""The named rules of the multi-agent profile, by name, and the two moments they are asked at.
+
+`INVARIANTS` holds the four of the Collab module (section 5.1), the nine of
+map-invariants.yaml, and `map_pair_exactly_two`, which the mode's definition implies. A check
+yields what it finds; whether that is an error, the caller decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ..errors import InvariantViolation
+from . import collab_invariants as of_collab
+from . import trace_invariants as of_trace
+from .collab import Collab
+from .events import MapEvent
+
+
+class Scope(StrEnum):
+    """Input of a check."""
+
+    #: A Collab.
+    COLLAB = "collab"
+    #: A sequence of MapEvent.
+    TRACE = "trace"
+    #: The messages and the MAP events of one session.
+    SESSION = "session"
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """A named rule: call `check` with what its scope says."""
+
+    scope: Scope
+    check: Callable[..., Iterator[InvariantViolation]]
+
+    @property
+    def name(self) -> str:
+        """The rule's id, e.g. `map_min_participants`."""
+        return self.check.__name__
+
+
+#: Every rule by its name.
+INVARIANTS: dict[str, Invariant] = {
+    invariant.name: invariant
+    for invariant in (
+        Invariant(Scope.COLLAB, of_collab.map_min_participants),
+        Invariant(Scope.COLLAB, of_collab.map_unique_participant_ids),
+        Invariant(Scope.COLLAB, of_collab.map_pair_exactly_two),
+        Invariant(Scope.COLLAB, of_collab.map_orchestrator_required),
+        Invariant(Scope.SESSION, of_trace.map_exclusive_write),
+        Invariant(Scope.COLLAB, of_collab.map_session_requires_participants),
+        Invariant(Scope.COLLAB, of_collab.map_collab_mode_valid),
+        Invariant(Scope.COLLAB, of_collab.map_session_id_is_uuid),
+        Invariant(Scope.COLLAB, of_collab.map_participants_have_role_ids),
+        Invariant(Scope.TRACE, of_trace.map_turn_completion_matches_dispatch),
+        Invariant(Scope.TRACE, of_trace.map_broadcast_has_receivers),
+        Invariant(Scope.COLLAB, of_collab.map_role_ids_non_empty),
+        Invariant(Scope.COLLAB, of_collab.map_participant_ids_are_non_empty),
+        Invariant(Scope.COLLAB, of_collab.map_participant_kind_valid),
+    )
+}
+
+
+#: Rules for a collab at the opening of a session. Role ids are not checked: activation fills them.
+_AT_OPENING = (
+    of_collab.map_min_participants,
+    of_collab.map_participant_ids_are_non_empty,
+    of_collab.map_unique_participant_ids,
+    of_collab.map_participant_kind_valid,
+    of_collab.map_role_ids_non_empty,
+    of_collab.map_session_id_is_uuid,
+    of_collab.map_collab_mode_valid,
+    of_collab.map_pair_exactly_two,
+)
+
+
+def check_collab(collab: Collab, *, orchestrator: str | None = None) -> None:
+    """Check what must hold when a session is opened.
+
+    Args:
+        collab: the session to be opened.
+        orchestrator: participant id of the orchestrator, if the roles do not name one.
+
+    Raises:
+        InvariantViolation: the first rule that is broken.
+    """
+    for check in _AT_OPENING:
+        _raise_first(check(collab))
+    _raise_first(of_collab.map_orchestrator_required(collab, orchestrator))
+
+
+def check_trace(events: Sequence[MapEvent]) -> list[InvariantViolation]:
+    """Return the violations of the event rules in the events of one or more ended sessions."""
+    checks = (invariant.check for invariant in INVARIANTS.values() if invariant.scope is Scope.TRACE)
+    return [violation for check in checks for violation in check(events)]
+
+
+def _raise_first(found: Iterator[InvariantViolation]) -> None:
+    for violation in found:
+        raise violation

@@ -1,0 +1,109 @@
+"""Reading of foreign documents: known deviations are accepted, and each one is reported.
+
+The examples of the two module documents are not valid under their own schemas. What is
+known to occur in the wild is repaired here, and every repair is reported; what is read this way
+is valid when it is written again. What a repair would have to guess is refused: unknown enum
+values, an empty list of participants, a missing id.
+
+Source: Dialog module, section 8, and Collab module, section 8 (the examples); their schemas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pydantic_core import from_json
+
+from ..errors import InvalidInput
+from ..text.redact import ABSENT
+from .base import Wire
+from .collab import Collab
+from .dialog import Dialog, Message
+from .events import MapEvent
+from .repairs import Repair, repair
+
+T = TypeVar("T")
+W = TypeVar("W", bound=Wire)
+
+#: A document: JSON text, or the data of one.
+Document = str | bytes | Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[T]):
+    """The object that was read, and the repairs."""
+
+    value: T
+    repairs: tuple[Repair, ...] = ()
+
+
+def read_collab(data: Document) -> Reading[Collab]:
+    """Return a collab from JSON text or data (mplp-collab.schema.json).
+
+    Raises:
+        InvalidInput: the first field that breaks a rule no repair is known for.
+    """
+    return _read(Collab, _parsed(data, "collab"))
+
+
+def read_dialog(data: Document) -> Reading[Dialog]:
+    """Return a dialog from JSON text or data (mplp-dialog.schema.json).
+
+    Raises:
+        InvalidInput: the first field that breaks a rule no repair is known for.
+    """
+    return _read(Dialog, _parsed(data, "dialog"))
+
+
+def read_message(data: Document) -> Reading[Message]:
+    """Return one message of a dialog from JSON text or data.
+
+    Raises:
+        InvalidInput: the first field that breaks a rule no repair is known for.
+    """
+    return _read(Message, _parsed(data, "message"))
+
+
+def read_map_event(data: Document) -> Reading[MapEvent]:
+    """Return a MAP event from JSON text or data (mplp-map-event.schema.json). Its payload is never repaired.
+
+    Raises:
+        InvalidInput: the first field that breaks a rule no repair is known for.
+    """
+    return _read(MapEvent, _parsed(data, "event"))
+
+
+def _parsed(data: object, kind: str) -> dict[str, Any]:
+    document = deepcopy(data)
+    if isinstance(data, str | bytes):
+        try:
+            document = from_json(data, allow_inf_nan=False)
+        except (ValueError, TypeError) as error:  # TypeError: a lone surrogate
+            raise InvalidInput(kind, data, f"must be JSON: {error}") from None
+    if not isinstance(document, Mapping):
+        raise InvalidInput(kind, document, "must be a JSON object")
+    return dict(document)
+
+
+def _read(model: type[W], document: dict[str, Any]) -> Reading[W]:
+    repairs = tuple(repair(document))
+    value = model.model_validate(document, by_alias=True, by_name=False)
+    for field in _missing(value):
+        raise InvalidInput(field, ABSENT, "is required")
+    return Reading(value, repairs)
+
+
+def _missing(model: Wire, path: str = "") -> Iterator[str]:
+    """Yield fields the schema requires that were filled with a default, depth first."""
+    for name in sorted(model.REQUIRED - model.model_fields_set):
+        yield f"{path}{name}"
+    for name, value in model:
+        if isinstance(value, Wire):
+            yield from _missing(value, f"{path}{name}.")
+        elif isinstance(value, tuple):
+            for index, item in enumerate(value):
+                if isinstance(item, Wire):
+                    yield from _missing(item, f"{path}{name}[{index}].")

@@ -1,0 +1,1 @@
+"""A session as a value: submission, specification, plan, stop conditions, limits."""

@@ -1,0 +1,98 @@
+"""Options of a session besides its collab: mode options, agents, failure policies.
+
+All of it is data. An agent is named, never described: a job cannot bring code, files or
+hosts to a worker.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import Field, JsonValue, model_validator
+
+from ..protocol.base import NonBlank
+from ..turns.turn import Frozen, NewItem
+from ..turns.waiting import WaitPolicy
+
+#: Name of a registered agent.
+AgentName = Annotated[NonBlank, Field(max_length=200)]
+
+
+class Protocol(StrEnum):
+    """Format of the turns of a session, beyond plain text."""
+
+    ALIGNMENT = "alignment"
+
+
+class ModeOptions(Frozen):
+    """Options of the five modes; a mode reads only its own."""
+
+    #: orchestrated: participant id of the orchestrator, if the roles do not name one.
+    orchestrator: str | None = None
+    #: orchestrated: decisions without progress before a new plan is asked for.
+    max_stalls: int = Field(default=3, ge=1, le=100)
+    #: orchestrated: how often a new plan is asked for then, before the session stops.
+    max_replans: int = Field(default=1, ge=0, le=10)
+    #: orchestrated: invalid choices sent back before the turn goes to the one who has waited longest.
+    max_invalid: int = Field(default=2, ge=0, le=100)
+    #: broadcast: participant that speaks after each round (summary, vote).
+    aggregator: str | None = None
+    #: broadcast: answers that close a round; None: all.
+    quorum: int | None = Field(default=None, ge=1)
+    #: swarm: the items on the board at the start; none: the purpose is the only item.
+    items: tuple[NewItem, ...] = Field(default=(), max_length=1_000)
+    #: swarm: items the board takes in all; further ones are dropped and shown as such.
+    max_items: int = Field(default=100, ge=1, le=10_000)
+    #: swarm: hand-offs of one item before it stays with its participant.
+    max_hand_offs: int = Field(default=8, ge=0, le=1_000)
+    #: swarm: times one item may go back and forth between the same two roles.
+    max_ping_pong: int = Field(default=2, ge=0, le=1_000)
+
+
+class AfterRetries(StrEnum):
+    """Action after an agent's last failed attempt at a turn."""
+
+    SKIP = "skip"
+    SUBSTITUTE = "substitute"
+    ABORT = "abort"
+
+
+class FailurePolicy(Frozen):
+    """Failure policy of a participant. Backoff: `backoff_s`, doubled each time, at most `max_backoff_s`."""
+
+    attempts: int = Field(default=3, ge=1, le=100)
+    backoff_s: float = Field(default=1.0, ge=0, le=3_600)
+    max_backoff_s: float = Field(default=30.0, ge=0, le=3_600)
+    then: AfterRetries = AfterRetries.ABORT
+    #: Registered agent that takes the seat when `then` is `substitute`.
+    substitute: AgentName | None = None
+    #: Seconds one attempt may take; None: the worker's setting.
+    turn_timeout_s: float | None = Field(default=None, gt=0, le=86_400)
+
+    @model_validator(mode="after")
+    def _names_its_substitute(self) -> Self:
+        if (self.then is AfterRetries.SUBSTITUTE) != (self.substitute is not None):
+            raise ValueError("`then: substitute` requires `substitute: NAME`, and the reverse")
+        return self
+
+    def delay_s(self, attempt: int) -> float:
+        """Return seconds to wait after the failed attempt number `attempt` (from 1)."""
+        return min(self.backoff_s * 2.0 ** min(attempt - 1, 60), self.max_backoff_s)
+
+
+class AgentBinding(Frozen):
+    """The registered agent of a participant, with overrides that are data only."""
+
+    agent: AgentName
+    instructions: str | None = Field(default=None, max_length=32_768)
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    max_tokens: int | None = Field(default=None, ge=1)
+    #: Handed to the agent as `TurnContext.parameters`, over the session's own.
+    parameters: dict[str, JsonValue] = Field(default_factory=dict)
+    #: For a seat that answers later: how long it is waited for. None: what the registry says.
+    wait: WaitPolicy | None = None
+
+    def taken_by(self, agent: str | None) -> Self:
+        """Return the binding with another agent, which has its own wait policy; None: unchanged."""
+        return self if agent is None else self.model_copy(update={"agent": agent, "wait": None})

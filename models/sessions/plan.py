@@ -1,0 +1,151 @@
+"""Plans: input and output of a planner.
+
+A planner is a pure function `plan(view) -> Step | Wait | Finish`, called after every turn
+that closed. It never sees message texts, so its cost does not grow with the dialog. What
+it wants to remember goes into `Step.state` and comes back in `SessionView.state`; a `Wait`
+changes nothing, and what had closed by then is seen again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import Field, JsonValue, SkipValidation
+
+from ..protocol.collab import CollabMode, Participant
+from ..turns.turn import Expects, Frozen, TurnResult, Usage, WorkItem
+from .options import ModeOptions
+
+FLOOR = "floor"
+
+
+class PlannedTurn(Frozen):
+    """One turn to come."""
+
+    participant: str
+    #: Lock of the turn: `floor` if one participant speaks at a time, a slot or an item if several do.
+    scope: str = FLOOR
+    instruction: str = Field(default="", max_length=10_000)
+    expects: Expects = Expects.MESSAGE
+    item: WorkItem | None = None
+    #: Sees nothing that is written after the step was planned.
+    snapshot: bool = False
+    #: An answer to a broadcast: closing it is recorded as received.
+    broadcast: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTurn:
+    """A planned turn that has not closed yet."""
+
+    number: int
+    participant: str
+    scope: str = FLOOR
+    item: WorkItem | None = None
+    #: It waits for an answer, and does not delay a stop.
+    parked: bool = False
+    #: No worker has begun it: nothing of it is paid for.
+    unbegun: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """Counters of a session so far."""
+
+    #: Closed turns, passes and skips included.
+    turns: int = 0
+    #: Of the closed turns, those that were skipped: the agent failed for good, or there was no answer in time.
+    skipped: int = 0
+    #: Completed rounds.
+    rounds: int = 0
+    usage: Usage = field(default_factory=Usage)
+    elapsed_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionView:
+    """Input of a planner and of the stop conditions: O(participants), never O(dialog).
+
+    Rebuilt at every turn, from values that were checked before.
+    """
+
+    mode: CollabMode
+    purpose: str
+    roster: tuple[Participant, ...]
+    #: Orchestrator of an orchestrated session, or None.
+    orchestrator: str | None = None
+    options: ModeOptions
+    #: State from the planner's last step; empty at the start.
+    state: dict[str, JsonValue] = field(default_factory=dict)
+    #: Turns closed since the last step, by number.
+    results: tuple[TurnResult, ...] = ()
+    open: tuple[OpenTurn, ...] = ()
+    #: `rounds` already counts the round that just ended.
+    totals: Totals = field(default_factory=Totals)
+    #: Number of turns that may still be planned under the stop conditions; None: any number.
+    turns_left: int | None = None
+
+    def ids(self) -> tuple[str, ...]:
+        """Return participant ids in roster order."""
+        return tuple(p.participant_id for p in self.roster)
+
+
+class BoardEntry(Frozen):
+    """A work item as the board shows it."""
+
+    item: WorkItem
+    #: open | claimed | done | dropped
+    status: str
+    participant: str | None = None
+    turn_number: int | None = None
+    #: Why it was dropped.
+    reason: str = ""
+
+
+class RefusedHandOff(Frozen):
+    """A hand-off that the mode does not take."""
+
+    #: Number and participant of the turn.
+    number: int
+    participant: str
+    #: The name as it was given, cut.
+    to: str
+    reason: str
+
+
+class Step(Frozen):
+    """Turns that may run side by side from now on; one turn in the modes where one speaks at a time.
+
+    A step without turns that leaves none open is planned on at once.
+    """
+
+    turns: tuple[PlannedTurn, ...] = ()
+    #: JSON data of the planner's own making, so it is not looked through at every turn.
+    state: Annotated[dict[str, JsonValue], SkipValidation] = Field(default_factory=dict)
+    #: When all open turns have closed, a round has ended.
+    ends_round: bool = False
+    #: Recorded as a broadcast to all whose turns are in this step; empty: the purpose.
+    announce: str | None = None
+    #: Numbers of open turns that are no longer needed: they are cancelled and bring no result.
+    drop: tuple[int, ...] = ()
+    #: Work items that changed, for those who look at the board.
+    board: tuple[BoardEntry, ...] = ()
+
+
+class Wait(Frozen):
+    """Nothing to plan before another open turn closes."""
+
+
+class Finish(Frozen):
+    """The session ends."""
+
+    #: A short code: `satisfied`, `max_turns`, `board_empty`, `failed`, ...
+    reason: str
+    detail: str = ""
+    #: True: ends as cancelled (an abort), not as completed.
+    aborted: bool = False
+    board: tuple[BoardEntry, ...] = ()
+
+
+Plan = Step | Wait | Finish

@@ -1,0 +1,53 @@
+"""Specification of a session: its agents, stop conditions, options and policies.
+
+Written once when the session is opened and never changed; workers keep it in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import Field, JsonValue
+
+from ..memory.learned import MemoryOptions
+from ..text.ids import Id, new_id
+from ..turns.turn import Frozen
+from .limits import Tenant, TurnLimits
+from .options import AgentBinding, FailurePolicy, ModeOptions, Protocol
+from .stop_conditions import StopCondition
+
+
+class SessionSpec(Frozen):
+    """All that a worker needs to know of a session besides its collab."""
+
+    dialog_id: Id = Field(default_factory=new_id)
+    thread_id: Id | None = None
+    #: The task it runs in, which is its thread.
+    task: Id | None = None
+    #: The conversation of that task which its messages reach.
+    conversation: Id | None = None
+    #: Participant id -> who sits there.
+    agents: Mapping[str, AgentBinding]
+    stop: StopCondition
+    options: ModeOptions = ModeOptions()
+    #: Participant id of the orchestrator, in orchestrated sessions.
+    orchestrator: str | None = None
+    policy: FailurePolicy = FailurePolicy()
+    #: Participant id -> its own policy instead of `policy`.
+    policies: Mapping[str, FailurePolicy] = Field(default_factory=dict)
+    #: Spending limits of one turn.
+    limits: TurnLimits = TurnLimits()
+    #: Tenant that is charged.
+    tenant: Tenant | None = None
+    #: Handed to every agent as `TurnContext.parameters`.
+    parameters: Mapping[str, JsonValue] = Field(default_factory=dict)
+
+    #: `alignment`: turns are written in the dialogue format, and what they mark is kept in a ledger.
+    protocol: Protocol | None = None
+
+    #: User whose memory its turns use, and the parameters of its own message.
+    memory: MemoryOptions | None = None
+
+    def policy_of(self, participant_id: str) -> FailurePolicy:
+        """Return the failure policy of this participant."""
+        return self.policies.get(participant_id, self.policy)

@@ -1,0 +1,114 @@
+"""Changes of participants and their instructions while a session runs. Pure.
+
+A change makes a new cast out of one that was checked before, and checks it again by the rules
+a session is opened by: what could not be submitted cannot be steered to either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from ..errors import InvalidInput, MessageTooLarge, UnknownAgent, invalid_input
+from ..protocol.collab import Collab, Participant, ParticipantKind
+from ..protocol.invariants import check_collab
+from .options import AgentBinding
+from .sizes import check_sizes
+from .spec import SessionSpec
+from .stop_conditions import Converged
+from .submission import PERSON
+
+#: Accepted forms of a binding: a registered agent's name, or a name with overrides.
+AnyBinding = str | AgentBinding | Mapping[str, Any]
+#: Accepted forms of a participant: an id, or more fields.
+AnyParticipant = str | Participant | Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """Participants and their bindings."""
+
+    collab: Collab
+    spec: SessionSpec
+
+    def with_participant(self, participant: Participant, binding: AgentBinding, *, limit_bytes: int) -> Cast:
+        """Return one more, last in the roster. Raises InvalidInput."""
+        collab = self.collab.changed(participants=(*self.collab.participants, participant)).activated()
+        agents = {**self.spec.agents, participant.participant_id: binding}
+        return self._checked(collab, agents, limit_bytes=limit_bytes)
+
+    def without(self, name: str, *, limit_bytes: int) -> Cast:
+        """Remove a participant. Raises InvalidInput for an unknown one, or one the session needs."""
+        self._find(name)
+        spec = self.spec
+        if name in (spec.orchestrator, spec.options.aggregator):
+            part = "orchestrator" if name == spec.orchestrator else "aggregator"
+            raise InvalidInput("participant", name, f"must not be the {part} of the session")
+        if any(isinstance(leaf, Converged) and name in leaf.experts for leaf in spec.stop.leaves()):
+            raise InvalidInput("participant", name, "must not be an expert of the stop condition `converged`")
+        left = [p for p in self.collab.participants if p.participant_id != name]
+        agents = {other: binding for other, binding in spec.agents.items() if other != name}
+        return self._checked(self.collab.changed(participants=left), agents, limit_bytes=limit_bytes)
+
+    def instructed(self, name: str, text: str) -> Cast:
+        """Change the instructions of a participant from the next turn on. Raises InvalidInput."""
+        self._find(name)
+        data = {**dict(self.spec.agents[name]), "instructions": text}
+        return replace(self, spec=self._with(agents={**self.spec.agents, name: read_binding(data)}))
+
+    def _find(self, name: str) -> None:
+        ids = [p.participant_id for p in self.collab.participants]
+        if name not in ids:
+            raise InvalidInput("participant", name, f"must be the id of a participant: {', '.join(ids)}")
+
+    def _with(self, *, agents: Mapping[str, AgentBinding]) -> SessionSpec:
+        return self.spec.model_copy(update={"agents": agents})
+
+    def _checked(self, collab: Collab, agents: Mapping[str, AgentBinding], *, limit_bytes: int) -> Cast:
+        # An id that was used before makes no difference, but two at once do.
+        check_collab(collab, orchestrator=self.spec.orchestrator)
+        check_sizes(collab, (), max_message_bytes=limit_bytes)
+        spec = self._with(agents=agents)
+        size = len(spec.model_dump_json(exclude_defaults=True).encode())
+        if size > limit_bytes:
+            raise MessageTooLarge(size, limit_bytes=limit_bytes, field="agents")
+        return Cast(collab, spec)
+
+
+def read_participant(data: AnyParticipant) -> Participant:
+    """Return a participant from its id, or from plain data. Raises InvalidInput."""
+    if isinstance(data, Participant):
+        return data
+    try:
+        return Participant(**({"participant_id": data} if isinstance(data, str) else dict(data)))
+    except InvalidInput as error:
+        raise error.within("participant") from None
+
+
+def read_binding(data: AnyBinding) -> AgentBinding:
+    """Return a binding from an agent's name, or from plain data. Raises InvalidInput."""
+    if isinstance(data, AgentBinding):
+        return data
+    try:
+        return AgentBinding.model_validate({"agent": data} if isinstance(data, str) else data)
+    except ValidationError as error:
+        raise invalid_input(error, "agent") from None
+
+
+def seat_for(
+    participant: Participant, agent: AnyBinding | None, *, known_agents: frozenset[str]
+) -> AgentBinding:
+    """Return the agent of a participant: the given one, else the agent of the same name; `human` for a person.
+
+    Raises:
+        UnknownAgent: no worker knows it; `known_agents` is empty when none was heard of.
+    """
+    name = participant.participant_id
+    is_person = participant.kind is ParticipantKind.HUMAN and name not in known_agents
+    binding = read_binding(agent if agent is not None else PERSON if is_person else name)
+    if known_agents and binding.agent not in known_agents:
+        raise UnknownAgent(binding.agent, known=known_agents)
+    return binding

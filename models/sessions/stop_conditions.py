@@ -1,0 +1,348 @@
+"""Stop conditions of sessions, composable with `&` and `|`.
+
+    MaxRounds(5) | TokenBudget(50_000) | (TextSeen("DONE", by="lead") & MaxTurns(4))
+
+A condition is data: it is stored with the session, and so is what it has observed, so a
+restart neither resets nor repeats anything. Texts are looked at once, when their turn is
+committed (`marks`); from then on everything is decided from counters.
+"""
+
+# ruff: noqa: D102 - the methods of each condition do what `Condition` says
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import field
+from itertools import count
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict, cast
+
+from pydantic import ConfigDict, Field, JsonValue, SerializerFunctionWrapHandler, TypeAdapter, WrapSerializer
+from pydantic.dataclasses import dataclass
+
+from ..alignment.ledger import Ledger
+from ..turns.turn import Budget, Frozen, TurnResult
+from .plan import Totals
+
+_CLOSED = ConfigDict(extra="forbid")
+_Count = Annotated[int, Field(strict=True, ge=1, le=10**12)]
+_Amount = Annotated[float, Field(strict=True, ge=1e-6, le=1e9, allow_inf_nan=False)]
+
+
+class StopReason(Frozen):
+    """Why a session stops."""
+
+    #: A short code: `max_turns`, `text_seen`, ...; the codes of an `&` are joined with `+`.
+    code: str
+    detail: str
+    #: True: not even the turns that are still open are waited for.
+    urgent: bool = False
+    #: True: open turns that have not begun are not waited for, since there is nothing left to pay them with.
+    broke: bool = False
+
+
+class _Memory(Frozen):
+    """Observations of a session's conditions: the JSON `state` of the methods below."""
+
+    #: Indices of the `TextSeen` leaves that were met once.
+    seen: tuple[int, ...] = ()
+    #: Participants who had a turn since anyone last said something.
+    silent: tuple[str, ...] = ()
+    all_silent: bool = False
+    #: The ledger, if a `Converged` leaf needs it.
+    ledger: Ledger | None = None
+
+
+class _Facts(NamedTuple):
+    """Input of one evaluation."""
+
+    memory: _Memory
+    totals: Totals
+    #: The indices that the `TextSeen` leaves take, depth first.
+    indices: Iterator[int]
+
+
+class _Limits(TypedDict, total=False):
+    """The fields of a `Budget` that are bounded."""
+
+    turns: int
+    tokens: int
+    cost_micros: int
+    seconds: float
+
+
+class Condition:
+    """Base of the stop conditions."""
+
+    def __and__(self, other: StopCondition) -> AllOf:
+        """Return both must be met."""
+        return AllOf(_parts(self, AllOf) + _parts(other, AllOf))
+
+    def __or__(self, other: StopCondition) -> AnyOf:
+        """Return one of them is enough."""
+        return AnyOf(_parts(self, AnyOf) + _parts(other, AnyOf))
+
+    def leaves(self) -> Iterator[Condition]:
+        """Yield the conditions that have no parts, depth first."""
+        yield self
+
+    def marks(self, texts: Sequence[str], participant: str) -> tuple[int, ...]:
+        """Return the indices, depth first, of the `TextSeen` leaves that one turn's texts satisfy."""
+        wanted = (leaf for leaf in self.leaves() if isinstance(leaf, TextSeen))
+        return tuple(i for i, leaf in enumerate(wanted) if leaf.seen_in(texts, participant))
+
+    def observe(
+        self, state: dict[str, JsonValue], results: Sequence[TurnResult], *, roster_size: int
+    ) -> dict[str, JsonValue]:
+        """Return the state after these closed turns, as JSON data. Observing them twice changes nothing."""
+        memory = _Memory.model_validate(state)
+        silent, all_silent = memory.silent, memory.all_silent
+        for result in results:
+            silent = tuple(dict.fromkeys((*silent, result.participant))) if result.is_silent else ()
+            all_silent = len(silent) >= roster_size
+        seen = {*memory.seen, *(mark for result in results for mark in result.marks)}
+        ledger = self._kept(memory.ledger, results)
+        after = _Memory(seen=tuple(sorted(seen)), silent=silent, all_silent=all_silent, ledger=ledger)
+        return after.model_dump(mode="json", exclude_defaults=True)
+
+    def _kept(self, ledger: Ledger | None, results: Sequence[TurnResult]) -> Ledger | None:
+        """Return the ledger after these turns; turns of other sessions bring no signs."""
+        for result in results:
+            if result.signs is None:
+                continue
+            experts = next((leaf.experts for leaf in self.leaves() if isinstance(leaf, Converged)), ())
+            known = ledger or Ledger()
+            ledger = known.after(result.number, result.participant, result.signs, experts=experts)
+        return ledger
+
+    def reason(self, state: dict[str, JsonValue], totals: Totals) -> StopReason | None:
+        """Return the reason to stop now, or None: the session continues."""
+        return self.judge(_Facts(_Memory.model_validate(state), totals, count()))
+
+    def remaining(self, totals: Totals) -> Budget:
+        """Return the remainder of each kind of limit that applies; None: unbounded."""
+        return Budget(**self.limits(totals))
+
+    def turns_left(self, totals: Totals) -> int | None:
+        """Return the number of turns that may still close under the turn limits; None: any number."""
+        return self.limits(totals).get("turns")
+
+    def to_data(self) -> dict[str, JsonValue]:
+        """Return the JSON form, which `read_stop` reads back."""
+        return cast("dict[str, JsonValue]", STOP_CONDITION.dump_python(self, mode="json"))  # type: ignore[arg-type]
+
+    def limits(self, totals: Totals) -> _Limits:  # noqa: ARG002 - only limits look at it
+        """Return `remaining` of this node of the tree."""
+        return {}
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        """Return `reason` of this node of the tree."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, config=_CLOSED)
+class MaxTurns(Condition):
+    """Stop after n closed turns, passes and skipped ones included. No more are planned."""
+
+    turns: _Count
+    kind: Literal["max_turns"] = field(default="max_turns", kw_only=True, repr=False)
+
+    def limits(self, totals: Totals) -> _Limits:
+        return _Limits(turns=max(0, self.turns - totals.turns))
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        return _limit(self.kind, facts.totals.turns, self.turns, unit="turns")
+
+
+@dataclass(frozen=True, config=_CLOSED)
+class MaxRounds(Condition):
+    """Stop after n rounds; the mode defines a round."""
+
+    rounds: _Count
+    kind: Literal["max_rounds"] = field(default="max_rounds", kw_only=True, repr=False)
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        return _limit(self.kind, facts.totals.rounds, self.rounds, unit="rounds")
+
+
+@dataclass(frozen=True, config=_CLOSED)
+class TokenBudget(Condition):
+    """Stop after n tokens, in and out. The turn that spends the last of them is kept."""
+
+    tokens: _Count
+    kind: Literal["token_budget"] = field(default="token_budget", kw_only=True, repr=False)
+
+    def limits(self, totals: Totals) -> _Limits:
+        return _Limits(tokens=max(0, self.tokens - totals.usage.tokens))
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        return _limit(self.kind, facts.totals.usage.tokens, self.tokens, unit="tokens", broke=True)
+
+
+@dataclass(frozen=True, config=_CLOSED)
+class CostBudget(Condition):
+    """Stop after n US dollars. The turn that spends the last of them is kept."""
+
+    usd: _Amount
+    kind: Literal["cost_budget"] = field(default="cost_budget", kw_only=True, repr=False)
+
+    def limits(self, totals: Totals) -> _Limits:
+        return _Limits(cost_micros=max(0, round(self.usd * 1e6) - totals.usage.cost_micros))
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        spent = facts.totals.usage.cost_micros / 1e6
+        return _limit(self.kind, spent, self.usd, unit="US dollars", broke=True)
+
+
+@dataclass(frozen=True, config=_CLOSED)
+class Deadline(Condition):
+    """Stop n seconds after the session began; open turns are not waited for."""
+
+    seconds: _Amount
+    kind: Literal["deadline"] = field(default="deadline", kw_only=True, repr=False)
+
+    def limits(self, totals: Totals) -> _Limits:
+        return _Limits(seconds=max(0.0, self.seconds - totals.elapsed_s))
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        return _limit(self.kind, facts.totals.elapsed_s, self.seconds, unit="seconds", urgent=True)
+
+
+@dataclass(frozen=True, config=_CLOSED)
+class TextSeen(Condition):
+    """A text (a marker, a phrase) was said, by anyone or by one participant. Once met, it stays met."""
+
+    text: Annotated[str, Field(min_length=1, max_length=1_000)]
+    by: str | None = None
+    ignore_case: bool = True
+    kind: Literal["text_seen"] = field(default="text_seen", kw_only=True, repr=False)
+
+    def seen_in(self, texts: Sequence[str], participant: str) -> bool:
+        """Return True if `participant`, having said `texts`, meets this condition."""
+        if self.by not in (None, participant):
+            return False
+        if self.ignore_case:
+            return any(self.text.casefold() in text.casefold() for text in texts)
+        return any(self.text in text for text in texts)
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        if next(facts.indices) not in facts.memory.seen:
+            return None
+        return StopReason(code=self.kind, detail=f"{self.by or 'someone'} said {self.text!r}")
+
+
+@dataclass(frozen=True, config=_CLOSED)
+class RoundOfPasses(Condition):
+    """Stop when every participant had a turn since the last message: all passed."""
+
+    kind: Literal["round_of_passes"] = field(default="round_of_passes", kw_only=True, repr=False)
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        return (
+            StopReason(code=self.kind, detail="every participant passed") if facts.memory.all_silent else None
+        )
+
+
+@dataclass(frozen=True, config=_CLOSED)
+class Converged(Condition):
+    """In an alignment session: a round ended with no open tension and no new perspective, and everyone agreed."""
+
+    #: Participant ids of those who must agree.
+    experts: Annotated[tuple[str, ...], Field(min_length=1)]
+    kind: Literal["converged"] = field(default="converged", kw_only=True, repr=False)
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        ledger = facts.memory.ledger
+        if ledger is None or not ledger.converged:
+            return None
+        return StopReason(code=self.kind, detail=f"no open tension after {len(ledger.rounds)} rounds")
+
+
+_Parts = Annotated["tuple[StopCondition, ...]", Field(min_length=1)]
+
+
+@dataclass(frozen=True, config=_CLOSED)
+class AnyOf(Condition):
+    """One of the conditions is met."""
+
+    conditions: _Parts
+    kind: Literal["any"] = field(default="any", kw_only=True, repr=False)
+
+    def leaves(self) -> Iterator[Condition]:
+        return (leaf for part in self.conditions for leaf in part.leaves())
+
+    def limits(self, totals: Totals) -> _Limits:
+        return _combined(self.conditions, totals, tightest=True)
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        met = _met(self.conditions, facts)
+        return next((reason for reason in met if reason.urgent), met[0]) if met else None
+
+
+@dataclass(frozen=True, config=_CLOSED)
+class AllOf(Condition):
+    """All of the conditions are met."""
+
+    conditions: _Parts
+    kind: Literal["all"] = field(default="all", kw_only=True, repr=False)
+
+    def leaves(self) -> Iterator[Condition]:
+        return (leaf for part in self.conditions for leaf in part.leaves())
+
+    def limits(self, totals: Totals) -> _Limits:
+        return _combined(self.conditions, totals, tightest=False)
+
+    def judge(self, facts: _Facts) -> StopReason | None:
+        met = _met(self.conditions, facts)
+        if len(met) < len(self.conditions):
+            return None
+        code, detail = "+".join(r.code for r in met), " and ".join(r.detail for r in met)
+        return StopReason(code=code, detail=detail, urgent=any(r.urgent for r in met))
+
+
+def _with_kind(condition: Any, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    """Write the tag even where defaults are left out: nothing could be read back without it."""
+    return {**dump(condition), "kind": condition.kind}
+
+
+StopCondition = Annotated[
+    MaxTurns
+    | MaxRounds
+    | TokenBudget
+    | CostBudget
+    | Deadline
+    | TextSeen
+    | RoundOfPasses
+    | Converged
+    | AnyOf
+    | AllOf,
+    Field(discriminator="kind"),
+    WrapSerializer(_with_kind),
+]
+STOP_CONDITION: TypeAdapter[StopCondition] = TypeAdapter(StopCondition)
+
+
+def _parts(condition: Any, kind: type[AnyOf] | type[AllOf]) -> tuple[StopCondition, ...]:
+    return condition.conditions if isinstance(condition, kind) else (condition,)
+
+
+def _met(parts: tuple[StopCondition, ...], facts: _Facts) -> list[StopReason]:
+    # A list, not a generator: every part is asked, so that each TextSeen takes its own index.
+    return [reason for reason in [part.judge(facts) for part in parts] if reason]
+
+
+def _limit(
+    code: str, spent: float, allowed: float, *, unit: str, urgent: bool = False, broke: bool = False
+) -> StopReason | None:
+    if spent < allowed:
+        return None
+    detail = f"{spent:,.10g} of {allowed:,.10g} {unit}"
+    return StopReason(code=code, detail=detail, urgent=urgent, broke=broke)
+
+
+def _combined(parts: tuple[StopCondition, ...], totals: Totals, *, tightest: bool) -> _Limits:
+    """Combine limits: the smallest for `|`; the largest for `&`, and only if all parts have one."""
+    found = [cast("dict[str, float]", part.limits(totals)) for part in parts]
+    names = set().union(*found) if tightest else set(found[0]).intersection(*found)
+    chosen = min if tightest else max
+    combined = {name: chosen(limits[name] for limits in found if name in limits) for name in names}
+    return cast("_Limits", combined)

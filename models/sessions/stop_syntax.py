@@ -1,0 +1,116 @@
+"""Stop conditions as people write them in session files.
+
+stop: {max_rounds: 3, text: DONE}           any of them
+stop: {all: [{max_turns: 4}, {text: DONE}]} all of them
+stop: {kind: any, conditions: [...]}        the form in which they are stored
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from ..errors import InvalidInput, invalid_input
+from .stop_conditions import (
+    STOP_CONDITION,
+    AllOf,
+    AnyOf,
+    CostBudget,
+    Deadline,
+    MaxRounds,
+    MaxTurns,
+    RoundOfPasses,
+    StopCondition,
+    TextSeen,
+    TokenBudget,
+)
+
+MAX_LEAVES = 64
+MAX_DEPTH = 8
+
+_SCALARS: dict[str, Callable[[Any], StopCondition]] = {
+    "max_turns": MaxTurns,
+    "max_rounds": MaxRounds,
+    "max_tokens": TokenBudget,
+    "max_cost_usd": CostBudget,
+    "deadline_s": Deadline,
+}
+_COMPOSITES: dict[str, type[AnyOf] | type[AllOf]] = {"any": AnyOf, "all": AllOf}
+_KEYS = (*_SCALARS, "text", "round_of_passes", *_COMPOSITES)
+
+
+def read_stop(data: object, *, field: str = "stop") -> StopCondition:
+    """Read the condition in `data`; `field` is its path, for the message.
+
+    Raises:
+        InvalidInput: names the field, its value and the rule it breaks.
+    """
+    condition = _read(data, field, MAX_DEPTH)
+    check_size(condition, field=field)
+    return condition
+
+
+def check_size(condition: StopCondition, *, field: str = "stop") -> None:
+    """Raise InvalidInput for more than `MAX_LEAVES` conditions, or nesting deeper than `MAX_DEPTH`."""
+    leaves = sum(1 for _ in condition.leaves())
+    if leaves > MAX_LEAVES:
+        raise InvalidInput(field, f"{leaves} conditions", f"must have at most {MAX_LEAVES} conditions")
+    if (depth := _depth(condition)) > MAX_DEPTH:
+        raise InvalidInput(field, f"{depth} levels", f"must nest at most {MAX_DEPTH} levels deep")
+
+
+def _depth(condition: StopCondition) -> int:
+    return 1 + max(map(_depth, condition.conditions)) if isinstance(condition, AnyOf | AllOf) else 0
+
+
+def _read(data: object, field: str, depth: int) -> StopCondition:
+    if not isinstance(data, Mapping) or not data:
+        raise InvalidInput(field, data, "must be a table such as {max_rounds: 3, text: DONE}")
+    if depth < 0:
+        raise InvalidInput(field, data, f"must nest at most {MAX_DEPTH} levels deep")
+    if "kind" in data:
+        return _checked(field, lambda: STOP_CONDITION.validate_python(dict(data)), inside=True)
+    parts = [_entry(str(key), value, f"{field}.{key}", depth) for key, value in data.items()]
+    return parts[0] if len(parts) == 1 else _checked(field, lambda: AnyOf(tuple(parts)))
+
+
+def _entry(key: str, value: object, field: str, depth: int) -> StopCondition:
+    if key in _SCALARS:
+        return _checked(field, lambda: _SCALARS[key](value))
+    if key == "text":
+        return _text(value, field)
+    if key == "round_of_passes":
+        if value is not True:
+            raise InvalidInput(field, value, "must be true, or omitted")
+        return RoundOfPasses()
+    if key in _COMPOSITES:
+        if not isinstance(value, list | tuple) or not value:
+            raise InvalidInput(field, value, "must be a list of conditions")
+        parts = tuple(_read(part, f"{field}[{i}]", depth - 1) for i, part in enumerate(value))
+        return _checked(field, lambda: _COMPOSITES[key](parts))
+    raise InvalidInput(field, value, f"is not a stop condition; known: {', '.join(_KEYS)}")
+
+
+def _text(value: object, field: str) -> StopCondition:
+    """Read `DONE`, or `{text: DONE, by: lead, ignore_case: false}`."""
+    if isinstance(value, Mapping):
+        given: dict[str, Any] = {str(name): it for name, it in value.items()}
+        return _checked(field, lambda: TextSeen(**given), inside=True)
+    if not isinstance(value, str):
+        raise InvalidInput(field, value, "must be text, or a table {text: ..., by: ..., ignore_case: ...}")
+    return _checked(field, lambda: TextSeen(value))
+
+
+def _checked(field: str, build: Callable[[], StopCondition], *, inside: bool = False) -> StopCondition:
+    """Return the result of `build`; an error names `field`, or with `inside` the field within it."""
+    try:
+        return build()
+    except ValidationError as error:
+        found = invalid_input(error)
+        if error.errors()[0]["type"] == "unexpected_keyword_argument":
+            found.rule = "is not a known field"
+        if not inside:
+            found.field = ""
+        raise found.within(field) from None

@@ -1,0 +1,328 @@
+"""A submission: a collab and how to run it, checked as a whole before anything is written.
+
+This is also what a session file holds: the collab's fields at the top, `agent` beside each
+participant, and the fields of `Submission` besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, Self, TypeVar, Unpack, cast
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from ..errors import InvalidInput, Locked, UnknownAgent, invalid_input
+from ..memory.learned import MemoryChoices, MemoryOptions, memory_options
+from ..protocol.collab import Collab, CollabMode, CollabStatus, Participant, ParticipantKind, orchestrator_of
+from ..protocol.dialog import Message, Role
+from ..protocol.invariants import check_collab
+from ..turns.waiting import Then
+from .limits import TurnLimits
+from .options import AgentBinding, FailurePolicy, ModeOptions, Protocol
+from .sizes import MAX_MESSAGES, check_sizes
+from .spec import SessionSpec
+from .stop_conditions import Condition, Converged, StopCondition
+from .stop_syntax import check_size, read_stop
+
+M = TypeVar("M", bound=BaseModel)
+
+#: Fields of a session file that are not the collab's.
+_OWN = (
+    *(
+        "agents",
+        "stop",
+        "options",
+        "policy",
+        "policies",
+        "messages",
+        "parameters",
+        "thread_id",
+        "task",
+        "conversation",
+        "limits",
+        "tenant",
+        "protocol",
+    ),
+    *MemoryChoices.__annotations__,
+)
+#: Built-in agent of human participants without an agent of their own; it waits for an answer.
+PERSON = "human"
+#: Rule for a participant without an agent.
+_NAME_ONE = "must be bound to an agent: agents={{{0!r}: 'NAME'}}"
+
+
+def _read(kind: type[M], data: M | Mapping[str, Any] | None, where: str) -> M:
+    if isinstance(data, kind):
+        return data
+    if data is not None and not isinstance(data, Mapping):
+        raise InvalidInput(where, data, f"must be a table of {kind.__name__} fields")
+    try:
+        return kind(**_named(data or {}, where))
+    except ValidationError as error:
+        raise invalid_input(error, where) from None
+    except InvalidInput as error:
+        raise error.within(where) from None
+
+
+def _read_binding(data: object, where: str) -> AgentBinding:
+    if isinstance(data, str):
+        return _read(AgentBinding, {"agent": data}, where)
+    return _read(AgentBinding, cast("AgentBinding | Mapping[str, Any]", data), where)
+
+
+def _read_protocol(data: object) -> Protocol | None:
+    if data is None or isinstance(data, Protocol):
+        return data
+    if not isinstance(data, str) or data not in {*Protocol}:
+        raise InvalidInput("protocol", data, f"must be one of {', '.join(Protocol)}, or omitted")
+    return Protocol(data)
+
+
+def _read_stop(data: object) -> StopCondition | None:
+    if data is None or isinstance(data, Condition):
+        return cast("StopCondition | None", data)
+    return read_stop(data)
+
+
+def _read_message(data: Message | Mapping[str, Any] | str, where: str) -> Message:
+    if isinstance(data, str):
+        return Message(role=Role.USER, content=data)
+    return _read(Message, data, where)
+
+
+def _named(table: Mapping[Any, Any], where: str) -> dict[str, Any]:
+    for name in table:
+        if not isinstance(name, str):
+            raise InvalidInput(where, name, "must have field names of type text")
+    return dict(table)
+
+
+def _table(data: object, where: str) -> Mapping[str, Any]:
+    if data is None:
+        return {}
+    if not isinstance(data, Mapping):
+        raise InvalidInput(where, data, "must be a table")
+    return data
+
+
+class HowToRun(MemoryChoices, total=False):
+    """Options for running a collab; every key is optional, and values may be plain data."""
+
+    #: Participant id -> registered agent name, or that with overrides that are data (`AgentBinding`). A
+    #: participant without an entry is taken by the agent of its own name, or, if it is a person, by `human`.
+    agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None
+    #: When to end, beyond what the mode itself knows: a `StopCondition`, or its file form `{"max_rounds": 3}`.
+    stop: StopCondition | Mapping[str, Any] | None
+    #: Options of the mode.
+    options: ModeOptions | Mapping[str, Any] | None
+    #: Policy for failing agents.
+    policy: FailurePolicy | Mapping[str, Any] | None
+    #: Participant id -> how its failures are met instead.
+    policies: Mapping[str, FailurePolicy | Mapping[str, Any]] | None
+    #: What one turn may spend at most: `{"turn_tokens": 2_000, "turn_usd": 0.05}`.
+    limits: TurnLimits | Mapping[str, Any] | None
+    #: On whose account it runs: what a tenant may spend a day the settings of the workers say.
+    tenant: str | None
+    #: What the dialog starts with; a text is said by the user. Messages of another dialog keep their speaker,
+    #: turn and token as `Message.history`.
+    messages: Iterable[Message | Mapping[str, Any] | str] | None
+    #: Data that every agent is given.
+    parameters: Mapping[str, JsonValue] | None
+    #: Groups dialogs.
+    thread_id: str | None
+    #: The task it runs in: its agents must be admitted there. The task is the thread, then.
+    task: str | None
+    #: The conversation that its messages reach, too: its agents must be members.
+    conversation: str | None
+    #: How turns are written beyond plain text: `alignment` keeps a ledger and ends when all have converged.
+    protocol: Protocol | str | None
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A collab and how to run it."""
+
+    collab: Collab
+    agents: Mapping[str, AgentBinding] = field(default_factory=dict)
+    #: None: the default of the mode.
+    stop: StopCondition | None = None
+    options: ModeOptions = field(default_factory=ModeOptions)
+    policy: FailurePolicy = field(default_factory=FailurePolicy)
+    policies: Mapping[str, FailurePolicy] = field(default_factory=dict)
+    limits: TurnLimits = field(default_factory=TurnLimits)
+    tenant: str | None = None
+    messages: tuple[Message, ...] = ()
+    parameters: Mapping[str, JsonValue] = field(default_factory=dict)
+    thread_id: str | None = None
+    task: str | None = None
+    conversation: str | None = None
+    #: User whose memory its turns use; None: no user.
+    memory: MemoryOptions | None = None
+    protocol: Protocol | None = None
+
+    @classmethod
+    def build(cls, collab: Collab | Mapping[str, Any], **how: Unpack[HowToRun]) -> Self:
+        """Read each part from its own type or from plain data. Raises InvalidInput."""
+        if not isinstance(collab, Collab | Mapping):
+            raise InvalidInput("collab", collab, "must be a Collab or a table of its fields")
+        collab = collab if isinstance(collab, Collab) else Collab(**_named(collab, "collab"))
+        agents, policies = _table(how.get("agents"), "agents"), _table(how.get("policies"), "policies")
+        return cls(
+            collab=collab,
+            agents={str(name): _read_binding(it, f"agents.{name}") for name, it in agents.items()},
+            stop=_read_stop(how.get("stop")),
+            options=_read(ModeOptions, how.get("options"), "options"),
+            policy=_read(FailurePolicy, how.get("policy"), "policy"),
+            policies={
+                str(name): _read(FailurePolicy, it, f"policies.{name}") for name, it in policies.items()
+            },
+            limits=_read(TurnLimits, how.get("limits"), "limits"),
+            tenant=how.get("tenant"),
+            messages=tuple(
+                _read_message(it, f"messages[{i}]") for i, it in enumerate(_listed(how.get("messages")))
+            ),
+            parameters=dict(_table(how.get("parameters"), "parameters")),
+            thread_id=how.get("thread_id"),
+            task=how.get("task"),
+            conversation=how.get("conversation"),
+            protocol=_read_protocol(how.get("protocol")),
+            memory=memory_options(how, conversation=_said_in(how) or collab.collab_id),
+        )
+
+    @classmethod
+    def from_document(cls, document: object) -> Self:
+        """Read what a session file holds. Raises InvalidInput."""
+        data = dict(_table(document, "")) if document is not None else {}
+        own = {name: data.pop(name) for name in _OWN if name in data}
+        participants, agents = _split_participants(data.get("participants"))
+        collab = (
+            Collab(**{**data, "participants": participants}) if "participants" in data else Collab(**data)
+        )
+        return cls.build(collab, **{**own, "agents": {**agents, **_table(own.get("agents"), "agents")}})
+
+    def prepared(self, *, known_agents: frozenset[str] = frozenset(), max_message_bytes: int) -> Submission:
+        """Return this submission with every gap filled and every rule between its parts checked.
+
+        `known_agents` are the names that workers announced; empty when no worker was heard of.
+
+        Raises:
+            InvalidInput: the first rule that is broken, with its field and value.
+        """
+        if self.collab.status is not CollabStatus.DRAFT:
+            raise InvalidInput("status", self.collab.status, "must be draft to be submitted")
+        if self.collab.governance is not None and self.collab.governance.locked:
+            raise Locked("collab", self.collab.collab_id)
+        check_sizes(self.collab, self.messages, max_message_bytes=max_message_bytes)
+        check_collab(self.collab, orchestrator=self.options.orchestrator)
+        if self.stop is not None:
+            check_size(self.stop)
+        self._check_names()
+        agents = {p.participant_id: self._binding(p, known_agents) for p in self.collab.participants}
+        for name, agent in self._named_agents(agents).items():
+            if known_agents and agent not in known_agents:
+                raise UnknownAgent(agent, known=known_agents, field=name)
+        # The submitter holds no grant of this session.
+        messages = tuple(message.as_history() for message in self.messages)
+        return replace(self, collab=self.collab.activated(), agents=agents, messages=messages)
+
+    def spec(self, stop: StopCondition) -> SessionSpec:
+        """Return the specification for the workers. Call `prepared` first."""
+        is_orchestrated = self.collab.mode is CollabMode.ORCHESTRATED
+        return _read(
+            SessionSpec,
+            {
+                "thread_id": self.thread_id,
+                "task": self.task,
+                "conversation": self.conversation,
+                "agents": self.agents,
+                "stop": stop if self.protocol is None else stop | Converged(self.experts),
+                "options": self.options,
+                "orchestrator": orchestrator_of(self.collab, self.options.orchestrator)
+                if is_orchestrated
+                else None,
+                "policy": self.policy,
+                "policies": self.policies,
+                "limits": self.limits,
+                "tenant": self.tenant,
+                "parameters": self.parameters,
+                "memory": self.memory,
+                "protocol": self.protocol,
+            },
+            "",
+        )
+
+    @property
+    def experts(self) -> tuple[str, ...]:
+        """Participant ids of all but the judge: the orchestrator or the aggregator."""
+        judge = self.options.aggregator
+        if self.collab.mode is CollabMode.ORCHESTRATED:
+            judge = orchestrator_of(self.collab, self.options.orchestrator)
+        return tuple(p.participant_id for p in self.collab.participants if p.participant_id != judge)
+
+    def _binding(self, participant: Participant, known_agents: frozenset[str]) -> AgentBinding:
+        name = participant.participant_id
+        if name in self.agents:
+            return self.agents[name]
+        if participant.kind is ParticipantKind.HUMAN:
+            return AgentBinding(agent=name if name in known_agents else PERSON)
+        if participant.kind is not ParticipantKind.AGENT:
+            raise InvalidInput(f"participants.{name}.kind", participant.kind.value, _NAME_ONE.format(name))
+        return _read(AgentBinding, {"agent": name}, f"agents.{name[:50]}")
+
+    def _named_agents(self, agents: Mapping[str, AgentBinding]) -> dict[str, str]:
+        named = {f"agents.{name}": binding.agent for name, binding in agents.items()}
+        named |= {
+            f"agents.{name}.wait.to": str(binding.wait.to)
+            for name, binding in agents.items()
+            if binding.wait and binding.wait.then is Then.REASSIGN
+        }
+        for where, policy in {
+            "policy": self.policy,
+            **{f"policies.{n}": p for n, p in self.policies.items()},
+        }.items():
+            if policy.substitute is not None:
+                named[f"{where}.substitute"] = policy.substitute
+        return named
+
+    def _check_names(self) -> None:
+        ids = {p.participant_id for p in self.collab.participants}
+        for where, names in (("agents", self.agents), ("policies", self.policies)):
+            for name in names:
+                if name not in ids:
+                    raise InvalidInput(
+                        where, name, f"must be the id of a participant: {', '.join(sorted(ids))}"
+                    )
+        if self.options.aggregator is not None and self.options.aggregator not in ids:
+            raise InvalidInput(
+                "options.aggregator", self.options.aggregator, "must be the id of a participant"
+            )
+
+
+def _said_in(how: HowToRun) -> str | None:
+    """Return the nearest of what a session may be a part of: by default the room of its memory."""
+    return how.get("conversation") or how.get("task") or how.get("thread_id")
+
+
+def _listed(messages: object) -> Iterable[Any]:
+    if messages is None:
+        return ()
+    if isinstance(messages, str | Mapping) or not isinstance(messages, Iterable):
+        raise InvalidInput("messages", messages, "must be a list")
+    # One more than allowed, so that an endless iterator is refused as well.
+    return islice(messages, MAX_MESSAGES + 1)
+
+
+def _split_participants(data: object) -> tuple[object, dict[str, Any]]:
+    """Return the participants as the protocol has them, and the agents given with them."""
+    if not isinstance(data, list):
+        return data, {}
+    plain, agents = [], {}
+    for entry in data:
+        if isinstance(entry, Mapping) and "agent" in entry:
+            agents[str(entry.get("participant_id"))] = entry["agent"]
+            plain.append({name: value for name, value in entry.items() if name != "agent"})
+        else:
+            plain.append(entry)
+    return plain, agents

@@ -1,0 +1,1 @@
+"""Identifiers, paths and text in the form that is written and shown."""

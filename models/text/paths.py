@@ -1,0 +1,35 @@
+"""Paths as a person writes them (`~` and `~name` are home folders), and folders for private files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+
+def _expanded(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        raise ValueError(f"must name the home folder of an existing user (got {path.parts[0]})") from None
+
+
+#: A path with `~` expanded. An unknown user is refused; the message shows only the part before the first slash.
+ExpandedPath = Annotated[Path, AfterValidator(_expanded)]
+
+
+def make_private_folder(folder: Path) -> None:
+    """Create a folder and its missing parents, each with access for this user only (mode 0700).
+
+    The mode of a folder that exists stays as it is.
+
+    Args:
+        folder: The folder that must exist afterwards.
+
+    Raises:
+        OSError: A folder cannot be created, or the path names something else.
+    """
+    missing = [it for it in folder.parents if not it.exists()]
+    for it in (*reversed(missing), folder):
+        it.mkdir(mode=0o700, exist_ok=True)

@@ -1,0 +1,104 @@
+"""Values in error messages: on one line, short, and without secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from enum import Enum
+
+#: Characters of a value's repr that a message shows.
+MAX_SHOWN = 80
+#: Characters of a whole message.
+MAX_LINE = 2_000
+
+#: Characters of an excerpt.
+EXCERPT = 120
+
+HIDDEN = "***"
+_SECRET_FIELD = re.compile(
+    r"passw(or)?d|secret|api_?key|credential|private_?key|token_env|authorization", re.IGNORECASE
+)
+_WORD = re.compile(r"\S+")
+# In the options after the `?` of a URL.
+_OPTION = re.compile(r"(?P<start>[?&;](?P<name>[^=?&;\s]*)=)[^&\s]+")
+_SECRET_OPTION = re.compile(r"passw|secret|token|api_?key|credential", re.IGNORECASE)
+
+
+class Absent(Enum):
+    """The value of a field that is not there."""
+
+    ABSENT = "nothing"
+
+
+ABSENT = Absent.ABSENT
+
+
+def without_password(text: str) -> str:
+    """Return `text` with the password of every URL in it replaced by `***`, at any place in the URL.
+
+    A password may hold any character, so the function hides too much rather than too little.
+    """
+    if "@" in text:
+        text = _WORD.sub(_without_user_password, text)
+    return _OPTION.sub(_without_option, text) if "=" in text else text
+
+
+def _without_user_password(word: re.Match[str]) -> str:
+    """Hide the password in `user:password@host`, with or without a scheme before it."""
+    url = word[0]
+    end = max(url.rfind("@"), 0)
+    scheme = url.find("://", 0, end)
+    colon = url.find(":", scheme + 3 if scheme >= 0 else 0, end)
+    return url if colon < 0 else f"{url[: colon + 1]}{HIDDEN}{url[end:]}"
+
+
+def _without_option(option: re.Match[str]) -> str:
+    return f"{option['start']}{HIDDEN}" if _SECRET_OPTION.search(option["name"]) else option[0]
+
+
+def one_line(text: str) -> str:
+    """Return `text` cut to `MAX_LINE`; every character that is not visible becomes a blank."""
+    cut = text if len(text) <= MAX_LINE else f"{text[: MAX_LINE - 3]}..."
+    return cut if cut.isprintable() else "".join(c if c.isprintable() else " " for c in cut)
+
+
+def shown(value: object, *, field: str = "") -> str:
+    """Return `value` in the form for a message about `field`.
+
+    Scalars are shown as their repr, mappings and collections by their size,
+    anything else by its type: their content may be long, or secret, or fail to print.
+    """
+    if _SECRET_FIELD.search(field):
+        return HIDDEN
+    if value is ABSENT:
+        return ABSENT.value
+    plain = value.value if isinstance(value, Enum) else value
+    return _described(plain)
+
+
+def _described(value: object) -> str:
+    match value:
+        case str() | bytes():
+            return _cut(value)
+        case None | bool() | float():
+            return repr(value)
+        case int():
+            return repr(value) if abs(value) < 10**MAX_SHOWN else "a very large integer"
+        case Mapping():
+            return f"a mapping of {len(value)}" if value else "{}"
+        case Collection():
+            return f"a {type(value).__name__} of {len(value)}" if value else "[]"
+        case _:
+            return f"a {type(value).__name__}"
+
+
+def _cut(value: str | bytes) -> str:
+    head = value[:4096]
+    text = repr(without_password(head) if isinstance(head, str) else head)
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
+
+
+def excerpt(text: str, length: int = EXCERPT) -> str:
+    """Return the beginning of a text, in one line of at most `length` characters."""
+    line = " ".join(text[: 4 * length].split())
+    return line if len(line) <= length else line[: length - 1] + "…"

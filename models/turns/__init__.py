@@ -1,0 +1,1 @@
+"""A turn as a value: context, outcome, question, live text."""

@@ -1,0 +1,45 @@
+"""Check of an orchestrator's decision: the participants it names, and its errors. Pure.
+
+Asked twice: by the agent whose model can mend its answer at once, and by the planner, which takes
+no agent's word for it.
+
+Source: Collab module, section 3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..protocol.collab import Participant
+from ..protocol.roster import named
+from ..text.redact import excerpt
+from .turn import Decision
+
+#: Maximum number of faults reported for one decision.
+_TOLD = 3
+
+
+def understood(
+    decision: Decision | None, roster: Sequence[Participant], orchestrator: str | None
+) -> tuple[Decision, str]:
+    """Return the decision in participant ids, each once, and what is wrong with it (empty: nothing)."""
+    if decision is None:
+        return Decision(), "it named no speaker and did not say that the work is done"
+    speakers: dict[str, None] = {}
+    faults = []
+    for name in decision.next:
+        ids = named(name, roster)
+        if len(ids) != 1:
+            said = repr(excerpt(name))
+            faults.append(
+                f"{said} is ambiguous: {excerpt(', '.join(ids))}" if ids else f"{said} is not a participant"
+            )
+        elif ids[0] == orchestrator:
+            faults.append("it named the orchestrator itself")
+        else:
+            speakers[ids[0]] = None
+    instructions: dict[str, str] = {}
+    for name, text in decision.instructions.items():
+        instructions |= dict.fromkeys(named(name, roster), text)
+    choice = decision.model_copy(update={"next": tuple(speakers), "instructions": instructions})
+    return choice, "; ".join(faults[:_TOLD]) or ("" if speakers else "it named no speaker")

@@ -1,0 +1,227 @@
+"""Directives in plain text: the form for people and for models without structured output.
+
+A directive is a line that begins with one of these words, in capitals:
+
+    NEXT: coder, tester          who speaks next, in this order          } in a
+    TOGETHER: coder, tester      who speaks next, side by side           } decision
+    INSTRUCTION: keep it short   said to all of them                     } turn
+    INSTRUCTION coder: write it  said to one of them                     }
+    DONE: all tests pass         the orchestrator is satisfied           }
+    STALLED: nobody knows        nothing moved since the last decision   }
+    APPROVED: reads well         the navigator of a pair is satisfied, in a review turn
+    ITEM: check the logs         a new item for the board                } in a
+    ITEM tester: check the logs  a new item for one role or participant  } swarm
+    HAND OFF: tester             another participant continues, with the item in a swarm
+
+A line `ASK ben: ...` asks a person, see `asking`. Sessions with memory also read the lines of `memory.remarks`.
+
+An answer that is nothing but `PASS` says nothing, in any mode. An instruction or an item continues
+until the next blank line or directive. Markdown around a directive (bold, bullets, headings)
+does no harm; fenced code is not read, unless the whole answer is in one fence.
+
+Any text is read in time that grows with its length only: a megabyte of `#` is an answer, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from ..memory.remarks import learned_from
+from ..protocol.collab import CollabMode, Participant
+from ..protocol.roster import named, seat_named
+from .questions import read_question
+from .turn import Decision, Expects, NewItem, TurnContext, TurnOutcome
+
+_ALONE = ("DONE", "STALLED", "APPROVED", "APPROVE")
+_LONG = ("INSTRUCTION", "ITEM")
+_WORDS = (*_ALONE, *_LONG, "NEXT", "TOGETHER", "HAND OFF", "HANDOFF")
+_EMPHASIS = "*_`~"
+_BULLETS = re.compile(r"(?:(?:[-*+•] |[>#])\s*)*")
+_NOBODY = ("none", "nobody", "no one", "n/a", "-")
+#: Layers of emphasis around a line that are taken off.
+_LAYERS = 8
+#: Names of an answer that are looked up.
+_MOST_NAMES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Directive:
+    word: str
+    #: `coder` in `INSTRUCTION coder: ...`
+    target: str
+    text: str
+
+    def followed_by(self, lines: Sequence[str]) -> _Directive:
+        """Return the directive with the lines that belong to it."""
+        return replace(self, text="\n".join(filter(None, (self.text, *lines)))) if lines else self
+
+
+def read_directives(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome:
+    """Return the outcome with what its text directs; its content stays as it was said.
+
+    An outcome that already carries structured fields is left alone. Names of no participant are
+    kept as they were said, so that a planner can refuse them with a reason; a decision turn
+    without any directive has no decision.
+    """
+    if context.memory is not None and outcome.learned is None:
+        said = (line for message in outcome.messages for line in _spoken_lines(message.content))
+        outcome = outcome.model_copy(update={"learned": learned_from(map(_unwrapped, said))})
+    structured = outcome.passed or outcome.decision or outcome.hand_off or outcome.items
+    if structured or not outcome.messages:
+        return outcome
+    if (asking := read_question(context, outcome)) is not None:
+        return asking
+    text = "\n".join(message.content for message in outcome.messages)
+    if _is_nothing_but(text, "PASS"):
+        return outcome.model_copy(update={"passed": True, "messages": ()})
+    directives = list(_directives(text))
+    if context.expects is Expects.DECISION:
+        return outcome.model_copy(update={"decision": _decision(directives, context.roster)})
+    if context.expects is Expects.REVIEW:
+        return outcome.model_copy(update={"decision": _verdict(directives, text)})
+    if context.mode is CollabMode.SWARM:
+        return outcome.model_copy(update=_board_changes(directives, context.roster))
+    targets = _hand_offs(directives)
+    hand_off = _person(targets[0], context.roster) if targets else None
+    return outcome.model_copy(update={"hand_off": hand_off}) if hand_off else outcome
+
+
+def _decision(said: Sequence[_Directive], roster: Sequence[Participant]) -> Decision | None:
+    by_word = {directive.word: directive.text for directive in said}
+    if not by_word.keys() & {"NEXT", "TOGETHER", "DONE", "STALLED"}:
+        return None
+    speakers = _people((d.text for d in said if d.word in ("NEXT", "TOGETHER")), roster)
+    told = [d for d in said if d.word == "INSTRUCTION"]
+    general = "\n".join(d.text for d in told if not d.target)
+    return Decision(
+        # A decision that names a speaker is not done, with any other directive.
+        satisfied="DONE" in by_word and not speakers,
+        progress="STALLED" not in by_word,
+        next=tuple(speakers),
+        side_by_side="TOGETHER" in by_word and "NEXT" not in by_word,
+        instruction=general[:8_000],
+        instructions={_person(d.target, roster): d.text[:8_000] for d in told[:_MOST_NAMES] if d.target},
+        reason=(by_word.get("DONE") or by_word.get("STALLED") or "")[:2_000],
+    )
+
+
+def _verdict(said: Sequence[_Directive], text: str) -> Decision | None:
+    reasons = [directive.text for directive in said if directive.word in ("APPROVED", "APPROVE")]
+    if _is_nothing_but(text, "APPROVED") or _is_nothing_but(text, "APPROVE"):
+        reasons = [""]
+    return Decision(satisfied=True, reason=reasons[0][:2_000]) if reasons else None
+
+
+def _board_changes(said: Sequence[_Directive], roster: Sequence[Participant]) -> dict[str, object]:
+    targets = _hand_offs(said)
+    items = [d for d in said if d.word == "ITEM" and d.text]
+    return {
+        "hand_off": _seat(targets[0], roster) if targets else None,
+        "items": tuple(
+            NewItem(text=item.text[:8_000], role=_seat(item.target, roster) if item.target else None)
+            for item in items[:100]
+        ),
+    }
+
+
+def _hand_offs(said: Sequence[_Directive]) -> list[str]:
+    return [d.text for d in said if d.word in ("HAND OFF", "HANDOFF") and d.text]
+
+
+def _directives(text: str) -> Iterator[_Directive]:
+    """Yield the directives of a text, in order, each with the lines that belong to it."""
+    current: _Directive | None = None
+    more: list[str] = []
+    goes_on = False
+    for line in _spoken_lines(text):
+        directive = _read_line(line)
+        if directive:
+            if current:
+                yield current.followed_by(more)
+            current, more = directive, []
+            goes_on = directive.word in _LONG or not directive.text
+        elif current and goes_on and line.strip():
+            more.append(line.strip())
+        elif current and (current.text or more):
+            goes_on = False
+    if current:
+        yield current.followed_by(more)
+
+
+def _spoken_lines(text: str) -> Iterator[str]:
+    lines = text.strip().splitlines()
+    fences = {i for i, line in enumerate(lines) if line.lstrip().startswith("```")}
+    if len(lines) > 1 and fences == {0, len(lines) - 1}:
+        lines, fences = lines[1:-1], set()
+    fenced = False
+    for i, line in enumerate(lines):
+        if i in fences:
+            fenced = not fenced
+        elif not fenced:
+            yield line
+
+
+def _read_line(line: str) -> _Directive | None:
+    plain = _unwrapped(line)
+    head, colon, rest = plain.partition(":")
+    if not colon:
+        word = plain.rstrip(".! ")
+        return _Directive(word, "", "") if word in _ALONE else None
+    marks = head[: len(head) - len(head.lstrip(_EMPHASIS))]
+    text = rest.strip().removeprefix(marks[::-1]).strip()
+    head = head.strip(_EMPHASIS + " ")
+    word = head.replace("-", " ").replace("_", " ")
+    if word in _WORDS:
+        return _Directive(word, "", text)
+    word, _, target = head.partition(" ")
+    target = target.strip(_EMPHASIS + " ()[]@")
+    return _Directive(word, target, text) if word in _LONG and target else None
+
+
+def _unwrapped(line: str) -> str:
+    """Return the line without bullets, numbers, headings and emphasis around all of it."""
+    plain = _BULLETS.sub("", line.strip(), count=1)
+    number, dot, rest = plain.partition(". ")
+    plain = rest.lstrip() if dot and number.isdigit() else plain
+    for _ in range(_LAYERS):
+        if len(plain) < 2 or plain[0] not in _EMPHASIS or plain[-1] != plain[0]:
+            break
+        plain = plain[1:-1].strip()
+    return plain
+
+
+def _is_nothing_but(text: str, word: str) -> bool:
+    return _unwrapped(text).strip("[]().!\"' ").casefold() == word.casefold()
+
+
+def _people(texts: Iterable[str], roster: Sequence[Participant]) -> list[str]:
+    """Return the people meant by names such as `coder, tester`, `coder and tester`, or one per line."""
+    names = (name for part in islice(_parts(texts), _MOST_NAMES) for name in _split(part, roster))
+    people = [_person(name, roster) for name in islice(names, _MOST_NAMES)]
+    return [name for name in people if name and (name.casefold() not in _NOBODY or named(name, roster))]
+
+
+def _parts(texts: Iterable[str]) -> Iterator[str]:
+    return (part for text in texts for part in re.split(r"[,;\n]", text))
+
+
+def _split(part: str, roster: Sequence[Participant]) -> list[str]:
+    """Return `coder and tester` as two names, unless it is one participant's name."""
+    return [part] if named(part, roster) else re.split(r"(?<= )(?:and|&)(?= )", f" {part} ")
+
+
+def _bare(name: str) -> str:
+    return _unwrapped(name).strip(_EMPHASIS + " .\"'()[]@")
+
+
+def _person(name: str, roster: Sequence[Participant]) -> str:
+    """Return the id of the one participant who is meant; the name as it was said for none or several."""
+    ids = named(name, roster) or named(_bare(name), roster)
+    return ids[0] if len(ids) == 1 else _bare(name)[:200]
+
+
+def _seat(name: str, roster: Sequence[Participant]) -> str:
+    return seat_named(name, roster) or seat_named(_bare(name), roster) or _bare(name)[:200]

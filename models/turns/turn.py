@@ -1,0 +1,296 @@
+"""One turn: what an agent is given, what it gives back, and what the session remembers of it.
+
+These values cross the two borders that matter: between the turn task and an agent
+(`TurnContext` in, `TurnOutcome` out), and between the turn task and the planners
+(`TurnResult`). They carry data only; nothing in them can name code, files or hosts.
+
+Source: Collab module, section 5.2 (turn management); Dialog module, section 2.3 (messages).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+
+from ..alignment.marks import Scores, Signs
+from ..memory.learned import Learned, ToRemember
+from ..memory.recall import MemoryView
+from ..protocol.collab import CollabMode, Participant
+from ..protocol.dialog import Message, Role
+from ..text.ids import format_timestamp, utcnow
+
+#: How an agent names someone: by participant id, role id or display name.
+Name = Annotated[str, Field(max_length=1_000)]
+
+
+class Frozen(BaseModel):
+    """Base of the values that travel: immutable, closed to unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Expects(StrEnum):
+    """Purpose of a turn; an agent may answer each of them with plain text."""
+
+    MESSAGE = "message"
+    #: The orchestrator names who speaks next, or says it is satisfied.
+    DECISION = "decision"
+    #: The navigator of a pair approves the work, or says what to mend.
+    REVIEW = "review"
+
+
+class OutcomeKind(StrEnum):
+    """Outcome of a turn."""
+
+    MESSAGE = "message"
+    PASSED = "passed"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+
+
+#: No turn spends more of anything: totals stay far from the end of a 64-bit counter.
+MOST_SPENT = 10**12
+
+
+class Usage(Frozen):
+    """Usage of a turn, a participant or a session."""
+
+    input_tokens: int = Field(default=0, ge=0)
+    output_tokens: int = Field(default=0, ge=0)
+    #: Of the input tokens, those the provider had in its cache.
+    cached_tokens: int = Field(default=0, ge=0)
+    requests: int = Field(default=0, ge=0)
+    #: Millionths of a US dollar: an integer, so that sums are exact.
+    cost_micros: int = Field(default=0, ge=0)
+
+    @property
+    def tokens(self) -> int:
+        """Input and output tokens together."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            requests=self.requests + other.requests,
+            cost_micros=self.cost_micros + other.cost_micros,
+        )
+
+    def beyond(self, other: Usage) -> Usage:
+        """Return, for each field, the amount by which this usage exceeds the other."""
+        rest = {name: max(amount - getattr(other, name), 0) for name, amount in self}
+        return Usage(**rest)
+
+
+def _within_a_turn(usage: Usage) -> Usage:
+    if max(vars(usage).values()) > MOST_SPENT:
+        raise ValueError(f"must be at most {MOST_SPENT} of anything")
+    return usage
+
+
+#: Usage of one turn.
+TurnUsage = Annotated[Usage, AfterValidator(_within_a_turn)]
+
+
+class WorkItem(Frozen):
+    """An item on the board of a swarm, as its worker sees it."""
+
+    item_id: str
+    text: str = Field(min_length=1, max_length=8_000)
+    #: Role id or participant id that may take it; None: anyone.
+    role: str | None = None
+    #: How often the item was handed from one role to another.
+    hand_offs: int = 0
+
+
+class NewItem(Frozen):
+    """An item an agent adds to the board."""
+
+    text: str = Field(min_length=1, max_length=8_000)
+    role: Name | None = None
+
+
+class Decision(Frozen):
+    """Decision of an orchestrator, or verdict of a navigator (only `satisfied` and `reason` count there)."""
+
+    satisfied: bool = False
+    #: False: nothing moved since the last decision; a stall is counted.
+    progress: bool = True
+    #: Participant ids that speak next, in order.
+    next: tuple[Name, ...] = Field(default=(), max_length=1_000)
+    side_by_side: bool = False
+    #: Said to every next speaker who has no entry in `instructions`.
+    instruction: str = Field(default="", max_length=8_000)
+    instructions: dict[Name, Annotated[str, Field(max_length=8_000)]] = Field(
+        default_factory=dict, max_length=1_000
+    )
+    reason: str = Field(default="", max_length=2_000)
+    #: In alignment sessions the judge's scores, by participant id.
+    scores: dict[Name, Scores] = Field(default_factory=dict, max_length=1_000)
+
+    def instruction_for(self, participant_id: str) -> str:
+        """Return the instruction that reaches one of the next speakers."""
+        return self.instructions.get(participant_id, self.instruction)
+
+
+class Draft(Frozen):
+    """A message an agent wants written; the commit adds speaker, turn, token and time."""
+
+    content: str = Field(min_length=1)
+    role: Role = Role.AGENT
+
+
+class Question(Frozen):
+    """A question that a person must answer before a turn can end."""
+
+    #: Participant id of the person.
+    to: Name
+    text: str = Field(default="", max_length=32_768)
+    #: The answers that are taken; none: any text.
+    choices: tuple[Name, ...] = Field(default=(), max_length=100)
+
+
+class GivenAnswer(Frozen):
+    """A question, and what was answered."""
+
+    question: Question
+    #: None: no answer in time.
+    text: str | None = None
+    #: Participant who answered: the person who was asked, or their substitute.
+    by: str | None = None
+
+
+class Budget(Frozen):
+    """Remainder of the session's limits when a turn begins; None: no limit."""
+
+    turns: int | None = None
+    tokens: int | None = None
+    cost_micros: int | None = None
+    seconds: float | None = None
+
+
+class TurnContext(Frozen):
+    """Input of an agent for one turn."""
+
+    session_id: str
+    mode: CollabMode
+    #: How turns follow each other in this mode, in one line for models.
+    mode_prompt: str = ""
+    #: Every participant has one turn in every round.
+    one_turn_each: bool = False
+    title: str
+    purpose: str
+    #: Speaker of this turn.
+    me: Participant
+    roster: tuple[Participant, ...]
+    turn_number: int
+    #: 1 for the first try of this turn.
+    attempt: int = 1
+    expects: Expects = Expects.MESSAGE
+    instruction: str = ""
+    #: In alignment sessions: who decides also scores the experts.
+    scoring: bool = False
+    #: The window of the dialog this participant may see, oldest first.
+    messages: tuple[Message, ...] = ()
+    #: The work item of a swarm's turn.
+    item: WorkItem | None = None
+    #: Questions of this turn to people with their answers, oldest first.
+    answers: tuple[GivenAnswer, ...] = ()
+    #: Data of the session and of this participant's binding (never code, files or hosts).
+    parameters: dict[str, JsonValue] = Field(default_factory=dict)
+    #: Memory of the user; None in a session without memory.
+    memory: MemoryView | None = None
+    remaining: Budget = Budget()
+    #: Seconds until the turn's deadline.
+    timeout_s: float = 300.0
+
+    @property
+    def effect_id(self) -> str:
+        """The same for every attempt of this turn: lets an outside effect be done once."""
+        return f"{self.session_id}:{self.turn_number}"
+
+
+class TurnOutcome(Frozen):
+    """Answer of an agent."""
+
+    messages: tuple[Draft, ...] = Field(default=(), max_length=100)
+    #: Nothing to say this time.
+    passed: bool = False
+    decision: Decision | None = None
+    #: Role id or participant id that should continue: with this turn's work item, or, outside a swarm, by speaking next.
+    hand_off: Name | None = None
+    items: tuple[NewItem, ...] = Field(default=(), max_length=100)
+    #: Parameters from the user's words, stored after the turn is written.
+    learned: Learned | None = None
+    #: A person is asked; with the answer, the agent is given the same turn again.
+    question: Question | None = None
+    usage: TurnUsage = Usage()
+    #: Messages it was shown and left out for want of room.
+    left_out: int = Field(default=0, ge=0)
+
+    @classmethod
+    def say(cls, content: str, *, usage: Usage | None = None) -> TurnOutcome:
+        """Return one message in the agent's own role."""
+        return cls(messages=(Draft(content=content),), usage=usage or Usage())
+
+    @classmethod
+    def ask(cls, to: str, text: str, *, choices: tuple[str, ...] = ()) -> TurnOutcome:
+        """Return a question to a person of the roster; `TurnContext.answers` holds the answer next time."""
+        return cls(question=Question(to=to, text=text, choices=choices))
+
+    @classmethod
+    def skip_turn(cls) -> TurnOutcome:
+        """Return an outcome that says nothing: the turn counts as passed."""
+        return cls(passed=True)
+
+
+class TurnResult(Frozen):
+    """A closed turn as planners and stop conditions see it; small, however long its text is."""
+
+    number: int
+    participant: str
+    kind: OutcomeKind
+    decision: Decision | None = None
+    hand_off: str | None = None
+    items: tuple[NewItem, ...] = ()
+    #: The work item the turn was about.
+    item: WorkItem | None = None
+    usage: Usage = Usage()
+    #: Messages the agent was shown and left out for want of room.
+    left_out: int = 0
+    #: Indices of the `TextSeen` conditions this turn's text satisfied.
+    marks: tuple[int, ...] = ()
+    #: In alignment sessions, what the turn said.
+    signs: Signs | None = None
+    #: Parameters from the user's words, to be stored before the next step is planned.
+    remember: ToRemember | None = None
+    #: Why it failed or was skipped; one line, never a secret.
+    error: str | None = Field(default=None, max_length=500)
+
+    @property
+    def is_silent(self) -> bool:
+        """Nothing was said, decided or added: a pass, a turn that was skipped, or a hand-off of no work item."""
+        said = self.kind is OutcomeKind.MESSAGE
+        return not (said or self.decision or (self.item and self.hand_off) or self.items)
+
+
+class TurnState(Frozen):
+    """The current turn (Collab module, section 5.2)."""
+
+    current_turn_holder: str
+    turn_order: tuple[str, ...]
+    turn_index: int
+    turn_started_at: str
+
+    def advanced(self) -> TurnState:
+        """Return the state after `advanceTurn` of the source: the next of `turn_order`, starting now."""
+        index = (self.turn_index + 1) % len(self.turn_order)
+        return TurnState(
+            current_turn_holder=self.turn_order[index],
+            turn_order=self.turn_order,
+            turn_index=index,
+            turn_started_at=format_timestamp(utcnow()),
+        )

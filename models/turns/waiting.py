@@ -1,0 +1,119 @@
+"""Waiting for a later answer: for how long, what follows, and the record of a parked turn.
+
+A turn waits when its participant is a person or a remote system, and when an agent asks a
+person something before it continues.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from itertools import pairwise
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from .turn import Draft, Expects, Frozen, GivenAnswer, Question
+
+#: Seconds: a week.
+A_WEEK_S = 604_800
+Seconds = Annotated[float, Field(gt=0, le=31_536_000)]
+
+
+class Then(StrEnum):
+    """Policy for a question without an answer in time."""
+
+    #: The turn is skipped; an agent that asked continues without an answer.
+    SKIP = "skip"
+    #: `default` is taken for the answer.
+    DEFAULT = "default"
+    #: The registered agent `to` takes the seat; a question is put to `to` instead.
+    REASSIGN = "reassign"
+    #: `to` may answer, too, for as long again; then the turn fails.
+    ESCALATE = "escalate"
+    #: The session is cancelled.
+    CANCEL = "cancel"
+
+
+class WaitPolicy(Frozen):
+    """Deadline of an answer, and the action after it."""
+
+    #: Seconds; None: as long as the session lasts.
+    deadline_s: Seconds | None = A_WEEK_S
+    then: Then = Then.SKIP
+    #: The answer when `then` is `default`.
+    default: str | None = Field(default=None, min_length=1, max_length=32_768)
+    #: Next addressee if `then` is `reassign` or `escalate`.
+    to: str | None = Field(default=None, min_length=1, max_length=200)
+    #: Seconds after the question at which a reminder is recorded, rising.
+    remind_after_s: tuple[Seconds, ...] = Field(default=(), max_length=20)
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if (self.then is Then.DEFAULT) != (self.default is not None):
+            raise ValueError("`then: default` requires `default: TEXT`, and the reverse")
+        if (self.then in (Then.REASSIGN, Then.ESCALATE)) != (self.to is not None):
+            raise ValueError("`then: reassign` and `then: escalate` require `to: NAME`, and the reverse")
+        if any(first >= second for first, second in pairwise(self.remind_after_s)):
+            raise ValueError("`remind_after_s` must be in ascending order")
+        return self
+
+
+class Line(Frozen):
+    """A message that is written with the turn's own once the turn ends."""
+
+    speaker: str
+    draft: Draft
+
+
+class Delivery(Frozen):
+    """Progress of the delivery of a turn to a remote system."""
+
+    #: The same at every attempt, so receivers can recognise a repetition.
+    message_id: str
+    #: JSON, the same at every attempt.
+    body: str
+    attempts: int = 0
+    delivered: bool = False
+    #: When it is to be tried again, in milliseconds since the epoch.
+    due_ms: int = 0
+
+
+class Waiting(Frozen):
+    """The open question of a parked turn, and its messages and answers so far."""
+
+    question: Question
+    #: The answer is the output of the turn; otherwise the agent continues with it.
+    is_own: bool = True
+    #: Names of those who may answer.
+    asked: tuple[str, ...] = ()
+    policy: WaitPolicy = WaitPolicy()
+    #: Reminders recorded so far.
+    reminded: int = 0
+    escalated: bool = False
+    #: How often the seat was passed on.
+    passed_on: int = 0
+    delivery: Delivery | None = None
+    answers: tuple[GivenAnswer, ...] = ()
+    lines: tuple[Line, ...] = ()
+
+
+class Pending(Frozen):
+    """An open question, as its addressee sees it."""
+
+    session_id: str
+    title: str
+    turn_number: int
+    #: Whose turn it is.
+    participant: str
+    #: Names of those who may answer.
+    asked: tuple[str, ...]
+    question: Question
+    #: The answer is the turn's own words; otherwise it goes to the agent that asked.
+    is_own: bool
+    expects: Expects
+    #: Reply token of this turn.
+    reply_token: str
+    asked_at: datetime
+    #: When it is too late; None: when the session has ended.
+    until: datetime | None = None

@@ -1,0 +1,121 @@
+"""kombu's Redis transport with one client per channel.
+
+A channel of kombu 5.7.0 creates a client of redis-py for every command: to send a task, to store it as unacknowledged,
+to acknowledge it, for each of its events. Creating a client costs as much as the command, and all of them cost a third
+of a bare Celery task. A client holds nothing but its pool, and any thread may use it, so a channel keeps one for as long
+as it has the same pool.
+
+Upstream: redis/redis-py#3624 (creating a client is slow); no issue of kombu found. Remove `_OneClient._create_client`
+when `test_kombu_makes_a_client_for_each_command` fails.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import cached_property
+from typing import Any
+
+from celery.app.amqp import AMQP
+from kombu import Connection
+from kombu.connection import ConnectionPool, PooledConnection
+from kombu.transport import redis
+from redis.exceptions import ConnectionError  # noqa: A004 - what the transport takes for a lost connection
+
+from .celery_events import SentEvents
+from .message_sizes import MAX_MESSAGE_BYTES, is_oversized
+from .redis_packing import PACKER
+from .redis_sentinel import MasterConnection, MasterTlsConnection
+
+log = logging.getLogger(__name__)
+
+
+class _OneClient:
+    """What is added to kombu's channels."""
+
+    _kept: Any = None
+
+    def _connparams(self, asynchronous: bool = False) -> dict[str, Any]:
+        return {**super()._connparams(asynchronous), "command_packer": PACKER}  # type: ignore[misc]
+
+    def _create_client(self, asynchronous: bool = False) -> Any:
+        if self.closed:  # type: ignore[attr-defined]  # kombu would raise AttributeError, which nobody takes for a lost connection
+            raise ConnectionError("channel closed with its connection")
+        if asynchronous:  # of the event loop: kombu keeps these itself
+            return super()._create_client(asynchronous=True)  # type: ignore[misc]
+        kept = self._kept
+        if kept is None or kept.connection_pool is not self.pool:  # type: ignore[attr-defined]
+            kept = self._kept = super()._create_client()  # type: ignore[misc]
+        return kept
+
+    def _handle_message(self, client: Any, reply: Any) -> dict[str, Any]:
+        told: dict[str, Any] = super()._handle_message(client, reply)  # type: ignore[misc]
+        if not is_oversized(told["data"]):
+            return told
+        log.error("dropping broadcast of %s bytes (limit %s)", len(told["data"]), MAX_MESSAGE_BYTES)
+        return {**told, "data": b""}
+
+
+class OneClientChannel(_OneClient, redis.Channel):
+    """kombu's channel, with its client kept."""
+
+
+class OneClientSentinelChannel(_OneClient, redis.SentinelChannel):
+    """kombu's channel to a Sentinel master, which keeps its client."""
+
+    connection_class = MasterConnection
+    connection_class_ssl = MasterTlsConnection
+
+
+class OneClientTransport(redis.Transport):
+    """kombu's Redis transport, with channels of the kind above."""
+
+    Channel = OneClientChannel
+
+
+class OneClientSentinelTransport(redis.SentinelTransport):
+    """kombu's transport to a Sentinel master, with channels of the kind above."""
+
+    Channel = OneClientSentinelChannel
+
+
+_OURS = {redis.Transport: OneClientTransport, redis.SentinelTransport: OneClientSentinelTransport}
+
+
+class _Lean:
+    def get_transport_cls(self) -> Any:
+        """As in Connection."""
+        usual = super().get_transport_cls()  # type: ignore[misc]
+        return _OURS.get(usual, usual)
+
+
+class _Pooled(_Lean, PooledConnection):
+    """A connection of the pool below."""
+
+
+class _Pool(ConnectionPool):
+    def new(self) -> Any:
+        """As in ConnectionPool, which names the class of its connections."""
+        return _Pooled(self, **dict(self.connection._info(resolve=False)))  # noqa: SLF001 - as kombu
+
+
+class LeanConnection(_Lean, Connection):
+    """kombu's connection; one to Redis has a transport above, one to another broker has kombu's."""
+
+    def Pool(self, limit: int | None = None, **options: Any) -> Any:  # noqa: N802 - kombu's name
+        """As in Connection."""
+        return _Pool(self, limit, **options)
+
+
+class LeanMessages(AMQP):
+    """What Celery's `amqp` argument names: every message of an app goes over connections of the kind above."""
+
+    Connection = LeanConnection
+
+    @cached_property
+    def sent_events(self) -> SentEvents:
+        """Dispatcher of events about the tasks that the app sends."""
+        return SentEvents(super()._event_dispatcher)  # type: ignore[misc]
+
+    @property
+    def _event_dispatcher(self) -> SentEvents:
+        return self.sent_events

@@ -1,0 +1,1 @@
+"""Batches of review sessions, from start to report."""

@@ -1,0 +1,6 @@
+"""Names of the tasks of batch reviews, for modules that send them without importing them."""
+
+from __future__ import annotations
+
+REVIEW = "symposia.review"
+REVIEW_ITEM = "symposia.review.item"

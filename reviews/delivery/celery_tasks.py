@@ -1,0 +1,65 @@
+"""The Celery task of a delivery, and the lookup of the deliverer."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from celery import Celery, shared_task
+from pydantic import ValidationError
+
+from ...models.errors import ArchiveUnavailable
+from ...models.review.deliveries import Errand
+from ...models.text.ids import new_id
+from .deliverer import Courier, sweep_errands
+
+if TYPE_CHECKING:
+    from celery import Task
+
+log = logging.getLogger(__name__)
+
+DELIVER = "symposia.deliver"
+_ATTRIBUTE = "symposia_courier"
+
+
+def install_courier(app: Celery, provider: Callable[[], Courier]) -> None:
+    """Set the provider of the deliverer of an app's tasks (called once a process, lazily)."""
+    setattr(app, _ATTRIBUTE, provider)
+
+
+def courier_of(app: Celery) -> Courier:
+    """Return the deliverer of this process."""
+    provider: Callable[[], Courier] = getattr(app, _ATTRIBUTE)
+    return provider()
+
+
+@shared_task(name=DELIVER, bind=True, ignore_result=True)
+def deliver_task(self: Task[..., None], *, errand: str) -> None:
+    """Run one delivery. A message is only a hint: what is not in the delivery queue is not delivered."""
+    try:
+        asked = Errand.model_validate_json(errand)
+    except ValidationError:
+        log.warning("ignoring malformed delivery task")
+        return
+    try:
+        courier_of(self.app).run(asked)
+    except ArchiveUnavailable as error:
+        log.warning("delivery of review %s to %s failed, will retry: %s", asked.run, asked.to, error)
+
+
+def send_errands(app: Celery) -> int:
+    """Send a task for each due delivery. Raises BrokerAway, RedisUnavailable."""
+
+    def send(errand: Errand) -> None:
+        app.send_task(
+            DELIVER,
+            kwargs={"errand": errand.model_dump_json()},
+            task_id=new_id(),
+            argsrepr="",
+            kwargsrepr=f"run={errand.run} to={errand.to}",
+            add_to_parent=False,
+            ignore_result=True,
+        )
+
+    return sweep_errands(courier_of(app).index, send)

@@ -1,0 +1,137 @@
+"""Delivery of reports: queue them when a run ends, try, and retry.
+
+A delivery stays queued in Redis until it has succeeded or was given up; a task message is a hint. If a worker dies during
+a delivery, the delivery is tried again, so a report may arrive twice, under the same id.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+
+from pydantic import ValidationError
+
+from ...models.errors import DeliveryFailed, InvalidInput, ReviewNotFound, invalid_input
+from ...models.review.deliveries import Errand, Wishes
+from ...models.review.runs import ReviewRun, RunState
+from ...state.reviews.delivery_queue import ErrandIndex
+from ...state.reviews.records import BatchHead
+from ..reports.formats import ReportFormat, report_files
+from .destinations import Deliveries
+from .payload import Parcel, has_news
+
+log = logging.getLogger(__name__)
+
+#: Milliseconds before the first retry, and the maximum between retries.
+FIRST_DELAY_MS, LONGEST_DELAY_MS = 10_000, 3_600_000
+#: Milliseconds for which a delivery is claimed.
+HOLD_MS = 900_000
+#: Number of deliveries that a sweep claims at once.
+_SWEPT = 100
+
+
+class Courier:
+    """Deliverer of reports.
+
+    Args:
+        deliveries: the destinations, read on first use: a worker without deliveries needs no file.
+        index: the delivery queue.
+        read_run: returns a run by its id. Raises ReviewNotFound.
+        transcript: returns the dialogue document of a session id.
+    """
+
+    def __init__(
+        self,
+        deliveries: Callable[[], Deliveries],
+        index: ErrandIndex,
+        *,
+        read_run: Callable[[str], ReviewRun],
+        transcript: Callable[[str], str] | None = None,
+    ) -> None:
+        self.index = index
+        self._deliveries = deliveries
+        self._read_run = read_run
+        self._transcript = transcript
+
+    def problems(self) -> Iterator[str]:
+        """Yield the problems that would make deliveries fail on this machine, one line each."""
+        try:
+            yield from self._deliveries().problems()
+        except InvalidInput as error:
+            yield str(error)
+
+    def note(self, run: ReviewRun, head: BatchHead) -> None:
+        """Queue the deliveries of a run that has ended; repeating it changes nothing. Raises RedisUnavailable."""
+        try:
+            wishes = Wishes.model_validate(head.then)
+        except ValidationError as error:
+            log.error(
+                "review %s: invalid delivery options, not delivering the report: %s",
+                run.id,
+                invalid_input(error, "then"),
+            )
+            return
+        if wishes.only_on_change and not has_news(run):
+            return
+        names = dict.fromkeys(wishes.deliver)
+        self.index.add([Errand(run=run.id, to=name, formats=wishes.formats) for name in names])
+
+    def run(self, errand: Errand) -> None:
+        """Try a queued delivery; one that is not queued was done meanwhile.
+
+        Raises:
+            ArchiveUnavailable, RedisUnavailable: it is tried again later.
+        """
+        if not self.index.has(errand):
+            return
+        try:
+            run = self._read_run(errand.run)
+            if run.state is RunState.RUNNING:  # it was noted a moment before others see that it has ended
+                self.index.soon(errand)
+                return
+            self._deliver(errand, run)
+        except DeliveryFailed as error:
+            self._failed(errand, error)
+        except (InvalidInput, ReviewNotFound) as error:
+            self._give_up(errand, str(error))
+        else:
+            log.info("delivered review %s to %s", errand.run, errand.to)
+            self.index.settle(errand)
+
+    def _deliver(self, errand: Errand, run: ReviewRun) -> None:
+        deliveries = self._deliveries()
+        deliveries.check([errand.to])
+        reports = report_files(run, map(_format, errand.formats), transcript=self._transcript)
+        deliveries.deliver(errand.to, Parcel(run, reports))
+
+    def _failed(self, errand: Errand, error: DeliveryFailed) -> None:
+        if not error.retryable or errand.failed + 1 >= self._deliveries().entry(errand.to).attempts:
+            self._give_up(errand, str(error))
+            return
+        delay_ms = FIRST_DELAY_MS * 2 ** min(errand.failed, 20)
+        asked_ms = int((error.retry_after_s or 0) * 1000)
+        log.warning("delivery of review %s to %s failed, retrying later: %s", errand.run, errand.to, error)
+        self.index.later(errand, delay_ms=min(max(delay_ms, asked_ms), LONGEST_DELAY_MS))
+
+    def _give_up(self, errand: Errand, why: str) -> None:
+        log.error("delivery of review %s to %s failed, giving up: %s", errand.run, errand.to, why)
+        self.index.give_up(errand, why)
+
+
+def sweep_errands(index: ErrandIndex, send: Callable[[Errand], None]) -> int:
+    """Send a message for every due delivery; return their number. Raises what `send` raises."""
+    sent = 0
+    while True:
+        claimed = index.claim(limit=_SWEPT, hold_ms=HOLD_MS)
+        for text in claimed:
+            send(Errand.model_validate_json(text))
+        sent += len(claimed)
+        if len(claimed) < _SWEPT:
+            return sent
+
+
+def _format(name: str) -> ReportFormat:
+    try:
+        return ReportFormat(name)
+    except ValueError:
+        raise InvalidInput("formats", name, f"must be one of {', '.join(ReportFormat)}") from None

@@ -1,0 +1,111 @@
+"""Destinations of deliveries by name: read from the operator's file, and created."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ...models.errors import DeliveryFailed, InvalidInput, invalid_input
+from . import folder, mail, webhook
+from .entries import DeliveriesFile, DeliveryEntry, EmailEntry, FolderEntry, WebhookEntry
+from .payload import Parcel
+
+#: File in the working folder, used if no file is named.
+DEFAULT_FILE = Path("deliveries.toml")
+MAX_BYTES = 1_048_576
+
+Getenv = Callable[[str], str | None]
+
+
+class Deliveries:
+    """Destinations of reports. `getenv` reads the variables that hold secrets."""
+
+    def __init__(self, file: DeliveriesFile, *, getenv: Getenv) -> None:
+        self._entries = file.root
+        self._getenv = getenv
+
+    @classmethod
+    def load(cls, path: Path | None, *, getenv: Getenv) -> Deliveries:
+        """Return the destinations of a file; None: of `deliveries.toml` in the working folder, if it exists.
+
+        Raises:
+            InvalidInput: the file is missing, is not TOML, or breaks a rule; the message names the rule.
+        """
+        if path is None and not DEFAULT_FILE.is_file():
+            return cls(DeliveriesFile({}), getenv=getenv)
+        return cls(_read(path or DEFAULT_FILE), getenv=getenv)
+
+    def names(self) -> list[str]:
+        """Return the names of all destinations."""
+        return sorted(self._entries)
+
+    def entry(self, name: str, *, field: str = "deliver") -> DeliveryEntry:
+        """Return the entry of a name. Raises InvalidInput, with the known names."""
+        if name not in self._entries:
+            near = get_close_matches(name, self._entries, n=3) or self.names()[:10]
+            rule = "must be a delivery of the deliveries file"
+            raise InvalidInput(
+                field, name, f"{rule}: {', '.join(near)}" if near else f"{rule}, which defines none"
+            )
+        return self._entries[name]
+
+    def check(self, names: Iterable[str], *, field: str = "deliver") -> None:
+        """Raise InvalidInput for the first unknown name."""
+        for name in names:
+            self.entry(name, field=field)
+
+    def deliver(self, name: str, parcel: Parcel) -> None:
+        """Deliver once. Repeating it is safe: receivers can detect duplicates.
+
+        Raises:
+            InvalidInput: the name is unknown.
+            DeliveryFailed: the delivery failed; `retryable`: whether a retry may succeed.
+        """
+        match self.entry(name):
+            case FolderEntry() as entry:
+                folder.write(entry, parcel)
+            case WebhookEntry() as entry:
+                webhook.send(
+                    entry, parcel, message_id=parcel.id_for(name), secret=self._secret(entry.secret_env)
+                )
+            case EmailEntry() as entry:
+                password = entry.password_env and self._secret(entry.password_env)
+                mail.send(entry, parcel, message_id=parcel.id_for(name), password=password)
+
+    def problems(self) -> Iterator[str]:
+        """Return the problems that would make deliveries fail on this machine, one line each, without delivering."""
+        for name, entry in self._entries.items():
+            if isinstance(entry, FolderEntry):
+                place = next(it for it in (entry.folder, *entry.folder.parents) if it.exists())
+                if not (place.is_dir() and os.access(place, os.W_OK | os.X_OK)):
+                    yield f"[{name}] folder: {place} is not writable"
+            else:
+                variable = entry.secret_env if isinstance(entry, WebhookEntry) else entry.password_env
+                if variable and not self._getenv(variable):
+                    yield f"[{name}]: environment variable {variable} is not set"
+
+    def _secret(self, variable: str) -> str:
+        secret = self._getenv(variable)
+        if not secret:
+            raise DeliveryFailed(f"environment variable {variable} is not set", retryable=False)
+        return secret
+
+
+def _read(path: Path) -> DeliveriesFile:
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+        if len(raw) > MAX_BYTES:
+            raise InvalidInput(str(path), len(raw), f"must be at most {MAX_BYTES} bytes")
+        return DeliveriesFile.model_validate(tomllib.loads(raw.decode()))
+    except OSError as error:
+        raise InvalidInput("deliveries_file", str(path), f"cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput("deliveries_file", str(path), f"must be valid TOML: {error}") from None
+    except ValidationError as error:
+        raise invalid_input(error, prefix=path.name) from None

@@ -1,0 +1,1 @@
+"""Merging and comparing findings."""

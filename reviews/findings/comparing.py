@@ -1,0 +1,91 @@
+"""Comparison of the findings of a run with the previous run and with a baseline. Pure.
+
+Findings are matched by their fingerprints. Several may share one, so they are counted: if there were two and now
+there are three, two are still there and one is new.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from ...models.review.findings import Finding, FindingStatus
+from ...models.review.items import Item, ItemKind
+from ...models.review.runs import ItemState, ReviewRun
+from .baseline import Baseline
+from .merging import merged, place_of
+
+_LOOKED_AT = (ItemState.DONE, ItemState.UNCHANGED)
+
+
+def settled(
+    run: ReviewRun,
+    *,
+    previous: Iterable[Finding] = (),
+    is_whole: bool = False,
+) -> ReviewRun:
+    """Return the run with its findings: merged over all reviewers, each with its status.
+
+    A finding of the previous run is gone only if its place was reviewed without finding it: in items
+    that were reviewed, and, if the run covers the whole root (`is_whole`), in items that no
+    longer exist. Of a change only findings in its lines are kept, and those about all of it.
+    """
+    reviewed = {it.item.path: it.item for it in run.results if it.state in _LOOKED_AT}
+    unread = {it.item.path for it in run.results} | {it.path for it in run.skipped}
+
+    def was_looked_at(path: str) -> bool:
+        return path in reviewed or (is_whole and path not in unread)
+
+    found = merged(finding for it in run.results for finding in it.findings)
+    compared = with_status(found, previous=merged(previous), was_looked_at=was_looked_at)
+    kept = tuple(
+        it for it in compared if it.status == FindingStatus.GONE or _concerns(it, reviewed.get(it.path))
+    )
+    return run.model_copy(update={"findings": kept})
+
+
+def with_baseline(run: ReviewRun, baseline: Baseline) -> ReviewRun:
+    """Return the run with the findings of the baseline suppressed, new or not."""
+    left = Counter(baseline)
+    findings = (
+        it.model_copy(update={"status": FindingStatus.SUPPRESSED}) if it.is_open and _take(left, it) else it
+        for it in sorted(run.findings, key=place_of)
+    )
+    return run.model_copy(update={"findings": tuple(findings)})
+
+
+def with_status(
+    findings: Sequence[Finding], *, previous: Iterable[Finding], was_looked_at: Callable[[str], bool]
+) -> tuple[Finding, ...]:
+    """Return the findings with their status, and the gone ones, by path and line. Earlier gone ones are dropped."""
+    before = [it for it in previous if it.status != FindingStatus.GONE]
+    known = Counter(it.fingerprint for it in before)
+    told = [_told(it, known) for it in sorted(findings, key=place_of)]
+    gone = _gone((it for it in before if was_looked_at(it.path)), known)
+    return tuple(sorted([*told, *gone], key=place_of))
+
+
+def _told(finding: Finding, known: Counter[str]) -> Finding:
+    status = FindingStatus.STILL if _take(known, finding) else FindingStatus.NEW
+    return finding.model_copy(update={"status": status})
+
+
+def _gone(before: Iterable[Finding], known: Counter[str]) -> Iterator[Finding]:
+    """Yield earlier findings without a match; of equal ones, the last."""
+    for finding in sorted(before, key=place_of, reverse=True):
+        if _take(known, finding):
+            yield finding.model_copy(update={"status": FindingStatus.GONE})
+
+
+def _take(counts: Counter[str], finding: Finding) -> bool:
+    """Take one finding of this fingerprint out of `counts`; return False if there is none left."""
+    if counts[finding.fingerprint] <= 0:
+        return False
+    counts[finding.fingerprint] -= 1
+    return True
+
+
+def _concerns(finding: Finding, item: Item | None) -> bool:
+    if item is None or item.kind is not ItemKind.CHANGE or item.changed is None or finding.start_line == 0:
+        return True
+    return any(finding.start_line <= last and first <= finding.end_line for first, last in item.changed)

@@ -1,0 +1,121 @@
+"""Merging of the findings of several reviewers, each with all reviewers who found it. Pure.
+
+Two findings are the same if they are about overlapping lines of the same path, come from different reviewers, and
+have the same rule or nearly the same message. Two findings of one reviewer stay two, unless it repeated
+one, because a reviewer distinguishes its own findings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from ...models.review.findings import Finding, normalised
+from ...models.review.reading import UNNAMED_RULE
+
+#: Minimum similarity of two messages with the same meaning: twice their common words, divided by the words of both.
+NEAR = 0.6
+_WORD = re.compile(r"\w+")
+#: Ruff has bandit's rules under the letter S; bandit's numbers begin at 100, those of bugbear are below or above its range.
+_BANDIT = re.compile(r"[bs]([1-7]\d\d)")
+
+
+def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return the findings, each once, by path and line.
+
+    The most certain finding determines the message, the rule and the lines (on a tie the more severe, then the first
+    by place); the severity is the highest of all, and the rules of the others are kept as aliases.
+    """
+    by_path: dict[str, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        by_path[finding.path].append(finding)
+    return tuple(it for path in sorted(by_path) for it in _merged_in(by_path[path]))
+
+
+def place_of(finding: Finding) -> tuple[str, int, int, str, str]:
+    """Return the sort key of a finding: its place, then its message."""
+    return (finding.path, finding.start_line, finding.end_line, finding.rule, finding.message)
+
+
+def _merged_in(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield the merged findings of one path. A group is compared only while it may still overlap later findings."""
+    groups: list[_Group] = []
+    near: list[_Group] = []
+    for finding in sorted(findings, key=_order):
+        near = [group for group in near if group.end_line >= finding.start_line]
+        best = max(near, key=lambda group: group.likeness(finding), default=None)
+        if best is None or best.likeness(finding) == 0:
+            best = _Group()
+            groups.append(best)
+            near.append(best)
+        best.add(finding)
+    yield from sorted((group.one() for group in groups), key=place_of)
+
+
+def _order(finding: Finding) -> tuple[object, ...]:
+    """Return a sort key that does not depend on the input order."""
+    return (*place_of(finding), finding.agents, finding.confidence, finding.severity.rank)
+
+
+class _Group:
+    """Findings that are the same."""
+
+    def __init__(self) -> None:
+        self.end_line = 0
+        self._findings: list[Finding] = []
+        self._agents: set[str] = set()
+        self._places: set[tuple[str, int, int, str, str]] = set()
+
+    def add(self, finding: Finding) -> None:
+        self.end_line = max(self.end_line, finding.end_line)
+        self._findings.append(finding)
+        self._agents.update(finding.agents)
+        self._places.add(place_of(finding))
+
+    def likeness(self, finding: Finding) -> float:
+        """Return how well a finding matches the group; 0: not at all."""
+        if not self._agents.isdisjoint(finding.agents):
+            return 2.0 if place_of(finding) in self._places else 0.0
+        overlapping = (it for it in self._findings if _overlaps(finding, it))
+        return max((_likeness(finding, it) for it in overlapping), default=0.0)
+
+    def one(self) -> Finding:
+        """Merge the findings into one."""
+        best = min(self._findings, key=lambda it: (-it.confidence, -it.severity.rank, place_of(it)))
+        rules = {rule for it in self._findings for rule in (it.rule, *it.aliases)} - {best.rule}
+        suggestions = (it.suggestion for it in self._findings if it.suggestion)
+        return best.model_copy(
+            update={
+                "agents": tuple(sorted(self._agents)),
+                "aliases": tuple(sorted(rules)),
+                "severity": max((it.severity for it in self._findings), key=lambda it: it.rank),
+                "suggestion": best.suggestion or next(suggestions, ""),
+            }
+        )
+
+
+def _overlaps(one: Finding, other: Finding) -> bool:
+    return one.start_line <= other.end_line and other.start_line <= one.end_line
+
+
+def _likeness(one: Finding, other: Finding) -> float:
+    mine, theirs = _words(one.message), _words(other.message)
+    shared = 2 * len(mine & theirs) / max(len(mine) + len(theirs), 1)
+    rule = _rule(one)
+    if rule == _rule(other) != UNNAMED_RULE:
+        return 1 + shared
+    return shared if shared >= NEAR else 0.0
+
+
+@lru_cache(maxsize=4_096)
+def _words(message: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(normalised(message)))
+
+
+def _rule(finding: Finding) -> str:
+    """Return the rule under one name for both tools that have it."""
+    rule = finding.rule.casefold()
+    match = _BANDIT.fullmatch(rule)
+    return f"b{match[1]}" if match else rule

@@ -1,6 +1,0 @@
-"""Names of the tasks of batch reviews, for those who send them without importing them."""
-
-from __future__ import annotations
-
-REVIEW = "symposia.review"
-REVIEW_ITEM = "symposia.review.item"

@@ -1,0 +1,1 @@
+"""Review requests, resolved to files or sessions and a panel."""

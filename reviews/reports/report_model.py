@@ -1,0 +1,146 @@
+"""Content and order of a report for people; Markdown and HTML only render it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...models.review.findings import Finding, FindingStatus
+from ...models.review.runs import ItemResult, ItemState, ReviewRun
+from ...models.severity import Severity
+from ...models.text.ids import format_timestamp
+from ..findings.merging import place_of
+
+#: Maximum number of skipped items listed one by one.
+MAX_SKIPPED = 200
+_STATUSES = {
+    None: "found",
+    FindingStatus.NEW: "new",
+    FindingStatus.STILL: "still open",
+    FindingStatus.GONE: "gone",
+    FindingStatus.SUPPRESSED: "suppressed",
+}
+_UNREVIEWED = {
+    ItemState.FAILED: "failed",
+    ItemState.CANCELLED: "cancelled",
+    ItemState.WAITING: "not reviewed yet",
+    ItemState.RUNNING: "not reviewed yet",
+}
+
+
+@dataclass(frozen=True)
+class Outline:
+    """Content of a report for people."""
+
+    run: ReviewRun
+
+    @property
+    def title(self) -> str:
+        """Return the title: the root and the panel."""
+        return f"Review of {self.run.root_name} by the panel {self.run.panel}"
+
+    @cached_property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """Return facts of the run, by name."""
+        run = self.run
+        states = Counter(_state(it) for it in run.results)
+        states.update({"skipped": len(run.skipped)} if run.skipped else {})
+        facts = [
+            ("State", run.state.value),
+            ("Started", format_timestamp(run.started_at)),
+            ("Ended", "" if run.ended_at is None else format_timestamp(run.ended_at)),
+            ("Revision", run.revision),
+            ("Items", ", ".join(f"{count} {state}" for state, count in states.items()) or "none"),
+            ("Tokens", str(run.usage.tokens) if run.usage.tokens else ""),
+            ("Cost", f"{run.usage.cost_micros / 1e6:.4f} US dollars" if run.usage.cost_micros else ""),
+            ("Run", run.id),
+        ]
+        return tuple((name, text) for name, text in facts if text)
+
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """Return the results in lines: of the items, and of the findings in them."""
+        return tuple(filter(None, (self.run.summary, self.run.verdict)))
+
+    @cached_property
+    def counts(self) -> tuple[tuple[str, ...], ...]:
+        """Return a table with a row per severity and a column per status, header first; empty without findings."""
+        statuses = [it for it in _STATUSES if any(one.status == it for one in self.run.findings)]
+        if not statuses:
+            return ()
+        counted = Counter((it.severity, it.status) for it in self.run.findings)
+        rows = [
+            (severity.value, *(str(counted[severity, status]) for status in statuses))
+            for severity in reversed(Severity)
+            if any(counted[severity, status] for status in statuses)
+        ]
+        return (("severity", *(_STATUSES[it] for it in statuses)), *rows)
+
+    @cached_property
+    def open_by_path(self) -> tuple[tuple[str, tuple[Finding, ...]], ...]:
+        """Return the open findings by path, the path with the most severe one first."""
+        groups: dict[str, list[Finding]] = {}
+        for finding in self.run.open_findings:
+            groups.setdefault(finding.path, []).append(finding)
+        worst = {path: max(it.severity.rank for it in found) for path, found in groups.items()}
+        return tuple(
+            (path, tuple(sorted(groups[path], key=place_of)))
+            for path in sorted(groups, key=lambda path: (-worst[path], path))
+        )
+
+    @cached_property
+    def gone(self) -> tuple[Finding, ...]:
+        """Return the findings of the previous run that are gone."""
+        return tuple(it for it in self.run.findings if it.status == FindingStatus.GONE)
+
+    @cached_property
+    def suppressed(self) -> tuple[Finding, ...]:
+        """Return the findings that the baseline suppresses."""
+        return tuple(it for it in self.run.findings if it.status == FindingStatus.SUPPRESSED)
+
+    @cached_property
+    def unreviewed(self) -> tuple[tuple[str, str], ...]:
+        """Return items that were not reviewed, with the reason."""
+        return tuple(_told_of(self.run.results, self.run))
+
+    @cached_property
+    def remarks(self) -> tuple[tuple[tuple[str, ...], str], ...]:
+        """Return remarks about whole items, each with the paths of all its items."""
+        said: dict[str, list[str]] = {}
+        for it in self.run.results:
+            if it.summary:
+                said.setdefault(it.summary, []).append(it.item.path)
+        return tuple((tuple(paths), words) for words, paths in said.items())
+
+
+def told(finding: Finding) -> str:
+    """Return who found it, with which confidence, and its change since the previous run."""
+    parts = [", ".join(finding.agents)]
+    if finding.aliases:
+        parts.append(f"also {', '.join(finding.aliases)}")
+    if finding.confidence < 1:
+        parts.append(f"{finding.confidence:.0%} sure")
+    if finding.status is not None:
+        parts.append(_STATUSES[finding.status])
+    return "; ".join(filter(None, parts))
+
+
+def others(paths: Sequence[str]) -> str:
+    """Return the number of paths after the first; empty if there are none."""
+    return f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+
+
+def _state(result: ItemResult) -> str:
+    return {ItemState.DONE: "reviewed"}.get(result.state, result.state.value)
+
+
+def _told_of(results: Iterable[ItemResult], run: ReviewRun) -> Iterator[tuple[str, str]]:
+    for it in results:
+        if it.state in _UNREVIEWED:
+            yield it.item.path, f"{_UNREVIEWED[it.state]}: {it.error}" if it.error else _UNREVIEWED[it.state]
+    skipped: Sequence[tuple[str, str]] = [(it.path, it.reason) for it in run.skipped]
+    yield from skipped[:MAX_SKIPPED]
+    if len(skipped) > MAX_SKIPPED:
+        yield "...", f"and {len(skipped) - MAX_SKIPPED} more"

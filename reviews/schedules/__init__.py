@@ -1,0 +1,1 @@
+"""Scheduled reviews and sessions."""

@@ -1,0 +1,239 @@
+"""Schedules as programs and the command line know them: written, looked at, paused, run now.
+
+from symposia import Client
+
+schedules = Client().schedules
+schedules.add("nightly", cron="0 3 * * *", zone="Europe/Berlin", review={"panel": "code", "root": "app"})
+schedules.run_now("nightly")
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ...models.errors import InvalidInput, ScheduleNotFound
+from ...models.schedules.runs import Record, occurrence_id
+from ...models.schedules.schedule import GRACE_S, Missed, Overlap, Review, Schedule
+from ...models.text.ids import moment_from_ms, new_id
+from ...state.schedules.store import ScheduleBook, ScheduleState
+from ...tasks.runtime.graph import BrokerAway
+from ..reports.formats import ReportFormat
+
+log = logging.getLogger(__name__)
+
+#: Source of schedules that are defined in a file.
+FROM_SETTINGS = "settings"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Current state of a schedule. Times are in UTC."""
+
+    schedule: Schedule
+    paused: bool
+    #: True if it is defined in the file of the settings.
+    from_settings: bool
+    #: The next due time; None: it is paused.
+    next_due: datetime | None
+    #: Id of the running run: of its session, or its review.
+    running: str | None
+    #: Number of queued runs.
+    queued: int
+    #: Record of the newest ended run.
+    last: Record | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry as data."""
+        return {
+            **self.schedule.to_wire(),
+            "paused": self.paused,
+            "from_settings": self.from_settings,
+            "next_due": self.next_due and self.next_due.isoformat(),
+            "running": self.running,
+            "queued": self.queued,
+            "last": self.last and record_json(self.last),
+        }
+
+
+def record_json(record: Record) -> dict[str, Any]:
+    """Return a record of the history as data."""
+    return {
+        "id": record.id,
+        "due": moment_from_ms(record.due_ms).isoformat(),
+        "by_hand": record.by_hand,
+        "outcome": record.outcome.value,
+        "duration_s": record.duration_s,
+        "tokens": record.usage.tokens,
+        "cost_usd": record.usage.cost_micros / 1e6,
+        "detail": record.detail,
+    }
+
+
+class Schedules:
+    """The schedules of one installation.
+
+    Args:
+        book: the store of the schedules.
+        send_word: sends the task of the schedule of this name to a worker.
+        check_names: raises InvalidInput for a schedule with names that are not configured.
+    """
+
+    def __init__(
+        self,
+        book: ScheduleBook,
+        send_word: Callable[[str], None],
+        check_names: Callable[[Schedule], None] = lambda _: None,
+    ) -> None:
+        self._book = book
+        self._send_word = send_word
+        self._check_names = check_names
+
+    def add(  # noqa: PLR0913 - each is a field of a schedule
+        self,
+        name: str,
+        *,
+        cron: str | None = None,
+        every: int | str | None = None,
+        zone: str = "UTC",
+        review: Review | Mapping[str, Any] | None = None,
+        job: str | None = None,
+        overlap: Overlap | str = Overlap.SKIP,
+        missed: Missed | str = Missed.SKIP,
+        grace_s: int = GRACE_S,
+        replace: bool = False,
+    ) -> Entry:
+        """Add a schedule. It takes effect at once.
+
+        Args:
+            name: Letters, digits, `.`, `_` and `-`, at most 64.
+            cron: Five fields, read in `zone`, or a word such as `@daily`.
+            every: Seconds, or a span such as `15m`; either this or `cron`.
+            zone: A time zone such as `Europe/Berlin`.
+            review: What is reviewed; either this or `job`.
+            job: The name of a session file in the workers' settings (`SYMPOSIA_JOBS`).
+            overlap: What happens when a run is due while an earlier one is running.
+            missed: What happens to runs that were missed.
+            grace_s: Seconds for which a run may be late before it is missed.
+            replace: Whether to replace a schedule of this name.
+
+        Returns:
+            The schedule as it is now.
+
+        Raises:
+            InvalidInput: The first field that breaks a rule; nothing was written.
+            RedisUnavailable: The call may be repeated with `replace`.
+        """
+        when = {"cron": cron, "every": every, "zone": zone}
+        what = {"review": review, "job": job, "overlap": overlap, "missed": missed, "grace_s": grace_s}
+        return self.put(_read_schedule(name, {**when, **what}), replace=replace)
+
+    def put(self, schedule: Schedule, *, replace: bool = False) -> Entry:
+        """Add a `Schedule` object; otherwise the same as `add`. Raises InvalidInput."""
+        for name in () if schedule.review is None else schedule.review.formats:
+            if name not in list(ReportFormat):
+                raise InvalidInput("review.formats", name, f"must be one of {', '.join(ReportFormat)}")
+        self._check_names(schedule)
+        self._book.put(schedule, mode="replace" if replace else "new")
+        return self.get(schedule.name)
+
+    def sync(self, schedules: Iterable[Schedule]) -> None:
+        """Replace the schedules of the settings by those given; all other schedules do not change.
+
+        Raises:
+            InvalidInput: there are too many.
+        """
+        wanted = {it.name: it for it in schedules}
+        for schedule in wanted.values():
+            self._book.put(schedule, mode="sync", source=FROM_SETTINGS)
+        for name in self._book.names():
+            with suppress(ScheduleNotFound):  # another beat does the same
+                if name not in wanted and self._book.get(name).source == FROM_SETTINGS:
+                    self._book.remove(name)
+
+    def entries(self) -> list[Entry]:
+        """Return all schedules, by name."""
+        found = []
+        for name in self._book.names():
+            with suppress(ScheduleNotFound):  # removed in this moment
+                found.append(self.get(name))
+        return found
+
+    def get(self, name: str) -> Entry:
+        """Return one schedule. Raises ScheduleNotFound."""
+        state = self._book.get(name)
+        last = next(iter(self._book.history(name, count=1)), None)
+        return Entry(
+            schedule=state.schedule,
+            paused=state.paused,
+            from_settings=state.source == FROM_SETTINGS,
+            next_due=None if state.paused else _next_due(state),
+            running=None if state.running is None else state.running.id,
+            queued=state.queued,
+            last=last,
+        )
+
+    def pause(self, name: str) -> None:
+        """Pause a schedule until it is resumed; running jobs continue. Raises ScheduleNotFound."""
+        self._book.pause(name, paused=True)
+
+    def resume(self, name: str) -> None:
+        """Resume a schedule with its next time; missed times are skipped. Raises ScheduleNotFound."""
+        self._book.pause(name, paused=False)
+
+    def remove(self, name: str) -> None:
+        """Delete a schedule with its history; running jobs continue. Raises ScheduleNotFound."""
+        self._book.remove(name)
+
+    def run_now(self, name: str) -> str:
+        """Run a schedule once more, in addition to its times, even if it is paused; return the id of the run.
+
+        The run waits for earlier ones that are not done.
+
+        Raises:
+            ScheduleNotFound: there is no schedule of this name.
+        """
+        state = self._book.get(name)
+        mine = occurrence_id(name, state.origin_ms, state.now_ms, by_hand=new_id())
+        self._book.claim(name, mine, due_ms=state.now_ms, overlap=Overlap.QUEUE, by_hand=True)
+        try:
+            self._send_word(name)
+        except BrokerAway as error:
+            log.warning("broker unavailable, the sweep of a worker will start schedule %s: %s", name, error)
+        return mine
+
+    def history(self, name: str, *, count: int = 20) -> list[Record]:
+        """Return the records of its runs, newest first. Raises ScheduleNotFound."""
+        self._book.get(name)
+        return self._book.history(name, count=count)
+
+
+def _next_due(state: ScheduleState) -> datetime:
+    return state.schedule.when.after(moment_from_ms(state.now_ms), origin=moment_from_ms(state.origin_ms))
+
+
+def read_schedules(document: Mapping[str, Any]) -> list[Schedule]:
+    """Return the schedules of a file: one table per schedule, by name, with the arguments of `Schedules.add`.
+
+    Raises:
+        InvalidInput: with the path of the field.
+    """
+    schedules = []
+    for name, table in document.items():
+        try:
+            schedules.append(_read_schedule(name, table))
+        except InvalidInput as error:
+            raise error.within(name) from None
+    return schedules
+
+
+def _read_schedule(name: str, table: object) -> Schedule:
+    if not isinstance(table, Mapping):
+        raise InvalidInput("", table, "must be a table with `cron` or `every` and with `review` or `job`")
+    when = {part: table[part] for part in ("cron", "every", "zone") if part in table}
+    what = {part: value for part, value in table.items() if part not in when}
+    return Schedule(**{"name": name, "when": when, **what})

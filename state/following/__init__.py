@@ -1,0 +1,1 @@
+"""Readers that follow a live session."""

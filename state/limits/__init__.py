@@ -1,0 +1,1 @@
+"""Usage of tenants and request rates of models in Redis."""

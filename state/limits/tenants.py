@@ -1,0 +1,107 @@
+"""Daily spending of each tenant, and reservations of running turns: one hash per tenant, in a slot of its own.
+
+No script can change it together with a session, so it is kept separately: reserved before a turn
+begins, settled after it has closed. The reservation of a worker that dies expires.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import cast
+
+from redis import Redis
+
+from ...models.sessions.limits import DailyLimits, Most
+from ...models.turns.turn import MOST_SPENT, Usage
+from ..redis.clock import server_ms
+from ..redis.keys import tenant_keys
+from ..redis.scripts import call, type_value
+from ..sessions.records import Lack
+
+#: Reservation of a turn without a known bound.
+UNKNOWN_TOKENS, UNKNOWN_COST = 4_000, 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Spending of a tenant today."""
+
+    tokens: int = 0
+    cost_micros: int = 0
+    turns: int = 0
+
+
+class Fate(StrEnum):
+    """Treatment of a turn's reservation."""
+
+    #: Release it.
+    RELEASE = "release"
+    #: Keep the rest for the turn's next attempt.
+    KEEP = "keep"
+    #: Do not change it: another attempt has it by now, or it expires.
+    LEAVE = "leave"
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """Spending of one attempt of a turn."""
+
+    #: Identifies the settlement, so that a repeated call is not counted twice.
+    request: str
+    usage: Usage
+    #: Number of turns that were written.
+    turns: int = 0
+    fate: Fate = Fate.RELEASE
+    #: Milliseconds for which the reservation is kept for the next attempt.
+    keep_ms: int = 0
+
+
+class TenantBooks:
+    """Accounts of all tenants."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def reserve(
+        self, tenant: str, reservation: str, most: Most, *, limits: DailyLimits, expires_in_ms: int
+    ) -> str | Lack:
+        """Reserve what a turn may spend; return `reserved`, `short`, or the exhausted limit of today.
+
+        A reservation of an earlier attempt is filled up: `found`.
+        """
+        args: dict[str, type_value] = {
+            "id": reservation,
+            "expires_in_ms": expires_in_ms,
+            "tokens": UNKNOWN_TOKENS if most.tokens is None else most.tokens,
+            "cost": UNKNOWN_COST if most.cost_micros is None else most.cost_micros,
+            "limit_tokens": _shown(limits.tokens),
+            "limit_cost": _shown(limits.cost_micros),
+            "limit_turns": _shown(limits.turns),
+        }
+        word, *lack = call(self._client, "tenant_reserve", tenant_keys(tenant), args)
+        return Lack(*lack) if word == "exhausted" else str(word)
+
+    def settle(self, tenant: str, reservation: str, settlement: Settlement) -> None:
+        """Book the spending, once per settlement, however often it is called, and treat the rest as the settlement says."""
+        args: dict[str, type_value] = {
+            "id": reservation,
+            "request": settlement.request,
+            "tokens": min(settlement.usage.tokens, MOST_SPENT),
+            "cost": min(settlement.usage.cost_micros, MOST_SPENT),
+            "turns": settlement.turns,
+            "fate": settlement.fate.value,
+            "keep_ms": settlement.keep_ms,
+        }
+        call(self._client, "tenant_settle", tenant_keys(tenant), args)
+
+    def today(self, tenant: str) -> Spent:
+        """Return what a tenant has spent today (UTC), without running turns."""
+        books, _ = tenant_keys(tenant)
+        values = self._client.hmget(books, ["day", "tokens", "cost", "turns"])
+        day, *spent = (int(value or 0) for value in cast("list[str | None]", values))
+        return Spent(*spent) if day == server_ms(self._client) // 86_400_000 else Spent()
+
+
+def _shown(limit: int | None) -> type_value:
+    return "" if limit is None else limit

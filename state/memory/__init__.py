@@ -1,0 +1,1 @@
+"""Dialog memory in Redis."""

@@ -1,0 +1,179 @@
+"""Requests of people about the dialog memory: show, export, forget and share it.
+
+Everything here raises when Redis is unavailable: no caller gets a false confirmation that data was forgotten.
+
+Source: dialog state document, section 10 ("Future Enhancements").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from redis import Redis
+
+from ...models.errors import InvalidInput, NotTheOwner
+from ...models.memory.merge import Statement, Writer
+from ...models.memory.report import MemoryReport, report
+from ...models.memory.services import service_named
+from ...models.memory.state import MemoryState
+from ...models.memory.values import check_name, user_key
+from ...models.text.ids import new_id
+from ..redis.connect import connect
+from .export import exported
+from .store import MemoryStore
+from .values import Look, MemoryRules, Owner
+
+_NOBODY = "is required: memory needs a user and a room"
+
+
+class MemoryKeeping:
+    """The memories in one Redis, for their users.
+
+    Args:
+        redis: a URL, or a client that decodes responses.
+        rules: time to live, size cap, and format of the keys.
+        sessions: where sessions are, for exports with their messages; None: in the same Redis.
+    """
+
+    def __init__(
+        self, redis: Redis | str, rules: MemoryRules | None = None, *, sessions: Redis | None = None
+    ) -> None:
+        client = connect(redis, retries=1) if isinstance(redis, str) else redis
+        self.kept = MemoryStore(client, rules or MemoryRules())
+        self._sessions = sessions or client
+
+    def show(self, user_id: object, room_id: object) -> MemoryReport:
+        """Return the memory, masked, with source, age and confidence. Raises RedisUnavailable, InvalidInput."""
+        owner = _owner(user_id, room_id)
+        look = self.kept.look(owner)
+        return report(
+            look.room.value,
+            user_id=owner.user,
+            room_id=owner.room,
+            now_ms=look.now_ms,
+            half_life_ms=self.kept.rules.ttl_ms,
+            ttl_ms=self.kept.ttl_left_ms(owner),
+        )
+
+    def export(self, user_id: object, room_id: object, *, by: object) -> dict[str, Any]:
+        """Return the messages and the whole context, unmasked, for the user they belong to.
+
+        Args:
+            user_id: the owner of the memory.
+            room_id: the room.
+            by: the caller.
+
+        Raises:
+            NotTheOwner: the caller is another user.
+            RedisUnavailable, InvalidInput: nothing was exported.
+        """
+        owner = _owner(user_id, room_id)
+        if user_key(by) != owner.user:
+            raise NotTheOwner(by)
+        return exported(owner, self.kept.look(owner), self._sessions)
+
+    def forget(self, user_id: object, room_id: object, *names: str, service: str | None = None) -> bool:
+        """Forget parameters of a service: turns that began earlier cannot store them again.
+
+        Without `service`, a parameter of the current service is meant, or, if that service does not have it, of all services that do.
+        Return False if no service was ever used. Raises RedisUnavailable, InvalidInput.
+        """
+        owner = _owner(user_id, room_id)
+        look = self.kept.look(owner)
+        chosen = None if service is None else [service_named(service).name]
+        statements = [
+            Statement(of, look.stamp_ms, forget=(check_name(name),), selects=False)
+            for name in names
+            for of in chosen or _services_of(look.room.value, name)
+        ]
+        return bool(statements) and self._forget(owner, statements, look)
+
+    def forget_all(self, user_id: object, room_id: object | None = None) -> list[str]:
+        """Forget everything in a room, or in every room and what rooms share; return the rooms that had something.
+
+        Raises RedisUnavailable, InvalidInput.
+        """
+        user, had_something = _user(user_id), []
+        for room in self.kept.rooms(user) if room_id is None else [_owner(user_id, room_id).room]:
+            owner = Owner(user, room)
+            look = self.kept.look(owner)
+            if not look.room.value.is_blank:
+                had_something.append(room)
+            # First by name, so that other rooms forget what they got from this one.
+            named = [
+                Statement(service, look.stamp_ms, forget=tuple(shelf.parameters))
+                for service, shelf in look.room.value.shelves.items()
+            ]
+            self._forget(owner, [*named, Statement(None, look.stamp_ms, forget_all=True)], look)
+        if room_id is None:
+            self.kept.client.delete(self.kept.shared_key(user))
+        return had_something
+
+    def rooms(self, user_id: object) -> list[str]:
+        """Return the rooms that have a memory of a user. Scans all keys. Raises RedisUnavailable."""
+        user = _user(user_id)
+        return [room for room in self.kept.rooms(user) if not self._state(user, room).is_blank]
+
+    def share(self, user_id: object, names: Iterable[str]) -> None:
+        """Share more parameters (`travel.from`) with a user's other rooms: stored values, and future ones.
+
+        Raises:
+            InvalidInput: an unknown service, or one such as payment that is never carried.
+            RedisUnavailable: nothing was changed, or the call may be repeated.
+        """
+        user, wanted = _user(user_id), list(names)
+        # The consent first: a value written while the rooms are read is shared by its writer.
+        self.kept.change_sharing(user, lambda sharing: sharing.adding(wanted))
+        rooms = [self._state(user, room) for room in self.kept.rooms(user)]
+        self.kept.change_sharing(user, lambda sharing: sharing.knowing(rooms))
+
+    def unshare(self, user_id: object, names: Iterable[str] | None = None) -> None:
+        """Stop sharing these parameters with a user's other rooms at once; None: all of them.
+
+        Raises RedisUnavailable, InvalidInput.
+        """
+        gone = None if names is None else list(names)
+        self.kept.change_sharing(_user(user_id), lambda sharing: sharing.without(gone))
+
+    def shared(self, user_id: object) -> tuple[str, ...]:
+        """Return the parameters that a user's other rooms may know, sorted. Raises RedisUnavailable."""
+        return tuple(sorted(self.kept.look(Owner(_user(user_id), "")).sharing.value.allowed))
+
+    def counts(self) -> dict[str, int]:
+        """Return the counts of events such as `corrupt`, in all processes. Raises RedisUnavailable."""
+        return self.kept.counts.all()
+
+    def _state(self, user: str, room: str) -> MemoryState:
+        return self.kept.look(Owner(user, room)).room.value
+
+    def _forget(self, owner: Owner, statements: list[Statement], look: Look) -> bool:
+        writer = Writer(look.now_ms, mark=unique_mark(), messages=0)
+        return self.kept.write(owner, statements, writer, look=look, slides=False) is not look
+
+
+def unique_mark() -> str:
+    """Return the mark of a write that is never repeated."""
+    return new_id()[:8]
+
+
+def _services_of(state: MemoryState, name: str) -> list[str]:
+    """Return the services that a parameter without a service may mean; none if no service was used."""
+    current = [] if state.service is None else [state.service]
+    if name in state.shelf(state.service).parameters:
+        return current
+    return [service for service, shelf in state.shelves.items() if name in shelf.parameters] or current
+
+
+def _user(user_id: object) -> str:
+    user = user_key(user_id)
+    if user is None:
+        raise InvalidInput("user_id", user_id, _NOBODY)
+    return user
+
+
+def _owner(user_id: object, room_id: object) -> Owner:
+    owner = Owner.of(_user(user_id), room_id)
+    if owner is None:
+        raise InvalidInput("room_id", room_id, _NOBODY)
+    return owner

@@ -1,0 +1,158 @@
+"""Dialog memory for programs: what a user has said in a room, so that a follow-up need not repeat it.
+
+    memory = DialogMemory("redis://localhost:6379/0")
+    memory.store(42, "room_123", {"from": "Nairobi", "to": "London"}, service="travel")
+    memory.merge(42, "room_123", {"return_date": "2026-02-20"})
+    # {"from": "Nairobi", "to": "London", "return_date": "2026-02-20"}
+
+A conversation continues without Redis, as if nothing were remembered. Requests of people
+ask for is in `memory_keeping`.
+
+Source: dialog state document, section 2 ("Core Methods").
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+from ...models.errors import InvalidInput
+from ...models.memory.merge import Writer, applied
+from ...models.memory.recall import Asker, MemoryView, recall, unmerged
+from ...models.memory.services import service_named
+from ...models.memory.statement import Origin, heard
+from ...models.memory.wire_form import documented
+from .counts import MemoryEvent
+from .keeping import MemoryKeeping, unique_mark
+from .log import log_merging, log_retrieved, log_stored
+from .store import AWAY
+from .values import Look, Owner
+
+log = logging.getLogger("symposia.state.memory.rooms")
+
+#: Session id of statements outside any session.
+_NOW = "now"
+
+
+class DialogMemory(MemoryKeeping):
+    """The memories in one Redis, for conversations and the people in them."""
+
+    def get(self, user_id: object, room_id: object) -> dict[str, JsonValue]:
+        """Return the memory: `timestamp`, `service`, `parameters`, `metadata`; `{}` if there is none, or Redis is unavailable.
+
+        Raises InvalidInput for a bad id.
+        """
+        look = self._looked(Owner.of(user_id, room_id))
+        return {} if look.room.value.is_blank else documented(look.room.value)
+
+    def recall(
+        self,
+        user_id: object,
+        room_id: object,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        service: str | None = None,
+        defaults: Mapping[str, JsonValue] | None = None,
+    ) -> MemoryView:
+        """Return the merged parameters (of the new message, then the memory, then defaults), and what to ask for.
+
+        Nothing is written. `service`: None means the last used one; in a room without one, such as one
+        that has expired, only the new parameters and the defaults are returned.
+
+        Raises:
+            InvalidInput: a bad id, an unknown service, or a value of the wrong type.
+        """
+        look = self._looked(Owner.of(user_id, room_id))
+        state, ttl_ms = look.room.value, self.kept.rules.ttl_ms
+        if (name := service or state.service) is None:
+            return unmerged(parameters or {}, defaults, services=tuple(state.shelves), degraded=look.degraded)
+        known = service_named(name)
+        new = heard(known, Origin(look.stamp_ms, session=_NOW), parameters or {}).checked()
+        view = recall(
+            applied(state, new),
+            known,
+            Asker(now_ms=look.now_ms, half_life_ms=ttl_ms, session=_NOW),
+            defaults=defaults,
+            other_rooms=look.sharing.value.shelf(known.name, now_ms=look.now_ms, ttl_ms=ttl_ms),
+            degraded=look.degraded,
+        )
+        said = {name: it.value for name, it in new.parameters.items()}
+        log_merging(known.name, cached=state.values(known.name), new=said, merged=view.parameters)
+        return view
+
+    def merge(
+        self,
+        user_id: object,
+        room_id: object,
+        parameters: Mapping[str, object],
+        *,
+        service: str | None = None,
+        defaults: Mapping[str, JsonValue] | None = None,
+    ) -> dict[str, JsonValue]:
+        """Return only the merged parameters of `recall`."""
+        return self.recall(user_id, room_id, parameters, service=service, defaults=defaults).parameters
+
+    def store(
+        self,
+        user_id: object,
+        room_id: object,
+        parameters: Mapping[str, object],
+        *,
+        service: str | None = None,
+        updated_by: str = "",
+        conversation_id: str = "",
+    ) -> bool:
+        """Add parameters to the memory of a service, and make it the last used one.
+
+        Args:
+            user_id: the owner; without user or room nothing is stored.
+            room_id: the room.
+            parameters: by name; `None`, `""`, `[]` and `{}` change nothing.
+            service: None: the last used one.
+            updated_by: the source of the values, for the metadata.
+            conversation_id: for the metadata.
+
+        Returns:
+            Whether it was stored: False without user or room, with nothing to store, or without Redis.
+
+        Raises:
+            InvalidInput: no service, an unknown one, a bad id, or a value of the wrong type: nothing was stored.
+        """
+        owner = Owner.of(user_id, room_id)
+        look = self._looked(owner)
+        if (name := service or look.room.value.service) is None and look.degraded:
+            return False
+        if name is None:
+            raise InvalidInput("service", None, "is required: the memory has no current service yet")
+        known = service_named(name)
+        statement = heard(known, Origin(look.stamp_ms), parameters).checked()
+        if owner is None or look.degraded or not statement.parameters:
+            return False
+        writer = Writer(look.now_ms, mark=unique_mark(), by=updated_by, conversation_id=conversation_id)
+        try:
+            written = self.kept.write(owner, [statement], writer, look=look)
+        except AWAY as error:
+            self._degraded("stored", error)
+            return False
+        if written is look:
+            return False
+        log_stored(owner, self.kept.rules)
+        return True
+
+    def _looked(self, owner: Owner | None) -> Look:
+        """Return the memory; an empty one without an owner or without Redis."""
+        if owner is None:
+            return Look(0)
+        try:
+            look = self.kept.look(owner)
+        except AWAY as error:
+            self._degraded("read", error)
+            return Look(0, degraded=True)
+        log_retrieved(owner, look)
+        return look
+
+    def _degraded(self, done: str, error: Exception) -> None:
+        log.warning("Dialog state could not be %s: %s", done, error)
+        self.kept.counts.keep(MemoryEvent.DEGRADED)

@@ -1,0 +1,240 @@
+"""Dialog memories in Redis: read in one round trip, changed in another, without lost updates.
+
+A change is made from the text that was read, and replaces it only if it is unchanged
+(`memory_swap.lua`). After a concurrent write the answer holds the new text, and the change
+is made again from that. The rules of merging are in `models.memory` only.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from ...models.errors import CorruptMemory, ScriptError, StateError
+from ...models.memory.capping import fitted, too_large
+from ...models.memory.merge import Statement, Writer, applied, signed
+from ...models.memory.sharing import Sharing, read_sharing, write_sharing
+from ...models.memory.state import MemoryState
+from ...models.memory.wire_form import read_state
+from ..redis.clock import time_ms
+from ..redis.keys import memory_key, sharing_key
+from .counts import MemoryCounts, MemoryEvent
+from .log import log_dropped
+from .swaps import Swap, send_swaps, version_of
+from .values import Held, Look, MemoryRules, Owner
+
+log = logging.getLogger("symposia.state.memory.rooms")
+
+#: Exceptions of an unavailable Redis.
+AWAY: Final = (RedisError, StateError, OSError)
+#: A consent is kept for a year after it was given or last used.
+SHARING_TTL_MS = 365 * 86_400_000
+#: Maximum attempts of a change that loses against concurrent writes.
+_MAX_TRIES = 1_000
+
+
+class MemoryStore:
+    """Dialog memories in one Redis. The client must decode responses."""
+
+    def __init__(self, client: Redis, rules: MemoryRules) -> None:
+        self.client = client
+        self.rules = rules
+        self.counts = MemoryCounts(client)
+
+    def key(self, owner: Owner) -> str:
+        """Return the key of a memory."""
+        return memory_key(owner.user, owner.room, hash_tag=self.rules.hash_tag)
+
+    def shared_key(self, user: str) -> str:
+        """Return the key of a user's parameters for other rooms."""
+        return sharing_key(user, hash_tag=self.rules.hash_tag)
+
+    def look(self, owner: Owner) -> Look:
+        """Return the current memory: one round trip. A corrupt or expired one counts as empty, and is dropped.
+
+        Raises:
+            RedisError, StateError: the server does not answer.
+        """
+        room_key, shared_key = self.key(owner), self.shared_key(owner.user)
+        pipeline = self.client.pipeline(transaction=False)
+        pipeline.execute_command("TIME")  # type: ignore[no-untyped-call]  # also where the memory is in a cluster
+        pipeline.get(room_key)
+        pipeline.get(shared_key)
+        time, room, shared = pipeline.execute(raise_on_error=False)
+        self.counts.deliver()
+        now_ms = time_ms(time)
+        return Look(now_ms, self._read_room(room_key, room, now_ms), self._read_sharing(shared_key, shared))
+
+    def ttl_left_ms(self, owner: Owner) -> int:
+        """Return the milliseconds until a memory expires; 0 if there is none."""
+        return max(int(self.client.pttl(self.key(owner))), 0)
+
+    def write(
+        self,
+        owner: Owner,
+        statements: Sequence[Statement],
+        writer: Writer,
+        *,
+        look: Look,
+        slides: bool = True,
+    ) -> Look:
+        """Add statements to the memory in `look`: one round trip, and one more for each concurrent write that won.
+
+        Args:
+            owner: the owner of the memory.
+            statements: the statements, oldest first.
+            writer: mark of the write; if the memory has this mark already, nothing changes.
+            look: the memory from which the change is made.
+            slides: whether the time to live restarts; a write that only forgets keeps the old one.
+
+        Returns:
+            The current memory: `look` itself if there was nothing to write.
+        """
+        small = [self._small_enough(statement) for statement in statements]
+        if small != list(statements) and not any(it.parameters or it.forget for it in small):
+            return look
+        for _ in range(_MAX_TRIES):
+            swaps = self._swaps(owner, small, writer, look=look, slides=slides)
+            if not swaps:
+                return look
+            shared_key = self.shared_key(owner.user)
+            answers, shared = send_swaps(self.client, swaps, then_read=shared_key)
+            self._count_evicted(swaps, answers)
+            look = self._looked_again(look, swaps, answers)
+            # A consent given since `look` covers this write, too: its user may have read the room before.
+            consent = self._read_sharing(shared_key, shared)
+            is_new = consent.value.allowed != look.sharing.value.allowed
+            look = replace(look, sharing=consent) if is_new else look
+            if not is_new and all(answer is None for answer in answers):
+                return look
+        raise ScriptError("memory_swap", f"changed by others {_MAX_TRIES} times in a row")
+
+    def change_sharing(self, user: str, change: Callable[[Sharing], Sharing]) -> None:
+        """Change a consent; retry after a concurrent write. A consent that allows nothing is removed."""
+        for _ in range(_MAX_TRIES):
+            look = self.look(Owner(user, ""))
+            sharing = change(look.sharing.value)
+            sharing = replace(sharing, state=fitted(sharing.state, max_bytes=self.rules.max_bytes).state)
+            text = write_sharing(sharing) if sharing.allowed else ""
+            swap = Swap(self.shared_key(user), look.sharing.version, text, SHARING_TTL_MS, sharing)
+            if send_swaps(self.client, [swap])[0] == [None]:
+                return
+        raise ScriptError("memory_swap", f"changed by others {_MAX_TRIES} times in a row")
+
+    def rooms(self, user: str) -> list[str]:
+        """Return the rooms with a memory of the user, sorted; a room where everything is forgotten keeps one for a while.
+
+        Scans all keys of the server, page by page: for requests of people, never for turns.
+        """
+        prefix = memory_key(user, "", hash_tag=self.rules.hash_tag)
+        pattern = re.sub(r"([*?\[\]\\])", r"\\\1", prefix) + "*"
+        return sorted({key.removeprefix(prefix) for key in self.client.scan_iter(pattern, count=1_000)})
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def _read_room(self, key: str, raw: object, now_ms: int) -> Held[MemoryState]:
+        if raw is None:
+            return Held(MemoryState())
+        try:
+            held = Held(read_state(_text(raw)), version_of(_text(raw)))
+        except CorruptMemory as error:
+            self._drop(key, raw, MemoryEvent.CORRUPT, error.detail)
+            return Held(MemoryState())
+        if held.value.is_expired(now_ms, ttl_ms=self.rules.ttl_ms):
+            self._drop(key, raw, MemoryEvent.EXPIRED, "expired")
+            return Held(MemoryState())
+        return held
+
+    def _read_sharing(self, key: str, raw: object) -> Held[Sharing]:
+        try:
+            return Held(Sharing()) if raw is None else Held(read_sharing(_text(raw)), version_of(_text(raw)))
+        except CorruptMemory as error:
+            self._drop(key, raw, MemoryEvent.CORRUPT, error.detail)
+            return Held(Sharing())
+
+    def _drop(self, key: str, raw: object, event: MemoryEvent, why: str) -> None:
+        """Remove the text that was read, unless it has been replaced since."""
+        log_dropped(key, why)
+        self.counts.count(event)
+        if isinstance(raw, str):
+            send_swaps(self.client, [Swap(key, version_of(raw), "", 0, MemoryState())])
+        else:
+            self.client.delete(key)
+
+    def _looked_again(self, look: Look, swaps: Sequence[Swap], answers: Sequence[str | None]) -> Look:
+        """Return the memory with all writes since then, by this writer or another."""
+        for swap, answer in zip(swaps, answers, strict=True):
+            if isinstance(swap.value, MemoryState):
+                mine = Held(swap.value, version_of(swap.text))
+                there = self._read_room(swap.key, answer or None, look.now_ms)
+                look = replace(look, room=mine if answer is None else there)
+            else:
+                shared = Held(swap.value, version_of(swap.text))
+                others = self._read_sharing(swap.key, answer or None)
+                look = replace(look, sharing=shared if answer is None else others)
+        return look
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def _swaps(
+        self, owner: Owner, statements: Sequence[Statement], writer: Writer, *, look: Look, slides: bool
+    ) -> list[Swap]:
+        swaps = []
+        after = _room_after(look, statements, writer)
+        if after is not None:
+            fit, version = fitted(after, max_bytes=self.rules.max_bytes), look.room.version
+            # Only an existing key has a time to live that can be kept.
+            ttl_ms = self.rules.ttl_ms if slides or not version else 0
+            swaps.append(Swap(self.key(owner), version, fit.text, ttl_ms, fit.state, len(fit.evicted)))
+        covered = [statement for statement in statements if look.sharing.value.covers(statement)]
+        if covered:
+            sharing = look.sharing.value.after(covered)
+            state = signed(sharing.state, replace(writer, messages=0))
+            sharing = replace(sharing, state=fitted(state, max_bytes=self.rules.max_bytes).state)
+            key, version = self.shared_key(owner.user), look.sharing.version
+            swaps.append(Swap(key, version, write_sharing(sharing), SHARING_TTL_MS, sharing))
+        return swaps
+
+    def _count_evicted(self, swaps: Sequence[Swap], answers: Sequence[str | None]) -> None:
+        made = (swap for swap, answer in zip(swaps, answers, strict=True) if answer is None)
+        evicted = sum(swap.evicted for swap in made)
+        if evicted:
+            self.counts.count(MemoryEvent.EVICTED, evicted)
+
+    def _small_enough(self, statement: Statement) -> Statement:
+        refused = too_large(statement, max_bytes=self.rules.max_bytes)
+        if not refused:
+            return statement
+        log.warning(
+            "Dialog state: %s of %s exceeds the size limit and is not stored",
+            ", ".join(refused),
+            statement.service,
+        )
+        self.counts.count(MemoryEvent.TOO_LARGE, len(refused))
+        small = {name: known for name, known in statement.parameters.items() if name not in refused}
+        return replace(statement, parameters=small)
+
+
+def _room_after(look: Look, statements: Sequence[Statement], writer: Writer) -> MemoryState | None:
+    """Return the memory with the statements added; None if it has them already, or there is nothing to remember."""
+    before = look.room.value
+    if writer.mark in before.written:
+        return None
+    after = before
+    for statement in statements:
+        after = applied(after, statement)
+    is_empty = not (after.shelves or after.floor_ms or look.room.version)
+    return None if is_empty else signed(after, writer)
+
+
+def _text(raw: object) -> str:
+    """Return the text of a GET answer. Raises CorruptMemory if the key holds another type."""
+    if not isinstance(raw, str):
+        raise CorruptMemory("the key does not contain text")
+    return raw

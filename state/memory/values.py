@@ -1,0 +1,101 @@
+"""Arguments and results of the store of dialog memories, as values."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from ...models.errors import InvalidInput
+from ...models.memory.capping import MIN_BYTES
+from ...models.memory.sharing import Sharing
+from ...models.memory.state import MemoryState
+from ...models.memory.values import room_key, user_key
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRules:
+    """Rules for the storage of memories."""
+
+    #: Seconds from the last write until the memory expires.
+    ttl_s: int = 21_600
+    #: Maximum bytes (UTF-8) of one stored memory.
+    max_bytes: int = 10_000
+    #: Whether all memories of a user share a cluster slot.
+    hash_tag: bool = False
+
+    def __post_init__(self) -> None:
+        if self.ttl_s < 1:
+            raise InvalidInput("ttl_s", self.ttl_s, "must be at least 1 second")
+        if self.max_bytes < MIN_BYTES:
+            raise InvalidInput("max_bytes", self.max_bytes, f"must be at least {MIN_BYTES} bytes")
+
+    @property
+    def ttl_ms(self) -> int:
+        """Return the time to live in milliseconds."""
+        return self.ttl_s * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Owner of a memory: a user in a room."""
+
+    user: str
+    room: str
+
+    @classmethod
+    def of(cls, user_id: object, room_id: object) -> Owner | None:
+        """Return the owner; None without a user or a room, because then nothing is remembered. Raises InvalidInput."""
+        user, room = user_key(user_id), room_key(room_id)
+        return None if user is None or room is None else cls(user, room)
+
+
+@dataclass(frozen=True, slots=True)
+class Held(Generic[T]):
+    """A value as it was read; `version` is the SHA-1 of its text, empty for none."""
+
+    value: T
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A memory at one moment."""
+
+    #: By the server's clock.
+    now_ms: int
+    room: Held[MemoryState] = field(default_factory=lambda: Held(MemoryState()))
+    #: What the user lets other rooms know.
+    sharing: Held[Sharing] = field(default_factory=lambda: Held(Sharing()))
+    #: True if Redis was unavailable: there may be more.
+    degraded: bool = False
+
+    @property
+    def stamp_ms(self) -> int:
+        """Return the timestamp of a statement made after this read."""
+        return self.room.value.stamp(self.now_ms)
+
+
+class Seen:
+    """The newest read of this process of each memory: a start for its next write, even if outdated."""
+
+    def __init__(self, *, size: int = 1_024) -> None:
+        self._size = size
+        self._looks: OrderedDict[Owner, Look] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def keep(self, owner: Owner, look: Look) -> None:
+        """Store the newest read of a memory."""
+        with self._lock:
+            self._looks[owner] = look
+            self._looks.move_to_end(owner)
+            while len(self._looks) > self._size:
+                self._looks.popitem(last=False)
+
+    def of(self, owner: Owner) -> Look | None:
+        """Return the newest read of a memory."""
+        with self._lock:
+            return self._looks.get(owner)

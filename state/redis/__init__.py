@@ -1,0 +1,1 @@
+"""Connections to Redis, keys, scripts, streams and indexes."""

@@ -1,0 +1,229 @@
+"""Creation of Redis clients, with the same timeouts, retries, decoding and errors everywhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, cast
+
+from redis import ConnectionPool, Redis
+from redis.asyncio import Redis as AsyncRedis
+from redis.client import Pipeline
+from redis.exceptions import MovedError, RedisError, ResponseError
+
+from ...models.errors import ClientClosed, RedisUnavailable, SymposiaError, UnsuitableRedis
+from ...models.text.redis_address import RedisAddress, RedisKind
+from ...patches.redis_packing import PACKER
+from ...patches.redis_sentinel import async_master_client, master_client
+from .cluster import AsyncClusterClient, ClusterClient
+from .outages import LOST, AsyncPatientRetry, PatientRetry, told
+
+#: A blocking read must end well before this socket timeout.
+SOCKET_TIMEOUT_S = 10.0
+CONNECT_TIMEOUT_S = 2.0
+#: Number of retries of a command whose connection was lost.
+RETRIES = 3
+
+#: Exceptions of a client of one server if that server is lost, or belongs to a cluster.
+_USELESS = (*LOST, MovedError)
+
+
+class _Client(Redis):
+    """A client that raises RedisUnavailable for lost connections and keeps one connection per thread for scripts.
+
+    Taking a connection out of the pool costs as much as the call itself. After `close` each command raises
+    ClientClosed, where redis-py would connect again.
+    """
+
+    url: str
+    _is_closed = False
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._lanes = threading.local()
+
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        # At interpreter exit, a daemon thread that was just ended may hold the pool's lock for ever.
+        if not is_finalizing():
+            super().__del__()  # type: ignore[no-untyped-call]
+
+    def execute_command(self, *args: Any, **options: Any) -> Any:
+        """As in Redis."""
+        self._check_open()
+        try:
+            return super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
+        except _USELESS as error:
+            raise self._told(error) from error
+
+    def evalsha(self, sha: str, numkeys: int, *keys_and_args: Any) -> Any:
+        """As in Redis."""
+        self._check_open()
+        try:
+            lane = getattr(self._lanes, "lane", None)
+            if lane is None or lane.pid != os.getpid():
+                lane = self._lanes.lane = _Lane(self.connection_pool)
+            return lane.ask("EVALSHA", sha, numkeys, *keys_and_args)
+        except _USELESS as error:
+            raise self._told(error) from error
+
+    def pipeline(self, transaction: bool = True, shard_hint: str | None = None) -> Pipeline:
+        """As in Redis."""
+        self._check_open()
+        made = _Pipeline(self.connection_pool, self.response_callbacks, transaction, shard_hint)
+        made.url = self.url
+        return made
+
+    def close(self) -> None:
+        """As in Redis, with the connections to Sentinels. Commands in other threads raise ClientClosed."""
+        self._is_closed = True
+        for connection in tuple(self.connection_pool._in_use_connections):  # noqa: SLF001 - or they connect again
+            connection.retry.update_retries(0)
+        super().close()
+        if (sentinels := getattr(self.connection_pool, "sentinel_manager", None)) is not None:
+            sentinels.close()
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise ClientClosed
+
+    def _told(self, error: BaseException) -> SymposiaError:
+        return ClientClosed() if self._is_closed else told(error, self.url)
+
+
+class _Pipeline(Pipeline):
+    """A pipeline that raises the same errors."""
+
+    url: str
+
+    def execute(self, raise_on_error: bool = True) -> list[Any]:
+        """As in Pipeline."""
+        try:
+            answers = super().execute(raise_on_error)
+        except _USELESS as error:
+            raise told(error, self.url) from error
+        for answer in answers:
+            if isinstance(answer, MovedError):
+                raise told(answer, self.url)
+        return answers
+
+
+class _Lane:
+    """One thread's connection, returned to the pool when the thread ends."""
+
+    def __init__(self, pool: ConnectionPool) -> None:
+        #: A connection is not shared with a child process.
+        self.pid = os.getpid()
+        self._pool = pool
+        self._connection: Any = pool.get_connection()
+
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if is_finalizing():  # as for the client
+            return
+        # After a fork the child runs this for threads that it does not have. It does not own their connections either,
+        # and one of those threads may hold the pool's lock.
+        if hasattr(self, "_connection") and self.pid == os.getpid():
+            self._pool.release(self._connection)
+
+    def ask(self, *command: Any) -> Any:
+        """Return the server's answer; a command whose connection was lost is sent again, as by the pool."""
+        connection = self._connection
+        packed = connection.pack_command(*command)
+
+        def ask() -> Any:
+            try:
+                connection.send_packed_command(packed)
+                return connection.read_response()
+            except ResponseError:
+                raise
+            except BaseException:
+                # Also after Ctrl-C between the two: the next command would get this one's answer.
+                connection.disconnect()
+                raise
+
+        return connection.retry.call_with_retry(ask, lambda _error: None)
+
+
+class _AsyncClient(AsyncRedis):
+    """The same for asyncio."""
+
+    url: str
+
+    async def execute_command(self, *args: Any, **options: Any) -> Any:
+        """As in Redis."""
+        try:
+            return await super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
+        except _USELESS as error:
+            raise told(error, self.url) from error
+
+    async def aclose(self, close_connection_pool: bool | None = None) -> None:
+        """As in Redis, with the connections to Sentinels."""
+        await super().aclose(close_connection_pool)
+        if (sentinels := getattr(self.connection_pool, "sentinel_manager", None)) is not None:
+            await sentinels.aclose()
+
+
+def _options(timeout_s: float) -> dict[str, Any]:
+    return {
+        "decode_responses": True,
+        "encoding_errors": "replace",  # undecodable bytes and unencodable text become `?`
+        "socket_timeout": timeout_s,
+        "socket_connect_timeout": CONNECT_TIMEOUT_S,
+        "socket_keepalive": True,
+    }
+
+
+def connect(url: str, *, retries: int = RETRIES, timeout_s: float = SOCKET_TIMEOUT_S) -> Redis:
+    """Return a client for `url` that decodes responses. Nothing is sent before the first command.
+
+    Every script is idempotent, so a command whose reply was lost may be sent again. Commands raise
+    RedisUnavailable when the server does not answer within `timeout_s` seconds.
+
+    Args:
+        url: of a server, a cluster, or a Sentinel master: see `RedisAddress`.
+        retries: how often a command is sent again.
+        timeout_s: seconds to wait for an answer.
+    """
+    address, options = RedisAddress.of(url), _options(timeout_s)
+    if address.kind is RedisKind.CLUSTER:
+        # Both types have the methods that are used here.
+        return cast("Redis", ClusterClient(address, url, retries=retries, options=options))
+    options |= {"health_check_interval": 30, "command_packer": PACKER, "retry": PatientRetry(retries)}
+    if address.kind is RedisKind.SENTINEL:
+        client = master_client(address, _Client, options)
+    else:
+        client = cast("_Client", _Client.from_url(url, **options))
+    client.url = url
+    return client
+
+
+def aconnect(url: str) -> AsyncRedis:
+    """Return the same for asyncio: one client belongs to one event loop."""
+    address, options = RedisAddress.of(url), _options(SOCKET_TIMEOUT_S)
+    if address.kind is RedisKind.CLUSTER:
+        return cast("AsyncRedis", AsyncClusterClient(address, url, retries=RETRIES, options=options))
+    options |= {"retry": AsyncPatientRetry(RETRIES)}
+    if address.kind is RedisKind.SENTINEL:
+        client = async_master_client(address, _AsyncClient, options)
+    else:
+        client = cast("_AsyncClient", _AsyncClient.from_url(url, **options))
+    client.url = url
+    return client
+
+
+def check_reachable(client: Redis, url: str) -> str:
+    """Return the server's version.
+
+    Raises:
+        RedisUnavailable: it does not answer; the message contains the URL without its password.
+        UnsuitableRedis: it is of another kind than the URL says.
+    """
+    try:
+        info = client.info("server")
+    except RedisError as error:
+        raise RedisUnavailable(url, hint=str(error)) from error
+    mode = info.get("redis_mode") or info.get("server_mode")
+    if RedisAddress.of(url).kind is RedisKind.SINGLE and mode in (RedisKind.CLUSTER, RedisKind.SENTINEL):
+        raise UnsuitableRedis(url, found=RedisKind(mode))
+    return str(info.get("valkey_version") or info["redis_version"])

@@ -1,0 +1,61 @@
+"""Index of sessions by the time of their next check; each is claimed by one caller at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import randrange
+from typing import ClassVar
+
+from redis import Redis
+
+from .scripts import evaluate, load
+
+#: The fraction of a millisecond that distinguishes the end of a claim from a requested time (`claim.lua`).
+HELD = 0.5
+
+
+class Timetable:
+    """A sorted set of session ids by time, in milliseconds since the epoch. The client must decode responses."""
+
+    #: The sorted set.
+    KEY: ClassVar[str]
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def enter(self, session_id: str, at_ms: int) -> None:
+        """Add a session; an existing entry keeps an earlier requested time."""
+        self._postpone(session_id, at_ms, entering=True)
+
+    def claim(self, *, limit: int, hold_ms: int) -> list[str]:
+        """Claim up to `limit` due sessions; no other caller gets them for `hold_ms`."""
+        ids: list[str] = evaluate(self._client, load("claim"), [self.KEY], [limit, hold_ms])[1]
+        return ids
+
+    def look_at(self, session_id: str, at_ms: int) -> None:
+        """Set the time of the next check of a claimed session, unless an earlier one was requested meanwhile."""
+        self._postpone(session_id, at_ms, entering=False)
+
+    def time_of(self, session_id: str) -> float | None:
+        """Return the session's time; None: it is not in the index."""
+        time: float | None = self._client.zscore(self.KEY, session_id)
+        return time
+
+    def drop(self, session_id: str, time: float) -> None:
+        """Remove a session if its time is unchanged."""
+        drop(self._client, self.KEY, session_id, time)
+
+    def _postpone(self, session_id: str, at_ms: int, *, entering: bool) -> None:
+        evaluate(self._client, load("postpone"), [self.KEY], [session_id, at_ms, int(entering)])
+
+
+def drop(client: Redis, key: str, member: str, time: float) -> None:
+    """Remove a member from a sorted set if its time is still the one that was read."""
+    evaluate(client, load("drop"), [key], [member, repr(time)])
+
+
+def enter_anew(client: Redis, key: str, members: Sequence[str], at_ms: int) -> None:
+    """Add members to a sorted set, or renew them: a concurrent `drop` that has read an older entry keeps the new one."""
+    # In 4096ths, the resolution of a double for milliseconds of the present.
+    fraction = randrange(1, 2048) / 4096  # noqa: S311 - no secret
+    evaluate(client, load("anew"), [key], [at_ms, fraction, *members])

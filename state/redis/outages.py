@@ -1,0 +1,79 @@
+"""Errors of a lost Redis, the same for all clients, and retries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import ExponentialBackoff
+from redis.exceptions import AuthenticationError, ClusterError, MovedError, RedisClusterException
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+from redis.retry import Retry
+
+from ...models.errors import RedisUnavailable, UnsuitableRedis
+from ...models.text.redis_address import RedisAddress, RedisKind
+
+#: Exceptions of a client of one server when it is lost; the cluster client raises the others, too.
+LOST = (RedisConnectionError, RedisTimeoutError)
+CLUSTER_LOST = (*LOST, ClusterError, RedisClusterException)
+
+#: Advice for a Redis that does not answer. If one is configured, `symposia up` starts none.
+ADVICE = (
+    "start one with `symposia up` (SYMPOSIA_REDIS_URL unset), or set SYMPOSIA_REDIS_URL to a running server"
+)
+#: Error messages of servers of another kind than the URL says.
+_NO_CLUSTER, _NO_SENTINEL = "cluster support disabled", "unknown command"
+
+
+class _TryingWhatMayPass:
+    """Retries of transient errors; a wrong password is not retried."""
+
+    def call_with_retry(
+        self, do: Any, fail: Any, is_retryable: Any = None, with_failure_count: bool = False
+    ) -> Any:
+        """As in Retry; for asyncio the answer is awaited."""
+        return super().call_with_retry(do, fail, is_retryable or _may_pass, with_failure_count)  # type: ignore[misc]
+
+
+class PatientRetry(_TryingWhatMayPass, Retry):
+    """Retries of a client. `lost`: errors that are retried."""
+
+    def __init__(self, retries: int, *, lost: tuple[type[Exception], ...] = LOST) -> None:
+        super().__init__(_pauses(), retries, supported_errors=lost)
+
+
+class AsyncPatientRetry(_TryingWhatMayPass, AsyncRetry):
+    """Retries of an asyncio client."""
+
+    def __init__(self, retries: int) -> None:
+        super().__init__(_pauses(), retries, supported_errors=LOST)
+
+
+def _pauses() -> ExponentialBackoff:
+    return ExponentialBackoff(cap=1.0, base=0.05)
+
+
+def _may_pass(error: Exception) -> bool:
+    return not isinstance(error, AuthenticationError)
+
+
+def told(error: BaseException, url: str) -> RedisUnavailable:
+    """Convert an error of redis-py: why the Redis at `url` cannot be used."""
+    cause = _root(error)
+    kind = RedisAddress.of(url).kind
+    if kind is RedisKind.SINGLE and isinstance(cause, MovedError):
+        return UnsuitableRedis(url, found=RedisKind.CLUSTER)
+    if kind is RedisKind.CLUSTER and _NO_CLUSTER in str(cause):
+        return UnsuitableRedis(url, found=RedisKind.SINGLE)
+    if kind is RedisKind.SENTINEL and _NO_SENTINEL in str(cause) and "sentinel" in str(cause).lower():
+        return UnsuitableRedis(url, found=RedisKind.SINGLE)
+    hint = str(cause).rstrip(".")
+    return RedisUnavailable(url, hint=f"{hint}; {ADVICE}" if kind is RedisKind.SINGLE else hint)
+
+
+def _root(error: BaseException) -> BaseException:
+    """Return the error that redis-py's cluster client has wrapped."""
+    while isinstance(error, RedisClusterException) and (inner := error.__cause__ or error.__context__):
+        error = inner
+    return error

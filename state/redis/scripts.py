@@ -1,0 +1,158 @@
+"""Loader of the Lua verbs, which are called by name.
+
+The header of each `.lua` file declares its KEYS and ARGV; the loader turns those lines into
+the script's locals and refuses a call with other names. So the header is the signature,
+and is always correct. A name that ends in `*` takes the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha1
+from importlib.resources import files
+from typing import Any
+
+from redis import Redis
+from redis.exceptions import NoScriptError, ResponseError
+
+from ...models.errors import ScriptError
+from .keys import lock_key, session_key
+
+type_value = str | bytes | int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """One verb: its text after the library, and the names in its header."""
+
+    verb: str
+    text: str
+    sha: str
+    keys: tuple[str, ...]
+    args: tuple[str, ...]
+    rest_of_keys: str | None
+    rest_of_args: str | None
+
+    def key_list(self, session_id: str, lock: str | None, rest: Sequence[str]) -> list[str]:
+        """Return KEYS in the header's order; a lock or further keys that the header does not name are a programming error."""
+        if (lock is None) == ("lock" in self.keys):
+            raise TypeError(f"{self.verb}: {'expected' if lock is None else 'takes no'} a lock")
+        if rest and self.rest_of_keys is None:
+            raise TypeError(f"{self.verb}: expected no further keys, got {list(rest)}")
+        names = [lock if name == "lock" and lock else session_key(session_id, name) for name in self.keys]
+        return [*names, *rest]
+
+    def arg_list(self, args: Mapping[str, type_value], rest: Sequence[type_value]) -> list[type_value]:
+        """Return ARGV in the header's order; a missing or unknown name is a programming error."""
+        if args.keys() != set(self.args):
+            raise TypeError(f"{self.verb}: expected arguments {sorted(self.args)}, got {sorted(args)}")
+        if rest and self.rest_of_args is None:
+            raise TypeError(f"{self.verb}: expected no further arguments, got {len(rest)}")
+        return [*(args[name] for name in self.args), *rest]
+
+
+def _field(text: str, name: str) -> tuple[str, ...]:
+    marker = f"--- {name}:"
+    for line in text.splitlines():
+        if line.startswith(marker):
+            return tuple(line.removeprefix(marker).split())
+    return ()
+
+
+def _split_rest(names: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
+    if names and names[-1].endswith("*"):
+        return names[:-1], names[-1].removesuffix("*")
+    return names, None
+
+
+def _locals(array: str, names: tuple[str, ...], rest: str | None) -> str:
+    lines = [f"local {name} = {array}[{i}]" for i, name in enumerate(names, 1)]
+    if rest is not None:
+        lines.append(f"local {rest} = {{}}")
+        lines.append(f"for i = {len(names) + 1}, #{array} do {rest}[#{rest} + 1] = {array}[i] end")
+    return "\n".join(lines)
+
+
+def _lua(name: str) -> str:
+    return (files("symposia.state") / "lua" / f"{name}.lua").read_text(encoding="utf-8")
+
+
+@cache
+def view_fields() -> tuple[str, ...]:
+    """Return the fields of the session hash in the order of every view."""
+    return _field(_lua("_lib"), "VIEW")
+
+
+@cache
+def load(verb: str) -> Script:
+    """Return the script of a verb; read once per process."""
+    body = _lua(verb)
+    keys, rest_of_keys = _split_rest(_field(body, "KEYS"))
+    args, rest_of_args = _split_rest(_field(body, "ARGV"))
+    view = ", ".join(f"'{name}'" for name in view_fields())
+    text = "\n".join(
+        (
+            f"local VIEW = {{ {view} }}",
+            _lua("_lib"),
+            _locals("KEYS", keys, rest_of_keys),
+            _locals("ARGV", args, rest_of_args),
+            body,
+        )
+    )
+    digest = sha1(text.encode(), usedforsecurity=False).hexdigest()
+    return Script(verb, text, digest, keys, args, rest_of_keys, rest_of_args)
+
+
+def evaluate(client: Redis, script: Script, keys: Sequence[str], args: Sequence[type_value]) -> Any:
+    """Run a script; load it first on a server that does not know it yet (restart, SCRIPT FLUSH).
+
+    Raises:
+        ScriptError: the script itself failed; names the verb and the error of Redis.
+    """
+    try:
+        return _evaluated(client, script, keys, args)
+    except UnicodeEncodeError:
+        # A lone surrogate, as in an unusual file name in an error message, becomes a `?`.
+        sent = [value.encode("utf-8", "replace") if isinstance(value, str) else value for value in args]
+        return _evaluated(client, script, keys, sent)
+
+
+def _evaluated(client: Redis, script: Script, keys: Sequence[str], args: Sequence[type_value]) -> Any:
+    try:
+        try:
+            return client.evalsha(script.sha, len(keys), *keys, *args)
+        except NoScriptError:
+            return client.eval(script.text, len(keys), *keys, *args)
+    except ResponseError as error:
+        raise ScriptError(script.verb, str(error)) from error
+
+
+def call(
+    client: Redis,
+    verb: str,
+    keys: Sequence[str],
+    args: Mapping[str, type_value],
+    rest: Sequence[type_value] = (),
+) -> list[Any]:
+    """Run the script of a verb; `args` by the names of its header. Raises ScriptError."""
+    script = load(verb)
+    answer: list[Any] = evaluate(client, script, keys, script.arg_list(args, rest))
+    return answer
+
+
+def call_on_session(
+    client: Redis,
+    verb: str,
+    session_id: str,
+    args: Mapping[str, type_value],
+    *,
+    scope: str | None = None,
+    scopes: Iterable[str] = (),
+    rest: Sequence[type_value] = (),
+) -> list[Any]:
+    """Run a verb on a session; `scope` and `scopes` select the locks that it gets. Raises ScriptError."""
+    lock = None if scope is None else lock_key(session_id, scope)
+    locks = [lock_key(session_id, other) for other in scopes]
+    return call(client, verb, load(verb).key_list(session_id, lock, locks), args, rest)

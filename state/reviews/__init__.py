@@ -1,0 +1,1 @@
+"""Batch reviews in Redis."""

@@ -1,0 +1,110 @@
+"""Records of a batch review in the store, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import Field, JsonValue
+
+from ...models.review.items import Item, Skipped
+from ...models.review.panels import Panel
+from ...models.review.runs import ItemState
+from ...models.text.ids import Id
+from ...models.turns.turn import Frozen
+
+#: Maximum number of items of a batch.
+MAX_ITEMS = 10_000
+#: Maximum bytes of text that a batch may keep until its sessions are opened.
+MAX_TEXT_BYTES = 268_435_456
+
+
+class BatchHead(Frozen):
+    """Definition of a batch, written when it is created."""
+
+    batch_id: Id
+    root_name: str
+    #: Identity of the root, to find earlier runs; empty: its name.
+    root: str = ""
+    #: The panel, with an agent in every seat.
+    panel: Panel
+    panel_sha: str
+    skipped: tuple[Skipped, ...] = ()
+    #: True if it covers all of the root.
+    is_whole: bool = False
+    #: The git revision that is reviewed.
+    revision: str = ""
+    #: For deliveries at its end: only names from the workers' settings.
+    then: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchView:
+    """Progress of a batch."""
+
+    batch_id: str
+    #: opening, running, stopping, completed, partial, cancelled or failed.
+    state: str
+    total: int
+    waiting: int
+    running: int
+    done: int
+    failed: int
+    unchanged: int
+    cancelled: int
+    spent_tokens: int
+    spent_cost_micros: int
+    started_ms: int
+    ended_ms: int | None
+    #: Why it was stopped.
+    reason: str
+
+    @property
+    def has_ended(self) -> bool:
+        """Return whether the batch has ended and was reported."""
+        return self.state not in ("opening", "running", "stopping")
+
+    @property
+    def settled(self) -> int:
+        """Return the number of items that are done."""
+        return self.done + self.failed + self.unchanged + self.cancelled
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRecord:
+    """One item of a batch."""
+
+    number: int
+    item: Item
+    state: ItemState
+    #: Number of its newest session.
+    attempt: int
+    #: Spending limit of its session; None: no limit.
+    tokens: int | None
+    cost_micros: int | None
+    #: The `ItemResult` of its newest ended attempt, as JSON.
+    result: str | None
+
+
+def batch_view(batch_id: str, fields: Mapping[str, str], *, waiting: int, running: int) -> BatchView:
+    """Return the view of a batch from its hash."""
+
+    def number(name: str) -> int:
+        return int(fields.get(name) or 0)
+
+    return BatchView(
+        batch_id=batch_id,
+        state=fields["state"],
+        total=number("total"),
+        waiting=waiting,
+        running=running,
+        done=number("done"),
+        failed=number("failed"),
+        unchanged=number("unchanged"),
+        cancelled=number("cancelled"),
+        spent_tokens=number("spent_tokens"),
+        spent_cost_micros=number("spent_cost"),
+        started_ms=number("started_ms"),
+        ended_ms=number("ended_ms") or None,
+        reason=fields.get("reason", ""),
+    )

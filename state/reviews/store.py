@@ -1,0 +1,249 @@
+"""Batch reviews in Redis: progress, items and results. One cluster slot per batch.
+
+As with sessions, a task's message is a hint, and the state in Redis decides: a script claims an item, and a script
+accepts its result, once per attempt. Work that was lost in between is found by a later check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+from redis import Redis
+
+from ...models.errors import ReviewNotFound
+from ...models.review.items import Item
+from ...models.review.runs import ItemState
+from ...models.text.ids import new_id
+from ..redis.clock import server_ms
+from ..redis.keys import review_key
+from ..redis.scripts import evaluate, load
+from ..redis.stored import read_stored
+from .records import BatchHead, BatchView, ItemRecord, batch_view
+
+#: Milliseconds until the next check of a running item.
+LOOK_MS = 10_000
+#: Seconds within which a batch must be handed over; after that its data expires.
+OPENING_S = 3_600
+_FIELDS = ("item", "state", "attempt", "tokens", "cost", "result")
+#: Fields of a hash.
+Fields = dict[
+    bytes | bytearray | memoryview | str | int | float, bytes | bytearray | memoryview | str | int | float
+]
+#: Number of items read at once.
+_PAGE = 100
+_PARTS = ("batch", "items", "waiting", "running")
+
+
+class ReviewStore:
+    """Batches in one Redis. `retention_s`: seconds for which they are kept after the last change."""
+
+    def __init__(self, client: Redis, *, retention_s: int) -> None:
+        self._client = client
+        self._retention_s = retention_s
+
+    def now_ms(self) -> int:
+        """Return the server's time, milliseconds since the epoch."""
+        return server_ms(self._client)
+
+    # -- handing over -------------------------------------------------------------------------
+
+    def open(self, head: BatchHead) -> None:
+        """Create a batch; none of it begins before `start`."""
+        limits, now = head.panel.batch, self.now_ms()
+        span_ms = 0 if limits.max_s is None else int(limits.max_s * 1000)
+        fields: Fields = {
+            "state": "opening",
+            "started_ms": now,
+            "parallel": head.panel.parallel,
+            "attempts": head.panel.attempts,
+            "limit_tokens": limits.max_tokens or 0,
+            "limit_cost": limits.max_cost_micros or 0,
+            "span_ms": span_ms,
+            "deadline_ms": now + span_ms if span_ms else 0,
+        }
+        with self._client.pipeline(transaction=True) as together:
+            together.hset(self._key(head.batch_id, "batch"), mapping=fields)
+            together.hset(self._key(head.batch_id, "items"), "head", head.model_dump_json())
+            self._expire(together, head.batch_id, OPENING_S)
+            together.execute()
+
+    def add(self, batch_id: str, number: int, item: Item, text: str) -> None:
+        """Add an item, by its number from 1 on. A repeated call changes nothing."""
+        record: Fields = {
+            f"{number}:item": item.model_dump_json(exclude_defaults=True),
+            f"{number}:state": ItemState.WAITING.value,
+            f"{number}:attempt": 1,
+        }
+        with self._client.pipeline(transaction=True) as together:
+            together.hset(self._key(batch_id, "items"), mapping=record)
+            together.set(self._key(batch_id, f"text:{number}"), text, ex=self._retention_s)
+            together.zadd(self._key(batch_id, "waiting"), {str(number): number})
+            self._expire(together, batch_id, OPENING_S)
+            together.execute()
+
+    def add_known(self, batch_id: str, number: int, item: Item, result: str) -> None:
+        """Add an item with a known result, an `ItemResult` as JSON."""
+        record: Fields = {
+            f"{number}:item": item.model_dump_json(exclude_defaults=True),
+            f"{number}:state": ItemState.UNCHANGED.value,
+            f"{number}:result": result,
+        }
+        self._client.hset(self._key(batch_id, "items"), mapping=record)
+
+    def start(self, head: BatchHead, *, total: int, unchanged: int) -> None:
+        """Allow the batch to begin, after all items were added."""
+        batch, items = self._key(head.batch_id, "batch"), self._key(head.batch_id, "items")
+        with self._client.pipeline(transaction=True) as together:
+            together.hset(batch, mapping={"state": "running", "total": total, "unchanged": unchanged})
+            together.hset(items, "head", head.model_dump_json())
+            self._expire(together, head.batch_id, self._retention_s)
+            together.execute()
+
+    # -- going on -----------------------------------------------------------------------------
+
+    def claim(self, batch_id: str) -> tuple[str, list[int], list[int], str]:
+        """Claim items; return the script's word, the claimed items, the items to check, and the exhausted limit."""
+        word, *rest = self._run("review_claim", batch_id, look_ms=LOOK_MS)
+        match word:
+            case "claimed":
+                return word, _numbers(rest[0]), _numbers(rest[1]), ""
+            case "stopping":
+                return word, [], _numbers(rest[0]), ""
+            case _:
+                return word, [], [], rest[0] if rest else ""
+
+    def settle(
+        self, record: ItemRecord, batch_id: str, outcome: ItemState, result: str, *, spent: tuple[int, int]
+    ) -> str:
+        """Write the result of an attempt, with its spending in tokens and millionths of a dollar.
+
+        Return `settled`, `again`, `stale` or `missing`.
+        """
+        args = {
+            "number": record.number,
+            "attempt": record.attempt,
+            "outcome": outcome.value,
+            "result": result,
+        }
+        word: str = self._run("review_settle", batch_id, **args, tokens=spent[0], cost=spent[1])[0]
+        return word
+
+    def stop(self, batch_id: str, *, outcome: str, reason: str) -> list[int] | None:
+        """Start no further item. Return the running items; None: the batch has ended. Raises ReviewNotFound."""
+        word, *numbers = self._found(
+            self._run("review_stop", batch_id, outcome=outcome, reason=reason), batch_id
+        )
+        return _numbers(numbers[0]) if word == "stopped" else None
+
+    def retry(self, batch_id: str) -> int | None:
+        """Queue the failed items again. Return their number; None: the batch has not ended. Raises ReviewNotFound."""
+        word, *count = self._found(self._run("review_retry", batch_id, request=new_id()), batch_id)
+        return None if word == "open" else int(count[0]) if count else 0
+
+    def end(self, batch_id: str, reporter: str, *, lease_ms: int, is_done: bool = False) -> str:
+        """Request the right to report the batch, or record its report: `yours`, `taken`, `open`, `ended`, `missing`."""
+        args: dict[str, str | int] = {
+            "reporter": reporter,
+            "lease_ms": lease_ms,
+            "is_done": "1" if is_done else "",
+        }
+        word: str = self._run("review_end", batch_id, **args)[0]
+        return word
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def view(self, batch_id: str) -> BatchView:
+        """Return the progress. Raises ReviewNotFound."""
+        return self._seen(batch_id)[0]
+
+    def look(self, batch_id: str, number: int) -> tuple[BatchView, ItemRecord | None]:
+        """Return the progress and one of the items, from the same moment. Raises ReviewNotFound."""
+        view, values = self._seen(batch_id, number)
+        return view, None if values[0] is None else _record(batch_id, number, values)
+
+    def _seen(self, batch_id: str, number: int = 0) -> tuple[BatchView, list[str | None]]:
+        """Return a batch, and with `number` the fields of one of its items."""
+        with self._client.pipeline(transaction=True) as together:
+            together.hgetall(self._key(batch_id, "batch"))
+            together.zcard(self._key(batch_id, "waiting"))
+            together.zcard(self._key(batch_id, "running"))
+            if number:
+                together.hmget(self._key(batch_id, "items"), [f"{number}:{field}" for field in _FIELDS])
+            fields, waiting, running, *items = together.execute()
+        if not fields:
+            raise ReviewNotFound(batch_id)
+        return batch_view(batch_id, fields, waiting=waiting, running=running), items[0] if items else []
+
+    def outcome(self, batch_id: str) -> str:
+        """Return the final outcome, once the batch is being reported; empty before."""
+        return self._client.hget(self._key(batch_id, "batch"), "outcome") or ""  # type: ignore[return-value]
+
+    def head(self, batch_id: str) -> BatchHead:
+        """Return the definition of the batch. Raises ReviewNotFound."""
+        text = cast("str | None", self._client.hget(self._key(batch_id, "items"), "head"))
+        if text is None:
+            raise ReviewNotFound(batch_id)
+        return read_stored(BatchHead, text, session_id=batch_id, part="items")
+
+    def item(self, batch_id: str, number: int) -> ItemRecord | None:
+        """Return one of the items; None: there is no such item."""
+        names = [f"{number}:{field}" for field in _FIELDS]
+        values = cast("list[str | None]", self._client.hmget(self._key(batch_id, "items"), names))
+        return None if values[0] is None else _record(batch_id, number, values)
+
+    def items(self, batch_id: str, total: int) -> Iterator[ItemRecord]:
+        """Yield all items, by number."""
+        for first in range(1, total + 1, _PAGE):
+            numbers = range(first, min(first + _PAGE, total + 1))
+            names = [f"{number}:{field}" for number in numbers for field in _FIELDS]
+            values = cast("list[str | None]", self._client.hmget(self._key(batch_id, "items"), names))
+            for at, number in enumerate(numbers):
+                row = values[at * len(_FIELDS) : (at + 1) * len(_FIELDS)]
+                if row[0] is not None:
+                    yield _record(batch_id, number, row)
+
+    def text(self, batch_id: str, number: int) -> str | None:
+        """Return the text of an item whose session has not been opened."""
+        return cast("str | None", self._client.get(self._key(batch_id, f"text:{number}")))
+
+    def drop_text(self, batch_id: str, number: int) -> None:
+        """Delete the text of an item, because its session has the text now."""
+        self._client.delete(self._key(batch_id, f"text:{number}"))
+
+    def _run(self, verb: str, batch_id: str, **args: str | int) -> list[Any]:
+        script = load(verb)
+        keys = [self._key(batch_id, part) for part in script.keys]
+        given = {**args, "ttl_ms": self._retention_s * 1000}
+        return evaluate(self._client, script, keys, script.arg_list(given, ()))  # type: ignore[no-any-return]
+
+    @staticmethod
+    def _found(answer: list[Any], batch_id: str) -> list[Any]:
+        if answer[0] == "missing":
+            raise ReviewNotFound(batch_id)
+        return answer
+
+    @staticmethod
+    def _key(batch_id: str, part: str) -> str:
+        return review_key(batch_id, part)
+
+    def _expire(self, together: Any, batch_id: str, ttl_s: int) -> None:
+        for part in _PARTS:
+            together.expire(self._key(batch_id, part), ttl_s)
+
+
+def _numbers(listed: Sequence[str]) -> list[int]:
+    return [int(number) for number in listed]
+
+
+def _record(batch_id: str, number: int, values: Sequence[str | None]) -> ItemRecord:
+    item, state, attempt, tokens, cost, result = values
+    return ItemRecord(
+        number=number,
+        item=read_stored(Item, item or "", session_id=batch_id, part="items"),
+        state=ItemState(state or ItemState.WAITING),
+        attempt=int(attempt or 0),
+        tokens=int(tokens or 0) or None,
+        cost_micros=int(cost or 0) or None,
+        result=result,
+    )

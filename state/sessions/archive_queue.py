@@ -1,0 +1,90 @@
+"""The archive queue: sessions with entries that are not archived yet.
+
+Like those of the due index, its times are never too late: a session is in it from before it is
+opened until the archive has all of it. While it is in the queue, its keys do not expire.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from redis import Redis
+
+from ...models.sessions.archived import Documents, Entry, Marks, Page, Progress, Snapshot
+from ..redis.due_index import Timetable
+from ..redis.keys import OWED, session_key
+from ..redis.scripts import call_on_session, type_value
+
+
+class Look(NamedTuple):
+    """Result of a read of a session."""
+
+    #: `page`, `unchanged` or `missing`.
+    word: str
+    page: Page | None = None
+
+
+class OwedIndex(Timetable):
+    """Sessions by the time of their next archiving. The client must decode responses."""
+
+    KEY = OWED
+
+    def settle(self, session_id: str) -> None:
+        """Remove a session that is completely archived."""
+        self._client.zrem(OWED, session_id)
+
+    def count(self, *, before_ms: int | None = None) -> int:
+        """Return the number of queued sessions; with `before_ms`, of those due before that time."""
+        return int(self._client.zcount(OWED, "-inf", "+inf" if before_ms is None else before_ms))
+
+
+class SnapshotReader:
+    """Reader of the entries that the archive lacks, page by page; it also lets the live keys expire."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def look(self, session_id: str, progress: Progress) -> Look:
+        """Return the entries after `progress`."""
+        args = _args(progress.opened_ms, progress.marks) | {"updated_ms": progress.updated_ms}
+        raw = call_on_session(self._client, "snapshot", session_id, args)
+        if raw[0] == "page":
+            return Look("page", _page(session_id, progress, raw))
+        return Look(raw[0])
+
+    def release(self, session_id: str, progress: Progress, *, retention_ms: int) -> int | None:
+        """Let an ended session expire in `retention_ms`, if the archive has all of it.
+
+        Return when it ended, in milliseconds since the epoch; None: it has not ended, or the archive lacks something.
+        """
+        args = _args(progress.opened_ms, progress.marks) | {"retention_ms": retention_ms}
+        answer = call_on_session(self._client, "archived", session_id, args)
+        return int(answer[1]) if answer[0] == "kept" else None
+
+
+def is_live(client: Redis, session_id: str, opened_ms: int) -> bool:
+    """Return whether Redis has this very session, and not another one under its id."""
+    return client.hget(session_key(session_id, "session"), "opened_ms") == str(opened_ms)
+
+
+def _args(opened_ms: int, marks: Marks) -> dict[str, type_value]:
+    named: dict[str, type_value] = {f"{stream}_mark": mark for stream, mark in marks._asdict().items()}
+    return named | {"opened_ms": opened_ms}
+
+
+def _page(session_id: str, progress: Progress, raw: list[Any]) -> Page:
+    _, opened_ms, documents, dialog, events, journal, hashes = raw
+    return Page(
+        session_id=session_id,
+        opened_ms=opened_ms,
+        since=progress.marks if opened_ms == progress.opened_ms else Marks(),
+        dialog=_pairs(dialog),
+        events=_pairs(events),
+        journal=_pairs(journal),
+        documents=Documents(*documents),
+        snapshot=Snapshot(*(dict(_pairs(flat)) for flat in hashes)) if hashes else None,
+    )
+
+
+def _pairs(flat: list[str]) -> tuple[Entry, ...]:
+    return tuple(zip(flat[::2], flat[1::2], strict=True))

@@ -1,0 +1,284 @@
+"""Answers of the verbs as values: the session in the instant of the script.
+
+Nothing here is interpreted: `planner` and `stop` stay the JSON text that their owners wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ...models.protocol.collab import CollabStatus
+from ...models.protocol.dialog import DialogStatus
+from ...models.turns.turn import Usage
+from ..redis.scripts import view_fields
+from ..redis.stored import read_number, read_word, told_as_corrupt
+from .requests import Claim
+from .turn_records import Records, TurnRecord
+from .usage_accounts import read_amounts
+
+
+class SessionState:
+    """A view of a session: O(open turns), independent of the length of its dialog.
+
+    A view is made for every answer and rarely read completely, so fields are converted on access. Each
+    property raises CorruptSession for a field that Symposia did not write.
+    """
+
+    __slots__ = ("_fields", "_records", "_turns", "now_ms", "session_id")
+
+    def __init__(
+        self, session_id: str, now_ms: int, fields: Mapping[str, str | None], turns: Mapping[str, str]
+    ) -> None:
+        self.session_id = session_id
+        #: The server's clock when the view was taken, milliseconds since the epoch.
+        self.now_ms = now_ms
+        self._fields = fields
+        self._turns = turns
+        self._records: Records | None = None
+
+    def _int(self, name: str) -> int:
+        return read_number(self._fields[name] or "0", session_id=self.session_id, field=name)
+
+    def _moment(self, name: str) -> int | None:
+        return None if self._fields[name] is None else self._int(name)
+
+    @property
+    def status(self) -> CollabStatus:
+        """Status of the collab."""
+        text, rule = self._fields["status"] or "", "must be a status of a collab"
+        return read_word(CollabStatus, text, session_id=self.session_id, field="status", rule=rule)
+
+    @property
+    def dialog_status(self) -> DialogStatus:
+        """Status of the dialog."""
+        text, rule = self._fields["dialog_status"] or "", "must be a status of a dialog"
+        return read_word(DialogStatus, text, session_id=self.session_id, field="dialog_status", rule=rule)
+
+    @property
+    def version(self) -> int:
+        """Number of plans (and stop requests); a plan made for one version applies to no other."""
+        return self._int("version")
+
+    @property
+    def closed(self) -> int:
+        """Number of closed turns, passes and skips included."""
+        return self._int("closed")
+
+    @property
+    def skipped(self) -> int:
+        """Number of closed turns that were skipped."""
+        return self._int("skipped")
+
+    @property
+    def next_number(self) -> int:
+        """Number of the next planned turn."""
+        return self._int("next")
+
+    @property
+    def fence(self) -> int:
+        """The newest fencing number."""
+        return self._int("fence")
+
+    @property
+    def rounds(self) -> int:
+        """Rounds completed when the newest plan was made."""
+        return self._int("rounds")
+
+    @property
+    def ends_round(self) -> bool:
+        """Whether a round ends when all open turns have closed."""
+        return self._fields["ends_round"] == "1"
+
+    @property
+    def planner(self) -> str:
+        """State of the planner, as JSON."""
+        return self._fields["planner"] or "{}"
+
+    @property
+    def stop(self) -> str:
+        """State of the stop conditions, as JSON."""
+        return self._fields["stop"] or "{}"
+
+    @property
+    def usage(self) -> Usage:
+        """Usage so far."""
+        with told_as_corrupt(self.session_id, "session"):
+            return Usage(
+                input_tokens=self._int("input_tokens"),
+                output_tokens=self._int("output_tokens"),
+                cached_tokens=self._int("cached_tokens"),
+                requests=self._int("requests"),
+                cost_micros=self._int("cost_micros"),
+            )
+
+    @property
+    def messages(self) -> int:
+        """Number of messages in the dialog."""
+        return self._int("messages")
+
+    @property
+    def opened_ms(self) -> int:
+        """When the session was opened, milliseconds since the epoch."""
+        return self._int("opened_ms")
+
+    @property
+    def updated_ms(self) -> int:
+        """When it last changed, milliseconds since the epoch."""
+        return self._int("updated_ms")
+
+    @property
+    def ended_ms(self) -> int | None:
+        """When it ended, milliseconds since the epoch."""
+        return self._moment("ended_ms")
+
+    @property
+    def deadline_ms(self) -> int | None:
+        """When it must end by real time, milliseconds since the epoch."""
+        return self._moment("deadline_ms")
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether a stop was requested."""
+        return self._fields["stop_requested"] == "1"
+
+    @property
+    def planned_by(self) -> str | None:
+        """Id of the newest plan, chosen by its planner."""
+        return self._fields["planned_by"]
+
+    @property
+    def edition(self) -> int:
+        """Number of changes of its settings; 0 for a session that was never steered."""
+        return self._int("edition")
+
+    @property
+    def awaits_round(self) -> bool:
+        """Whether the roster changes when the next round begins."""
+        return self._fields["awaited"] == "1"
+
+    @property
+    def reason(self) -> str | None:
+        """Why it ended."""
+        return self._fields["reason"]
+
+    @property
+    def detail(self) -> str | None:
+        """Details of why it ended."""
+        return self._fields["detail"]
+
+    @property
+    def records(self) -> Records:
+        """Turns that are open or not yet consumed by a plan, by number and in that order."""
+        if self._records is None:
+            self._records = Records(self.session_id, self._turns)
+        return self._records
+
+    @property
+    def is_final(self) -> bool:
+        """Return whether it is completed or cancelled: nothing more will be written."""
+        return self.status in (CollabStatus.COMPLETED, CollabStatus.CANCELLED)
+
+    def open_turns(self) -> list[TurnRecord]:
+        """Return the turns that are planned, speaking or held, by number."""
+        return [r for r in self.records.values() if r.is_open]
+
+    def unconsumed(self) -> list[TurnRecord]:
+        """Return the turns closed since the last plan, by number."""
+        return [r for r in self.records.values() if r.status == "closed"]
+
+
+class Lack(NamedTuple):
+    """Limits that a turn needs and cannot get, since no reservation will be returned."""
+
+    #: `tokens` or `cost` (millionths of a US dollar).
+    unit: str
+    left: int
+    wanted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """The right to run one turn: valid while its lease is renewed."""
+
+    number: int
+    scope: str
+    token: str
+    fence: int
+    #: 1 for the first grant of this turn.
+    grants: int
+    #: Number of failures of the turn's current agent.
+    failures: int
+    #: Number of expired leases of this turn, for any agent.
+    takeovers: int
+    #: Agent that replaces the participant's own after it failed for good.
+    substitute: str | None
+    #: The dialog window as JSON messages, oldest first.
+    messages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A verb's answer: its word, its view if it has one, and its further values."""
+
+    word: str
+    state: SessionState | None = None
+    #: Numbers of turns just planned, or to be dispatched.
+    numbers: tuple[int, ...] = ()
+    grant: Grant | None = None
+    #: When the sweep should check again, or a failed turn may be retried (milliseconds since the epoch).
+    due_ms: int | None = None
+    #: True: a step is complete, and the next one has not been planned.
+    advance: bool = False
+    #: True: work is due that is not sent again, because the earlier message may still be in the queue.
+    held: bool = False
+    #: The amount that a turn wanted and can never get.
+    lack: Lack | None = None
+    #: Spending of attempts that was booked by this call; None: nothing to book, or booked by an earlier call.
+    booked: Usage | None = None
+
+
+def read_state(
+    session_id: str, now_ms: int, values: Sequence[str | None], flat: Sequence[str]
+) -> SessionState:
+    """Return a view from an answer of `_lib.lua`."""
+    fields = dict(zip(view_fields(), values, strict=True))
+    return SessionState(session_id, now_ms, fields, dict(zip(flat[::2], flat[1::2], strict=True)))
+
+
+def read_answer(session_id: str, raw: list[Any], claim: Claim | None = None) -> Answer:
+    """Return the answer of a verb; `claim`: the request, if the verb was `begin`."""
+    word = raw[0]
+    if len(raw) < 4:
+        return Answer(word)
+    state = read_state(session_id, raw[1], raw[2], raw[3])
+    extra = _read_extra(word, raw[4], claim) if len(raw) > 4 else {}
+    return Answer(word, state, booked=read_amounts(raw[5]) if len(raw) > 5 else None, **extra)
+
+
+def _read_extra(word: str, extra: Any, claim: Claim | None) -> dict[str, Any]:
+    """Return the further values of an answer, by the names of its fields."""
+    if word == "granted" and claim is not None and extra is not None:
+        fence, grants, failures, takeovers, agent, messages = extra
+        newest_first: list[str] = messages
+        grant = Grant(
+            number=claim.number,
+            scope=claim.scope,
+            token=claim.token,
+            fence=fence,
+            grants=grants,
+            failures=failures,
+            takeovers=takeovers,
+            substitute=agent or None,
+            messages=tuple(reversed(newest_first)),
+        )
+        return {"grant": grant}
+    if word in ("retried", "deferred"):
+        return {"due_ms": extra}
+    if word == "exhausted" and extra is not None:
+        return {"lack": Lack(*extra)}
+    if word == "swept" and extra is not None:
+        due_ms, numbers, advance, held = extra
+        return {"numbers": tuple(numbers), "due_ms": due_ms, "advance": advance == 1, "held": held == 1}
+    return {"numbers": tuple(extra or ())}

@@ -1,0 +1,95 @@
+"""Steering in Redis: changes of a session's settings while it runs.
+
+Like the verbs of `SessionStore`, these are idempotent: a client may retry a command whose
+reply was lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from pydantic import JsonValue
+from pydantic_core import to_json
+from redis import Redis
+
+from ...models.errors import SessionNotFound
+from ..redis.keys import session_key
+from ..redis.scripts import call_on_session, type_value
+from ..redis.stored import read_number
+from .records import Answer, read_answer
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """Settings of a session, as JSON."""
+
+    edition: int
+    collab: str
+    spec: str
+    #: Settings that apply when the next round begins; None: no change waits.
+    next_collab: str | None = None
+    next_spec: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A new edition of a session's settings."""
+
+    #: The documents from which it was made.
+    base: Documents
+    spec: str
+    #: Settings from the next round on; None: unchanged.
+    next_collab: str | None
+    next_spec: str | None
+    #: Type and data of the event.
+    event: str
+    about: Mapping[str, JsonValue]
+    request: str
+
+
+def read_documents(client: Redis, session_id: str) -> Documents:
+    """Return the current settings of a session. Raises SessionNotFound, CorruptSession."""
+    names = ["edition", "collab", "spec", "next_collab", "next_spec"]
+    values = cast("list[str | None]", client.hmget(session_key(session_id, "session"), names))
+    edition, collab, spec, next_collab, next_spec = values
+    if collab is None or spec is None:
+        raise SessionNotFound(session_id)
+    return Documents(
+        read_number(edition or "0", session_id=session_id, field="edition"),
+        collab,
+        spec,
+        next_collab,
+        next_spec,
+    )
+
+
+class Steering:
+    """The verbs of steering."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def has_steered(self, session_id: str, request: str) -> bool:
+        """Return whether a request is among the newest that changed the session."""
+        known = self._client.hget(session_key(session_id, "session"), "steered_by")
+        return request in str(known or "").split()
+
+    def steer(self, session_id: str, change: Change) -> Answer:
+        """Write a new edition: `steered`, `outdated`, `refused` or `missing`."""
+        args: dict[str, type_value] = {
+            "request": change.request,
+            "edition": change.base.edition,
+            "spec": change.spec,
+            "next_collab": change.next_collab or "",
+            "next_spec": change.next_spec or "",
+            "event": change.event,
+            "about": to_json(change.about),
+        }
+        return read_answer(session_id, call_on_session(self._client, "steer", session_id, args))
+
+    def post(self, session_id: str, message: str, *, request: str, about: Mapping[str, JsonValue]) -> Answer:
+        """Add a message, as JSON, to the dialog: `posted`, `full`, `refused` or `missing`."""
+        args: dict[str, type_value] = {"request": request, "message": message, "about": to_json(about)}
+        return read_answer(session_id, call_on_session(self._client, "post", session_id, args))

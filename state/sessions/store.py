@@ -1,0 +1,251 @@
+"""The live session in Redis: one method per verb, and the readers that need no script.
+
+Every method is idempotent, so a client may retry a command whose reply was lost. Times are
+the server's: no worker's clock is trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+from redis import Redis
+
+from ...models.errors import IllegalTransition, SessionConflict, SessionNotFound
+from ...models.protocol.collab import CollabStatus
+from ...models.text.ids import new_id
+from ...models.turns.turn import MOST_SPENT
+from ..redis.keys import session_key
+from ..redis.scripts import call_on_session, type_value
+from .plans import PlanWrite
+from .records import Answer, Grant, SessionState, read_answer
+from .requests import Claim, Note, Opening, Speech, write_notes
+from .roles import roles_document
+from .steering import Documents, read_documents
+from .usage_accounts import Accounts, written
+
+
+class SessionStore:
+    """Sessions in one Redis (or Valkey, or cluster). The client must decode responses."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    @property
+    def client(self) -> Redis:
+        """Return the connection, for callers that store other data in the same server."""
+        return self._client
+
+    # -- the turn protocol ---------------------------------------------------------------
+
+    def open(self, opening: Opening) -> Answer:
+        """Create the session, once: `opened`, or `exists`.
+
+        Raises:
+            SessionConflict: the id is taken by a session with other content.
+        """
+        args: dict[str, type_value] = {
+            "digest": opening.digest,
+            "collab": opening.collab.to_json(),
+            "spec": opening.spec,
+            "roles": roles_document(opening.collab),
+            "deadline_ms": int((opening.deadline_s or 0) * 1000),
+            "archive": "owed" if opening.archived else "",
+        }
+        answer = self._run("open", opening.collab.collab_id, args, rest_args=opening.messages)
+        if answer.word == "conflict":
+            raise SessionConflict(opening.collab.collab_id)
+        return answer
+
+    def plan(self, session_id: str, write: PlanWrite) -> Answer:
+        """Write the next step or the end: `planned`, `outdated` or `inactive`."""
+        args: dict[str, type_value] = {"expected": write.expected, "plan": write.document}
+        return self._run("plan", session_id, args, locks=write.released)
+
+    def begin(self, session_id: str, claim: Claim) -> Answer:
+        """Request a grant for a turn: `granted`, or why not.
+
+        `done`, `overdue`, `waiting`, `woken`, `short`, `exhausted`, `busy`, `lost`, `early`, `inactive` or `unknown`.
+        """
+        args: dict[str, type_value] = {
+            "number": claim.number,
+            "scope": claim.scope,
+            "token": claim.token,
+            "lease_ms": claim.lease_ms,
+            "timeout_ms": claim.timeout_ms,
+            "window": claim.window,
+            "task_id": claim.task_id,
+            "parent_id": claim.parent_id,
+            "wish": claim.wish.model_dump_json(exclude_none=True) if claim.wish else "",
+            "admitted": "1" if claim.admitted else "",
+        }
+        return self._run("begin", session_id, args, lock=claim.scope, claim=claim)
+
+    def renew(self, session_id: str, grant: Grant, *, lease_ms: int) -> bool:
+        """Renew the lease; False: it is lost, or the turn is no longer needed."""
+        args: dict[str, type_value] = {"number": grant.number, "token": grant.token, "lease_ms": lease_ms}
+        return self._run("renew", session_id, args, lock=grant.scope).word == "renewed"
+
+    def commit(
+        self, session_id: str, grant: Grant, speech: Speech, *, then: PlanWrite | None = None
+    ) -> Answer:
+        """Write a turn, together with the plan made for its outcome.
+
+        Return `committed`, `held`, `done`, `stale`, `inactive` or `unknown`.
+        """
+        args: dict[str, type_value] = {
+            "number": grant.number,
+            "token": grant.token,
+            "kind": speech.kind.value,
+            "result": speech.result,
+            "error": speech.error,
+            "spent": written({**speech.others, grant.token: speech.usage}),
+            "left_out": min(speech.left_out, MOST_SPENT),
+            "notes": write_notes(speech.notes),
+            "expected": then.expected if then else "",
+            "plan": then.document if then else "",
+        }
+        released = then.released if then else ()
+        return self._run(
+            "commit", session_id, args, lock=grant.scope, locks=released, rest_args=speech.messages
+        )
+
+    def fail(
+        self,
+        session_id: str,
+        grant: Grant,
+        *,
+        delay_ms: int,
+        error: str,
+        agent: str = "",
+        spent: Accounts | None = None,
+        notes: Sequence[Note] = (),
+    ) -> Answer:
+        """Return the turn for a retry, or to another agent: `retried`, `stale` or `done`.
+
+        `spent`: usage of this attempt and others that it has found; `notes`: for the journal.
+        """
+        args: dict[str, type_value] = {
+            "number": grant.number,
+            "token": grant.token,
+            "delay_ms": delay_ms,
+            "agent": agent,
+            "error": error,
+            "spent": written(spent or {}),
+            "notes": write_notes(notes),
+        }
+        return self._run("fail", session_id, args, lock=grant.scope)
+
+    def spend(self, session_id: str, grant: Grant, spent: Accounts) -> Answer:
+        """Book the spending under a lost grant: `booked`, or `missing`."""
+        args: dict[str, type_value] = {
+            "number": grant.number,
+            "token": grant.token,
+            "spent": written(spent),
+        }
+        return self._run("spend", session_id, args)
+
+    def defer(self, session_id: str, number: int, *, delay_ms: int) -> Answer:
+        """Postpone a turn that has not begun: `deferred`, or `done`."""
+        return self._run("defer", session_id, {"number": number, "delay_ms": delay_ms})
+
+    # -- the life of a session ---------------------------------------------------------------
+
+    def suspend(self, session_id: str) -> SessionState:
+        """Suspend an active session. Raises IllegalTransition from any other status."""
+        return self._moved("suspend", session_id, CollabStatus.SUSPENDED, {"request": new_id()})
+
+    def resume(self, session_id: str) -> SessionState:
+        """Resume a suspended session, and write its held commits. Raises IllegalTransition from any other status."""
+        return self._moved("resume", session_id, CollabStatus.ACTIVE, {"request": new_id()})
+
+    def cancel(self, session_id: str, *, reason: str, detail: str = "", retention_ms: int) -> SessionState:
+        """End the session now. Raises IllegalTransition if it has already ended."""
+        scopes = [record.scope for record in self.state(session_id).open_turns()]
+        args: dict[str, type_value] = {
+            "request": new_id(),
+            "reason": reason,
+            "detail": detail,
+            "retention_ms": retention_ms,
+        }
+        return self._moved("cancel", session_id, CollabStatus.CANCELLED, args, locks=scopes)
+
+    def request_stop(self, session_id: str) -> SessionState:
+        """End the session after its running turns. Raises IllegalTransition if it has already ended."""
+        return self._moved("stop", session_id, CollabStatus.COMPLETED, {})
+
+    def sweep(
+        self, session_id: str, *, grace_ms: int, taken_ms: int | None = None, probes: int = 0
+    ) -> Answer:
+        """Return the due work of the session: `swept` (numbers, advance, due_ms, held), `ended` or `missing`.
+
+        Args:
+            session_id: the session.
+            grace_ms: milliseconds after which a message counts as late.
+            taken_ms: when the newest message that workers have taken was sent; None: the queue is empty.
+            probes: number of messages that may be sent although the one before may still be in the queue.
+        """
+        try:
+            scopes = sorted({record.scope for record in self.state(session_id).open_turns()})
+        except SessionNotFound:
+            return Answer("missing")
+        args: dict[str, type_value] = {
+            "grace_ms": grace_ms,
+            "taken_ms": "" if taken_ms is None else taken_ms,
+            "probes": probes,
+        }
+        return self._run("sweep", session_id, args, locks=scopes, rest_args=scopes)
+
+    # -- readers ---------------------------------------------------------------------------------
+
+    def state(self, session_id: str) -> SessionState:
+        """Return the current state of the session. Raises SessionNotFound."""
+        return _known(session_id, self._run("view", session_id, {}))
+
+    def documents(self, session_id: str) -> Documents:
+        """Return the settings of the session, as JSON. Raises SessionNotFound."""
+        return read_documents(self._client, session_id)
+
+    def board(self, session_id: str) -> dict[str, str]:
+        """Return the work items of a swarm: item id -> `BoardEntry` as JSON. Raises SessionNotFound."""
+        entries = cast("dict[str, str]", self._client.hgetall(session_key(session_id, "board")))
+        if not entries and not self._client.exists(session_key(session_id, "session")):
+            raise SessionNotFound(session_id)
+        return entries
+
+    # -- calling ---------------------------------------------------------------------------------
+
+    def _moved(
+        self,
+        verb: str,
+        session_id: str,
+        target: CollabStatus,
+        args: Mapping[str, type_value],
+        *,
+        locks: Iterable[str] = (),
+    ) -> SessionState:
+        answer = self._run(verb, session_id, args, locks=locks)
+        state = _known(session_id, answer)
+        if answer.word == "refused":
+            raise IllegalTransition("collab", state.status, target)
+        return state
+
+    def _run(
+        self,
+        verb: str,
+        session_id: str,
+        args: Mapping[str, type_value],
+        *,
+        lock: str | None = None,
+        locks: Iterable[str] = (),
+        rest_args: Sequence[type_value] = (),
+        claim: Claim | None = None,
+    ) -> Answer:
+        raw = call_on_session(self._client, verb, session_id, args, scope=lock, scopes=locks, rest=rest_args)
+        return read_answer(session_id, raw, claim)
+
+
+def _known(session_id: str, answer: Answer) -> SessionState:
+    if answer.state is None:
+        raise SessionNotFound(session_id)
+    return answer.state

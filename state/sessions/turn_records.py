@@ -1,0 +1,189 @@
+"""One turn in the turns hash, see `_lib.lua`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from ...models.errors import CorruptSession
+from ..redis.stored import read_stored
+from .usage_accounts import Accounts, read_amounts
+
+
+@dataclass(frozen=True, slots=True)
+class Parking:
+    """Further fields of a parked turn; times in milliseconds since the epoch, by the server's clock."""
+
+    #: Secret that permits an answer.
+    reply_token: str
+    parked_ms: int
+    #: When the wait ends; None: with the session.
+    until_ms: int | None
+    #: When a worker must check it.
+    wake_ms: int
+
+
+class Amounts(NamedTuple):
+    """Tokens, and millionths of a US dollar."""
+
+    tokens: int = 0
+    cost: int = 0
+
+
+NOTHING = Amounts()
+
+_NUMBER = re.compile(r"[1-9][0-9]{0,14}")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecord:
+    """One record of the turns hash."""
+
+    number: int
+    participant: str
+    scope: str
+    #: planned | speaking | parked | held | closed | dropped
+    status: str
+    #: Execution token of the newest grant.
+    token: str | None = None
+    #: Fencing number of the newest grant; 0 before the first.
+    fence: int = 0
+    grants: int = 0
+    failures: int = 0
+    dispatches: int = 0
+    #: Task id of the task that planned this turn.
+    parent: str | None = None
+    #: Milliseconds since the epoch, by the server's clock, at which the newest grant began.
+    began_ms: int | None = None
+    #: Since when a message of the turn waits for a worker (milliseconds since the epoch); None: no message waits.
+    queued_ms: int | None = None
+    #: The `PlannedTurn`, as JSON; removed when the turn has closed.
+    plan: str | None = None
+    #: The `TurnResult`, as JSON; present when the turn has closed.
+    result: str | None = None
+    #: Agent that has replaced the participant's own.
+    agent: str | None = None
+    #: Its reservation of the session's limits.
+    reserved: Amounts = NOTHING
+    #: Booked usage of its attempts, by their tokens.
+    spent: Accounts = field(default_factory=dict)
+    #: The reservation that it waits for; None: it does not wait.
+    short: Amounts | None = None
+    #: Set while the turn is parked.
+    parking: Parking | None = None
+    #: Question and answers so far (a `Waiting`), as JSON; for a turn that was parked.
+    wait: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether the turn must still be run or written."""
+        return self.status not in ("closed", "dropped")
+
+
+class _Stored(BaseModel):
+    """A record as stored in the hash. Its other fields belong to the scripts."""
+
+    model_config = ConfigDict(frozen=True)
+
+    participant: str
+    scope: str
+    status: Literal["planned", "speaking", "parked", "held", "closed", "dropped"]
+    token: str | None = None
+    fence: int = 0
+    grants: int
+    failures: int
+    dispatches: int
+    parent: str | None = None
+    began_ms: int | None = None
+    queued_ms: int | None = None
+    agent: str | None = None
+    reserved_tokens: int = 0
+    reserved_cost: int = 0
+    #: Accounts: token -> amounts.
+    spent: dict[str, tuple[int, int, int, int, int]] = {}
+    short_tokens: int | None = None
+    short_cost: int | None = None
+    reply: str | None = None
+    parked_ms: int | None = None
+    until_ms: int | None = None
+    wake_ms: int | None = None
+
+    @property
+    def short(self) -> Amounts | None:
+        if self.status != "planned" or (self.short_tokens is None and self.short_cost is None):
+            return None
+        return Amounts(self.short_tokens or 0, self.short_cost or 0)
+
+    @property
+    def parking(self) -> Parking | None:
+        if self.status != "parked" or self.reply is None or self.parked_ms is None or self.wake_ms is None:
+            return None
+        return Parking(self.reply, self.parked_ms, self.until_ms, self.wake_ms)
+
+
+class Records(Mapping[int, TurnRecord]):
+    """Records of the turns hash, by number, in that order; parsed on access.
+
+    Raises CorruptSession: for an invalid number at once, for an invalid record when it is read.
+    """
+
+    __slots__ = ("_numbers", "_read", "_session_id", "_turns")
+
+    def __init__(self, session_id: str, turns: Mapping[str, str]) -> None:
+        self._session_id = session_id
+        self._turns = turns
+        self._numbers = sorted(_numbers(session_id, turns))
+        self._read: dict[int, TurnRecord] = {}
+
+    def __getitem__(self, number: int) -> TurnRecord:
+        if number not in self._read:
+            if number not in self._numbers:
+                raise KeyError(number)
+            self._read[number] = _record(self._session_id, self._turns, number)
+        return self._read[number]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+
+def _numbers(session_id: str, turns: Mapping[str, str]) -> Iterator[int]:
+    for name in turns:
+        if ":" not in name:
+            if not _NUMBER.fullmatch(name):
+                raise CorruptSession(session_id, part="turns", detail=f"{name[:80]!r} is not a turn number")
+            yield int(name)
+
+
+def _record(session_id: str, turns: Mapping[str, str], number: int) -> TurnRecord:
+    stored = read_stored(_Stored, turns[str(number)], session_id=session_id, part=f"turn {number}")
+    if stored.status == "parked" and stored.parking is None:
+        raise CorruptSession(session_id, part=f"turn {number}", detail="it is parked without a parking time")
+    return TurnRecord(
+        number=number,
+        participant=stored.participant,
+        scope=stored.scope,
+        status=stored.status,
+        token=stored.token,
+        fence=stored.fence,
+        grants=stored.grants,
+        failures=stored.failures,
+        dispatches=stored.dispatches,
+        parent=stored.parent,
+        began_ms=stored.began_ms,
+        queued_ms=stored.queued_ms,
+        plan=turns.get(f"{number}:plan"),
+        result=turns.get(f"{number}:result"),
+        agent=stored.agent,
+        reserved=Amounts(stored.reserved_tokens, stored.reserved_cost),
+        spent={token: read_amounts(row) for token, row in stored.spent.items()},
+        short=stored.short,
+        parking=stored.parking,
+        wait=turns.get(f"{number}:wait"),
+    )

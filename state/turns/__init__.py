@@ -1,0 +1,1 @@
+"""Data of one turn in Redis: journal, notes, live text, parked turns."""

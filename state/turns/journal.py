@@ -1,0 +1,110 @@
+"""Finished calls of an unfinished turn, kept until the turn is written.
+
+One hash per turn, in the session's slot: name of the call -> answer. A turn that begins for
+the first time reads nothing; one that begins again reads all calls, once. The stored data is
+limited in size, number and time.
+
+A worker that has lost its turn may still write here: it writes the answer to the very
+call that it names, so the new owner of the turn may use it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from ...models.errors import StateError
+from ..redis.keys import calls_key
+
+log = logging.getLogger(__name__)
+
+#: Milliseconds for which finished calls are kept for the turn's next attempt.
+KEPT_MS = 24 * 3_600_000
+#: Maximum stored calls of one turn, and bytes of one answer; calls above the limits are made again.
+MOST_CALLS = 500
+MOST_BYTES = 1_048_576
+
+
+class TurnJournal:
+    """The finished calls of one turn, for the worker that runs it.
+
+    Args:
+        client: a client that decodes responses.
+        session_id: the session of the turn.
+        number: the number of the turn.
+        begun_before: whether earlier attempts may have stored something. Raises RedisUnavailable when it
+            cannot be read.
+    """
+
+    def __init__(self, client: Redis, session_id: str, number: int, *, begun_before: bool) -> None:
+        self._client = client
+        self._key = calls_key(session_id, number)
+        self._calls: dict[str, str] = {}
+        if begun_before:
+            self._calls = cast("dict[str, str]", client.hgetall(self._key))
+        self._written = bool(self._calls)
+
+    def recall(self, call: str) -> str | None:
+        """Return the stored answer of a call; None: it has not finished yet."""
+        return self._calls.get(call)
+
+    def begin_with(self, prefix: str) -> dict[str, str]:
+        """Return the stored answers with names that start with `prefix`, by the rest of the name."""
+        return {name.removeprefix(prefix): it for name, it in self._calls.items() if name.startswith(prefix)}
+
+    async def keep(self, answers: Mapping[str, str]) -> None:
+        """Store answers. Without Redis they are lost with this process, and the turn continues."""
+        kept = {call: answer for call, answer in answers.items() if self._has_room(call, answer)}
+        if kept:
+            self._calls |= kept
+            await asyncio.to_thread(self._write, kept)
+
+    async def forget(self, kind: str) -> None:
+        """Delete the answers of all calls whose name starts with `kind`."""
+        names = [call for call in self._calls if call.startswith(kind)]
+        for name in names:
+            del self._calls[name]
+        if names:
+            await asyncio.to_thread(self._drop, names)
+
+    def last(self, keep_ms: int) -> None:
+        """Keep the stored data for at least `keep_ms`: for as long as the turn's question is open."""
+        if self._written:
+            self._try(lambda: self._client.pexpire(self._key, max(keep_ms, KEPT_MS)))
+
+    def close(self) -> None:
+        """Delete the stored data, because the turn is written."""
+        if self._written:
+            self._try(lambda: self._client.unlink(self._key))
+
+    def _has_room(self, call: str, answer: str) -> bool:
+        has_room = call in self._calls or len(self._calls) < MOST_CALLS
+        try:
+            return has_room and len(answer.encode()) <= MOST_BYTES
+        except UnicodeEncodeError:  # half of a surrogate pair, as odd tools answer: it is made again
+            return False
+
+    def _write(self, kept: dict[str, str]) -> None:
+        def write() -> None:
+            with self._client.pipeline(transaction=True) as pipe:
+                pipe.hset(self._key, items=[part for pair in kept.items() for part in pair])
+                pipe.pexpire(self._key, KEPT_MS)
+                pipe.execute()
+
+        self._written = True
+        self._try(write)
+
+    def _drop(self, names: list[str]) -> None:
+        self._try(lambda: self._client.hdel(self._key, *names))
+
+    @staticmethod
+    def _try(do: Callable[[], object]) -> None:
+        try:
+            do()
+        except (RedisError, StateError) as error:
+            log.warning("storing finished calls failed, a retry of the turn will repeat them: %s", error)

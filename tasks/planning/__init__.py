@@ -1,0 +1,1 @@
+"""Planning of the next step after a closed turn."""

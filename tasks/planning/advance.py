@@ -1,0 +1,190 @@
+"""Planning of a session's next step. The first planner to write it wins.
+
+`plan` is a compare-and-set on the session's version. Any number of workers may advance a session
+at once, and a message may ask for it any number of times.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable
+
+from pydantic import JsonValue
+
+from ...models.sessions.plan import Finish, Step, Wait
+from ...models.sessions.stop_conditions import StopReason
+from ...models.text.redact import excerpt
+from ...models.turns.turn import TurnResult
+from ...state.redis.stored import read_object, told_as_corrupt
+from ...state.sessions.plans import PlanFrame, PlanWrite, plan_write
+from ...state.sessions.records import Answer, SessionState
+from ..runtime.graph import TaskGraph, TurnCall, left_to_the_sweep
+from ..runtime.runtime import Runtime
+from ..views.view import SessionFacts, begins_round, session_view
+from .decide import decide
+from .limits import affordable
+
+log = logging.getLogger(__name__)
+
+#: Planning attempts against concurrent planners. Each failed attempt means that another planner succeeded.
+RACES = 50
+
+
+def plan_next(
+    facts: SessionFacts,
+    state: SessionState,
+    *,
+    parent: str,
+    retention_ms: int,
+    said: TurnResult | None = None,
+    exhausted: StopReason | None = None,
+) -> PlanWrite | None:
+    """Return the plan for a state, or for the state after `said` is committed; None: wait for open turns. Pure.
+
+    Raises CorruptSession.
+    """
+    promotes = begins_round(facts, state, said=said)
+    if promotes and facts.coming is not None:
+        facts = facts.coming
+    view = session_view(facts, state, said=said)
+    stop_state = _stop_state(facts, state)
+    # Planner and stop conditions parse their own stored state.
+    with told_as_corrupt(state.session_id, "planner or stop"):
+        decided = decide(
+            view, facts.spec.stop, stop_state, stop_requested=state.stop_requested, exhausted=exhausted
+        )
+    if isinstance(decided.plan, Wait):
+        return None
+    plan: Step | Finish = decided.plan
+    frame = PlanFrame(
+        expected=state.version,
+        roster=facts.roster,
+        stop=json.dumps(decided.stop_state),
+        rounds=view.totals.rounds,
+        consumed=tuple(result.number for result in view.results),
+        parent=parent,
+        purpose=facts.collab.purpose,
+        retention_ms=retention_ms,
+        scopes={turn.number: turn.scope for turn in view.open},
+        promotes=promotes,
+        refused=decided.refused,
+    )
+    return plan_write(plan, frame)
+
+
+def _stop_state(facts: SessionFacts, state: SessionState) -> dict[str, JsonValue]:
+    """Return the state of the stop conditions, without participants who have left."""
+    observed = read_object(state.stop, session_id=state.session_id, part="stop")
+    if facts.edition and isinstance(silent := observed.get("silent"), list):
+        observed["silent"] = [name for name in silent if isinstance(name, str) and name in facts.roster]
+    return observed
+
+
+def dispatch(
+    graph: TaskGraph,
+    facts: SessionFacts,
+    state: SessionState,
+    numbers: Iterable[int],
+    *,
+    parent: str | None = None,
+) -> None:
+    """Call `send`; during a broker outage the sweep sends instead."""
+    with left_to_the_sweep(facts.session_id):
+        send(graph, facts, state, numbers, parent=parent)
+
+
+def send(
+    graph: TaskGraph,
+    facts: SessionFacts,
+    state: SessionState,
+    numbers: Iterable[int],
+    *,
+    parent: str | None = None,
+) -> None:
+    """Send turns to the queue; without `parent`, as children of the task that planned each. Raises BrokerAway."""
+    by_parent: dict[str, list[TurnCall]] = {}
+    for number in numbers:
+        record = state.records[number]
+        call = TurnCall(facts.session_id, number, record.participant, facts.collab.mode, record.scope)
+        by_parent.setdefault(parent or record.parent or facts.session_id, []).append(call)
+    for planner, calls in by_parent.items():
+        graph.send_turns(calls, parent=planner, sent_ms=state.now_ms)
+
+
+def redrive(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> None:
+    """Send again everything that an active session may wait for. Turns that already run answer `busy`."""
+    with left_to_the_sweep(facts.session_id):
+        send(graph, facts, state, [turn.number for turn in state.open_turns()])
+        graph.send_advance(facts.session_id, sent_ms=state.now_ms)
+
+
+def follow(runtime: Runtime, facts: SessionFacts, answer: Answer, write: PlanWrite, *, parent: str) -> bool:
+    """Dispatch what `write` planned, if it was applied (now, or before an answer that was lost).
+
+    Return False if there is more to plan, from `answer.state` on.
+    """
+    state = answer.state
+    if state is None or state.planned_by != write.plan_id:
+        return False
+    for it in write.refused:
+        log.info("turn %s of %s: hand-off to %r refused: %s", it.number, facts.session_id, it.to, it.reason)
+    if state.is_final:
+        runtime.index.settle(facts.session_id)
+        log.info("session %s %s: %s", facts.session_id, state.status, state.reason)
+        runtime.ended(facts)
+        return True
+    numbers = answer.numbers or [t.number for t in state.open_turns() if t.status == "planned"]
+    dispatch(runtime.graph, facts, state, numbers, parent=parent)
+    hand_round(runtime.graph, facts, state)
+    return bool(numbers or state.open_turns())
+
+
+def hand_round(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> None:
+    """Send again turns that waited for budget, as many as the budget now allows."""
+    if facts.has_budget:
+        dispatch(graph, facts, state, affordable(facts.limits, state))
+
+
+def advance(
+    runtime: Runtime,
+    session_id: str,
+    *,
+    parent: str,
+    state: SessionState | None = None,
+    exhausted: StopReason | None = None,
+) -> str:
+    """Plan the session's next step and dispatch it, if there is one to plan; return a summary for monitors.
+
+    `exhausted`: the budget without which a turn can never begin.
+    """
+    state = state or runtime.store.state(session_id)
+    for _ in range(RACES):
+        facts = runtime.facts.of(session_id, state)
+        if facts.spec.memory is not None:
+            runtime.memory.remember(facts, state)
+        if state.status != "active":
+            return f"nothing to plan: the session is {state.status}"
+        write = plan_next(
+            facts, state, parent=parent, retention_ms=runtime.limits.retention_ms, exhausted=exhausted
+        )
+        if write is None:
+            hand_round(runtime.graph, facts, state)
+            return "nothing to plan: waiting for open turns"
+        answer = runtime.store.plan(session_id, write)
+        if answer.state is None or follow(runtime, facts, answer, write, parent=parent):
+            return _planned(answer)
+        state = answer.state
+    log.warning("session %s: lost %d planning races in a row, the sweep will retry", session_id, RACES)
+    return f"not planned: lost {RACES} planning races in a row"
+
+
+def _planned(answer: Answer) -> str:
+    if answer.state is None:
+        return "session not found"
+    if answer.state.is_final:
+        return f"session {answer.state.status}: {answer.state.reason}"
+    if not answer.numbers:
+        return "planned no new turn"
+    numbers = ", ".join(str(number) for number in answer.numbers)
+    return excerpt(f"planned turn{'' if len(answer.numbers) == 1 else 's'} {numbers}")

@@ -1,0 +1,96 @@
+"""Reservations of turns within a session's limits, and turns that may begin after a release. Pure.
+
+The scripts keep the accounts: `begin` reserves in the same instant in which it grants,
+and every end of a grant releases. This module only decides what to request and which turns to wake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ...agents.registry.registry import Registry
+from ...models.sessions.limits import Most, TurnLimits, Want, Wish
+from ...models.sessions.options import AgentBinding
+from ...models.sessions.stop_conditions import StopReason
+from ...models.turns.turn import Budget
+from ...state.sessions.records import Lack, SessionState
+from ..views.view import SessionFacts
+
+#: A turn without a declared cost reserves at least 1/LEAST_PART of what its agent may spend.
+LEAST_PART = 10
+
+_CODES = {"tokens": "token_budget", "cost": "cost_budget"}
+
+
+def wish_of(registry: Registry, facts: SessionFacts, seats: Sequence[AgentBinding]) -> Wish | None:
+    """Return the reservation of a turn for any of `seats`; None in a session without limits."""
+    session, turn = facts.limits, facts.spec.limits
+    if not facts.has_budget:
+        return None
+    most = most_of_all(turn, [registry.most(seat) for seat in seats])
+    return Wish(
+        tokens=_want(session.tokens, most.tokens, must=turn.turn_tokens is not None),
+        cost=_want(session.cost_micros, most.cost_micros, must=turn.turn_usd is not None),
+    )
+
+
+def most_of_all(declared: TurnLimits, spends: Sequence[Most]) -> Most:
+    """Return the most that a turn spends with any of several agents: what was declared, or less if less is known."""
+    usd = declared.turn_usd
+    return Most(
+        tokens=_most(declared.turn_tokens, [it.tokens for it in spends]),
+        cost_micros=_most(None if usd is None else round(usd * 1e6), [it.cost_micros for it in spends]),
+    )
+
+
+def _most(declared: int | None, known: Sequence[int | None]) -> int | None:
+    amounts = [amount for amount in known if amount is not None]
+    if len(amounts) < len(known):
+        return declared
+    return max(amounts) if declared is None else min(declared, max(amounts))
+
+
+def _want(limit: int | None, most: int | None, *, must: bool) -> Want | None:
+    """Return what to request of a unit. A declared amount must fit; the bound of an agent's entry may be cut: few turns reach it."""
+    if limit is None:
+        return None
+    if most is None:
+        return Want(limit=limit)
+    return Want(limit=limit, most=most, least=most if must else -(-most // LEAST_PART))
+
+
+def want_of_means(lack: Lack, participant: str) -> StopReason:
+    """Return why a session ends whose next turn can never begin."""
+    left, wanted = amount(lack.unit, lack.left), amount(lack.unit, lack.wanted)
+    detail = f"{left} left, but a turn of {participant} may use {wanted}"
+    return StopReason(code=_CODES[lack.unit], detail=detail, broke=True)
+
+
+def amount(unit: str, number: int) -> str:
+    """Format a number of units for people."""
+    return f"{number / 1e6:,.6g} US dollars" if unit == "cost" else f"{number:,} {unit}"
+
+
+def affordable(limits: Budget, state: SessionState) -> Iterator[int]:
+    """Yield the numbers of the turns that wait for budget, in their order, as far as the budget now allows.
+
+    If no turn has a reservation, the first turn is always included: its reservation is cut to what is
+    left, or it ends the session.
+    """
+    waiting = [(turn.number, turn.short) for turn in state.open_turns() if turn.short is not None]
+    if not waiting:
+        return
+    held = [turn.reserved for turn in state.open_turns()]
+    tokens = _left(limits.tokens, state.usage.tokens, (it.tokens for it in held))
+    cost = _left(limits.cost_micros, state.usage.cost_micros, (it.cost for it in held))
+    is_first = not any(turn.status == "speaking" for turn in state.open_turns())
+    for number, wanted in waiting:
+        tokens, cost = tokens - wanted.tokens, cost - wanted.cost
+        if not is_first and min(tokens, cost) < 0:
+            return
+        yield number
+        is_first = False
+
+
+def _left(limit: int | None, spent: int, held: Iterable[int]) -> float:
+    return float("inf") if limit is None else limit - spent - sum(held)

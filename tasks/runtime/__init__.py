@@ -1,0 +1,1 @@
+"""Services of a worker process for its turns."""

@@ -1,0 +1,151 @@
+"""Dispatch of a step as Celery tasks: a `group` for parallel turns, one task for a single turn.
+
+Every message carries identifiers only, so its size does not depend on the dialog. Turns in
+sequence are not a chain: the commit of a turn sends the next one, because a chain's message
+carries all later tasks, and a chain or chord ends silently if a worker dies in the
+wrong place. `root_id` is the session's id, which is also the id of the task that started it;
+`parent_id` is the task that planned the turn. So Flower and `symposia graph` show one tree.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from celery import Celery, group
+from kombu.exceptions import OperationalError
+
+from ...models.protocol.collab import CollabMode
+from ...models.text.ids import new_id
+from ...state.sessions.taken import SENT_MS
+from .names import ADVANCE, TURN
+
+log = logging.getLogger(__name__)
+
+#: Seconds to connect to a broker after an outage.
+_TIMEOUT_S = 2
+
+#: Exception that every transport raises when its broker is unavailable.
+BrokerAway = OperationalError
+
+
+@contextmanager
+def left_to_the_sweep(session_id: str) -> Iterator[None]:
+    """Ignore a broker outage: it only delays a session, because the sweep sends the messages later."""
+    try:
+        yield
+    except BrokerAway as error:
+        log.warning("broker unavailable, the sweep will dispatch session %s: %s", session_id, error)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCall:
+    """The turn that a task is to run: the whole content of its message."""
+
+    session: str
+    turn: int
+    participant: str
+    mode: CollabMode
+    scope: str
+
+    def kwargs(self) -> dict[str, str | int]:
+        """Return the task's keyword arguments."""
+        return {
+            "session": self.session,
+            "turn": self.turn,
+            "participant": self.participant,
+            "mode": self.mode.value,
+            "scope": self.scope,
+        }
+
+    def __str__(self) -> str:
+        return f"session={self.session} mode={self.mode} turn={self.turn} participant={self.participant}"
+
+
+class TaskGraph:
+    """Dispatch of turns and continuations of sessions to the queue. Raises BrokerAway if it fails.
+
+    `sent_ms`: the server's clock when they became due; see `state/sessions/taken.py`.
+    """
+
+    def __init__(self, app: Celery) -> None:
+        self._app = app
+        #: True: sending failed, and the broker has not been reached since.
+        self._is_away = False
+
+    def check(self) -> None:
+        """Raise BrokerAway if the broker was unavailable at the last message, and still is."""
+        if self._is_away:
+            with self._app.connection_for_write() as connection:
+                connection.ensure_connection(max_retries=1, interval_start=0, timeout=_TIMEOUT_S)
+            self._is_away = False
+
+    @contextmanager
+    def _sending(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokerAway:
+            self._is_away = True
+            raise
+
+    def send_turns(self, calls: Sequence[TurnCall], *, parent: str, sent_ms: int) -> None:
+        """Dispatch turns that may run in parallel from now on."""
+        with self._sending():
+            self._send_turns(calls, parent=parent, headers={SENT_MS: sent_ms})
+
+    def _send_turns(self, calls: Sequence[TurnCall], *, parent: str, headers: dict[str, int]) -> None:
+        if len(calls) == 1:
+            self._send_turn(calls[0], parent=parent, headers=headers)
+        elif calls:
+            turns = [
+                self._app.signature(
+                    TURN, kwargs=call.kwargs(), options={**self._options(call), "headers": headers}
+                )
+                for call in calls
+            ]
+            group(turns, app=self._app).apply_async(
+                root_id=calls[0].session, parent_id=parent, add_to_parent=False
+            )
+
+    def _send_turn(self, call: TurnCall, *, parent: str, headers: dict[str, int]) -> None:
+        """Send like Celery's `send_task`, but without a route lookup and a result promise, which cost a twentieth of a turn."""
+        amqp = self._app.amqp
+        message = amqp.create_task_message(
+            new_id(),
+            TURN,
+            kwargs=call.kwargs(),
+            root_id=call.session,
+            parent_id=parent,
+            create_sent_event=self._app.conf.task_send_sent_event,
+            **self._options(call),
+        )
+        with (
+            self._app.producer_or_acquire() as producer,
+            # Converts any exception of the transport to BrokerAway.
+            producer.connection._reraise_as_library_errors(),  # noqa: SLF001 - as in `send_task`
+        ):
+            amqp.send_task_message(producer, TURN, message, headers=headers)
+
+    def send_advance(self, session_id: str, *, sent_ms: int, first: bool = False) -> None:
+        """Send the task that plans the next step. The first one has the session's id as its task id: the root of the graph."""
+        shown = f"session={session_id}"
+        with self._sending():
+            self._app.send_task(
+                ADVANCE,
+                kwargs={"session": session_id},
+                task_id=session_id if first else new_id(),
+                root_id=session_id,
+                parent_id=None if first else session_id,
+                headers={SENT_MS: sent_ms},
+                argsrepr="",
+                kwargsrepr=shown,
+                add_to_parent=False,
+                ignore_result=True,
+            )
+
+    @staticmethod
+    def _options(call: TurnCall) -> dict[str, Any]:
+        return {"argsrepr": "", "kwargsrepr": str(call), "ignore_result": True}

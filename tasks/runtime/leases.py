@@ -1,0 +1,101 @@
+"""Renewal of the leases of this process's turns: one thread for all of them.
+
+A turn shorter than a third of the lease needs no renewal. If a renewal is refused, the turn was
+given to another worker or dropped, or its session has ended: its agent is cancelled,
+so that output that will be discarded costs no more.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ...models.errors import StateError
+from ...state.sessions.records import Grant
+from ...state.sessions.store import SessionStore
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Held:
+    session_id: str
+    grant: Grant
+    on_lost: Callable[[], None]
+    renew_at: float
+
+
+class LeaseKeeper:
+    """Renewal every third of the lease, in a daemon thread that starts with the first turn."""
+
+    def __init__(self, store: SessionStore, *, lease_ms: int) -> None:
+        self._store = store
+        self._lease_ms = lease_ms
+        self._every_s = lease_ms / 3000
+        self._held: dict[str, _Held] = {}
+        self._is_over = False
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def hold(self, session_id: str, grant: Grant, on_lost: Callable[[], None]) -> Iterator[None]:
+        """Renew the grant's lease while the block runs."""
+        entry = _Held(session_id, grant, on_lost, time.monotonic() + self._every_s)
+        with self._lock:
+            in_vain = self._is_over
+            if not in_vain:
+                self._held[grant.token] = entry
+                self._start_renewing()
+        try:
+            if in_vain:
+                on_lost()
+            yield
+        finally:
+            with self._lock:
+                self._held.pop(grant.token, None)
+
+    def let_go(self) -> None:
+        """Cancel all turns, current and future; their leases expire. For a worker that must end."""
+        with self._lock:
+            self._is_over = True
+            held = list(self._held.values())
+            self._held.clear()
+        for entry in held:
+            entry.on_lost()
+
+    def _start_renewing(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="symposia-leases", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(self._every_s / 4)
+            now = time.monotonic()
+            with self._lock:
+                due = [entry for entry in self._held.values() if entry.renew_at <= now]
+            for entry in due:
+                self._renew(entry)
+
+    def _renew(self, entry: _Held) -> None:
+        try:
+            renewed = self._store.renew(entry.session_id, entry.grant, lease_ms=self._lease_ms)
+        except StateError as error:
+            # The lease may still be valid when Redis is back; the commit decides.
+            log.warning("renewing the lease of turn %s failed: %s", entry.grant.number, error)
+            return
+        except Exception:
+            # All leases of this process depend on this thread, so it survives any exception.
+            log.exception("renewing the lease of turn %s failed", entry.grant.number)
+            return
+        if renewed:
+            entry.renew_at = time.monotonic() + self._every_s
+            return
+        with self._lock:
+            was_held = self._held.pop(entry.grant.token, None) is not None
+        if was_held:
+            entry.on_lost()

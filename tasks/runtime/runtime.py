@@ -1,0 +1,153 @@
+"""Services of a worker process for its turns: one of each, shared by all its threads."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from celery import Celery
+
+from ...agents.execution.runner import AgentRunner
+from ...agents.registry.registry import Registry
+from ...models.sessions.limits import DailyLimits
+from ...state.sessions.index import SessionIndex
+from ...state.sessions.records import SessionState
+from ...state.sessions.store import SessionStore
+from ...state.sessions.taken import TakenMark
+from ..views.view import SessionFacts, read_facts
+from .archiving import Archiver
+from .fault_hooks import Crossing, unwatched
+from .graph import TaskGraph
+from .leases import LeaseKeeper
+from .memory import TurnMemory
+from .turn_services import Desks
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLimits:
+    """Bounds of the worker on turns; times in the unit of the name."""
+
+    lease_ms: int
+    #: Time after which a dispatched turn that has not begun is dispatched again.
+    grace_ms: int
+    #: Deadline of a turn whose policy has none.
+    turn_timeout_s: float
+    #: How long the live keys are kept after the end.
+    retention_ms: int
+    max_message_bytes: int
+    #: Daily limits of each tenant.
+    tenant: DailyLimits = DailyLimits()  # noqa: RUF009 - frozen
+
+
+#: Seconds for which an id certainly means the same session: after its end the keys
+#: stay for at least a minute (`retention_s`), and only then may the id be used again.
+SURE_S = 30.0
+
+
+class FactsCache:
+    """Collab and spec of the sessions this process has read recently: they change only with an edition.
+
+    `clock` returns monotonic seconds.
+    """
+
+    def __init__(
+        self, store: SessionStore, *, size: int = 2_048, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._store = store
+        self._size = size
+        self._clock = clock
+        #: By session id, with the time at which the session was last seen alive.
+        self._known: OrderedDict[str, tuple[SessionFacts, float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, session_id: str, state: SessionState) -> SessionFacts:
+        """Return the facts that belong to a state that was just read. Raises SessionNotFound."""
+        return self.get(session_id, state.opened_ms, edition=state.edition)
+
+    def newest(self, session_id: str) -> SessionFacts:
+        """Return the current facts of the session in Redis. Raises SessionNotFound."""
+        return self.of(session_id, self._store.state(session_id))
+
+    def get(
+        self, session_id: str, opened_ms: int | None = None, *, edition: int | None = None
+    ) -> SessionFacts:
+        """Return the facts of a session.
+
+        An id may be used again after its keys have expired.
+
+        Args:
+            session_id: the session.
+            opened_ms: if given, the facts are of the session opened then, which was just read and has not ended.
+            edition: if given, the facts are of this edition or a newer one.
+
+        Raises:
+            SessionNotFound: the session does not exist or has expired.
+        """
+        now = self._clock()
+        with self._lock:
+            facts, seen_alive = self._known.get(session_id, (None, now))
+            if facts is not None and opened_ms == facts.opened_ms and edition in (None, facts.edition):
+                self._keep(facts, now)
+                return facts
+            if facts is not None and opened_ms is None and now - seen_alive < SURE_S:
+                return facts
+        is_over = False
+        if opened_ms is None:
+            state = self._store.state(session_id)
+            opened_ms, is_over = state.opened_ms, state.is_final
+        facts = read_facts(session_id, self._store.documents(session_id), opened_ms)
+        if not is_over:
+            with self._lock:
+                self._keep(facts, now)
+        return facts
+
+    def _keep(self, facts: SessionFacts, now: float) -> None:
+        self._known[facts.session_id] = facts, now
+        self._known.move_to_end(facts.session_id)
+        while len(self._known) > self._size:
+            self._known.popitem(last=False)
+
+
+def nobody_waits(_facts: SessionFacts) -> None:
+    """Do nothing: for sessions whose end matters only to their readers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """All services that a turn needs."""
+
+    store: SessionStore
+    index: SessionIndex
+    #: How far the workers have come in the queue.
+    taken: TakenMark
+    facts: FactsCache
+    graph: TaskGraph
+    registry: Registry
+    runner: AgentRunner
+    leases: LeaseKeeper
+    desks: Desks
+    limits: TurnLimits
+    memory: TurnMemory
+    #: None: there is no archive.
+    archiver: Archiver | None = None
+    #: Called at each boundary of a turn.
+    crossing: Crossing = unwatched
+    #: Called for each session that a plan has ended, at most once. It is only a hint.
+    ended: Callable[[SessionFacts], None] = nobody_waits
+
+
+_ATTRIBUTE = "symposia_runtime"
+
+
+def install(app: Celery, provider: Callable[[], Runtime]) -> None:
+    """Set the runtime provider of an app's tasks (called once per process, lazily)."""
+    setattr(app, _ATTRIBUTE, provider)
+
+
+def runtime_of(app: Celery) -> Runtime:
+    """Return the runtime of this process."""
+    provider: Callable[[], Runtime] = getattr(app, _ATTRIBUTE)
+    return provider()

@@ -1,0 +1,1 @@
+"""Opening, steering, restoring and pruning sessions."""

@@ -1,0 +1,158 @@
+"""Opening of a session: checked as a whole, written once, first step dispatched.
+
+The same id with the same content is the same session, so opening may be repeated after a crash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ...models.errors import ConversationError, InvalidInput, MessageTooLarge, SessionNotFound
+from ...models.sessions.plan import Totals
+from ...models.sessions.spec import SessionSpec
+from ...models.sessions.stop_conditions import MaxTurns
+from ...models.sessions.submission import Submission
+from ...state.redis.stored import read_stored
+from ...state.sessions.index import SessionIndex
+from ...state.sessions.requests import Opening
+from ...state.sessions.store import SessionStore
+from ..planners import check_fit, effective_stop
+from ..runtime.graph import TaskGraph, left_to_the_sweep
+from ..views.view import SessionFacts
+from ..workspace.context import as_id
+
+#: Milliseconds between entering and opening a session within which readers do not report it missing.
+_SOON_MS = 60_000
+
+
+def prepare(
+    submission: Submission, *, known_agents: frozenset[str] = frozenset(), max_message_bytes: int
+) -> Submission:
+    """Return the submission with defaults filled in, after checks of its parts and their combination; no server is asked.
+
+    `known_agents` are the names that workers announced; empty if no worker announced any.
+
+    Raises:
+        InvalidInput: the first rule that is broken, with its field and value.
+    """
+    prepared = submission.prepared(known_agents=known_agents, max_message_bytes=max_message_bytes)
+    check_fit(
+        prepared.collab.mode, prepared.collab.participants, options=prepared.options, stop=prepared.stop
+    )
+    return prepared
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOpener:
+    """Opening of sessions in one installation."""
+
+    store: SessionStore
+    index: SessionIndex
+    graph: TaskGraph
+    #: Maximum number of turns that a session may request.
+    max_turns: int
+    max_message_bytes: int
+    #: Milliseconds after which the first step is dispatched again.
+    grace_ms: int
+    #: True if sessions are archived.
+    archived: bool
+    #: Assigns a prepared session to its task and conversation.
+    place: Callable[[Submission], Submission]
+
+    def open(
+        self, submission: Submission, *, known_agents: frozenset[str] = frozenset()
+    ) -> SessionFacts | None:
+        """Open the session of a submission. Return None if it exists already with the same content.
+
+        Raises:
+            InvalidInput: one line with field, value and rule; nothing was written.
+            ConversationError: the session may not run in its task, or not write to its conversation.
+            SessionConflict: the id belongs to a session with other content.
+            RedisUnavailable: nothing was written, or the same submission may be opened again.
+        """
+        prepared = prepare(submission, known_agents=known_agents, max_message_bytes=self.max_message_bytes)
+        prepared = self._placed(prepared)
+        collab = prepared.collab
+        stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.max_turns)
+        spec = prepared.spec(stop)
+        opening = Opening(
+            collab=collab,
+            spec=_written(spec, limit_bytes=self.max_message_bytes),
+            digest=_digest(prepared, spec),
+            messages=tuple(message.to_json() for message in prepared.messages),
+            deadline_s=stop.remaining(Totals()).seconds,
+            archived=self.archived,
+        )
+        return self._open(opening, spec)
+
+    def _placed(self, prepared: Submission) -> Submission:
+        try:
+            return self.place(prepared)
+        except (ConversationError, InvalidInput):
+            # For an open session, later changes of its conversation are no reason to refuse the submission.
+            if (placed := self._placed_before(prepared)) is None:
+                raise
+            return placed
+
+    def _placed_before(self, prepared: Submission) -> Submission | None:
+        """Return the submission if the session of its id exists; None if it does not, or only with another placement."""
+        try:
+            documents = self.store.documents(prepared.collab.collab_id)
+        except SessionNotFound:
+            return None
+        spec = read_stored(SessionSpec, documents.spec, session_id=prepared.collab.collab_id, part="spec")
+        asked = ((prepared.task, spec.task), (prepared.conversation, spec.conversation))
+        if any(given is not None and as_id(given) != there for given, there in asked):
+            return None
+        if prepared.thread_id not in (None, spec.thread_id):
+            return None
+        return replace(prepared, task=spec.task, conversation=spec.conversation, thread_id=spec.thread_id)
+
+    def _open(self, opening: Opening, spec: SessionSpec) -> SessionFacts | None:
+        session_id = opening.collab.collab_id
+        # Enter it in the due index first: a crash after this line leaves an index entry without a session,
+        # a crash after the next one a session that the sweep will start.
+        deadline_s = opening.deadline_s
+        look_in_ms = self.grace_ms if deadline_s is None else min(self.grace_ms, int(deadline_s * 1000))
+        entered_ms = self.index.add(session_id, look_in_ms=look_in_ms, archived=opening.archived)
+        answer = self.store.open(opening)
+        state = answer.state
+        if state and state.opened_ms - entered_ms > _SOON_MS:
+            # After such a delay, or under an id listed before, its entries may have been taken for those of an expired session.
+            self.index.add(session_id, look_in_ms=look_in_ms, archived=opening.archived)
+            self.index.list_at(session_id, state.opened_ms)
+        if state is None or not state.version:
+            # Also if it `exists`: that may be this submission, whose first answer was lost.
+            with left_to_the_sweep(session_id):
+                self.graph.send_advance(session_id, first=True, sent_ms=state.now_ms if state else 0)
+        if answer.word == "exists":
+            return None
+        return SessionFacts(opening.collab, spec, state.opened_ms if state else 0)
+
+
+def _written(spec: SessionSpec, *, limit_bytes: int) -> str:
+    where = "agents, options, policies and parameters"
+    try:
+        text = spec.model_dump_json(exclude_defaults=True)
+    except ValueError as error:  # a lone surrogate somewhere
+        raise InvalidInput(where, str(error), "must be valid UTF-8 text") from None
+    if (size := len(text.encode())) > limit_bytes:
+        raise MessageTooLarge(size, limit_bytes=limit_bytes, field=where)
+    return text
+
+
+def _digest(prepared: Submission, spec: SessionSpec) -> str:
+    """Return a digest that is the same for the same submission, independent of time and place."""
+    # A collab without a context id gets a new one each time it is written.
+    made_anew = {"created_at", "updated_at", "meta", "events", "context_id"}
+    content = {
+        "collab": prepared.collab.model_dump(mode="json", exclude=made_anew),
+        "spec": spec.model_dump(mode="json", exclude={"dialog_id", "stop"}),
+        # Without the turn limit of the submitter.
+        "stop": None if prepared.stop is None else prepared.stop.to_data(),
+        "messages": [[message.role, message.content] for message in prepared.messages],
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,182 @@
+"""Steering of a running session: participants, their instructions, and messages from outside.
+
+A roster change waits for the next round, because the turns of this one were planned for the current
+participants; in a swarm, which has no rounds, for the next step. New instructions of a
+participant apply from their next turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+from redis import Redis
+
+from ...models.errors import InvalidInput, MessageTooLarge, SessionEnded, SessionNotFound
+from ...models.protocol.collab import Collab, Participant
+from ...models.protocol.dialog import Message, Role
+from ...models.sessions.spec import SessionSpec
+from ...models.sessions.steering import AnyBinding, AnyParticipant, Cast, read_participant, seat_for
+from ...models.text.ids import moment_from_ms, new_id
+from ...state.redis.clock import server_ms
+from ...state.redis.stored import read_stored
+from ...state.sessions.records import Answer, SessionState
+from ...state.sessions.steering import Change, Documents, Steering, read_documents
+from ...state.workers.presence import WorkerBook
+from ..planners import check_fit
+
+#: Maximum attempts of a change against concurrent changes.
+RACES = 50
+#: Characters of an instruction that its event contains.
+_TOLD = 500
+
+_Made = Callable[[Cast], Cast]
+
+
+@dataclass(frozen=True, slots=True)
+class Helm:
+    """Steering of one session by one actor."""
+
+    client: Redis
+    session_id: str
+    #: Actor recorded with every change.
+    by: str
+    #: Maximum bytes of a text.
+    limit_bytes: int
+    #: Check of new participants; raises if one cannot take part in this session.
+    check_joining: Callable[[SessionSpec, Participant], None]
+    #: Idempotency key: a repeated call makes the change once.
+    request: str = field(default_factory=new_id)
+
+    def add(self, participant: AnyParticipant, agent: AnyBinding | None) -> None:
+        """Add a participant from the next round on. Raises InvalidInput, SessionEnded, ConversationError."""
+        who = read_participant(participant)
+        binding = seat_for(who, agent, known_agents=WorkerBook(self.client).known_agents())
+        about: dict[str, JsonValue] = {"participant_id": who.participant_id, "agent": binding.agent}
+
+        def made(cast: Cast) -> Cast:
+            self.check_joining(cast.spec, who)
+            return _fitting(cast.with_participant(who, binding, limit_bytes=self.limit_bytes))
+
+        self._steer("participant.added", about, next_round=made)
+
+    def remove(self, name: str) -> None:
+        """Remove a participant from the next round on. Raises InvalidInput, SessionEnded."""
+
+        def made(cast: Cast) -> Cast:
+            return _fitting(cast.without(name, limit_bytes=self.limit_bytes))
+
+        self._steer("participant.removed", {"participant_id": name}, next_round=made)
+
+    def instruct(self, name: str, text: str) -> None:
+        """Change the instructions of a participant from their next turn on. Raises InvalidInput, SessionEnded."""
+        _check_text("text", text, self.limit_bytes)
+        about: dict[str, JsonValue] = {"participant_id": name, "instructions": text[:_TOLD]}
+
+        def made(cast: Cast) -> Cast:
+            return cast.instructed(name, text)
+
+        self._steer("participant.instructed", about, now=made, next_round=made)
+
+    def post(self, text: str, *, role: str) -> None:
+        """Add a message as the user or the system. Raises InvalidInput, SessionEnded."""
+        if role not in (Role.USER, Role.SYSTEM):
+            raise InvalidInput("role", role, "must be user or system")
+        _check_text("text", text, self.limit_bytes)
+        message = Message(role=Role(role), content=text, timestamp=moment_from_ms(server_ms(self.client)))
+        about: dict[str, JsonValue] = {"by": self.by, "role": role}
+        answer = Steering(self.client).post(
+            self.session_id, message.to_json(), request=self.request, about=about
+        )
+        if answer.word == "full":
+            raise InvalidInput(
+                "text", text, "cannot be accepted now: too many messages wait for the dialog; try again later"
+            )
+        self._state(answer)
+
+    def _steer(
+        self, event: str, about: dict[str, JsonValue], *, next_round: _Made, now: _Made | None = None
+    ) -> None:
+        """Make the change from the newest edition; retry after concurrent changes."""
+        for _ in range(RACES):
+            base = read_documents(self.client, self.session_id)
+            if Steering(self.client).has_steered(self.session_id, self.request):
+                return  # by a call whose answer was lost
+            change = self._change(base, event, about, next_round=next_round, now=now)
+            if self._state_of(change) is not None:
+                return
+        raise InvalidInput(
+            "session", self.session_id, f"was changed by others {RACES} times in a row; try again"
+        )
+
+    def _change(
+        self,
+        base: Documents,
+        event: str,
+        about: dict[str, JsonValue],
+        *,
+        next_round: _Made,
+        now: _Made | None,
+    ) -> Change:
+        current = self._cast(base.collab, base.spec)
+        waiting = self._cast(base.next_collab, base.next_spec or "") if base.next_collab else None
+        # A participant who joins with the next round may get instructions earlier.
+        now_made = _changed(now, current, waiting) if now else current
+        later = next_round(waiting or current) if waiting or now is None else None
+        return Change(
+            base=base,
+            spec=_json(now_made.spec),
+            next_collab=later.collab.to_json() if later else None,
+            next_spec=_json(later.spec) if later else None,
+            event=event,
+            about={**about, "by": self.by},
+            request=self.request,
+        )
+
+    def _cast(self, collab: str, spec: str) -> Cast:
+        return Cast(
+            read_stored(Collab, collab, session_id=self.session_id, part="collab"),
+            read_stored(SessionSpec, spec, session_id=self.session_id, part="spec"),
+        )
+
+    def _state_of(self, change: Change) -> SessionState | None:
+        """Return the steered session; None if a concurrent change won."""
+        answer = Steering(self.client).steer(self.session_id, change)
+        return None if answer.word == "outdated" else self._state(answer)
+
+    def _state(self, answer: Answer) -> SessionState:
+        if answer.state is None:
+            raise SessionNotFound(self.session_id)
+        if answer.word == "refused":
+            raise SessionEnded(self.session_id, answer.state.status)
+        return answer.state
+
+
+def _changed(now: _Made, current: Cast, waiting: Cast | None) -> Cast:
+    try:
+        return now(current)
+    except InvalidInput:
+        if waiting is None:
+            raise
+        return current
+
+
+def _json(spec: SessionSpec) -> str:
+    return spec.model_dump_json(exclude_defaults=True)
+
+
+def _fitting(cast: Cast) -> Cast:
+    check_fit(cast.collab.mode, cast.collab.participants, options=cast.spec.options, stop=cast.spec.stop)
+    return cast
+
+
+def _check_text(where: str, text: object, limit_bytes: int) -> None:
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidInput(where, text, "must not be blank")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise InvalidInput(where, text, "must be valid UTF-8 text") from None
+    if size > limit_bytes:
+        raise MessageTooLarge(size, limit_bytes=limit_bytes, field=where)

@@ -1,0 +1,129 @@
+"""The sweep: finds the work whose messages the queue lost.
+
+It runs in every worker, claims due sessions and dispatches the work they wait for. It never
+executes a turn, so a slow agent cannot block it, and two concurrent sweeps do no harm. Because of the sweep, not
+because of the broker, every session ends.
+
+A message that still waits in the queue is not sent again, however long it waits (`state/sessions/taken.py`).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+from ...models.errors import RedisUnavailable, SessionNotFound, SymposiaError
+from ...state.sessions.records import Answer
+from ..planning.advance import send
+from ..runtime.graph import BrokerAway
+from ..runtime.runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+#: Sessions claimed at once.
+BATCH = 100
+#: Seconds after which a sweep claims no further sessions, because the worker has other work, too.
+LONGEST_S = 2.0
+#: Seconds after which a sweep reads again how far workers have come: with a slow Redis, many checks take long.
+VIEW_S = 0.5
+#: Milliseconds, per unfinished session, until sessions with waiting messages are checked again: a long queue must
+#: not keep the sweep busy.
+PAUSE_MS = 5
+
+
+def always_free() -> bool:
+    """Return True: for a process that is not a worker."""
+    return True
+
+
+def sweep(runtime: Runtime, *, is_free: Callable[[], bool] = always_free) -> int:
+    """Check every session that is due now. Return the number of dispatched turns and steps.
+
+    `is_free`: whether this worker could run another task. While all workers are busy no probe is sent, because queued
+    messages may wait for them. Raises RedisUnavailable, BrokerAway: unchecked sessions are claimed again after the grace time.
+    """
+    runtime.graph.check()
+    sent, ends_at = 0, time.monotonic() + LONGEST_S
+    while True:
+        view = QueueView.now(runtime, is_free)
+        claimed = runtime.index.claim(limit=BATCH, hold_ms=runtime.limits.grace_ms)
+        for session_id in claimed:
+            if time.monotonic() > view.made_at + VIEW_S:
+                view = QueueView.now(runtime, is_free)
+            try:
+                sent += sweep_session(runtime, session_id, view)
+            except (RedisUnavailable, BrokerAway):
+                raise
+            except SymposiaError as error:
+                log.error("sweeping session %s failed: %s", session_id, error)
+            except Exception:  # one session that cannot be read must not keep the others waiting
+                log.exception("sweeping session %s failed", session_id)
+        if len(claimed) < BATCH or time.monotonic() > ends_at:
+            return sent
+
+
+@dataclass(slots=True)
+class QueueView:
+    """The queue as seen by one sweep."""
+
+    runtime: Runtime
+    #: Sending time of the newest message that workers have taken.
+    taken_ms: int
+    #: `time.monotonic()` of the reading.
+    made_at: float
+    #: Milliseconds until sessions with waiting messages are checked again; 0: there was none.
+    wait_ms: int = 0
+
+    @classmethod
+    def now(cls, runtime: Runtime, is_free: Callable[[], bool] = always_free) -> Self:
+        """Return the current queue. Raises RedisUnavailable."""
+        return cls(runtime, runtime.taken.tell(is_free=is_free()), time.monotonic())
+
+    def owed(self, session_id: str) -> Answer:
+        """Return the due work of a session, with a probe if one may be sent."""
+        grace_ms = self.runtime.limits.grace_ms
+        answer = self.runtime.store.sweep(session_id, grace_ms=grace_ms, taken_ms=self.taken_ms)
+        if not answer.held or self.wait_ms:
+            return answer
+        refused_ms = self.runtime.taken.probe(grace_ms=grace_ms)
+        self.wait_ms = max(refused_ms or grace_ms // 10, self.runtime.index.unfinished() * PAUSE_MS)
+        if refused_ms:
+            return answer
+        log.info("session %s: no worker has taken a message for a while, sending a probe", session_id)
+        return self.runtime.store.sweep(session_id, grace_ms=grace_ms, taken_ms=self.taken_ms, probes=1)
+
+    def next_look_ms(self, answer: Answer) -> int | None:
+        """Return the time of the next check of the session."""
+        if answer.state is None or answer.due_ms is None or not answer.held:
+            return answer.due_ms
+        return min(answer.due_ms, answer.state.now_ms + self.wait_ms)
+
+
+def sweep_session(runtime: Runtime, session_id: str, view: QueueView) -> int:
+    """Check one session. Return the number of dispatched turns and steps."""
+    answer = view.owed(session_id)
+    if answer.word == "ended":
+        runtime.index.settle(session_id)
+        return 0
+    look_ms = view.next_look_ms(answer)
+    if answer.state is None or look_ms is None:
+        runtime.index.drop_orphan(session_id, runtime.index)
+        return 0
+    # The next check is set before anything is sent: a crash in between delays the session by one grace time only.
+    runtime.index.look_at(session_id, look_ms)
+    if not answer.numbers and not answer.advance:
+        return 0
+    try:
+        facts = runtime.facts.of(session_id, answer.state)
+    except SessionNotFound:
+        return 0
+    if answer.numbers:
+        log.info("session %s: dispatching turns %s again", session_id, list(answer.numbers))
+        send(runtime.graph, facts, answer.state, answer.numbers)
+    if answer.advance:
+        log.info("session %s: requesting its next step again", session_id)
+        runtime.graph.send_advance(session_id, sent_ms=answer.state.now_ms)
+    return len(answer.numbers) + answer.advance

@@ -1,0 +1,1 @@
+"""The parts of one turn: admission, commit, failure."""

@@ -1,0 +1,1 @@
+"""The state of a session as planners and agents see it."""

@@ -1,0 +1,75 @@
+"""Effects of a session's protocol on its turns: instructions, marks of the answer, and one correction.
+
+A session without a protocol pays one comparison a turn for all of this.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from ...models.alignment.document import specification_markdown
+from ...models.alignment.marks import Signs
+from ...models.alignment.turn_marks import explained, faults, read_signs
+from ...models.errors import AgentError
+from ...models.sessions.options import Protocol
+from ...models.turns.turn import TurnContext, TurnOutcome
+
+log = logging.getLogger(__name__)
+
+#: Maximum characters of a faulty answer repeated to its agent.
+_MOST_SHOWN = 20_000
+_SCORES = """\
+
+The judge of the session gives each expert four scores, in a table with the columns of the scoreboard above.
+"""
+
+
+def briefed(protocol: Protocol | None, instruction: str) -> str:
+    """Return the instruction of a turn, with the required format of its answer."""
+    if protocol is None:
+        return instruction
+    return "\n\n".join(filter(None, (instruction, specification_markdown() + _SCORES)))
+
+
+def signs_of(protocol: Protocol | None, outcome: TurnOutcome) -> Signs | None:
+    """Return the marks of a turn; None in a session without a protocol."""
+    if protocol is None:
+        return None
+    scores = outcome.decision.scores if outcome.decision else {}
+    return read_signs([draft.content for draft in outcome.messages], scores=scores)
+
+
+def mended(
+    context: TurnContext, outcome: TurnOutcome, ask: Callable[[TurnContext], TurnOutcome]
+) -> TurnOutcome:
+    """Return the outcome; if it breaks the format, ask once more and accept the second answer as it is.
+
+    Both requests are paid for. A failed second request changes nothing: the first answer is used.
+    """
+    texts = [draft.content for draft in outcome.messages]
+    found = faults(texts) if outcome.question is None else ()
+    if not found or not _affords(context, outcome):
+        return outcome
+    written = "\n\n".join(texts)[:_MOST_SHOWN]
+    instruction = f"{context.instruction}\n\n{explained(found)}\n\nYour answer was:\n\n{written}"
+    try:
+        again = ask(context.model_copy(update={"instruction": instruction}))
+    except AgentError as error:
+        log.info(
+            "turn %s of %s: correcting the answer's format failed, keeping the answer: %s",
+            context.turn_number,
+            context.session_id,
+            error,
+        )
+        return outcome
+    usage = outcome.usage + again.usage
+    return (again if again.messages else outcome).model_copy(update={"usage": usage})
+
+
+def _affords(context: TurnContext, outcome: TurnOutcome) -> bool:
+    """Return whether the budget of the turn allows a second answer at the cost of the first."""
+    left = context.remaining
+    tokens = left.tokens is None or 2 * outcome.usage.tokens <= left.tokens
+    cost = left.cost_micros is None or 2 * outcome.usage.cost_micros <= left.cost_micros
+    return tokens and cost

@@ -1,0 +1,1 @@
+"""Parked turns: asking, reminding, answering."""

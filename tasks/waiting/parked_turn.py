@@ -1,0 +1,184 @@
+"""A parked turn: its question, and the result of an answer. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...models.protocol.collab import ParticipantKind
+from ...models.protocol.dialog import Role
+from ...models.sessions.plan import PlannedTurn
+from ...models.text.ids import moment_from_ms, new_id
+from ...models.turns.directives import read_directives
+from ...models.turns.turn import Draft, GivenAnswer, OutcomeKind, TurnContext, TurnOutcome
+from ...models.turns.waiting import Line, Pending, Waiting
+from ...state.sessions.records import Grant, SessionState
+from ...state.sessions.turn_records import Parking, TurnRecord
+from ...state.sessions.usage_accounts import total
+from ...state.turns.inbox import Letter
+from ...state.turns.parked import Reply, Rule
+from ..turns.message_builder import Words
+from ..views.decode import planned_turn, turn_wait
+from ..views.view import SessionFacts, turn_context
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An open question of a parked turn."""
+
+    facts: SessionFacts
+    state: SessionState
+    record: TurnRecord
+    parking: Parking
+    waiting: Waiting
+    #: The turn as it was planned.
+    planned: PlannedTurn
+
+    @property
+    def number(self) -> int:
+        """Return the turn's number."""
+        return self.record.number
+
+    def letters(self) -> tuple[Letter, ...]:
+        """Return the question as entries for the inboxes of the people who may answer."""
+        return tuple(Letter(self.facts.session_id, self.number, name) for name in self.waiting.asked)
+
+    def pending(self) -> Pending:
+        """Return the question for display to people."""
+        until_ms = self.parking.until_ms
+        return Pending(
+            session_id=self.facts.session_id,
+            title=self.facts.collab.title,
+            turn_number=self.number,
+            participant=self.record.participant,
+            asked=self.waiting.asked,
+            question=self.waiting.question,
+            is_own=self.waiting.is_own,
+            expects=self.planned.expects,
+            reply_token=self.parking.reply_token,
+            asked_at=moment_from_ms(self.parking.parked_ms),
+            until=None if until_ms is None else moment_from_ms(until_ms),
+        )
+
+    # -- answers ---------------------------------------------------------------------------
+
+    def answered(self, text: str | None, *, by: str | None, rule: Rule = Rule.PERSON) -> Reply:
+        """Return the result of an answer (None: no answer): the output of the turn, or the input for its agent."""
+        if not self.waiting.is_own:
+            return self._going_on(text, by=by, rule=rule)
+        if text is None:
+            return self.closed(OutcomeKind.SKIPPED, error="no answer in time", rule=rule)
+        said = TurnOutcome(messages=(self._draft(text),))
+        outcome = read_directives(self._context(), said)
+        outcome = said if outcome.question else outcome  # who was asked does not ask back
+        kind = OutcomeKind.MESSAGE if outcome.messages else OutcomeKind.PASSED
+        return self.closed(kind, outcome, by=by, rule=rule)
+
+    def closed(
+        self,
+        kind: OutcomeKind,
+        outcome: TurnOutcome | None = None,
+        *,
+        rule: Rule,
+        by: str | None = None,
+        error: str | None = None,
+    ) -> Reply:
+        """Return the reply that closes the turn."""
+        grant, spent = self._grant(), total(self.record.spent.values())
+        words = Words(self.facts, self.planned, grant.number, grant.token, grant.fence, self.waiting, spent)
+        result = words.result(kind, outcome, error=error)
+        speech = words.speech(result, outcome or TurnOutcome(), now=moment_from_ms(self.state.now_ms))
+        return Reply(
+            number=self.number,
+            reply_token=self.parking.reply_token,
+            request=new_id(),
+            rule=rule,
+            speech=speech,
+            about={"by": by or "", "outcome": kind.value},
+        )
+
+    def passed_on(self, agent: str, *, outcome: str, rule: Rule, error: str = "") -> Reply:
+        """Return the reply that passes the turn to another agent."""
+        waiting = self.waiting.model_copy(
+            update={"passed_on": self.waiting.passed_on + 1, "delivery": None, "escalated": False}
+        )
+        return self._given_back(waiting, rule=rule, agent=agent, outcome=outcome, error=error)
+
+    def _going_on(self, text: str | None, *, by: str | None, rule: Rule) -> Reply:
+        answer = GivenAnswer(question=self.waiting.question, text=text, by=by)
+        waiting = self.waiting.model_copy(
+            update={
+                "answers": (*self.waiting.answers, answer),
+                "lines": (*self.waiting.lines, *self._lines(answer)),
+                "escalated": False,
+            }
+        )
+        return self._given_back(waiting, rule=rule, outcome="asked", by=by)
+
+    def _given_back(
+        self,
+        waiting: Waiting,
+        *,
+        rule: Rule,
+        outcome: str,
+        agent: str = "",
+        error: str = "",
+        by: str | None = None,
+    ) -> Reply:
+        return Reply(
+            number=self.number,
+            reply_token=self.parking.reply_token,
+            request=new_id(),
+            rule=rule,
+            wait=waiting.model_dump_json(exclude_defaults=True),
+            agent=agent,
+            outcome=outcome,
+            error=error,
+            about={"by": by or "", "outcome": outcome},
+        )
+
+    def _lines(self, answer: GivenAnswer) -> Iterator[Line]:
+        """Yield question and answer as lines of the dialog."""
+        question = answer.question
+        if question.text.strip():
+            yield Line(speaker=self.record.participant, draft=Draft(content=question.text))
+        if answer.text is not None:
+            speaker = answer.by if answer.by in self.facts.roster else question.to
+            yield Line(speaker=speaker, draft=Draft(content=answer.text, role=Role.USER))
+
+    def _draft(self, text: str) -> Draft:
+        is_person = self.facts.roster[self.record.participant].kind is ParticipantKind.HUMAN
+        return Draft(content=text, role=Role.USER if is_person else Role.AGENT)
+
+    def _context(self) -> TurnContext:
+        return turn_context(self.facts, self.state, self._grant(), self.planned, window=0, timeout_s=0)
+
+    def _grant(self) -> Grant:
+        """Return the open grant, under which the answer is written."""
+        record = self.record
+        return Grant(
+            number=record.number,
+            scope=record.scope,
+            token=record.token or "",
+            fence=record.fence,
+            grants=record.grants,
+            failures=record.failures,
+            takeovers=0,
+            substitute=record.agent,
+            messages=(),
+        )
+
+
+def read_asked(facts: SessionFacts, state: SessionState, number: int) -> Asked | None:
+    """Return the open question of one turn; None: it is not parked. Raises CorruptSession."""
+    record = state.records.get(number)
+    if record is None or record.parking is None:
+        return None
+    planned = planned_turn(state, record, facts.roster)
+    return Asked(facts, state, record, record.parking, turn_wait(state, record), planned)
+
+
+def all_asked(facts: SessionFacts, state: SessionState) -> list[Asked]:
+    """Return the session's open questions, by turn number."""
+    found = (read_asked(facts, state, number) for number in state.records)
+    return [asked for asked in found if asked is not None]

@@ -1,0 +1,138 @@
+"""End of a wait: one reply, from any source, continues the session.
+
+The reply and the follow-up are two steps. The due index schedules a check of the session soon
+after, so if the process dies in between, the sweep continues.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ...models.errors import InvalidInput, MessageTooLarge, ReplyRefused, SessionNotFound
+from ...state.sessions.index import SessionIndex
+from ...state.sessions.records import Answer, SessionState
+from ...state.sessions.store import SessionStore
+from ...state.turns.inbox import Inbox
+from ...state.turns.parked import ParkedTurns, Reply
+from ..planning.advance import dispatch
+from ..runtime.graph import TaskGraph, left_to_the_sweep
+from ..views.view import SessionFacts
+from .parked_turn import Asked, all_asked
+
+#: Milliseconds until the sweep checks a session after a reply.
+LOOK_IN_MS = 5_000
+ENDED = ("replied", "returned", "held")
+_REFUSALS = {
+    "late": "late",
+    "double": "double",
+    "foreign": "foreign",
+    "unknown": "unasked",
+    "inactive": "ended",
+    "missing": "ended",
+}
+
+
+class Office(Protocol):
+    """Services that a worker and a client both need to handle replies."""
+
+    @property
+    def store(self) -> SessionStore:
+        """Return the session store."""
+        ...
+
+    @property
+    def index(self) -> SessionIndex:
+        """Return the due index of the sessions."""
+        ...
+
+    @property
+    def graph(self) -> TaskGraph:
+        """Return the dispatcher to the queue."""
+        ...
+
+
+def find_asked(
+    facts: SessionFacts, state: SessionState, name: str, *, turn: int | None = None, token: str | None = None
+) -> Asked:
+    """Return the one open question to `name`: of all, of the given `turn`, or with the given reply `token`.
+
+    Raises ReplyRefused if there is none, or more than one: without turn or token the reply might answer
+    another question than intended. Raises InvalidInput if `name` is not text, or `turn` not a number.
+    """
+    if not isinstance(name, str):
+        raise InvalidInput("name", name, "must be text")
+    if turn is not None and not isinstance(turn, int):
+        raise InvalidInput("turn", turn, "must be a turn number")
+    found = [it for it in all_asked(facts, state) if turn in (None, it.number) and name in it.waiting.asked]
+    if len(found) > 1 and token is not None:
+        found = [it for it in found if it.parking.reply_token == token] or found[:1]  # `answer` says: foreign
+    if len(found) > 1:
+        questions = {it.number: it.waiting.question.text or it.planned.expects for it in found}
+        raise ReplyRefused(facts.session_id, name, "several", questions=questions)
+    if found:
+        return found[0]
+    if state.is_final:
+        raise ReplyRefused(facts.session_id, name, "ended")
+    record = state.records.get(turn or 0)
+    is_over = turn is not None and turn < state.next_number and not (record and record.is_open)
+    raise ReplyRefused(facts.session_id, name, "double" if is_over else "unasked")
+
+
+def answer(
+    office: Office, asked: Asked, text: str, *, name: str, token: str | None, limit_bytes: int
+) -> None:
+    """Answer a question in the name of a person who was asked; with `token`, only if it is the question's own.
+
+    Raises:
+        InvalidInput: the answer is blank, too long, or none of the choices.
+        ReplyRefused: there is no open question for it; nothing has changed.
+    """
+    _check(asked, text, limit_bytes=limit_bytes)
+    if token is not None and token != asked.parking.reply_token:
+        raise ReplyRefused(asked.facts.session_id, name, "foreign")
+    word = end_wait(office, asked, asked.answered(text, by=name)).word
+    if word == "missing":
+        raise SessionNotFound(asked.facts.session_id)
+    if word not in ENDED:
+        raise ReplyRefused(asked.facts.session_id, name, _REFUSALS[word])
+
+
+def end_wait(office: Office, asked: Asked, reply: Reply) -> Answer:
+    """Send a reply and, if it was accepted, dispatch the session's next work."""
+    session_id = asked.facts.session_id
+    office.index.sooner(session_id, asked.state.now_ms + LOOK_IN_MS)
+    client = office.store.client
+    result = ParkedTurns(client).reply(session_id, reply)
+    if result.word in ENDED:
+        Inbox(client).remove(asked.letters())
+        _send_on(office, asked, result)
+    return result
+
+
+def plan_on(office: Office, state: SessionState) -> None:
+    """Dispatch the planning of the session's next step; without a broker the sweep does it."""
+    with left_to_the_sweep(state.session_id):
+        office.graph.send_advance(state.session_id, sent_ms=state.now_ms)
+
+
+def _send_on(office: Office, asked: Asked, result: Answer) -> None:
+    if result.state is None:
+        return
+    if result.word == "replied":
+        plan_on(office, result.state)
+    elif result.word == "returned":
+        dispatch(office.graph, asked.facts, result.state, [asked.number])
+
+
+def _check(asked: Asked, text: object, *, limit_bytes: int) -> None:
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidInput("text", text, "must not be blank; answer PASS to pass")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise InvalidInput("text", text, "must be valid UTF-8 text") from None
+    if size > limit_bytes:
+        raise MessageTooLarge(size, limit_bytes=limit_bytes, field="text")
+    choices = asked.waiting.question.choices
+    if choices and text.strip() not in choices:
+        raise InvalidInput("text", text, f"must be one of {', '.join(choices)}")

@@ -1,0 +1,107 @@
+"""Shared parts of all methods: clock, database, notices, and the checks that come first."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from ...models.errors import InvalidInput, NotTaskManager, ParticipantNotAdmittedError, TaskClosedError
+from ...models.text.ids import is_uuid4
+from ...models.workspace.notification import Notice, NoticeKind
+from ...models.workspace.task import Task, TaskStatus
+from ...models.workspace.values import MOST
+from ...state.notifications import NoticeBoard
+
+if TYPE_CHECKING:
+    from ...archive.archive import Archive
+    from ...archive.workspace.changes import Changes
+    from ...archive.workspace.store import TaskBook
+    from ...models.workspace.conversation import Conversation
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class Desk:
+    """Context of the methods of agents. Safe to use from several threads.
+
+    Args:
+        archive: the database; it is migrated at its first use.
+        board: stream of notifications; None: there are none.
+        now_ms: returns the time, in milliseconds since the epoch.
+    """
+
+    def __init__(
+        self, archive: Archive, board: NoticeBoard | None = None, *, now_ms: Callable[[], int] = _now_ms
+    ) -> None:
+        self._archive = archive
+        self._board = board
+        self._now_ms = now_ms
+
+    @property
+    def _book(self) -> TaskBook:
+        self._archive.prepare()
+        return self._archive.tasks
+
+    def _tell(
+        self,
+        agents: Iterable[str],
+        kind: NoticeKind,
+        task_id: str,
+        *,
+        at: datetime,
+        conversation_id: str | None = None,
+        agent: str | None = None,
+        by: str | None = None,
+    ) -> None:
+        if self._board is not None:
+            notice = Notice(
+                kind=kind, task_id=task_id, conversation_id=conversation_id, agent=agent, by=by, at=at
+            )
+            self._board.tell(agents, notice)
+
+
+def managed_task(changes: Changes, agent: str, task_id: str) -> Task:
+    """Return the task, locked, if this agent manages it. Raises NotTaskManager, also if the task does not exist."""
+    task = changes.lock_task(as_id(task_id))
+    if task is None or task.task_manager != agent:
+        raise NotTaskManager(agent, task_id)
+    return task
+
+
+def managed_conversation(changes: Changes, agent: str, conversation_id: str) -> tuple[Task, Conversation]:
+    """Return the conversation and its task, locked, if this agent manages it. Raises NotTaskManager as `managed_task` does."""
+    task_id = changes.task_of(as_id(conversation_id))
+    task = None if task_id is None else changes.lock_task(task_id)
+    if task is None or task.task_manager != agent:
+        raise NotTaskManager(agent, conversation_id)
+    return task, changes.conversation(as_id(conversation_id))
+
+
+def check_active(task_id: str, status: TaskStatus) -> None:
+    """Raise TaskClosedError if the task is not active."""
+    if status is not TaskStatus.ACTIVE:
+        raise TaskClosedError(task_id, status)
+
+
+def check_admitted(task: Task, agents: Iterable[str]) -> None:
+    """Raise ParticipantNotAdmittedError, with the names of all agents that the task has not admitted."""
+    admitted = set(task.agents)
+    if unknown := [agent for agent in agents if agent not in admitted]:
+        raise ParticipantNotAdmittedError(task.id, unknown)
+
+
+def check_limit(limit: object) -> int:
+    """Return the valid number of rows of a page. Raises InvalidInput."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
+        raise InvalidInput("limit", limit, f"must be from 1 to {MOST}")
+    return limit
+
+
+def as_id(text: object) -> str:
+    """Normalise an id; return '' if it is not a UUID v4."""
+    lower = text.lower() if isinstance(text, str) else ""
+    return lower if is_uuid4(lower) else ""

@@ -1,0 +1,40 @@
+"""The choices of the command line are those of the code that it calls; it does not import that code to list them."""
+
+from __future__ import annotations
+
+import pytest
+
+from symposia.models.protocol.collab import CollabStatus
+from symposia.models.schedules.schedule import Missed, Overlap
+from symposia.models.severity import Severity
+from symposia.reviews.reports.formats import ReportFormat
+from symposia.tasks.planners import modes
+from symposia.tasks.sessions import drawing
+from symposia.workers.cli.common.options import MODE_NAMES, Status
+from symposia.workers.cli.reviews.options import FailOn, Format
+from symposia.workers.cli.reviews.runs import ShownAs
+from symposia.workers.cli.reviews.schedule import Weight, WhenBusy, WhenMissed
+from symposia.workers.cli.sessions.show import GraphFormat
+
+OF_ONE_DOCUMENT = [form for form in ReportFormat if form is not ReportFormat.ALIGNMENT]
+
+
+@pytest.mark.parametrize(
+    ("choices", "names"),
+    [
+        (Status, CollabStatus),
+        (GraphFormat, drawing.GraphFormat),
+        (Format, [*ReportFormat, "all"]),
+        (ShownAs, OF_ONE_DOCUMENT),
+        (FailOn, [*Severity, "never"]),
+        (Weight, Severity),
+        (WhenBusy, Overlap),
+        (WhenMissed, Missed),
+    ],
+)
+def test_choices_are_those_of_the_code(choices, names):
+    assert [str(choice) for choice in choices] == [str(name) for name in names]
+
+
+def test_the_listed_modes_are_all_modes():
+    assert f"[{'|'.join(mode.name for mode in modes())}]" == MODE_NAMES

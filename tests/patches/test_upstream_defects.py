@@ -1,0 +1,186 @@
+"""Defects of unpatched libraries. A test that fails says that the library was fixed and its patch can be removed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from celery import Celery
+from celery.concurrency.thread import TaskPool
+from kombu import Connection, Exchange, Queue
+from redis import Redis
+from redis.connection import parse_url
+from redis.sentinel import SentinelManagedConnection
+
+from live import until
+from symposia.patches.redis_sentinel import MasterConnection
+
+
+def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in a process that has imported no patch."""
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False
+    )
+
+
+# -- patches/redis_packing.py ------------------------------------------------------------------
+
+PACK_NUMBER = """
+from redis.connection import HiredisRespSerializer
+
+class Interrupted(float):
+    def __repr__(self):
+        raise KeyboardInterrupt
+
+HiredisRespSerializer().pack("SET", "key", Interrupted(0.5))
+"""
+
+
+def test_hiredis_crashes_if_a_number_has_no_text():
+    assert run(PACK_NUMBER).returncode == -signal.SIGSEGV
+
+
+# -- patches/redis_sentinel.py -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "host"), [(SentinelManagedConnection, "127.0.0.1"), (MasterConnection, "localhost")]
+)
+def test_redis_py_reconnects_to_the_former_master(redis_url, kind, host):
+    """redis/redis-py#3874."""
+    address = parse_url(redis_url)
+    masters = iter([("127.0.0.1", address["port"]), ("localhost", address["port"])])
+    pool = SimpleNamespace(is_master=True, check_connection=False, get_master_address=lambda: next(masters))
+    connection = kind(connection_pool=pool, password=address["password"])
+    connection.connect()
+    connection.disconnect()
+    connection.send_command("PING")
+    assert (connection.host, connection.read_response()) == (host, b"PONG")
+    connection.disconnect()
+
+
+INTERRUPT_READ = """
+import signal, sys
+from types import SimpleNamespace
+from redis.connection import parse_url
+from {module} import {kind}
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+signal.signal(signal.SIGALRM, interrupt)
+address = parse_url(sys.argv[1])
+pool = SimpleNamespace(
+    is_master=True, check_connection=False, get_master_address=lambda: (address["host"], address["port"])
+)
+connection = {kind}(connection_pool=pool, password=address["password"])
+connection.connect()
+connection.send_command("BLPOP", "nothing", 30)
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+try:
+    connection.read_response()
+except KeyboardInterrupt:
+    print(connection.is_connected)
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "kind", "connected"),
+    [
+        ("redis.sentinel", "SentinelManagedConnection", "True"),
+        ("symposia.patches.redis_sentinel", "MasterConnection", "False"),
+    ],
+)
+def test_redis_py_keeps_a_connection_with_an_unread_answer(redis_url, module, kind, connected):
+    """redis/redis-py#4292."""
+    done = run(INTERRUPT_READ.format(module=module, kind=kind), redis_url)
+    assert (done.stdout.strip(), done.stderr) == (connected, "")
+
+
+# -- patches/kombu_transport.py ----------------------------------------------------------------
+
+
+def test_kombu_makes_a_client_for_each_command(redis_url):
+    with Connection(redis_url) as connection:
+        channel = connection.channel()
+        with channel.conn_or_acquire() as one, channel.conn_or_acquire() as other:
+            assert one is not other
+
+
+# -- patches/celery_events.py ------------------------------------------------------------------
+
+
+def test_celery_publishes_each_task_sent_by_itself():
+    app = Celery("plain", broker="memory://", set_as_current=False)
+    app.conf.update(task_send_sent_event=True, task_ignore_result=True)
+    events = Queue("plain-events", Exchange("celeryev", type="topic"), routing_key="#")
+    with app.connection_for_write() as connection, connection.SimpleQueue(events) as received:
+        for _ in range(3):
+            app.send_task("plain.task", queue="plain-tasks")
+        messages = [received.get(timeout=5).payload for _ in range(3)]
+    assert [it["type"] for it in messages] == ["task-sent"] * 3
+
+
+# -- patches/cold_shutdown.py ------------------------------------------------------------------
+
+
+def test_celery_cannot_terminate_a_thread():
+    """celery/celery#10490."""
+    pool = TaskPool(1)
+    with pytest.raises(NotImplementedError):
+        pool.terminate_job(1)
+    pool.on_stop()
+
+
+# -- patches/foreign_messages.py, patches/message_sizes.py -------------------------------------
+
+PLAIN_APP = """
+from celery import Celery
+
+app = Celery("plain", broker={url!r})
+app.conf.task_default_queue = "plain-worker"
+"""
+TWO_PARTS = """{
+    "body": "[[], {}]", "content-encoding": "utf-8", "content-type": "application/json",
+    "headers": {"lang": "py", "task": "celery.accumulate", "id": "1", "root_id": "1"},
+    "properties": {"delivery_info": {"exchange": "", "routing_key": "plain-worker"}, "delivery_tag": "1"}
+}"""
+
+
+@pytest.fixture
+def plain_worker(redis_url: str, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A worker of Celery without a patch."""
+    (tmp_path / "plain_app.py").write_text(PLAIN_APP.format(url=redis_url))
+    command = [sys.executable, "-m", "celery", "-A", "plain_app", "worker", "--pool=solo", "--without-gossip"]
+    with (tmp_path / "log").open("w") as log:
+        worker = subprocess.Popen(command, cwd=tmp_path, stdout=log, stderr=log, text=True)
+    yield worker
+    worker.kill()
+    worker.wait()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("message", ["no JSON", TWO_PARTS], ids=["envelope", "body"])
+def test_celery_worker_ends_on_a_malformed_message(redis_url, tmp_path, plain_worker, message):
+    """celery/celery#7975, celery/celery#4308."""
+    with Redis.from_url(redis_url) as client:
+        client.lpush("plain-worker", message)
+        until(lambda: plain_worker.poll() is not None, timeout_s=40, what="the worker ends")
+        client.delete("plain-worker", "_kombu.binding.plain-worker", "unacked", "unacked_index")
+    assert "Unrecoverable error" in (tmp_path / "log").read_text()
+
+
+DECOMPRESS = """
+import zlib
+from kombu.compression import decompress
+print(len(decompress(zlib.compress(bytes(50_000_000)), "application/x-gzip")))
+"""
+
+
+def test_kombu_decompresses_without_a_limit():
+    assert run(DECOMPRESS).stdout.strip() == "50000000"

@@ -1,0 +1,120 @@
+"""A mode beside the five, made of one value: it runs, and the command line shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from model_stub import StubModel, completion
+from office import Office
+from symposia.models.protocol import collab
+from symposia.models.protocol.collab import Collab, CollabMode
+from symposia.models.sessions.plan import Plan, PlannedTurn, SessionView, Step, Wait
+from symposia.models.sessions.stop_conditions import MaxRounds
+from symposia.tasks.planners import Demo, Mode, add_mode, modes, registry
+from symposia.workers.cli.app import app
+from symposia.workers.cli.sessions.progress import expected_turns
+from symposia.workers.local.demo_sessions import demo_sessions
+
+REGISTRY = """
+[agents.say]
+kind = "scripted"
+replies = ["first", "second"]
+
+[models.house]
+model = "stub"
+base_url = "{url}"
+
+[agents.writer]
+kind = "llm"
+model = "house"
+"""
+
+
+def _plan(view: SessionView) -> Plan:
+    """Everyone speaks against the order of the roster."""
+    if view.open:
+        return Wait()
+    roster, place = view.ids()[::-1], int(view.state.get("place", 0))
+    return Step(
+        turns=(PlannedTurn(participant=roster[place]),),
+        state={"place": (place + 1) % len(roster)},
+        ends_round=place == len(roster) - 1,
+    )
+
+
+BACKWARDS = Mode(
+    name="backwards",
+    summary="Everyone speaks, the last of the roster first.",
+    prompt="You speak in turn, from the last of you to the first.",
+    plan=_plan,
+    default_stop=MaxRounds(2),
+    one_turn_each=True,
+    demo=Demo(title="Backwards", purpose="Count down.", replies={"ada": ("one",), "ben": ("two",)}),
+)
+
+
+@pytest.fixture
+def mode() -> Iterator[CollabMode]:
+    name = add_mode(BACKWARDS)
+    yield name
+    del registry._MODES[BACKWARDS.name], collab._ADDED[BACKWARDS.name]
+
+
+@pytest.fixture
+def office(tmp_path: Path, redis_url: str, mode: CollabMode) -> Iterator[tuple[Office, StubModel]]:
+    with StubModel() as stub:
+        office = Office(tmp_path, redis_url, REGISTRY.format(url=stub.url))
+        yield office, stub
+        office.close()
+
+
+def test_it_runs_with_scripted_agents(office):
+    room, _ = office
+    job = room.submit("backwards", {"ann": "say", "bob": "say", "cyd": "say"})
+    room.work()
+    spoken = [(message.speaker, message.content) for message in job.messages()]
+    names = ["cyd", "bob", "ann"]
+    assert spoken == [(name, "first") for name in names] + [(name, "second") for name in names]
+    result = job.result(timeout=5)
+    assert (result.reason, result.rounds, result.collab.mode) == ("max_rounds", 2, "backwards")
+    assert Collab.model_validate(result.collab.to_wire()).mode is result.collab.mode
+
+
+@pytest.mark.real_models
+def test_models_are_told_how_turns_follow_each_other(office):
+    room, stub = office
+    stub.answers(completion("b"), completion("a"))
+    job = room.submit("backwards", {"ann": "writer", "bob": "writer"}, stop=MaxRounds(1))
+    room.work()
+    assert [message.content for message in job.messages()] == ["b", "a"]
+    assert all(BACKWARDS.prompt in str(request.body) for request in stub.asked)
+
+
+def test_the_command_line_knows_it(office):
+    room, _ = office
+    job = room.submit("backwards", {"ann": "say", "bob": "say"})
+    environment = {"SYMPOSIA_REDIS_URL": room.settings.redis_url.get_secret_value()}
+    environment["SYMPOSIA_DATA_DIR"] = str(room.settings.data_dir)
+    said = CliRunner().invoke(app, ["list", "--mode", "backwards", "--json"], env=environment)
+    assert (said.exit_code, job.id in said.output) == (0, True)
+    assert expected_turns(job.collab(), job._facts.spec) == 4
+
+
+def test_the_demo_has_its_session(mode):
+    (session,) = demo_sessions("scripted", "backwards")
+    assert [p.participant_id for p in session.collab.participants] == ["ada", "ben"]
+
+
+def test_a_name_that_is_taken_is_refused(mode):
+    with pytest.raises(ValueError, match="'backwards' is registered already"):
+        add_mode(BACKWARDS)
+
+
+def test_an_unknown_mode_is_refused():
+    assert "backwards" not in [known.name for known in modes()]
+    with pytest.raises(ValueError, match="backwards"):
+        CollabMode("backwards")

@@ -1,0 +1,113 @@
+"""The scripts of batch reviews: limits, ends, and items that are tried again."""
+
+from __future__ import annotations
+
+import pytest
+from redis import Redis
+
+from lossy import lossy_wire
+from review_batches import head, settle, started
+from symposia.models.review.runs import ItemState
+from symposia.state.redis.connect import connect
+from symposia.state.reviews.store import ReviewStore
+
+DONE, FAILED = ItemState.DONE, ItemState.FAILED
+
+
+@pytest.fixture
+def store(client: Redis) -> ReviewStore:
+    return ReviewStore(client, retention_s=60)
+
+
+def end(store, batch):
+    assert store.end(batch, "a", lease_ms=60_000) == "yours"
+    assert store.end(batch, "a", lease_ms=60_000, is_done=True) == "ended"
+    return store.view(batch)
+
+
+def test_items_divide_what_is_left(store):
+    batch = started(store, 2, parallel=2, batch={"max_tokens": 101, "max_usd": 0.000_003})
+    assert store.claim(batch)[:2] == ("claimed", [1, 2])
+    items = [store.item(batch, number) for number in (1, 2)]
+    assert [(it.tokens, it.cost_micros) for it in items] == [(50, 1), (51, 2)]
+
+
+def test_items_without_limits_may_spend_anything(store):
+    batch = started(store, 1)
+    assert store.claim(batch)[0] == "claimed"
+    assert (store.item(batch, 1).tokens, store.item(batch, 1).cost_micros) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("limits", "unit", "spent"),
+    [({"max_tokens": 2}, "tokens", (2, 0)), ({"max_usd": 0.000_002}, "cost", (0, 2))],
+)
+def test_a_batch_is_exhausted_only_when_nothing_is_under_way(store, limits, unit, spent):
+    batch = started(store, 3, parallel=2, batch=limits)
+    assert store.claim(batch) == ("claimed", [1, 2], [], "")
+    settle(store, batch, 1, spent=tuple(amount // 2 for amount in spent))
+    assert store.claim(batch) == ("claimed", [], [], "")
+    settle(store, batch, 2, spent=tuple(amount // 2 for amount in spent))
+    assert store.claim(batch) == ("exhausted", [], [], unit)
+
+
+def test_a_batch_whose_items_all_failed_has_failed(store):
+    batch = started(store, 1)
+    store.claim(batch)
+    settle(store, batch, 1, FAILED)
+    assert end(store, batch).state == "failed"
+
+
+def test_the_first_report_sets_the_end(store, client):
+    batch = started(store, 1)
+    store.claim(batch)
+    settle(store, batch, 1)
+    assert store.end(batch, "a", lease_ms=0) == "yours"
+    assert store.view(batch).ended_ms is not None
+    client.hset(store._key(batch, "batch"), "ended_ms", 7)
+    assert store.end(batch, "b", lease_ms=0) == "yours"
+    assert store.view(batch).ended_ms == 7
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_an_item_is_repeated_only_after_a_failure_that_nobody_stopped(store, is_stopped):
+    batch = started(store, 2, parallel=2, attempts=2)
+    store.claim(batch)
+    if is_stopped:
+        store.stop(batch, outcome="cancelled", reason="enough")
+    assert settle(store, batch, 1) == "settled"
+    assert settle(store, batch, 2, FAILED) == ("settled" if is_stopped else "again")
+
+
+def test_a_batch_that_goes_on_is_not_retried(store):
+    made = head()
+    store.open(made)
+    assert store.retry(made.batch_id) is None
+    batch = started(store, 2, parallel=1)
+    store.claim(batch)
+    assert store.retry(batch) is None
+    store.stop(batch, outcome="cancelled", reason="enough")
+    assert store.retry(batch) is None
+
+
+def test_a_batch_without_failures_is_not_retried(store):
+    batch = started(store, 1)
+    store.claim(batch)
+    settle(store, batch, 1)
+    end(store, batch)
+    assert store.retry(batch) == 0
+    assert store.view(batch).state == "completed"
+
+
+def test_a_retry_has_its_own_deadline_and_is_made_once(store, redis_url, client):
+    batch = started(store, 1, batch={"max_s": 3_600})
+    store.claim(batch)
+    settle(store, batch, 1, FAILED)
+    end(store, batch)
+    with lossy_wire(redis_url) as wire, connect(wire.url) as losing:
+        assert ReviewStore(losing, retention_s=60).retry(batch) == 1
+        assert wire.lost > 0
+    assert store.item(batch, 1).attempt == 2
+    assert store.claim(batch)[:2] == ("claimed", [1])
+    deadline_ms = int(client.hget(store._key(batch, "batch"), "deadline_ms"))
+    assert deadline_ms > int(client.time()[0]) * 1_000 + 3_000_000

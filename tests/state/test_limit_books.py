@@ -1,0 +1,93 @@
+"""The scripts of tenants' days and of providers' minutes, one call at a time."""
+
+from __future__ import annotations
+
+import pytest
+
+from symposia.models.sessions.limits import DailyLimits, Most, Rate
+from symposia.models.text.ids import new_id
+from symposia.models.turns.turn import Usage
+from symposia.state.limits.rates import Permit, RateBook
+from symposia.state.limits.tenants import Fate, Settlement, Spent, TenantBooks
+from symposia.state.redis.clock import server_ms
+from symposia.state.redis.keys import rate_key, tenant_keys
+
+LIMITS = DailyLimits(tokens=100)
+
+pytestmark = pytest.mark.usefixtures("same_day")
+
+
+@pytest.fixture
+def books(client):
+    return TenantBooks(client)
+
+
+def reserve(books, reservation, tokens, *, limits=LIMITS):
+    return books.reserve(
+        "acme", reservation, Most(tokens=tokens, cost_micros=0), limits=limits, expires_in_ms=60_000
+    )
+
+
+def settle(books, reservation, tokens, fate=Fate.RELEASE):
+    books.settle(
+        "acme", reservation, Settlement(new_id(), Usage(output_tokens=tokens), fate=fate, keep_ms=60_000)
+    )
+
+
+def held(client, reservation):
+    books, expiries = tenant_keys("acme")
+    return client.hget(books, f"held:{reservation}"), client.zscore(expiries, reservation)
+
+
+def test_what_a_turn_holds_already_is_found(books):
+    assert reserve(books, "one", 60) == "reserved"
+    settle(books, "two", 90)
+    assert reserve(books, "one", 60) == "found", "it is its own, whatever others have spent since"
+    assert reserve(books, "three", 1) == "short"
+
+
+def test_what_nobody_reserved_is_booked(books):
+    settle(books, "one", 7)
+    assert books.today("acme").tokens == 7
+
+
+def test_a_released_reservation_leaves_nothing(books, client):
+    reserve(books, "one", 60)
+    settle(books, "one", 10)
+    assert held(client, "one") == (None, None)
+
+
+def test_a_kept_reservation_is_lessened_by_what_was_spent(books, client):
+    reserve(books, "one", 60)
+    settle(books, "one", 10, Fate.KEEP)
+    text, expires_ms = held(client, "one")
+    assert '"tokens":50' in text
+    assert expires_ms is not None
+
+
+def test_a_new_day_begins_with_nothing(books, client):
+    settle(books, "one", 50)
+    client.hincrby(tenant_keys("acme")[0], "day", -1)
+    settle(books, "two", 10)
+    assert books.today("acme") == Spent(tokens=10)
+    client.hincrby(tenant_keys("acme")[0], "day", -1)
+    assert reserve(books, "three", 100) == "reserved"
+
+
+def test_a_settlement_that_is_long_known_is_forgotten(books, client):
+    settle(books, "one", 50)
+    expiries = tenant_keys("acme")[1]
+    (known,) = client.zrange(expiries, 0, -1)
+    client.zadd(expiries, {known: 1})
+    assert reserve(books, "two", 50) == "reserved"
+    assert client.zscore(expiries, known) is None
+
+
+def test_a_turn_waits_until_enough_of_a_minute_is_over(client):
+    now_s = server_ms(client) // 1_000
+    client.hset(rate_key("house"), mapping={str(now_s - 30): "1 20", str(now_s - 10): "1 80"})
+    client.expire(rate_key("house"), 100)
+    book = RateBook(client)
+    wait_ms = book.admit(Rate(model="house", tokens=100, turn_tokens=60))
+    assert 45_000 < wait_ms <= 51_000
+    assert isinstance(book.admit(Rate(model="house", requests=3)), Permit)

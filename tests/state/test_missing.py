@@ -1,0 +1,60 @@
+"""Every verb says so when what it is to change is not there, and writes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.resources import files
+
+import pytest
+
+from symposia.models.sessions.plan import Step
+from symposia.models.text.ids import new_id
+from symposia.state.redis.scripts import call, call_on_session, load
+from symposia.state.sessions.steering import Change, Steering, read_documents
+from table import turn
+
+VERBS = sorted(
+    path.name.removesuffix(".lua")
+    for path in (files("symposia.state") / "lua").iterdir()
+    if "missing" in path.read_text("utf-8").partition("--- GUARANTEE")[0]
+)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_is_not_there_is_missing(client, verb):
+    script = load(verb)
+    # Numbers and JSON documents are read from `1` and `{}`.
+    args = {name: "{}" if name in {"plan", "about", "spent"} else "1" for name in script.args}
+    if script.keys[0] == "session":
+        scope = "floor" if "lock" in script.keys else None
+        answer = call_on_session(client, verb, new_id(), args, scope=scope)
+    else:
+        answer = call(client, verb, [f"{{x}}:{name}" for name in script.keys], args)
+    assert answer == ["missing"]
+    assert client.dbsize() == 0
+
+
+def test_a_turn_that_was_consumed_is_done(table):
+    number = table.plan_one()
+    late = table.expire_grant(number)
+    grant = table.grant(number)
+    table.commit(grant, "said", then=table.write(Step(turns=(turn("bob"),)), after=number))
+    assert table.fail(late).word == "done"
+    assert table.park(late, "r").word == "done"
+    assert table.store.defer(table.id, number, delay_ms=0).word == "done"
+    assert not table.renew(late)
+
+
+def test_a_change_sent_again_is_known_after_others(table):
+    steering, request = Steering(table.client), new_id()
+
+    def change(spec, request):
+        documents = read_documents(table.client, table.id)
+        return Change(documents, spec, None, None, "participant.instructed", {}, request)
+
+    first = change('{"a": 1}', request)
+    assert steering.steer(table.id, first).word == "steered"
+    assert steering.steer(table.id, change('{"a": 2}', new_id())).word == "steered"
+    assert steering.steer(table.id, first).word == "steered"
+    assert steering.steer(table.id, replace(first, request=new_id())).word == "outdated"
+    assert read_documents(table.client, table.id).spec == '{"a": 2}'

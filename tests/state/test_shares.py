@@ -1,0 +1,114 @@
+"""`begin` in a session with limits: what a turn is given, when it waits, and when it never can begin."""
+
+from __future__ import annotations
+
+import pytest
+
+from symposia.models.sessions.limits import Want, Wish
+from symposia.models.turns.turn import Usage
+from table import turn
+
+SCOPES = ("a", "b", "c")
+
+
+@pytest.fixture
+def numbers(table):
+    """Three turns that may be spoken side by side."""
+    return table.plan(*(turn("ann", scope) for scope in SCOPES))
+
+
+def begin(table, number, wish):
+    return table.begin(number, scope=SCOPES[number - 1], wish=wish)
+
+
+def tokens(limit=100, **want):
+    return Wish(tokens=Want(limit=limit, **want))
+
+
+def reserved(answer, number):
+    return answer.state.records[number].reserved
+
+
+def test_turns_that_nobody_speaks_divide_what_is_left(table, numbers):
+    given = [reserved(begin(table, number, tokens()), number).tokens for number in numbers]
+    assert given == [34, 33, 33]
+
+
+def test_a_turn_that_waits_for_a_person_gets_no_share(table, numbers):
+    one, two, three = numbers
+    table.park(table.grant(one, scope="a"), "r")
+    table.speak(two, "said", scope="b")
+    assert reserved(begin(table, three, tokens()), three).tokens == 100
+
+
+def test_a_turn_that_is_taken_over_gets_what_it_held(table):
+    number = table.plan_one()
+    for _ in range(2):
+        assert reserved(table.begin(number, wish=tokens(most=60)), number).tokens == 60
+        table.expire()
+    assert reserved(table.begin(number, wish=tokens()), number).tokens == 100
+
+
+def test_a_share_is_never_less_than_the_least(table, numbers):
+    assert reserved(begin(table, 1, tokens(least=50)), 1).tokens == 50
+
+
+def test_a_turn_may_get_all_that_is_left(table, numbers):
+    assert reserved(begin(table, 1, tokens(most=100)), 1).tokens == 100
+    assert begin(table, 2, tokens(most=1)).word == "short"
+
+
+def test_a_turn_may_get_all_that_others_leave(table, numbers):
+    begin(table, 1, tokens(most=30))
+    assert reserved(begin(table, 2, tokens(most=70)), 2).tokens == 70
+
+
+def test_a_turn_takes_less_than_it_wants_if_nobody_gives_back(table, numbers):
+    table.commit(begin(table, 1, tokens(most=70)).grant, usage=Usage(output_tokens=70))
+    assert reserved(begin(table, 2, tokens(most=70, least=30)), 2).tokens == 30
+
+
+def test_a_turn_waits_while_another_may_give_back(table, numbers):
+    grant = begin(table, 1, tokens(most=70)).grant
+    answer = begin(table, 2, tokens(most=70, least=30))
+    assert (answer.word, answer.state.records[2].short) == ("short", (70, 0))
+    table.commit(grant)
+    answer = begin(table, 2, tokens(most=70, least=30))
+    assert (answer.word, answer.state.records[2].short) == ("granted", None)
+
+
+def test_a_turn_that_can_never_begin_is_exhausted(table, numbers):
+    table.commit(begin(table, 1, tokens(most=70)).grant, usage=Usage(input_tokens=30, output_tokens=41))
+    answer = begin(table, 2, tokens(most=70, least=30))
+    assert (answer.word, answer.lack) == ("exhausted", ("tokens", 29, 70))
+
+
+def test_a_turn_does_not_wait_for_what_it_holds_itself(table):
+    number = table.plan_one()
+    grant = table.begin(number, wish=tokens(most=60)).grant
+    table.expire()
+    table.store.spend(table.id, grant, {grant.token: Usage(output_tokens=70)})
+    answer = table.begin(number, wish=tokens(most=60, least=60))
+    assert (answer.word, answer.lack) == ("exhausted", ("tokens", 30, 60))
+
+
+def test_what_is_overspent_leaves_nothing(table, numbers):
+    table.commit(begin(table, 1, tokens(most=70)).grant, usage=Usage(output_tokens=130))
+    assert begin(table, 2, tokens(most=70)).lack == ("tokens", 0, 70)
+
+
+def test_units_are_limited_apart(table, numbers):
+    def both(most):
+        return Wish(tokens=Want(limit=100, most=10), cost=Want(limit=100, most=most))
+
+    table.commit(begin(table, 1, both(80)).grant, usage=Usage(output_tokens=1, cost_micros=80))
+    assert begin(table, 2, Wish(tokens=Want(limit=100, most=99))).word == "granted"
+    answer = begin(table, 3, Wish(cost=Want(limit=100, most=30, least=30)))
+    assert (answer.word, answer.lack) == ("exhausted", ("cost", 20, 30))
+
+
+def test_a_turn_that_lacks_one_unit_is_given_none(table, numbers):
+    begin(table, 1, Wish(cost=Want(limit=100, most=80)))
+    wish = Wish(tokens=Want(limit=100, most=10), cost=Want(limit=100, most=30, least=30))
+    answer = begin(table, 2, wish)
+    assert (answer.word, reserved(answer, 2), answer.state.records[2].short) == ("short", (0, 0), (0, 30))

@@ -1,0 +1,116 @@
+"""What attempts have spent is booked once and told once, also when it is told late."""
+
+from __future__ import annotations
+
+import pytest
+
+from symposia.models.sessions.plan import Step
+from symposia.models.turns.turn import Usage
+from table import turn
+
+NONE = Usage()
+
+
+def tokens(amount):
+    return Usage(output_tokens=amount)
+
+
+def spend(table, grant, amount, *, token=None):
+    return table.store.spend(table.id, grant, {token or grant.token: tokens(amount)})
+
+
+def told(table):
+    """Output tokens that the journal tells late, in order."""
+    return [event["data"]["usage"]["output_tokens"] for event in table.journal("turn.spent")]
+
+
+def consume(table, grant, **speech):
+    """Writes a turn and plans on, so that its record is gone."""
+    then = table.write(Step(turns=(turn("bob"),)), after=grant.number)
+    assert table.commit(grant, "said", then=then, **speech).word == "committed"
+
+
+@pytest.fixture
+def attempts(table):
+    """Two grants of a turn; the first was lost."""
+    number = table.plan_one()
+    return table.expire_grant(number), table.grant(number)
+
+
+def test_an_account_counts_once_and_never_less(table, attempts):
+    late, grant = attempts
+    for amount, total in ((10, 10), (10, 10), (15, 15), (12, 15)):
+        spend(table, late, amount)
+        assert table.state().usage == tokens(total)
+    table.commit(grant, "said", usage=tokens(5), others={late.token: tokens(15)})
+    assert table.state().usage == tokens(20)
+    results = [payload["result"] for payload in table.payloads("MAPTurnCompleted")]
+    assert results[1]["usage"] == tokens(20).model_dump()
+
+
+def test_each_event_tells_what_was_not_told_before(table):
+    number = table.plan_one()
+    first = table.grant(number)
+    table.store.fail(table.id, first, delay_ms=0, error="no", spent={first.token: tokens(7)})
+    second = table.grant(number)
+    table.commit(second, "said", usage=tokens(5))
+    usages = [payload["result"]["usage"] for payload in table.payloads("MAPTurnCompleted")]
+    assert usages == [tokens(7).model_dump(), tokens(5).model_dump()]
+
+
+def test_a_turn_that_spent_nothing_says_so(table):
+    table.speak(table.plan_one(), "said")
+    (payload,) = table.payloads("MAPTurnCompleted")
+    assert payload["result"]["usage"] == NONE.model_dump()
+
+
+def test_what_is_told_after_a_turn_was_written_is_in_the_journal(table, attempts):
+    late, grant = attempts
+    table.commit(grant, "said")
+    spend(table, late, 10)
+    assert (told(table), table.state().usage) == ([10], tokens(10))
+    spend(table, late, 10)
+    assert told(table) == [10]
+
+
+def test_what_is_told_after_a_turn_was_consumed_is_in_the_journal(table, attempts):
+    late, grant = attempts
+    consume(table, grant, usage=tokens(5))
+    spend(table, late, 10)
+    spend(table, late, 12)
+    assert (told(table), table.state().usage) == ([10, 2], tokens(17))
+
+
+def test_what_is_told_after_a_turn_was_dropped_is_in_the_journal(table, attempts):
+    late, grant = attempts
+    table.plan(drop=(grant.number,))
+    spend(table, late, 10)
+    assert told(table) == [10]
+
+
+def test_what_is_told_of_an_open_turn_is_left_to_its_end(table, attempts):
+    late, _ = attempts
+    spend(table, late, 10)
+    assert told(table) == []
+
+
+def test_what_is_told_of_a_turn_of_long_ago_is_not_booked(table, attempts):
+    late, grant = attempts
+    consume(table, grant)
+    key = table.key("session")
+    table.client.hset(key, "spent:1", table.client.hget(key, "spent:1").replace('"1"', '"65"'))
+    spend(table, late, 10)
+    assert (told(table), table.state().usage) == ([], NONE)
+
+
+def test_a_turn_of_one_attempt_leaves_no_account(table):
+    consume(table, table.grant(table.plan_one()))
+    fields = table.client.hkeys(table.key("session"))
+    assert not [name for name in fields if name.startswith(("spent:", "reserved_"))]
+
+
+def test_a_token_of_a_later_turn_has_written_that_turn_only(table):
+    grant = table.grant(table.plan_one())
+    consume(table, grant)
+    table.client.hset(table.key("session"), "token:1", f"65|{grant.token}")
+    assert table.commit(grant, "again").word == "stale"

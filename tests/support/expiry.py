@@ -1,0 +1,27 @@
+"""Keys that never expire, although their session has ended."""
+
+from __future__ import annotations
+
+from redis import Redis
+
+from symposia.models.protocol.collab import CollabStatus
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import PERMANENT, PREFIX, SCHEDULES, session_key
+
+_ENDED = {CollabStatus.COMPLETED, CollabStatus.CANCELLED}
+
+
+def wrong_keys(url: str) -> list[str]:
+    """Keys without a time to live that are neither permanent nor of a session that goes on."""
+    with connect(url) as client:
+        lasting = [key for key in client.scan_iter(f"{PREFIX}:*") if client.ttl(key) == -1]
+        return [key for key in lasting if key not in PERMANENT and not _goes_on(client, key)]
+
+
+def _goes_on(client: Redis, key: str) -> bool:
+    if key.startswith(SCHEDULES):  # until they are removed
+        return True
+    _, _, rest = key.partition("{")
+    session_id, found, _ = rest.partition("}")
+    status = client.hget(session_key(session_id, "session"), "status") if found else None
+    return status is not None and status not in _ENDED

@@ -1,0 +1,25 @@
+"""Mutants that need no test, because nothing but the text of the script differs: `equivalent.toml` says why."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from mutants.mutator import Mutant
+
+TABLE = Path(__file__).with_name("equivalent.toml")
+
+
+def equivalents() -> dict[tuple[str, str, str], str]:
+    """The reason by script, line (its text, not its number) and change."""
+    return {
+        (script, entry["line"], change): entry["reason"]
+        for script, entries in tomllib.loads(TABLE.read_text()).items()
+        for entry in entries
+        for change in entry["changes"]
+    }
+
+
+def key(mutant: Mutant) -> tuple[str, str, str]:
+    """Under which a mutant stands in the table."""
+    return mutant.script, mutant.was, mutant.change

@@ -1,0 +1,49 @@
+"""Batches of reviews in Redis, brought on by hand."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+from symposia.models.review.items import Item, ItemKind
+from symposia.models.review.panels import Panel
+from symposia.models.review.runs import ItemState
+from symposia.models.text.ids import new_id
+from symposia.state.reviews.records import BatchHead
+from symposia.state.reviews.store import ReviewStore
+
+_SEATS = [{"name": "ann", "agent": "echo"}]
+
+
+def head(**panel: Any) -> BatchHead:
+    fields = {"name": "p", "mode": "round_robin", "purpose": "x", "seats": _SEATS, "attempts": 1}
+    return BatchHead(
+        batch_id=new_id(), root_name="r", panel=Panel.model_validate({**fields, **panel}), panel_sha="s"
+    )
+
+
+def item(number: int) -> Item:
+    digest = sha256(str(number).encode()).hexdigest()
+    return Item(key=f"f{number}", kind=ItemKind.FILE, path=f"f{number}", sha256=digest, size=1)
+
+
+def started(store: ReviewStore, count: int, **panel: Any) -> str:
+    """A batch of so many items, none of them given out; answers its id."""
+    made = head(**panel)
+    store.open(made)
+    for number in range(1, count + 1):
+        store.add(made.batch_id, number, item(number), f"text {number}")
+    store.start(made, total=count, unchanged=0)
+    return made.batch_id
+
+
+def settle(
+    store: ReviewStore,
+    batch: str,
+    number: int,
+    outcome: ItemState = ItemState.DONE,
+    *,
+    spent: tuple[int, int] = (0, 0),
+) -> str:
+    """Writes a result of an item's newest attempt."""
+    return store.settle(store.item(batch, number), batch, outcome, "{}", spent=spent)

@@ -1,0 +1,113 @@
+"""When the sweep looks again at sessions whose messages wait, and who sends a probe for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from office import Office
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.state.redis.keys import DUE
+from symposia.tasks.sessions import sweep as sweeping
+from symposia.tasks.sessions.sweep import BATCH, PAUSE_MS, sweep
+
+AGENTS = '[agents.echo]\nkind = "scripted"\nreplies = ["so be it"]\n'
+GRACE = 60_000
+
+
+@pytest.fixture
+def office(tmp_path: Path, redis_url: str):
+    office = Office(tmp_path, redis_url, AGENTS, redispatch_after_s=GRACE // 1_000)
+    yield office
+    office.close()
+
+
+def waiting(office: Office, count: int) -> None:
+    """Sessions whose first message was sent some graces ago."""
+    client = office.runtime.store.client
+    for _ in range(count):
+        job = office.submit("round_robin", {"ann": "echo"}, stop=MaxTurns(1))
+        before_ms = office.runtime.index.now_ms() - 5 * GRACE
+        client.hset(f"symposia:{{{job.id}}}:session", "updated_ms", before_ms)
+        client.zadd(DUE, {job.id: 0})
+    office.queue.waiting.clear()
+
+
+def look_now(office: Office) -> None:
+    """Makes all sessions due."""
+    client = office.runtime.store.client
+    client.zadd(DUE, dict.fromkeys(client.zrange(DUE, 0, -1), 0))
+
+
+def looks_in_ms(office: Office) -> list[float]:
+    """For each session, milliseconds until the next look at it, in order."""
+    now_ms = office.runtime.index.now_ms()
+    return [at_ms - now_ms for _, at_ms in office.runtime.store.client.zrange(DUE, 0, -1, withscores=True)]
+
+
+def busy() -> bool:
+    return False
+
+
+def test_a_busy_worker_sends_a_probe_for_one_that_is_free(office: Office) -> None:
+    """The session is claimed by any worker, and by the free one of many only now and then."""
+    waiting(office, 1)
+    office.runtime.taken.tell(is_free=True)
+    assert sweep(office.runtime, is_free=busy) == 1
+
+
+def test_no_probe_is_sent_while_all_are_busy(office: Office) -> None:
+    waiting(office, 1)
+    assert sweep(office.runtime, is_free=busy) == 0
+    (in_ms,) = looks_in_ms(office)
+    assert GRACE - 10_000 < in_ms <= GRACE
+    look_now(office)
+    assert sweep(office.runtime) == 1
+
+
+def test_sessions_are_looked_at_soon_after_a_probe(office: Office) -> None:
+    waiting(office, 3)
+    assert sweep(office.runtime) == 1
+    soon, later, probed = looks_in_ms(office)
+    assert soon <= later <= GRACE // 10 < probed <= GRACE
+    office.deliver()  # the probe: whatever was sent before it is lost
+    look_now(office)
+    assert sweep(office.runtime) == 2
+
+
+def test_the_more_sessions_wait_the_seldomer_each_is_looked_at(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(office.runtime.index, "unfinished", lambda: 100_000)
+    waiting(office, 2)
+    sweep(office.runtime, is_free=busy)
+    assert min(looks_in_ms(office)) > 100_000 * PAUSE_MS - 10_000
+
+
+def test_a_sweep_that_takes_long_looks_at_the_queue_again(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting(office, 3)
+    office.runtime.taken.tell()
+    claim = office.runtime.index.claim
+
+    def claim_and_take(*, limit: int, hold_ms: int) -> list[str]:
+        """Workers take what was sent later just after the sweep has looked at the queue."""
+        office.runtime.taken.note(office.runtime.index.now_ms())
+        return claim(limit=limit, hold_ms=hold_ms)
+
+    monkeypatch.setattr(office.runtime.index, "claim", claim_and_take)
+    monkeypatch.setattr(sweeping, "VIEW_S", 0)
+    assert sweep(office.runtime, is_free=busy) == 3
+
+
+def test_a_sweep_that_takes_long_leaves_the_rest_to_the_next_one(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting(office, BATCH + 1)
+    monkeypatch.setattr(sweeping, "LONGEST_S", 0)
+    sweep(office.runtime, is_free=busy)
+    assert sum(in_ms <= 0 for in_ms in looks_in_ms(office)) == 1
+    sweep(office.runtime, is_free=busy)
+    assert min(looks_in_ms(office)) > 0

@@ -1,0 +1,59 @@
+"""Schedules file: schedules that an operator keeps in a file, for example in a repository.
+
+    [nightly]
+    cron = "0 3 * * *"
+    zone = "Europe/Berlin"
+    review = {panel = "code", root = "app", since_last = true}
+
+    [standup]
+    every = "1d"
+    job = "standup"
+    overlap = "cancel"
+    missed = "once"
+
+A beat reads it when it starts. Schedules that were added in another way stay unchanged.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from ...config.settings import Settings
+from ...models.errors import InvalidInput
+from ...models.schedules.schedule import Schedule
+from ...reviews.schedules.schedules import read_schedules
+
+#: Default path.
+USUAL_FILE = Path("schedules.toml")
+#: Maximum size.
+_MAX_BYTES = 1024 * 1024
+
+
+def schedules_of(settings: Settings) -> list[Schedule] | None:
+    """Return the schedules of the file; None without a file.
+
+    Raises:
+        InvalidInput: the file is wrong; the message names file, field and rule.
+    """
+    path = settings.schedules_file
+    if path is None:
+        if not USUAL_FILE.is_file():
+            return None
+        path = USUAL_FILE
+    try:
+        with path.open("rb") as file:
+            raw = file.read(_MAX_BYTES + 1)
+        if len(raw) > _MAX_BYTES:
+            raise InvalidInput("", str(path), f"must be a file of at most {_MAX_BYTES} bytes")
+        return read_schedules(tomllib.loads(raw.decode()))
+    except OSError as error:
+        raise InvalidInput(
+            "SYMPOSIA_SCHEDULES_FILE", str(path), f"cannot be read: {error.strerror}"
+        ) from None
+    except UnicodeDecodeError:
+        raise InvalidInput("", str(path), "must be UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput("", str(path), f"is not valid TOML: {error}") from None
+    except InvalidInput as error:
+        raise error.within(path.name) from None

@@ -1,0 +1,112 @@
+"""`symposia lint`: checks alignment documents, and corrects their format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..common.options import AsJson
+from .documents import STANDARD_INPUT, Files, read_document
+from .lint_report import Selection, count_codes, count_lines, finding_lines, read_codes
+
+if TYPE_CHECKING:
+    from ....models.alignment.document import Finding
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(lint)
+
+
+def lint(
+    files: Files,
+    strict: Annotated[bool, typer.Option("--strict", help="Report every finding as an error.")] = False,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Correct the format of the files. Their content does not change.")
+    ] = False,
+    select: Annotated[
+        list[str] | None,
+        typer.Option("--select", metavar="CODE,...", help="Report and fix only these codes."),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option("--ignore", metavar="CODE,...", help="Do not report or fix these codes."),
+    ] = None,
+    errors_only: Annotated[bool, typer.Option("--errors-only", help="Report only errors.")] = False,
+    as_json: AsJson = False,
+    sarif: Annotated[bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code hosts.")] = False,
+) -> None:
+    """Check alignment documents: format, ids, tables and sums.
+
+    The first lines are the number of findings per code. Equal findings about
+    the format are one line. A finding shows the correct line if there is one.
+    Exit code 1: there are errors.
+
+    Example: [bold]symposia lint docs/dialogues/*.md --select round-form,round-unclear[/bold]
+    """
+    from ....models.alignment.document import Severity
+    from ....models.alignment.document import lint as findings_of
+    from ....models.errors import InvalidInput
+
+    if as_json and sarif:
+        raise InvalidInput("--sarif", True, "must not be used with --json: both write to standard output")
+    selection = Selection(read_codes("--select", select), read_codes("--ignore", ignore), errors_only)
+    texts = {name: read_document(name) for name in dict.fromkeys(files)}
+    if fix:
+        texts = {name: _mended(name, text, selection) for name, text in texts.items()}
+    found = {
+        name: tuple(filter(selection.includes, findings_of(text, strict=strict)))
+        for name, text in texts.items()
+    }
+    errors = sum(it.severity is Severity.ERROR for findings in found.values() for it in findings)
+    if as_json or sarif:
+        _print_data(found, errors, sarif=sarif)
+    else:
+        _tell(found, errors)
+    raise typer.Exit(1 if errors else 0)
+
+
+def _mended(name: str, text: str, selection: Selection) -> str:
+    """Return the text with corrected format, and write it to its file if it changed."""
+    from ....models.alignment.document import fix
+
+    mended = fix(text, applies=selection.has_code)
+    if mended != text and name != STANDARD_INPUT:
+        Path(name).write_bytes(mended.encode())
+    return mended
+
+
+def _print_data(found: dict[str, tuple[Finding, ...]], errors: int, *, sarif: bool) -> None:
+    from importlib.metadata import version
+
+    from ....models.alignment.document import to_sarif
+    from ..common.screen import print_json
+
+    if sarif:
+        print_json(to_sarif(found, version=version("symposia")))
+        return
+    files: list[dict[str, Any]] = [
+        {"file": name, "findings": [it.to_data() for it in findings]} for name, findings in found.items()
+    ]
+    total = sum(map(len, found.values()))
+    counts = {code.value: number for (_, code), number in count_codes(found).items()}
+    print_json({"files": files, "errors": errors, "warnings": total - errors, "counts": counts})
+
+
+def _tell(found: dict[str, tuple[Finding, ...]], errors: int) -> None:
+    from ..common.screen import console, printable
+
+    screen = console()
+    for line in count_lines(found):
+        screen.print(printable(line), soft_wrap=True)
+    for name, findings in found.items():
+        for text, hint in finding_lines(name, findings):
+            screen.print(printable(text), soft_wrap=True)
+            for line in hint.split("\n") if hint else ():
+                screen.print(printable(f"    {line}"), soft_wrap=True, style="green")
+    total = sum(map(len, found.values()))
+    counted = (("file", len(found)), ("error", errors), ("warning", total - errors))
+    files, *rest = (f"{number} {word}{'' if number == 1 else 's'}" for word, number in counted)
+    console(stderr=True).print(f"{files}: {', '.join(rest)}")

@@ -1,0 +1,36 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+def read_mode(name: str) -> str:
+    """Return the name of a mode; refuse any other. The modes are imported only now: that takes time."""
+    from ....tasks.planners import modes
+
+    known = [mode.name for mode in modes()]
+    if name not in known:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, known))}.")
+    return name
+
+
+class Status(StrEnum):
+    """Status of a session, with the names of the models."""
+
+    DRAFT = "draft"
+    ACTIVE = "active"
+    SUSPENDED = "suspended"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+
+
+#: The modes in help texts, which must not import them.
+MODE_NAMES = "[round_robin|orchestrated|pair|broadcast|swarm]"
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+SessionId = Annotated[
+    str, typer.Argument(metavar="ID", help="Session id, or at least its first 8 characters.")
+]

@@ -1,0 +1,1 @@
+"""Commands for operating an installation."""

@@ -1,0 +1,60 @@
+"""`symposia doctor`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from ..common.options import AsJson
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.text import Text
+
+    from ...doctor.findings import Finding
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(doctor)
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Check Redis, workers, agents and versions, and report how to fix each problem.
+
+    Exit code 4: sessions cannot run.
+
+    Example: [bold]symposia doctor[/bold]
+    """
+    from ....config.settings import load_settings
+    from ...doctor.checkup import check_up
+    from ...doctor.findings import Grade
+    from ..common.screen import console, print_json
+
+    findings = list(check_up(load_settings()))
+    is_well = all(it.grade is not Grade.BAD for it in findings)
+    if as_json:
+        print_json({"ok": is_well, "findings": [it.to_json() for it in findings]})
+    else:
+        console().print(_report(findings))
+    if not is_well:
+        raise typer.Exit(4)
+
+
+def _report(findings: Sequence[Finding]) -> Text:
+    from rich.text import Text
+
+    from ...doctor.findings import Grade
+    from ..common.screen import printable
+
+    marks = {Grade.GOOD: ("✓", "green"), Grade.WARNING: ("!", "yellow"), Grade.BAD: ("✗", "red")}
+    lines = []
+    for it in findings:
+        lines.append(Text.assemble(marks[it.grade], f" {it.subject:<12} {printable(it.text)}"))
+        if it.advice:
+            lines.append(
+                Text(f"  {'':<12} {printable(it.advice)}", style="bold" if it.grade is Grade.BAD else "")
+            )
+    return Text("\n").join(lines)

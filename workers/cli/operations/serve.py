@@ -1,0 +1,158 @@
+"""`symposia up`, `symposia worker` and `symposia beat`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+Concurrency = Annotated[
+    int | None,
+    typer.Option(
+        "--concurrency",
+        "-c",
+        min=1,
+        max=1_000,
+        help="Maximum number of concurrent turns per worker.",
+        show_default="the configured number, or 8",
+    ),
+]
+
+
+class Pool(StrEnum):
+    """Celery worker pools that can run turns."""
+
+    THREADS = "threads"
+    PREFORK = "prefork"
+    SOLO = "solo"
+
+
+class LogLevel(StrEnum):
+    """Levels of log messages."""
+
+    DEBUG = "DEBUG"
+    INFO = "INFO"
+    WARNING = "WARNING"
+    ERROR = "ERROR"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(up)
+    app.command()(worker)
+    app.command()(beat)
+
+
+def up(
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Number of worker processes.")] = 1,
+    concurrency: Concurrency = None,
+    flower: Annotated[
+        bool, typer.Option(help="Start Flower, a web page that shows Celery tasks and workers.")
+    ] = True,
+    beat: Annotated[
+        bool, typer.Option(help="Start a beat, which announces due schedules to the workers.")
+    ] = True,
+    local_model: Annotated[
+        bool | None, typer.Option(help="Start the local model.", show_default="if installed")
+    ] = None,
+) -> None:
+    """Run all services that sessions need, until Ctrl-C.
+
+    The services are the embedded server if no Redis is configured, workers, a beat for schedules, the local model
+    and Flower. A service that ends is restarted. Ctrl-C stops after the turns in flight; a second Ctrl-C terminates
+    these turns.
+
+    Example: [bold]symposia up --workers 2 --no-flower[/bold]
+    """
+    from ....config.settings import load_settings
+    from ...local.services_group import Household, keep_up
+    from ..common.screen import console, printable
+
+    screen = console()
+
+    def heard(name: str, line: str) -> None:
+        if line.strip():
+            screen.print(f"{name:<8} | {printable(line)}", soft_wrap=True)
+
+    chosen = {} if concurrency is None else {"worker_concurrency": concurrency}
+    keep_up(
+        load_settings(**chosen),
+        Household(workers=workers, flower=flower, beat=beat, local_model=local_model),
+        heard=heard,
+    )
+
+
+def worker(
+    concurrency: Concurrency = None,
+    pool: Annotated[
+        Pool | None, typer.Option(help="Celery pool that runs the turns.", show_default="threads")
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name", "-n", help="Unique name of the worker; %h is the host name.", show_default="celery@%h"
+        ),
+    ] = None,
+    queues: Annotated[
+        str | None,
+        typer.Option(
+            "--queues", "-Q", help="Queues to consume, separated by commas.", show_default="symposia"
+        ),
+    ] = None,
+    loglevel: Annotated[
+        LogLevel, typer.Option(case_sensitive=False, help="Minimum level of logged messages.")
+    ] = LogLevel.INFO,
+) -> None:
+    """Run a Celery worker with the settings of Symposia. It replaces this process.
+
+    It is the same as [bold]celery -A symposia.workers worker[/bold], which has more options.
+
+    Example: [bold]SYMPOSIA_REDIS_URL=redis://db:6379/0 symposia worker --concurrency 32[/bold]
+    """
+    import os
+
+    from ....config.settings import child_environment, load_settings
+    from ....factories.connection import redis_url_in_use
+    from ....factories.discovery import resolve_redis_url
+    from ....factories.runtime import load_registry
+    from ....state.redis.connect import check_reachable, connect
+    from ...local.services import worker_command
+
+    # Also as a setting, because other settings depend on it.
+    settings = load_settings(**({} if concurrency is None else {"worker_concurrency": concurrency}))
+    load_registry(settings)
+    if resolve_redis_url(settings) is None:
+        # The worker waits for a configured Redis; the default URL must answer now.
+        url = redis_url_in_use(settings)
+        with connect(url, retries=0) as client:
+            check_reachable(client, url)
+    command = worker_command(
+        concurrency=concurrency, pool=pool and pool.value, name=name, queues=queues, loglevel=loglevel.value
+    )
+    # Replace this process, so that signals reach the worker itself.
+    os.execve(command[0], command, child_environment(settings))  # noqa: S606
+
+
+def beat() -> None:
+    """Run a beat, which announces due schedules to the workers. It replaces this process.
+
+    `symposia up` includes a beat. Several beats may run, also on several machines: each due time still runs once.
+
+    Example: [bold]SYMPOSIA_REDIS_URL=redis://db:6379/0 symposia beat[/bold]
+    """
+    import os
+
+    from ....config.settings import child_environment, load_settings
+    from ....factories.connection import redis_url_in_use
+    from ....state.redis.connect import check_reachable, connect
+    from ...beat.schedules_file import schedules_of
+    from ...local.services import beat_command
+
+    settings = load_settings()
+    schedules_of(settings)
+    url = redis_url_in_use(settings)
+    with connect(url, retries=0) as client:
+        check_reachable(client, url)
+    command = beat_command()
+    os.execve(command[0], command, child_environment(settings))  # noqa: S606

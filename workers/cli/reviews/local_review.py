@@ -1,0 +1,87 @@
+"""Review that a command runs: the run, its reports and the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from ....models.errors import InvalidInput
+from ....models.review.panels import BatchLimits
+from ....models.review.runs import ReviewRun, RunState
+from ....models.severity import Severity
+from ....reviews.batches.starting import Order
+from ....reviews.findings.baseline import Baseline, baseline_of, read_baseline
+from ....reviews.findings.comparing import with_baseline
+from ...local.local_review import Reviewing, carry_out
+from ..common.screen import console
+from .options import FailOn, Format
+from .output import Reports, ending, write_reports
+from .progress import Progress
+
+if TYPE_CHECKING:
+    from ....archive.archive import Archive
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """Values of the options that all reviews share."""
+
+    formats: list[Format] | None
+    output: Path | None
+    fail_on: FailOn
+    baseline: Path | None
+    write_baseline: Path | None
+    max_tokens: int | None
+    max_usd: float | None
+    parallel: int | None
+    verbose: bool
+    as_json: bool
+
+
+def review_here(order: Callable[[Archive | None], Order], wishes: Wishes) -> None:
+    """Run a review and report it.
+
+    Args:
+        order: Makes the order, given the archive.
+        wishes: Values of the options.
+
+    Raises:
+        typer.Exit: with code 1 if a finding reaches `fail_on`, or the run did not complete.
+    """
+    known = _baseline(wishes.baseline)
+    reports = Reports.of(wishes.formats or (), wishes.output)
+    limits = BatchLimits(max_tokens=wishes.max_tokens, max_usd=wishes.max_usd)
+    asked = Reviewing(order=order, limits=limits, parallel=wishes.parallel)
+    with Progress(console(stderr=True), verbose=wishes.verbose) as progress:
+        run, transcript = carry_out(asked, progress)
+    if wishes.write_baseline is not None:
+        wishes.write_baseline.write_text(baseline_of(run.findings), encoding="utf-8")
+    if known is not None:
+        run = with_baseline(run, known)
+    write_reports(run, reports, as_json=wishes.as_json, transcript=transcript)
+    ending(run, reports, as_json=wishes.as_json)
+    _exit(run, wishes.fail_on)
+
+
+def _baseline(path: Path | None) -> Baseline | None:
+    """Read the baseline file, before any service starts."""
+    if path is None:
+        return None
+    try:
+        return read_baseline(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidInput("baseline", str(path), f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InvalidInput("baseline", str(path), "must be UTF-8 text") from None
+
+
+def _exit(run: ReviewRun, fail_on: FailOn) -> None:
+    """Exit with 1 unless the run completed without a finding that reaches `fail_on`."""
+    if run.state is not RunState.COMPLETED:
+        raise typer.Exit(1)
+    if fail_on is not FailOn.NEVER and run.fails(Severity(fail_on.value)):
+        raise typer.Exit(1)

@@ -1,0 +1,120 @@
+"""Output of a review: reports in files or on standard output, and its findings as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Self
+
+from rich.text import Text
+
+from ....models.errors import InvalidInput
+from ....models.review.findings import Finding, FindingStatus
+from ....models.review.headline import headline
+from ....models.review.runs import ItemState, ReviewRun
+from ....models.severity import Severity
+from ....reviews.reports.formats import ReportFormat, render, report_files
+from ..common.screen import console, print_document, print_json, printable
+
+_COLOURS = {
+    Severity.CRITICAL: "bold red",
+    Severity.HIGH: "red",
+    Severity.MEDIUM: "yellow",
+    Severity.LOW: "cyan",
+    Severity.INFO: "dim",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """Requested reports and their destination."""
+
+    formats: tuple[ReportFormat, ...] = ()
+    #: None: the one report is printed.
+    folder: Path | None = None
+
+    @classmethod
+    def of(cls, named: Iterable[StrEnum], folder: Path | None) -> Self:
+        """Return the reports that the options request.
+
+        Args:
+            named: Values of --format; `all` stands for every format.
+            folder: Value of --output.
+
+        Raises:
+            InvalidInput: the folder is a file, or is required and missing.
+        """
+        names = [it.value for it in named]
+        if folder is not None and folder.exists() and not folder.is_dir():
+            raise InvalidInput("output", str(folder), "must be a folder")
+        formats = tuple(ReportFormat) if "all" in names else tuple(map(ReportFormat, dict.fromkeys(names)))
+        if folder is None and (len(formats) > 1 or ReportFormat.ALIGNMENT in formats):
+            raise InvalidInput(
+                "output",
+                None,
+                "requires a folder for several reports or for the format alignment: --output DIR",
+            )
+        return cls(formats or (tuple(ReportFormat) if folder else ()), folder)
+
+    @property
+    def is_printed(self) -> bool:
+        """True if a report is printed on standard output."""
+        return bool(self.formats) and self.folder is None
+
+
+def write_reports(
+    run: ReviewRun, reports: Reports, *, as_json: bool, transcript: Callable[[str], str] | None = None
+) -> None:
+    """Write or print the reports.
+
+    Args:
+        run: The review run.
+        reports: Requested reports.
+        as_json: Print the run as JSON instead of a report.
+        transcript: Returns the alignment document of a session id.
+    """
+    if as_json:
+        print_json(run.model_dump(mode="json"))
+    elif reports.is_printed:
+        print_document(render(run, reports.formats[0]))
+    if reports.folder is None:
+        return
+    reports.folder.mkdir(parents=True, exist_ok=True)
+    for file in report_files(run, reports.formats, transcript=transcript):
+        (reports.folder / file.name).write_text(file.text, encoding="utf-8")
+
+
+def ending(run: ReviewRun, reports: Reports, *, as_json: bool) -> None:
+    """Print the findings as text; if standard output has a report or JSON, print one line on standard error instead."""
+    if as_json or reports.is_printed:
+        console(stderr=True).print(Text(_last_line(run)))
+        return
+    screen = console()
+    for finding in run.open_findings:
+        screen.print(_line(finding))
+    for result in run.results:
+        if result.state is ItemState.FAILED:
+            screen.print(Text(printable(f"{result.item.path}: not reviewed: {result.error}"), style="red"))
+    screen.print(Text(_last_line(run)))
+    if reports.folder is not None:
+        screen.print(f"Reports written to {reports.folder}.")
+
+
+def _last_line(run: ReviewRun) -> str:
+    """Return the headline, the summary and the command that shows the review again."""
+    skipped = f" {len(run.skipped)} skipped." if run.skipped else ""
+    return printable(f"{headline(run)}. {run.summary}{skipped} See symposia review show {run.id[:8]}.")
+
+
+def _line(finding: Finding) -> Text:
+    who = ", ".join(finding.agents)
+    new = " new" if finding.status is FindingStatus.NEW else ""
+    return Text.assemble(
+        (printable(finding.place), "bold"),
+        " ",
+        (f"{finding.severity}", _COLOURS[finding.severity]),
+        f" {printable(finding.rule)} {printable(' '.join(finding.message.split()))} ",
+        (printable(f"[{who}]{new}"), "dim"),
+    )

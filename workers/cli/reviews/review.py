@@ -1,0 +1,186 @@
+"""`symposia review`: a panel reviews files or archived sessions; the findings decide the exit code."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ..common.default_command import DEFAULT, DefaultGroup
+from ..common.options import AsJson
+from . import runs as reviews
+from .options import (
+    Everything,
+    FailOn,
+    Fails,
+    Formats,
+    KnownFindings,
+    MaxTokens,
+    MaxUsd,
+    Model,
+    Output,
+    Parallel,
+    Verbose,
+    WriteBaseline,
+)
+
+#: Help text of the group.
+_HELP = """Review files or archived sessions with a panel of reviewers, and report the findings.
+
+Example: [bold]symposia review src --fail-on high[/bold], which is short for [bold]symposia review files src --fail-on high[/bold]. For all options: symposia review files --help
+"""
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(cls=DefaultGroup, help=_HELP)
+    group.command(DEFAULT)(files)
+    group.command()(sessions)
+    reviews.add_to(group)
+    app.add_typer(group, name="review")
+
+
+def files(  # noqa: PLR0913 - each is an option
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATH]...", help="Files and folders to review; without any, the working folder."
+        ),
+    ] = None,
+    panel: Annotated[
+        str, typer.Option(help="Panel that reviews: code, document, pair, or a panel of panels.toml.")
+    ] = "code",
+    model: Model = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REV",
+            help="Review only changes since this git revision; `last` means since the last completed run.",
+        ),
+    ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BRANCH", help="Review only changes since the checked-out branch left this branch."
+        ),
+    ] = None,
+    include: Annotated[
+        list[str] | None, typer.Option(help="Review only files that match this pattern; may be repeated.")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="Skip files that match this pattern; may be repeated.")
+    ] = None,
+    root_name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Name that identifies the reviewed root in later runs, wherever its folder is.",
+            show_default="the path of the folder",
+        ),
+    ] = None,
+    everything: Everything = False,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
+    parallel: Parallel = None,
+    formats: Formats = None,
+    output: Output = None,
+    fail_on: Fails = FailOn.LOW,
+    baseline: KnownFindings = None,
+    write_baseline: WriteBaseline = None,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
+) -> None:
+    """Review files: all, or only those that changed.
+
+    Starts missing services and stops them when the review ends: the embedded server, a worker, the local model if an agent uses
+    it. The worker does not read an agents file from the reviewed folder; set SYMPOSIA_AGENTS_FILE to use one.
+
+    Example: [bold]symposia review files src --base main --format sarif --output reports[/bold]
+    """
+    from ....reviews.orders.files import HowToReview, order_of_files
+    from .local_review import Wishes, review_here
+
+    how: HowToReview = {
+        "panel": panel,
+        "model": model,
+        "since": since,
+        "base": base,
+        "include": include or (),
+        "exclude": exclude or (),
+        "root_name": root_name,
+        "everything": everything,
+    }
+    wishes = Wishes(
+        formats=formats,
+        output=output,
+        fail_on=fail_on,
+        baseline=baseline,
+        write_baseline=write_baseline,
+        max_tokens=max_tokens,
+        max_usd=max_usd,
+        parallel=parallel,
+        verbose=verbose,
+        as_json=as_json,
+    )
+    review_here(lambda archive: order_of_files(paths or (), archive=archive, **how), wishes)
+
+
+def sessions(  # noqa: PLR0913 - each is an option
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[ID]...", help="Ids of archived sessions; without any, all sessions that have ended."
+        ),
+    ] = None,
+    panel: Annotated[
+        str, typer.Option(help="Panel that reviews: document, pair, or a panel of panels.toml.")
+    ] = "document",
+    model: Model = None,
+    tag: Annotated[str | None, typer.Option(help="Only sessions with this tag.")] = None,
+    participant: Annotated[str | None, typer.Option(help="Only sessions with this participant id.")] = None,
+    newest: Annotated[
+        int | None,
+        typer.Option(min=1, max=5_000, help="Maximum number of sessions, newest first.", show_default="5000"),
+    ] = None,
+    everything: Everything = False,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
+    parallel: Parallel = None,
+    formats: Formats = None,
+    output: Output = None,
+    fail_on: Fails = FailOn.LOW,
+    baseline: KnownFindings = None,
+    write_baseline: WriteBaseline = None,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
+) -> None:
+    """Review archived sessions. The text that is reviewed is the transcript of a session.
+
+    Sessions that were part of a review are included only if their ids are given.
+
+    Example: [bold]symposia review sessions --tag support --newest 50 --model local[/bold]
+    """
+    from ....reviews.orders.sessions import HowToReviewSessions, order_of_sessions
+    from .local_review import Wishes, review_here
+
+    how: HowToReviewSessions = {
+        "panel": panel,
+        "model": model,
+        "tag": tag,
+        "participant": participant,
+        "newest": newest,
+        "everything": everything,
+    }
+    wishes = Wishes(
+        formats=formats,
+        output=output,
+        fail_on=fail_on,
+        baseline=baseline,
+        write_baseline=write_baseline,
+        max_tokens=max_tokens,
+        max_usd=max_usd,
+        parallel=parallel,
+        verbose=verbose,
+        as_json=as_json,
+    )
+    review_here(lambda archive: order_of_sessions(ids or (), archive=archive, **how), wishes)

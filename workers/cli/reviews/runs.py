@@ -1,0 +1,123 @@
+"""`symposia review list`, `show`, `cancel` and `retry`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..common.options import AsJson
+
+if TYPE_CHECKING:
+    from ....client import Client
+    from ....reviews.job import ReviewJob
+
+ReviewId = Annotated[str, typer.Argument(metavar="ID", help="Review id, or at least its first 8 characters.")]
+
+
+class ShownAs(StrEnum):
+    """Report formats of one document, with the names of the models."""
+
+    MARKDOWN = "markdown"
+    HTML = "html"
+    SARIF = "sarif"
+    JUNIT = "junit"
+    JSONL = "jsonl"
+
+
+def add_to(group: typer.Typer) -> None:
+    """Add the commands."""
+    group.command("list")(list_all)
+    for command in (show, cancel, retry):
+        group.command()(command)
+
+
+def list_all(
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of results.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """List running and archived reviews, newest first.
+
+    Example: [bold]symposia review list[/bold]
+    """
+    from ..common.screen import console, print_json, printable
+    from .listed_reviews import listed
+
+    found = listed(_client(), limit=limit)
+    if as_json:
+        print_json([it.to_json() for it in found])
+        return
+    if not found:
+        console(stderr=True).print("No reviews.")
+    for it in found:
+        console().print(
+            printable(f"{it.id[:8]}  {it.started}  {it.state:<9}  {it.root_name} by {it.panel}: {it.told}")
+        )
+
+
+def show(
+    review: ReviewId,
+    format: Annotated[  # noqa: A002 - the option's name
+        ShownAs | None, typer.Option("--format", help="Print the report in this format.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write reports to this folder; without --format, all formats."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the findings of a review so far.
+
+    Example: [bold]symposia review show 3f2a91c4 --format markdown[/bold]
+    """
+    from .output import Reports, ending, write_reports
+
+    client, reports = _client(), Reports.of([format] if format else [], output)
+    job = _find(client, review)
+    run = job.run()
+    write_reports(run, reports, as_json=as_json, transcript=lambda it: client.get_job(it).transcript())
+    ending(run, reports, as_json=as_json)
+
+
+def cancel(review: ReviewId, as_json: AsJson = False) -> None:
+    """Cancel a review; the findings so far are reported.
+
+    Example: [bold]symposia review cancel 3f2a91c4[/bold]
+    """
+    job = _find(_client(), review)
+    _tell(job, "is cancelled" if job.cancel() else "had already ended", as_json=as_json)
+
+
+def retry(review: ReviewId, as_json: AsJson = False) -> None:
+    """Retry only the items that failed or did not start.
+
+    Example: [bold]symposia review retry 3f2a91c4[/bold]
+    """
+    job = _find(_client(), review)
+    count = job.retry()
+    _tell(job, f"retries {count} items" if count else "has no items to retry", as_json=as_json)
+
+
+def _client() -> Client:
+    from ....client import Client
+    from ....config.settings import load_settings
+
+    return Client(load_settings())
+
+
+def _find(client: Client, text: str) -> ReviewJob:
+    from .listed_reviews import find_review
+
+    return find_review(client, text)
+
+
+def _tell(job: ReviewJob, words: str, *, as_json: bool) -> None:
+    from ..common.screen import print_json
+
+    if as_json:
+        told: dict[str, Any] = {"id": job.id, "state": job.progress().state}
+        print_json(told)
+    else:
+        typer.echo(f"Review {job.id} {words}.")

@@ -1,0 +1,193 @@
+"""Live output of a session: open turns, messages, progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Self
+
+from pydantic import JsonValue
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn
+from rich.text import Text
+
+from ....jobs.collab import CollabJob, JobResult
+from ....models.protocol.collab import Collab
+from ....models.protocol.events import MapEvent, MAPEventType
+from ....models.protocol.meta import Event
+from ....models.sessions.spec import SessionSpec
+from ....models.turns.deltas import Delta
+from ....state.following.stream_follower import Moment
+from ....tasks.sessions.task_tree import Closed, Outcome
+from ..common.screen import TO_ALL, Cast, printable, row
+from .live_text import Voices
+from .progress import Tally, expected_turns
+
+_FATES = {
+    Outcome.MESSAGE: "no message, only a decision",
+    Outcome.EXPIRED: "its worker was lost; another worker retries the turn",
+    Outcome.DROPPED: "dropped: the session no longer needs this turn",
+    Outcome.CANCELLED: "cancelled: the session ended first",
+    Outcome.ASKED: "answered; the turn continues",
+    Outcome.REASSIGNED: "no answer in time; the turn is reassigned",
+}
+#: Texts of events about parked turns.
+_ASKED = {
+    "turn.parked": "waiting for an answer from",
+    "turn.reminded": "reminder: waiting for an answer from",
+    "turn.escalated": "no answer in time; escalated to",
+    "turn.reassigned": "no answer in time; reassigned to",
+}
+
+#: Texts of steering events.
+_STEERED = {
+    "participant.added": "{by} added {who}, from the next round on",
+    "participant.removed": "{by} removed {who}, from the next round on",
+    "participant.instructed": "{by} changed the instructions of {who}, from the next turn on",
+    "message.posted": "{by} posted a message as {role}",
+    "roster.changed": "participants from now on: {roster}",
+}
+
+
+class LiveView:
+    """Printer of the events of one session, with a progress line on a terminal.
+
+    It is a context manager: the progress line is shown inside the context.
+    """
+
+    def __init__(self, console: Console, collab: Collab, spec: SessionSpec) -> None:
+        self._console = console
+        self._cast = Cast(collab.participants)
+        self._tally = Tally()
+        self._suspended = False
+        total = expected_turns(collab, spec)
+        bar = (BarColumn(bar_width=24), MofNCompleteColumn()) if total else ()
+        self._progress = Voices(
+            *(SpinnerColumn(), TextColumn("{task.description}", markup=False), *bar),
+            console=console,
+            cast=self._cast,
+        )
+        self._line = self._progress.add_task(self._now(), total=total)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def show(self, moment: Moment | Delta) -> None:
+        """Print one moment of the session, or show partial output until its message is written."""
+        if isinstance(moment, Delta):
+            self._progress.drafts.take(moment)
+            return
+        for message in moment.messages:
+            self._progress.drafts.written(message.turn_number)
+        for line in self._lines(moment):
+            self._console.print(line)
+        if isinstance(moment.event, MapEvent):
+            self._tally.take(moment.event)
+        self._progress.update(self._line, description=self._now(), completed=self._tally.turns)
+
+    def drafts_shown(self) -> Iterator[Text]:
+        """Yield the partial output that is shown below the dialog."""
+        return self._progress.shown()
+
+    def _now(self) -> str:
+        names = ", ".join(self._cast.name(name) for name in self._tally.speaking.values())
+        verb = "speak" if len(self._tally.speaking) > 1 else "speaks"
+        now = f"{names} {verb}" if names else "waiting for a worker"
+        now = f"suspended, {now}" if self._suspended else now
+        return f"{now} · {self._tally.tokens} tokens"
+
+    def _lines(self, moment: Moment) -> Iterator[Text]:
+        event = moment.event
+        if isinstance(event, Event):
+            yield from self._noted(event)
+        elif event.event_type is MAPEventType.BROADCAST_SENT:
+            yield self._to_all(event)
+        for message in moment.messages:
+            name = self._cast.speaker(message)
+            yield row(self._console, message.turn_number, name, Text(printable(message.content)))
+        if isinstance(event, MapEvent) and event.event_type is MAPEventType.TURN_COMPLETED:
+            closed = Closed.of(event)
+            if all(message.turn_number != closed.turn for message in moment.messages):
+                yield self._silent(closed)
+
+    def _noted(self, event: Event) -> Iterator[Text]:
+        """Yield lines about pauses, parked turns and steering."""
+        event_type = event.event_type
+        if event_type in _ASKED:
+            yield self._asked(event, _ASKED[event_type])
+        elif event_type == "session.suspended":
+            self._suspended = True
+            yield Text("     suspended; `symposia resume` continues it", style="yellow")
+        elif event_type == "session.active" and self._suspended:
+            self._suspended = False
+            yield Text("     resumed", style="yellow")
+        elif event_type in _STEERED:
+            yield self._steered(event, _STEERED[event_type])
+
+    def _steered(self, event: Event, words: str) -> Text:
+        data = event.data or {}
+        roster = data.get("participants")
+        told = words.format(
+            who=self._cast.name(str(data.get("participant_id"))),
+            by=data.get("by"),
+            role=data.get("role"),
+            roster=", ".join(map(str, roster)) if isinstance(roster, list) else "",
+        )
+        return Text(f"     {printable(told)}", style="yellow")
+
+    def _asked(self, event: Event, words: str) -> Text:
+        data = event.data or {}
+        asked, question, number = data.get("asked"), data.get("question"), data.get("turn_number")
+        names = ", ".join(self._cast.name(str(name)) for name in asked) if isinstance(asked, list) else ""
+        words = f"{words} {names}" + (f": {printable(str(question))}" if question else "")
+        name = self._cast.styled(str(data.get("participant_id")))
+        turn = number if isinstance(number, int) else None
+        return row(self._console, turn, name, Text(words, style="yellow"))
+
+    def _to_all(self, event: MapEvent) -> Text:
+        message = (event.payload or {}).get("message")
+        content = message.get("content") if isinstance(message, dict) else ""
+        return row(
+            self._console,
+            None,
+            Text(TO_ALL.ljust(self._cast.width), style="bold"),
+            Text(printable(str(content))),
+        )
+
+    def _silent(self, end: Closed) -> Text:
+        """Return the line of a turn without a message."""
+        words = _FATES.get(end.outcome, end.outcome.value)
+        words += f": {printable(end.error)}" if end.error else ""
+        words += "; will retry" if end.retried else ""
+        style = "dim" if end.outcome in (Outcome.MESSAGE, Outcome.PASSED) else "yellow"
+        return row(self._console, end.turn, self._cast.styled(end.participant), Text(words, style=style))
+
+
+def follow(job: CollabJob, console: Console, *, between: Callable[[], None]) -> JobResult:
+    """Show a session until it ends.
+
+    Args:
+        job: The session.
+        console: Where to print.
+        between: Called repeatedly while the session runs, between events.
+
+    Returns:
+        The result of the session.
+    """
+    with LiveView(console, job.collab(), job.spec) as view:
+        for moment in job.live(deltas=console.is_terminal):
+            if moment is not None:
+                view.show(moment)
+            between()
+    return job.result()
+
+
+def moment_json(moment: Moment | Delta) -> dict[str, JsonValue]:
+    """Return one moment as JSON data."""
+    if isinstance(moment, Delta):
+        return {"delta": moment.model_dump(mode="json")}
+    event: dict[str, JsonValue] = {"event": moment.event.to_wire()}
+    return {**event, "messages": [it.to_wire() for it in moment.messages]} if moment.messages else event

@@ -1,0 +1,45 @@
+"""Partial output of open turns on a terminal: below the dialog, above the progress line, redrawn as it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.progress import Progress, ProgressColumn
+from rich.text import Text
+
+from ....models.turns.deltas import Draft, Drafts
+from ..common.screen import Cast, printable, row
+
+#: Maximum number of lines shown per draft, counted from the newest.
+_LINES = 6
+#: Maximum number of drafts shown.
+_VOICES = 4
+
+
+class Voices(Progress):
+    """Progress line with the drafts of the open turns above it; shown only on a terminal."""
+
+    def __init__(self, *columns: ProgressColumn, console: Console, cast: Cast) -> None:
+        self.drafts = Drafts()
+        self._screen = console
+        self._cast = cast
+        options: dict[str, Any] = {"transient": True, "disable": not console.is_terminal}
+        super().__init__(*columns, console=console, **options)
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """As in Progress."""
+        yield from self.shown()
+        yield from super().get_renderables()
+
+    def shown(self) -> Iterator[Text]:
+        """Yield the drafts, one paragraph each."""
+        for draft in [*self.drafts][:_VOICES]:
+            yield self._shown(draft)
+
+    def _shown(self, draft: Draft) -> Text:
+        # Only the end fits on the screen, so only the end is wrapped, ten times a second.
+        end = Text(printable(draft.text[-_LINES * self._screen.width :]), style="dim")
+        lines = row(self._screen, draft.turn_number, self._cast.styled(draft.participant_id), end).split("\n")
+        return Text("\n").join(lines if len(lines) <= _LINES else [lines[0], *lines[-_LINES + 1 :]])

@@ -1,0 +1,153 @@
+"""Rendering of sessions and their results for a terminal. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+from rich.table import Table
+from rich.text import Text
+
+from ....jobs.collab import JobResult
+from ....models.protocol.collab import Collab, CollabStatus
+from ....models.text.ids import timestamp_from_ms
+from ....models.turns.turn import Usage
+from ....state.sessions.records import SessionState
+from ..common.ids import shortest_ids
+from ..common.screen import printable
+from ..common.times import relative_age
+
+STATUS_STYLE = {
+    CollabStatus.ACTIVE: "cyan",
+    CollabStatus.SUSPENDED: "yellow",
+    CollabStatus.COMPLETED: "green",
+    CollabStatus.CANCELLED: "red",
+}
+
+
+def heading(collab: Collab) -> Text:
+    """Return title, mode and id of a session on one line."""
+    line = Text.assemble(
+        (printable(collab.title), "bold"), f"  {collab.mode.value}  ", (collab.collab_id, "dim")
+    )
+    line.no_wrap, line.overflow = True, "ellipsis"
+    return line
+
+
+def seconds_of(result: JobResult) -> float:
+    """Return the duration of the session in seconds, from opening to end."""
+    began, ended = result.dialog.started_at, result.dialog.ended_at
+    return (ended - began).total_seconds() if began and ended else 0.0
+
+
+def turns_a_second(result: JobResult) -> float:
+    """Return the turns per second; 0 if no time has passed."""
+    seconds = seconds_of(result)
+    return result.turns / seconds if seconds else 0.0
+
+
+def outcome(status: CollabStatus, reason: str | None, detail: str | None = None) -> str:
+    """Return status and reason, such as `cancelled: failed (ann: no answer)`; the reason is omitted if equal to the status."""
+    why = "" if reason in (None, "", status.value) else f": {reason}"
+    return f"{status.value}{why}" + (f" ({printable(detail)})" if detail else "")
+
+
+def ending(result: JobResult) -> Text:
+    """Return the result of a session on one line."""
+    mark = ("✓ ", "green") if result.ok else ("✗ ", "red")
+    facts = [
+        outcome(result.collab.status, result.reason, result.detail),
+        f"{result.turns} turns",
+        f"{result.usage.tokens} tokens",
+        *([f"{result.usage.cost_micros / 1e6:.4f} US dollars"] if result.usage.cost_micros else []),
+        f"{seconds_of(result):.2f} s",
+    ]
+    return Text.assemble(mark, " · ".join(facts))
+
+
+def usage_json(usage: Usage) -> dict[str, JsonValue]:
+    """Return usage as JSON data."""
+    return {**usage.model_dump(mode="json"), "tokens": usage.tokens}
+
+
+def result_json(result: JobResult) -> dict[str, JsonValue]:
+    """Return the result and dialog of a session as JSON data."""
+    return {
+        "collab": result.collab.to_wire(),
+        "dialog": result.dialog.to_wire(),
+        "reason": result.reason,
+        "detail": result.detail,
+        "turns": result.turns,
+        "rounds": result.rounds,
+        "usage": usage_json(result.usage),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Row of a list of sessions."""
+
+    collab: Collab
+    state: SessionState
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the row as JSON data."""
+        state, ended_ms = self.state, self.state.ended_ms
+        return {
+            "id": self.collab.collab_id,
+            "title": self.collab.title,
+            "mode": self.collab.mode.value,
+            "status": state.status.value,
+            "reason": state.reason,
+            "turns": state.closed,
+            "messages": state.messages,
+            "usage": usage_json(state.usage),
+            "opened_at": timestamp_from_ms(state.opened_ms),
+            "ended_at": None if ended_ms is None else timestamp_from_ms(ended_ms),
+        }
+
+
+def session_table(sessions: Sequence[Listed]) -> Table:
+    """Return a table of sessions, one line each; a narrow terminal cuts the status and the title, never an id."""
+    ids = shortest_ids([it.collab.collab_id for it in sessions])
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("id", "opened", "mode", "status", "turns", "tokens", "title"):
+        can_shrink = name in ("status", "title")
+        table.add_column(
+            name, justify="right" if name in ("turns", "tokens") else "left", no_wrap=not can_shrink
+        )
+    for it in sessions:
+        status = it.state.status
+        table.add_row(
+            ids[it.collab.collab_id],
+            relative_age(it.state.opened_ms),
+            it.collab.mode.value,
+            _cut(outcome(status, it.state.reason), style=STATUS_STYLE.get(status, "")),
+            str(it.state.closed),
+            str(it.state.usage.tokens),
+            _cut(printable(it.collab.title)),
+        )
+    return table
+
+
+def _cut(text: str, *, style: str = "") -> Text:
+    """Return text on one line, cut if the column is too narrow."""
+    return Text(" ".join(text.split()), style=style, no_wrap=True, overflow="ellipsis")
+
+
+def summary_table(results: Sequence[JobResult]) -> Table:
+    """Return a table of session results."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("mode", "ended", "turns", "tokens", "seconds", "turns/s"):
+        table.add_column(name, justify="left" if name in ("mode", "ended") else "right")
+    for result in results:
+        table.add_row(
+            result.collab.mode.value,
+            Text(outcome(result.collab.status, result.reason), style="" if result.ok else "red"),
+            str(result.turns),
+            str(result.usage.tokens),
+            f"{seconds_of(result):.2f}",
+            f"{turns_a_second(result):.1f}",
+        )
+    return table

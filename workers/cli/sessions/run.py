@@ -1,0 +1,129 @@
+"""`symposia run` and `symposia submit`."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..common.options import AsJson
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+
+    from ....agents.registry.registry import Registry
+    from ....config.settings import Settings
+    from ....jobs.collab import JobResult
+    from ....jobs.session_file import SessionFile
+
+File = Annotated[
+    str, typer.Argument(metavar="FILE", help="Session file, YAML or JSON; - reads standard input.")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the log of the worker.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(run)
+    app.command()(submit)
+
+
+def run(file: File, as_json: AsJson = False, verbose: Verbose = False) -> None:
+    """Run a session, follow it live, and exit with a code for its outcome.
+
+    Starts missing services and stops them when the session ends: the embedded server if no Redis
+    is configured, a worker if none is running, the local model if an agent uses it.
+
+    An alignment session writes its transcript to ID.dialogue.md in the current folder.
+
+    Example: [bold]symposia run examples/pair.yaml[/bold]
+    """
+    from ....config.settings import load_settings
+    from ....jobs.session_file import SessionFile
+    from ..common.screen import console, print_json
+    from .render import ending, result_json
+
+    source = SessionFile.open(file)
+    result = _run(source, load_settings(), console(stderr=as_json), verbose=verbose)
+    if as_json:
+        print_json(result_json(result))
+    else:
+        console().print(ending(result))
+    if not result.ok:
+        raise typer.Exit(1)
+
+
+def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: bool) -> JobResult:
+    from ....client import installation_of
+    from ....factories.runtime import load_registry
+    from ....tasks.sessions.opening import prepare
+    from ...local.local_runtime import crew_for_a_run, needs_local_model
+    from ..common.screen import console, printable
+    from .live_render import follow
+    from .render import heading
+    from .transcript import save_transcript
+
+    submission, limit = source.submission(), settings.max_message_bytes
+    # Before any service starts: a broken file must not start one.
+    with source.blamed():
+        prepared = prepare(submission, max_message_bytes=limit)
+    registry, aside = load_registry(settings), console(stderr=True)
+    local_model = needs_local_model(registry, prepared)
+
+    def heard(name: str, line: str) -> None:
+        if verbose:
+            aside.print(f"{name} | {printable(line)}", style="dim")
+
+    with crew_for_a_run(settings, local_model=local_model, say=aside.print, heard=heard) as crew:
+        known = crew.client.known_agents() or frozenset(registry.names())
+        with source.blamed(), _workers_blamed(registry):
+            prepare(submission, known_agents=known, max_message_bytes=limit)
+            job = installation_of(crew.client).sessions.submit(submission)
+        screen.print(heading(job.collab()))
+        try:
+            result = follow(job, screen, between=crew.tend)
+            if submission.protocol is not None:
+                save_transcript(job)
+            return result
+        except KeyboardInterrupt:
+            aside.print(
+                f"Interrupted. Session {job.id} continues when a worker is running. To follow it: symposia watch {job.id}"
+            )
+            raise
+
+
+@contextmanager
+def _workers_blamed(registry: Registry) -> Iterator[None]:
+    """Change UnknownAgent into an error about the workers if this process knows the agent and a running worker does not."""
+    from ....models.errors import InvalidInput, UnknownAgent
+
+    try:
+        yield
+    except UnknownAgent as error:
+        if not registry.knows(error.name):
+            raise
+        rule = "must be known to every running worker, but a worker has another agents file; see `symposia doctor`"
+        raise InvalidInput(error.field, error.name, rule) from error
+
+
+def submit(file: File, as_json: AsJson = False) -> None:
+    """Queue a session and print its id.
+
+    Example: [bold]symposia submit examples/swarm.yaml[/bold]
+    """
+    from ....client import Client, installation_of
+    from ....config.settings import load_settings
+    from ....jobs.session_file import SessionFile
+    from ..common.screen import print_json
+
+    source = SessionFile.open(file)
+    submission, sessions = source.submission(), installation_of(Client(load_settings())).sessions
+    with source.blamed():
+        job = sessions.submit(submission)
+    if as_json:
+        print_json({"id": job.id, "workers": len(sessions.workers.alive())})
+    else:
+        typer.echo(job.id)

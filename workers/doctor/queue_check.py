@@ -1,0 +1,109 @@
+"""Check that workers consume messages, for `symposia doctor` with any broker.
+
+A worker may be alive, announce itself and sweep, and still consume no message: it listens to another broker or queue, or
+its event loop is stuck. A queue that is not empty proves nothing, because all workers may be busy. So each worker announces
+for how long it has had a free slot without starting a Celery task. A worker that announces this again while messages are
+ready consumes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from redis import Redis
+
+from ...config.celery import QUEUE
+from ...config.settings import Settings
+from ...factories.connection import broker_connection, broker_url_in_use
+from ...state.workers.presence import WorkerBook, WorkerEntry
+from .findings import Finding, Grade
+
+if TYPE_CHECKING:
+    from kombu import Connection
+
+#: Idle time after which a healthy worker takes a message within milliseconds.
+IDLE_MS = 10_000
+#: Minimum distance of two announcements; a burst of messages fills all slots of a worker in less time.
+_APART_MS = 2_000
+#: Maximum seconds until the second announcement of a worker, in addition to its sweep interval.
+_PATIENCE_S = 10.0
+_LOOK_EVERY_S = 0.25
+#: Seconds to connect to the broker.
+_TIMEOUT_S = 2.0
+
+
+def check_queue(client: Redis, settings: Settings) -> Iterator[Finding]:
+    """Compare the queue with the workers. Yields nothing if the broker does not answer: another check reports that.
+
+    When messages are ready and a worker was idle, this waits for its next announcement, for about ten seconds.
+
+    Args:
+        client: Of the server with the sessions.
+        settings: Of this process; the workers should have the same.
+    """
+    with broker_connection(broker_url_in_use(settings), timeout_s=_TIMEOUT_S) as broker:
+        try:
+            broker.ensure_connection(max_retries=1, timeout=3)
+            ready = ready_messages(broker)
+        except Exception:  # noqa: BLE001 - each transport raises its own
+            return
+        book, patience_s = WorkerBook(client), settings.sweep_interval_s + _PATIENCE_S
+        stuck = list(_stuck(book, lambda: _still_ready(broker), patience_s)) if ready else []
+    yield from _findings(ready, stuck, is_any_left=len(stuck) < len(book.alive()))
+
+
+def _findings(ready: int, stuck: Sequence[WorkerEntry], *, is_any_left: bool) -> Iterator[Finding]:
+    counts = {"ready": ready}
+    if not stuck:
+        yield Finding("queue", Grade.GOOD, f"{ready} messages are ready", counts=counts)
+    for it in stuck:
+        text = (
+            f"{ready} messages are ready, but {it.name} takes none: "
+            f"it has free slots and has started no Celery task for {(it.idle_ms or 0) // 1000} s"
+        )
+        advice = (
+            "restart the worker; if that does not help, compare its SYMPOSIA_BROKER_URL and queue with yours"
+        )
+        yield Finding("queue", Grade.WARNING if is_any_left else Grade.BAD, text, advice, counts)
+
+
+def ready_messages(broker: Connection) -> int:
+    """Return the number of messages that no worker has taken yet; 0 without a queue."""
+    # A separate channel: the broker closes a channel that asks for a queue that does not exist.
+    channel: Any = broker.channel()
+    with closing(channel):
+        try:
+            return int(channel.queue_declare(QUEUE, passive=True).message_count)
+        except broker.channel_errors:
+            return 0
+
+
+def _still_ready(broker: Connection) -> int:
+    """Like `ready_messages`; 0 if the broker is unavailable, which proves nothing about a worker."""
+    try:
+        return ready_messages(broker)
+    except Exception:  # noqa: BLE001 - each transport raises its own
+        return 0
+
+
+def _stuck(book: WorkerBook, ready: Callable[[], int], patience_s: float) -> Iterator[WorkerEntry]:
+    """Yield idle workers that announce themselves as idle again while messages are still ready."""
+    began = time.monotonic()
+    suspects = {it.name for it in book.alive() if _is_idle(it)}
+    while suspects and time.monotonic() < began + patience_s:
+        time.sleep(_LOOK_EVERY_S)
+        if not ready():
+            return
+        waited_ms = (time.monotonic() - began) * 1000
+        for it in book.alive():
+            if it.name in suspects and it.age_ms < waited_ms - _APART_MS:
+                suspects.discard(it.name)
+                if _is_idle(it):
+                    yield it
+
+
+def _is_idle(worker: WorkerEntry) -> bool:
+    return worker.idle_ms is not None and worker.idle_ms >= IDLE_MS

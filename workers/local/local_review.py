@@ -1,0 +1,169 @@
+"""A review on this machine, from the start of what it needs to its run: what `symposia review` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ...agents.llm.factory import LOCAL_MODEL
+from ...agents.registry.registry import Registry
+from ...client import installation_of
+from ...config.settings import Settings, load_settings, variable
+from ...factories.archive import open_archive
+from ...models.errors import InvalidInput, SessionNotFound, UnknownAgent
+from ...models.review.panels import BatchLimits, Panel
+from ...models.review.runs import ReviewRun, RunState
+from ...models.text.paths import make_private_folder
+from ...reviews.batches.starting import Order, start
+from ...reviews.job import ReviewJob
+from ...state.reviews.records import BatchView
+from .local_runtime import Crew, crew_for_a_run
+
+if TYPE_CHECKING:
+    from ...archive.archive import Archive
+
+#: Answers the dialogue document of a session by its id.
+Transcript = Callable[[str], str]
+
+#: Maximum seconds to wait for running items after an interrupt.
+_PATIENCE_S = 20.0
+
+
+class Watcher(Protocol):
+    """Observer of a review."""
+
+    def say(self, line: str) -> None:
+        """Show a line about a service or a failure."""
+        ...
+
+    def heard(self, name: str, line: str) -> None:
+        """Show a line that a program printed."""
+        ...
+
+    def reading(self, count: int) -> None:
+        """Show the number of items read so far."""
+        ...
+
+    def reviewing(self, view: BatchView) -> None:
+        """Show the progress of the batch."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewing:
+    """What is asked."""
+
+    #: The order, given the archive that is kept.
+    order: Callable[[Archive | None], Order]
+    #: Over those of the panel.
+    limits: BatchLimits = BatchLimits()  # noqa: RUF009 - frozen
+    #: Sessions side by side; None: as the panel says.
+    parallel: int | None = None
+
+
+def carry_out(asked: Reviewing, watcher: Watcher) -> tuple[ReviewRun, Transcript | None]:
+    """The run, and the transcripts of its sessions, where they have any.
+
+    Interrupted, it cancels the batch and answers with what was found so far.
+
+    Raises:
+        InvalidInput: something asked for is not there; nothing was started.
+        StateError, LocalModelError, ArchiveUnavailable: a part cannot be started or does not answer.
+    """
+    settings = _absolute(load_settings())
+    order = _order(asked, settings)
+    registry = _registry(settings)
+    folder = settings.data_dir
+    make_private_folder(folder)
+    with crew_for_a_run(
+        settings,
+        local_model=_needs_local_model(order.panel, registry),
+        say=watcher.say,
+        heard=watcher.heard,
+        # Not where the reviewed files are: what they hold must not become code of the worker.
+        folder=folder,
+    ) as crew:
+        _check_agents(order.panel, crew.client.known_agents() or frozenset(registry.names()))
+        reviews = installation_of(crew.client).reviews
+        job = ReviewJob(start(reviews, order, on_read=watcher.reading), reviews)
+        run = _awaited(job, crew, watcher)
+        return run, _transcripts(run, crew) if order.panel.protocol is not None else None
+
+
+def _transcripts(run: ReviewRun, crew: Crew) -> Transcript:
+    """Read the transcripts now, because the server may have ended when they are written."""
+    found: dict[str, str] = {}
+    for session_id in filter(None, (result.session_id for result in run.results)):
+        with suppress(SessionNotFound, InvalidInput):
+            found[session_id] = crew.client.get_job(session_id).transcript()
+
+    def transcript(session_id: str) -> str:
+        if session_id not in found:
+            raise SessionNotFound(session_id)
+        return found[session_id]
+
+    return transcript
+
+
+def _awaited(job: ReviewJob, crew: Crew, watcher: Watcher) -> ReviewRun:
+    def watch(view: BatchView) -> None:
+        crew.tend()
+        watcher.reviewing(view)
+
+    try:
+        return job.result(on_progress=watch)
+    except KeyboardInterrupt:
+        watcher.say(
+            "Interrupted: waiting for running items, then reporting the findings so far. Press Ctrl-C again to exit now."
+        )
+        job.cancel("interrupted")
+
+        def watch_on(view: BatchView) -> None:
+            if crew.hurry.is_set():
+                raise TimeoutError
+            watch(view)
+
+        try:
+            return job.result(_PATIENCE_S, on_progress=watch_on)
+        except TimeoutError:
+            return job.run().model_copy(update={"state": RunState.CANCELLED})
+
+
+def _order(asked: Reviewing, settings: Settings) -> Order:
+    order = asked.order(open_archive(settings))
+    limits = {name: value for name, value in asked.limits if value is not None}
+    changes = {"batch": order.panel.batch.model_copy(update=limits)}
+    panel = order.panel.model_copy(
+        update=changes if asked.parallel is None else {**changes, "parallel": asked.parallel}
+    )
+    return replace(order, panel=panel)
+
+
+def _absolute(settings: Settings) -> Settings:
+    """The worker runs in another folder than this process."""
+    agents_file = settings.agents_file
+    changes: dict[str, Path] = {"data_dir": settings.data_dir.absolute()}
+    if agents_file is not None:
+        changes["agents_file"] = agents_file.absolute()
+    return settings.model_copy(update=changes)
+
+
+def _registry(settings: Settings) -> Registry:
+    """Return the agents that a worker of this process would know: never those of the working folder."""
+    if settings.agents_file is None:
+        return Registry()
+    return Registry.load(settings.agents_file, getenv=variable)
+
+
+def _needs_local_model(panel: Panel, registry: Registry) -> bool:
+    named = set(panel.agents)
+    return any(it.name in named and it.kind == "llm" and it.what == LOCAL_MODEL for it in registry.describe())
+
+
+def _check_agents(panel: Panel, known: frozenset[str]) -> None:
+    for agent in panel.agents:
+        if agent not in known:
+            raise UnknownAgent(agent, known=known, field=f"panel {panel.name}")

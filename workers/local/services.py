@@ -1,0 +1,220 @@
+"""Services of the command line: the embedded server, the local model, workers, Flower."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from ...agents.local_model.server import LocalModelServer, find_running
+from ...factories.discovery import find_running as find_server
+from ...models.text.redact import without_password
+from .embedded import EmbeddedServer
+from .processes import dying_with_parent
+from .shutdown_flag import Hurry
+
+#: Lines of a program's output that are kept to report why it ended.
+_KEPT_LINES = 40
+_POLL_S = 0.1
+_PROGRAM = (sys.executable, "-m", "symposia.workers")
+
+
+class Server:
+    """The embedded server: started here, or found running and then left alone."""
+
+    name = "server"
+
+    def __init__(self, server: EmbeddedServer) -> None:
+        self._server = server
+
+    def start(self) -> None:
+        """Start it, or find it. Raises EmbeddedServerError."""
+        self._server.start()
+
+    def ended(self) -> str | None:
+        """Why it does not run."""
+        if self._server.pid is not None:
+            return _exit_of(self._server.pid)
+        return None if find_server(self._server.data_dir) else "does not answer"
+
+    def stop(self, hurry: Hurry) -> None:
+        """End it, if it was started here."""
+        self._server.stop(timeout_s=1.0 if hurry.is_set() else 10.0)
+
+
+class Model:
+    """The local model: started here, or found running and then left alone."""
+
+    name = "local model"
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+        self._model: LocalModelServer | None = None
+
+    def start(self) -> None:
+        """Start it, or find it. Raises LocalModelError."""
+        if self._model is not None:
+            self._model.stop()
+        self._model = None
+        if find_running(self._data_dir) is None:
+            self._model = LocalModelServer(self._data_dir)
+            self._model.start()
+
+    def ended(self) -> str | None:
+        """Why it does not run."""
+        if self._model is not None and self._model.pid is not None:
+            return _exit_of(self._model.pid)
+        return None if find_running(self._data_dir) else "does not answer"
+
+    def stop(self, _hurry: Hurry) -> None:
+        """End it, if it was started here."""
+        if self._model is not None:
+            self._model.stop()
+
+
+class Program:
+    """Child process that ends with this process, however that ends (Linux).
+
+    Args:
+        name: Its name in messages.
+        command: Program and arguments. They must not contain a secret: every user can read them.
+        environment: Its environment.
+        heard: Gets every line it prints, in a separate thread.
+        patience_s: Maximum seconds to end after it is asked to; None: no limit.
+        folder: Its working folder; None: that of this process.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        heard: Callable[[str], None],
+        patience_s: float | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        self.name = name
+        self._folder = folder
+        self._command = command
+        self._environment = environment
+        self._heard = heard
+        self._patience_s = patience_s
+        self._process: subprocess.Popen[str] | None = None
+        self._listener: threading.Thread | None = None
+        self._last: deque[str] = deque(maxlen=_KEPT_LINES)
+
+    def start(self) -> None:
+        """Start it."""
+        self._close()
+        self._process = subprocess.Popen(
+            dying_with_parent(self._command, signal.SIGKILL),
+            cwd=self._folder,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            # Ctrl-C goes to a whole process group; this process must end only when it is asked to.
+            process_group=0,
+        )
+        self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
+        self._listener.start()
+
+    def ended(self) -> str | None:
+        """Return why it does not run, with the last line it printed; None if it runs."""
+        code = None if self._process is None else self._process.poll()
+        if code is None:
+            return None
+        self._hear_out()
+        last = next((line for line in reversed(self._last) if line.strip()), "")
+        return _described(code) + (f": {last.strip()}" if last else "")
+
+    def stop(self, hurry: Hurry) -> None:
+        """Ask it to end; kill it when `hurry` is set or its time is over."""
+        process = self._process
+        if process is None:
+            return
+        with suppress(ProcessLookupError):
+            process.terminate()
+        until = None if self._patience_s is None else time.monotonic() + self._patience_s
+        while process.poll() is None:
+            if hurry.is_set() or (until is not None and time.monotonic() > until):
+                # Its process group, because processes of a pool would wait for a parent that is gone.
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            else:
+                time.sleep(_POLL_S)
+        self._close()
+
+    def _listen(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None  # noqa: S101 - it was opened as a pipe
+        for line in process.stdout:
+            text = without_password(line.rstrip("\n"))
+            self._last.append(text)
+            self._heard(text)
+
+    def _hear_out(self) -> None:
+        """Read the remaining output from the pipe."""
+        if (
+            self._listener is not None and self._is_listening()
+        ):  # an interrupt may have arrived before it started
+            self._listener.join(timeout=1.0)
+
+    def _close(self) -> None:
+        self._hear_out()
+        if self._process is not None and self._process.stdout is not None and not self._is_listening():
+            self._process.stdout.close()
+        self._process = self._listener = None
+
+    def _is_listening(self) -> bool:
+        return self._listener is not None and self._listener.is_alive()
+
+
+def worker_command(
+    *,
+    concurrency: int | None = None,
+    pool: str | None = None,
+    name: str | None = None,
+    queues: str | None = None,
+    loglevel: str = "INFO",
+    banner: bool = True,
+) -> list[str]:
+    """Return the command that runs a Celery worker; options that are None keep the defaults of the settings."""
+    command = [*_PROGRAM, *([] if banner else ["--quiet"]), "worker", "--loglevel", loglevel]
+    # Workers do not need to exchange state; mingle would cost a second at every start.
+    command += ["--without-mingle", "--without-gossip"]
+    # Celery treats `prefork` as "not set" and uses the configured pool, threads; the alias `processes` is respected.
+    pool = "processes" if pool == "prefork" else pool
+    chosen = {"--concurrency": concurrency, "--pool": pool, "--hostname": name, "--queues": queues}
+    return [*command, *(f"{option}={value}" for option, value in chosen.items() if value is not None)]
+
+
+def beat_command(*, banner: bool = True) -> list[str]:
+    """Return the command that runs a beat."""
+    # Without a pid file, because several beats may run in one folder.
+    return [*_PROGRAM, *([] if banner else ["--quiet"]), "beat", "--loglevel=WARNING", "--pidfile="]
+
+
+def _exit_of(pid: int) -> str | None:
+    """Return how a child of this process ended; None if it runs. The exit status is not consumed."""
+    try:
+        gone = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return "exited"
+    if gone is None:
+        return None
+    return _described(gone.si_status if gone.si_code == os.CLD_EXITED else -gone.si_status)
+
+
+def _described(code: int) -> str:
+    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"

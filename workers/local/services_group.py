@@ -1,0 +1,142 @@
+"""Foreground supervisor of `symposia up`."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from ...agents.local_model.server import missing_part
+from ...agents.registry.registry import Registry
+from ...config.settings import Settings, child_environment
+from ...factories.runtime import load_registry
+from ...models.text.redact import without_password
+from ...state.redis.connect import connect
+from ...state.workers.presence import WorkerBook
+from .embedded import EmbeddedServer
+from .flower import HOST as FLOWER_HOST
+from .flower import check_port, flower_command, flower_url
+from .local_runtime import Heard, configured_server, with_server, worker
+from .readiness import Readiness
+from .server_references import using_server
+from .services import Model, Program, Server, beat_command
+from .supervisor import Interrupts, Service, Supervisor
+
+#: Seconds between two checks of the services.
+_TEND_EVERY_S = 0.2
+#: Seconds Flower may take to end.
+_FLOWER_PATIENCE_S = 5.0
+#: Seconds a beat may take to end.
+_BEAT_PATIENCE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Household:
+    """Services to run."""
+
+    workers: int = 1
+    flower: bool = True
+    #: Announces due schedules to the workers.
+    beat: bool = True
+    #: None: if it is installed.
+    local_model: bool | None = None
+
+    @property
+    def worker_names(self) -> list[str]:
+        """Names of the workers, without their host."""
+        return [f"worker{number}" for number in range(1, self.workers + 1)]
+
+
+def keep_up(settings: Settings, household: Household, *, heard: Heard) -> None:
+    """Run the services until this process is asked to stop; then stop them, workers first.
+
+    Args:
+        settings: Of all services.
+        household: Services to run.
+        heard: Gets the name of a program and each line that it prints; lines of the supervisor have the name `up`.
+
+    Raises:
+        RegistryError: the agents file is wrong; nothing was started.
+        InvalidInput: the port of Flower is in use; nothing was started.
+        StateError, LocalModelError: a part could not be started; nothing is left running.
+    """
+
+    def say(line: str) -> None:
+        heard("up", line)
+
+    registry = load_registry(settings)  # otherwise each worker would end with this error, repeatedly
+    if household.flower:
+        check_port(settings.flower_port)
+    with Interrupts() as interrupts, ExitStack() as stack:
+        services: list[Service] = []
+        if (url := configured_server(settings)) is None:
+            stack.enter_context(using_server(settings.data_dir))
+            server = EmbeddedServer(settings.data_dir, bound=True)
+            stack.callback(server.stop)
+            url, services = server.start(), [Server(server)]
+        services += _rest(with_server(settings, url), household, heard)
+        supervisor = stack.enter_context(Supervisor(services, interrupts=interrupts, say=say))
+        try:
+            say(f"server at {without_password(url)}")
+            if household.flower:
+                say(f"Flower at {flower_url(settings.flower_port)}")
+            if household.local_model is None:
+                _report_missing_model(registry, say)
+            say("press Ctrl-C to stop all services")
+            readiness = stack.enter_context(_readiness(url, settings, household))
+            while True:
+                supervisor.tend()
+                if readiness.became_ready():
+                    say("ready")
+                time.sleep(_TEND_EVERY_S)
+        except KeyboardInterrupt:
+            say("stopping after the turns in flight; press Ctrl-C again to terminate them")
+
+
+@contextmanager
+def _readiness(url: str, settings: Settings, household: Household) -> Iterator[Readiness]:
+    names = [f"{name}@{socket.gethostname()}" for name in household.worker_names]
+    page = (FLOWER_HOST, settings.flower_port) if household.flower else None
+    with connect(url, retries=0) as client:
+        yield Readiness(WorkerBook(client), names, page=page)
+
+
+def _report_missing_model(registry: Registry, say: Callable[[str], None]) -> None:
+    names = ", ".join(registry.on_local_model())
+    if names and (missing := missing_part()) is not None:
+        say(f"turns of {names} will fail: {missing}, then restart `symposia up`")
+
+
+def _rest(settings: Settings, household: Household, heard: Heard) -> list[Service]:
+    """Return all services except the server; workers last, so that they are stopped first."""
+    services: list[Service] = []
+    if _wants_model(household):
+        services.append(Model(settings.data_dir))
+    if household.flower:
+        command, environment = flower_command(settings.flower_port), child_environment(settings)
+        services.append(
+            Program(
+                "flower",
+                command,
+                environment=environment,
+                heard=lambda line: heard("flower", line),
+                patience_s=_FLOWER_PATIENCE_S,
+            )
+        )
+    if household.beat:
+        services.append(
+            Program(
+                "beat",
+                beat_command(banner=False),
+                environment=child_environment(settings),
+                heard=lambda line: heard("beat", line),
+                patience_s=_BEAT_PATIENCE_S,
+            )
+        )
+    return services + [worker(settings, name, heard=heard) for name in household.worker_names]
+
+
+def _wants_model(household: Household) -> bool:
+    return missing_part() is None if household.local_model is None else household.local_model

@@ -1,0 +1,225 @@
+"""Supervisor of services: it starts them together, restarts them, and stops them in order.
+
+All work happens in the calling thread, which must call `tend` regularly. A separate thread is
+not possible: the kernel ends a bound child with the thread that started it.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from types import CodeType, FrameType
+from typing import Protocol, Self
+
+from ...models.errors import ServiceEnded, SymposiaError
+from .shutdown_flag import Hurry
+
+#: Seconds before a service that ended is restarted, doubled each time it ends soon after its start.
+FIRST_DELAY_S = 0.5
+MAX_DELAY_S = 30.0
+#: Seconds after which the next end of a service counts as a new failure.
+SETTLED_S = 60.0
+
+_LOOK_EVERY_S = 0.25
+#: Seconds after which an interrupt is sent again that could not be raised where it arrived.
+_AGAIN_S = 0.05
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Service(Protocol):
+    """Service that runs beside this process."""
+
+    @property
+    def name(self) -> str:
+        """Its name in messages."""
+        ...
+
+    def start(self) -> None:
+        """Start or restart it. Raises SymposiaError if that fails."""
+        ...
+
+    def ended(self) -> str | None:
+        """Return why it does not run; None if it runs."""
+        ...
+
+    def stop(self, hurry: Hurry) -> None:
+        """Stop it and wait for its end; kill it when `hurry` is set, before or meanwhile."""
+        ...
+
+
+class Interrupts:
+    """Signals that ask this process to stop, while the context lasts.
+
+    The first signal raises KeyboardInterrupt in the main thread. After that, or after `calm`,
+    signals only set `hurry`: the shutdown is not interrupted, but it is shortened.
+    """
+
+    def __init__(self) -> None:
+        self.hurry = Hurry()
+        self._armed = True
+        #: A signal arrived where an exception would have been lost.
+        self._owed = False
+        self._restore = ExitStack()
+
+    def calm(self) -> None:
+        """From now on, let signals only set `hurry`."""
+        self._armed = False
+
+    def __enter__(self) -> Self:
+        for number in _SIGNALS:
+            self._restore.callback(signal.signal, number, signal.signal(number, self._on_signal))
+        self._restore.callback(setattr, sys, "unraisablehook", sys.unraisablehook)
+        sys.unraisablehook = partial(self._on_unraisable, sys.unraisablehook)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._restore.close()
+
+    def _on_signal(self, _number: int, frame: FrameType | None) -> None:
+        if not self._armed:
+            self.hurry.set()
+        elif _is_in(Interrupts._on_unraisable.__code__, frame):
+            self._owed = True
+        else:
+            self._armed = False
+            raise KeyboardInterrupt
+
+    def _on_unraisable(
+        self, others: Callable[[sys.UnraisableHookArgs], object], it: sys.UnraisableHookArgs
+    ) -> None:
+        if isinstance(it.exc_value, KeyboardInterrupt):
+            # It arrived inside a finalizer, which cannot raise.
+            self._armed = self._owed = True
+        else:
+            others(it)
+        # This hook cannot raise either: a signal that arrives meanwhile asks for another round.
+        while self._owed:
+            self._owed = False
+            again = threading.Timer(
+                _AGAIN_S, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)
+            )
+            again.daemon = True
+            again.start()
+
+
+def _is_in(code: CodeType, frame: FrameType | None) -> bool:
+    """Return True if the frame or one of its callers runs this code."""
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame is not None
+
+
+@dataclass(slots=True)
+class Backoff:
+    """Delay before a service is restarted."""
+
+    #: How often in a row the service ended soon after its start.
+    failures: int = 0
+
+    def delay_s(self, *, lived_s: float) -> float:
+        """Return the seconds to wait after the service ran for `lived_s` seconds."""
+        self.failures = 1 if lived_s > SETTLED_S else self.failures + 1
+        return min(FIRST_DELAY_S * 2.0 ** min(self.failures - 1, 60), MAX_DELAY_S)
+
+
+@dataclass(slots=True)
+class _Kept:
+    """Service with the time of its next restart."""
+
+    service: Service
+    started_at: float = 0.0
+    #: None: it runs, as far as known.
+    restart_at: float | None = None
+    backoff: Backoff = field(default_factory=Backoff)
+
+    def put_off(self) -> float:
+        """Record its end, and return the seconds until its restart."""
+        now = time.monotonic()
+        delay_s = self.backoff.delay_s(lived_s=now - self.started_at)
+        self.restart_at = now + delay_s
+        return delay_s
+
+
+class Supervisor:
+    """Context manager that starts services in order and stops them in reverse order.
+
+    Args:
+        services: In the order of their start.
+        interrupts: Of this process; they do not interrupt the shutdown.
+        say: Gets one line about each service that ended and its restart.
+        gives_up_after: Number of failures in a row after which ServiceEnded is raised; None: no limit.
+    """
+
+    def __init__(
+        self,
+        services: Sequence[Service],
+        *,
+        interrupts: Interrupts,
+        say: Callable[[str], None],
+        gives_up_after: int | None = None,
+    ) -> None:
+        self._kept = [_Kept(service) for service in services]
+        self._interrupts = interrupts
+        self._say = say
+        self._gives_up_after = gives_up_after
+        self._next_look = 0.0
+
+    def __enter__(self) -> Self:
+        try:
+            for kept in self._kept:
+                self._start(kept)
+        except BaseException:
+            self._stop_all()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop_all()
+
+    def add(self, service: Service) -> None:
+        """Start one more service."""
+        self._kept.append(kept := _Kept(service))
+        self._start(kept)
+
+    def tend(self) -> None:
+        """Start again what has ended, when its time has come. May be called as often as one likes.
+
+        Raises:
+            ServiceEnded: a service ended too often.
+        """
+        if time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + _LOOK_EVERY_S
+        for kept in self._kept:
+            if kept.restart_at is not None:
+                if time.monotonic() >= kept.restart_at:
+                    self._restart(kept)
+            elif (why := kept.service.ended()) is not None:
+                self._put_off(kept, why)
+
+    def _restart(self, kept: _Kept) -> None:
+        try:
+            self._start(kept)
+        except SymposiaError as error:
+            self._put_off(kept, str(error))
+
+    def _put_off(self, kept: _Kept, why: str) -> None:
+        name, delay_s = kept.service.name, kept.put_off()
+        if self._gives_up_after is not None and kept.backoff.failures >= self._gives_up_after:
+            raise ServiceEnded(f"{name} failed {kept.backoff.failures} times in a row: {why}")
+        self._say(f"{name}: {why}; restarting in {delay_s:g} s")
+
+    def _start(self, kept: _Kept) -> None:
+        kept.started_at, kept.restart_at = time.monotonic(), None
+        kept.service.start()
+
+    def _stop_all(self) -> None:
+        self._interrupts.calm()
+        for kept in reversed(self._kept):
+            kept.service.stop(self._interrupts.hurry)

@@ -1,0 +1,50 @@
+"""Makes the Celery app of a worker, without reading the environment: `app.py` does that."""
+
+from __future__ import annotations
+
+from celery import Celery
+
+from ..config.settings import Settings
+from ..factories.app import create_app
+from ..factories.connection import redis_url_in_use
+from ..factories.runtime import build_runtime, per_process
+from ..factories.schedules import build_keeper
+from ..patches.celery_events import SentEventsStep
+from ..patches.cold_shutdown import install_cancel_turns
+from ..reviews.schedules.celery_tasks import install_keeper
+from ..tasks.runtime.runtime import install, runtime_of
+from .steps.archiving import ArchiveStep
+from .steps.base import SweepStep
+from .steps.delivering import DeliveryStep
+from .steps.reviewing import ReviewStep
+from .steps.runtime_step import RuntimeStep
+from .steps.scheduling import ScheduleStep
+from .steps.taking import TakenStep
+from .steps.workspace import TaskStep
+
+
+def create_worker_app(settings: Settings) -> Celery:
+    """Return an app that runs Celery tasks: with their modules, and the background work of a worker."""
+    app = create_app(settings)
+    app.conf.include = [
+        "symposia.tasks.celery_tasks",
+        "symposia.reviews.schedules.celery_tasks",
+        "symposia.reviews.batches.celery_tasks",
+        "symposia.reviews.delivery.celery_tasks",
+    ]
+    app.conf.symposia_sweep_interval_s = settings.sweep_interval_s
+    # Names that workers announce, so that a schedule that uses another one is refused.
+    app.conf.symposia_review_roots = tuple(settings.review_roots)
+    app.conf.symposia_jobs = tuple(settings.jobs)
+    app.conf.symposia_archive_interval_s = settings.archive_interval_s
+    app.conf.worker_consumer = "symposia.patches.celery_consumer:ReconnectingConsumer"
+    install_cancel_turns(app, lambda: runtime_of(app).leases.let_go())  # noqa: PLW0108 - built later
+    app.steps["worker"].update(
+        {ArchiveStep, DeliveryStep, ReviewStep, RuntimeStep, ScheduleStep, SweepStep, TaskStep}
+    )
+    app.steps["consumer"].update({SentEventsStep, TakenStep})
+    install(app, per_process(lambda: build_runtime(app, settings, redis_url=redis_url_in_use(settings))))
+    install_keeper(
+        app, per_process(lambda: build_keeper(app, settings, redis_url=redis_url_in_use(settings)))
+    )
+    return app
