@@ -6,6 +6,7 @@ connections would close those of all others.
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 from kombu.pools import ProducerPool
@@ -24,10 +25,16 @@ class OwnPoolMessages(LeanMessages):
         if self._producer_pool is None:
             connection, limit = self.app.connection_for_write(), self.app.conf.broker_pool_limit
             self._producer_pool = ProducerPool(connection.Pool(limit=limit), limit=limit)
+            # An app that is dropped closes its connections, too: those of RabbitMQ do not close themselves.
+            weakref.finalize(self.app, _close, self._producer_pool).atexit = False
         return self._producer_pool
 
     def close(self) -> None:
         """Close the connections of the pool."""
         if (pool := self._producer_pool) is not None:
-            pool.connections.force_close_all()
-            pool.force_close_all()
+            _close(pool)
+
+
+def _close(pool: ProducerPool) -> None:
+    pool.connections.force_close_all()
+    pool.force_close_all()

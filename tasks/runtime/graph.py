@@ -90,6 +90,7 @@ class TaskGraph:
         except BrokerAway:
             self._is_away = True
             raise
+        self._is_away = False
 
     def send_turns(self, calls: Sequence[TurnCall], *, parent: str, sent_ms: int) -> None:
         """Dispatch turns that may run in parallel from now on."""

@@ -152,7 +152,7 @@ def test_workers_outlive_a_broker_that_is_killed_in_the_middle(stage: Stage):
     stage.setup.broker.kill()
     for worker in stage.setup.worker_cluster:
         # The consumer may say nothing: an event that it is sending is tried again and again.
-        worker.wait_for_log("sweep put off", timeout=TIMEOUT_S)
+        worker.wait_for_log("sweep failed, will retry", timeout=TIMEOUT_S)
     stage.setup.broker.restart()
     stage.goes_on(job)
     stage.stops(job)

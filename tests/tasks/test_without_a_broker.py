@@ -89,3 +89,15 @@ def test_the_sweep_goes_on_when_the_broker_is_back(hand: ByHand, tmp_path: Path)
         server.start()
         assert until(look, what="it is sent") == 1
         assert server.client.llen("celery") == 1
+
+
+def test_a_message_that_was_sent_ends_the_pause(hand: ByHand, tmp_path: Path) -> None:
+    server = Valkey(tmp_path / "broker")
+    with closing(server):
+        graph = TaskGraph(Celery(broker=server.url, set_as_current=False))
+        with pytest.raises(BrokerAway):
+            graph.send_advance("one", sent_ms=0)
+        server.start()
+        graph.send_advance("two", sent_ms=0)
+        server.kill()
+        graph.check()
