@@ -1,6 +1,7 @@
 --- anew: adds members to an index, or updates them.
 --- KEYS: due
 --- ARGV: at_ms fraction members*
+--- USES:
 --- ANSWERS: entered
 --- GUARANTEE: a concurrent `drop` that has read the earlier entry does not remove the new one, because the new one has
 --- another time within the millisecond. It differs from earlier ones except for one in 2047. `fraction`: above 0, below 0.5.

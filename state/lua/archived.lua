@@ -1,6 +1,7 @@
 --- archived: lets the live keys of an ended session expire, now that the archive has them.
 --- KEYS: session dialog events journal turns board
 --- ARGV: opened_ms dialog_mark events_mark journal_mark retention_ms
+--- USES: clock status keys streams
 --- ANSWERS: kept(ended_ms) behind missing
 --- GUARANTEE: no data expires that the archive lacks: with one entry after a mark, all keys stay (answer `behind`).
 local opened, status, ended = unpack(redis.call('HMGET', session, 'opened_ms', 'status', 'ended_ms'))

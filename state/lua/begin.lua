@@ -1,6 +1,7 @@
 --- begin: grants a turn to one worker, with the next fencing number and a lease.
 --- KEYS: session dialog events turns lock
 --- ARGV: number scope token lease_ms timeout_ms window task_id parent_id wish admitted
+--- USES: clock locks view turns events grants limits
 --- ANSWERS: granted(view, grant) done(view) overdue(view) waiting(view) woken(view) short(view) exhausted(view, lack) busy lost early inactive(view) unknown missing
 --- GUARANTEE: at most one live token per scope; fencing numbers only rise. The same token sent again (because its
 --- first answer was lost) gets the same grant again while its lease lasts, and never a second one.

@@ -1,6 +1,7 @@
 --- cancel: aborts a session now; running turns are dropped, and recorded when they arrive.
 --- KEYS: session dialog events journal turns board locks*
 --- ARGV: request reason detail retention_ms
+--- USES: status locks view transitions ending
 --- ANSWERS: cancelled(view) refused(view) missing
 --- GUARANTEE: nothing is written after it. The protocol has no transition from suspended to cancelled, so a
 --- suspended session becomes active first, in the same instant.

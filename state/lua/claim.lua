@@ -1,6 +1,7 @@
 --- claim: claims due sessions for a time.
 --- KEYS: due
 --- ARGV: limit hold_ms
+--- USES: clock
 --- ANSWERS: claimed(ids)
 --- GUARANTEE: two concurrent sweeps get different sessions; if one dies, no session is lost.
 --- A time set here ends in half a millisecond, which distinguishes it from a requested time.

@@ -1,6 +1,7 @@
 --- commit: writes the output of a turn, all or nothing, together with the next step if there is one.
 --- KEYS: session dialog events journal turns board lock locks*
 --- ARGV: number token kind result error spent left_out notes expected plan messages*
+--- USES: locks view turns requests accounts grants late refusals limits writing planning
 --- ANSWERS: committed(view, numbers) held(view) done(view) stale(view) inactive(view) unknown missing
 --- BOOKS: `spent`, the accounts of this attempt and of others it has found, also if it is refused; the view has the new part.
 --- GUARANTEE: a turn is written at most once, and only under the token that the lock and the turn both

@@ -1,6 +1,7 @@
 --- defer: postpones a turn that has not begun: it is sent again after the delay, not earlier.
 --- KEYS: session turns
 --- ARGV: number delay_ms
+--- USES: clock view turns
 --- ANSWERS: deferred(view, due_ms) done(view) missing
 --- GUARANTEE: counts as no failure; a turn that is running or over does not change.
 if redis.call('EXISTS', session) == 0 then return { 'missing' } end

@@ -1,6 +1,7 @@
 --- fail: returns a turn after its agent failed, for a later retry or for another agent.
 --- KEYS: session events journal turns lock
 --- ARGV: number token delay_ms agent error spent notes
+--- USES: clock locks view turns events accounts grants late limits
 --- ANSWERS: retried(view, due_ms) stale(view) done(view) missing
 --- BOOKS: `spent`, the accounts of this attempt and of others it has found, also if it is refused; the view has the new part.
 --- GUARANTEE: only the holder can return its turn, and once; no worker gets it before the delay has passed.

@@ -1,6 +1,7 @@
 --- memory_swap: replaces a dialog memory if it is unchanged since it was read, else returns the current one.
 --- KEYS: memory
 --- ARGV: version text ttl_ms
+--- USES:
 --- ANSWERS: swapped changed(text)
 --- GUARANTEE: of two writers that read the same memory, one gets `changed` with the other's text, so nothing is
 --- lost. `version` is the SHA-1 of the text that was read, empty if there was none. An empty `text` deletes;

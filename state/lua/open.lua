@@ -1,6 +1,7 @@
 --- open: creates a session, once.
 --- KEYS: session dialog events journal turns
 --- ARGV: digest collab spec roles deadline_ms archive messages*
+--- USES: clock view events transitions
 --- ANSWERS: opened(view) exists(view) conflict
 --- GUARANTEE: a second submit of the same collab changes nothing; with other content it gets `conflict`.
 local known = redis.call('HGET', session, 'digest')

@@ -1,6 +1,7 @@
 --- park: parks a turn until an answer arrives: its lock is free, and no worker waits.
 --- KEYS: session journal turns lock
 --- ARGV: number token reply until_in_ms wake_in_ms wait about spent
+--- USES: clock locks view turns events accounts late limits
 --- ANSWERS: parked(view) stale(view) done(view) missing
 --- BOOKS: `spent`, the accounts of this attempt and of others it has found, also if it is refused; the view has the new part.
 --- GUARANTEE: only the holder can park its turn, and the grant stays open: the answer is written under

@@ -1,6 +1,7 @@
 --- plan: writes the next step, or the end, if there was no other plan since the view was taken.
 --- KEYS: session dialog events journal turns board locks*
 --- ARGV: expected plan
+--- USES: view planning
 --- ANSWERS: planned(view, numbers) outdated(view) inactive(view) missing
 --- GUARANTEE: compare-and-set on the session's version: a step planned twice exists once.
 local status = redis.call('HGET', session, 'status')

@@ -1,6 +1,7 @@
 --- post: adds a message from outside to the dialog: at once, or later if a turn is running or the session is suspended.
 --- KEYS: session dialog journal turns
 --- ARGV: request message about
+--- USES: status view turns events requests posts
 --- ANSWERS: posted(view) full(view) refused(view) missing
 --- GUARANTEE: the message appears in the dialog once. If it cannot be added at once, it waits for the next turn that is
 --- written, the next step or resume. At most 100 messages wait, of about 4 MB. The same `request` again changes nothing,

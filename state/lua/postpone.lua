@@ -1,6 +1,7 @@
 --- postpone: sets the time of the next look at a session.
 --- KEYS: due
 --- ARGV: session due_ms entering
+--- USES:
 --- ANSWERS: postponed kept
 --- GUARANTEE: for a claimed session, never later than a time that was requested since the claim. A session that was
 --- removed from the index stays out of it, unless it is entered (`entering`).

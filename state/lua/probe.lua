@@ -1,6 +1,7 @@
 --- probe: permits one message to be sent again although the one before may still be in the queue.
 --- KEYS: taken
 --- ARGV: grace_ms ttl_ms
+--- USES: clock
 --- ANSWERS: granted refused(wait_ms)
 --- GUARANTEE: while workers take messages, or all are busy, no probe is granted. While a free worker takes none, one is
 --- granted, the next after the grace time, then after twice, four times, at most eight times that. `wait_ms`: ask again

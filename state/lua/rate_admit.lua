@@ -1,6 +1,7 @@
 --- rate_admit: admits a model request within its provider's requests and tokens per minute.
 --- KEYS: rate
 --- ARGV: requests_a_minute tokens_a_minute tokens
+--- USES: clock
 --- ANSWERS: admitted(second) later(wait_ms)
 --- GUARANTEE: in no 60 seconds more is admitted than the limit of a minute, over all workers. Each refused caller
 --- gets its own retry time, so that they do not all return at once. An empty limit means no limit.

@@ -1,6 +1,7 @@
 --- rate_settle: corrects an admission to the real requests and tokens of a turn.
 --- KEYS: rate
 --- ARGV: second requests tokens
+--- USES:
 --- ANSWERS: settled gone
 --- GUARANTEE: `requests` and `tokens` are differences; for a second that has passed they change nothing.
 --- It is an estimate: sent twice, because an answer was lost, it is wrong by one turn for a minute.

@@ -1,6 +1,7 @@
 --- refill: writes entries of one stream of a lost session again, with their original ids.
 --- KEYS: session dialog events journal
 --- ARGV: part entries*
+--- USES: clock keys streams
 --- ANSWERS: refilled exists
 --- GUARANTEE: an existing entry is not added again, and nothing is added to a live session. Entries that
 --- no `restore` completes expire.

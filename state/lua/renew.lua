@@ -1,6 +1,7 @@
 --- renew: extends a lease while its turn is running.
 --- KEYS: session turns lock
 --- ARGV: number token lease_ms
+--- USES: clock status locks turns
 --- ANSWERS: renewed lost
 --- GUARANTEE: only the owner can renew, never past the turn's deadline, never after the session has ended
 --- or the turn was dropped.

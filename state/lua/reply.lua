@@ -1,6 +1,7 @@
 --- reply: ends the wait of a parked turn: writes the answer, or returns the turn to the workers with it.
 --- KEYS: session dialog events journal turns
 --- ARGV: number reply request rule kind result error wait agent outcome about messages*
+--- USES: clock view turns events requests grants writing
 --- ANSWERS: replied(view) returned(view) held(view) late early foreign double inactive(view) unknown missing
 --- GUARANTEE: at most one reply ends a wait, only under the turn's current reply token.
 --- `rule`: `person` is valid before the deadline, `deadline` after it, `failure` at any time. With a `kind`

@@ -1,6 +1,7 @@
 --- restore: makes a lost session live again, after its streams are refilled.
 --- KEYS: session dialog events journal turns board
 --- ARGV: collab spec hashes request
+--- USES: keys view
 --- ANSWERS: restored(view) exists
 --- GUARANTEE: a live session does not change; a repeated request gets the same answer. Locks are not restored: their holders have lost them.
 if redis.call('EXISTS', session) == 1 then

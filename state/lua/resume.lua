@@ -1,6 +1,7 @@
 --- resume: continues a suspended session and writes the held commits, in turn order.
 --- KEYS: session dialog events journal turns
 --- ARGV: request
+--- USES: clock view turns transitions posts writing
 --- ANSWERS: resumed(view) refused(view) missing
 --- GUARANTEE: every held commit is written exactly once.
 local status = redis.call('HGET', session, 'status')

@@ -1,6 +1,7 @@
 --- review_claim: gives out the next items of a batch, each with its spending limit, and lists the overdue ones.
 --- KEYS: batch items waiting running
 --- ARGV: look_ms ttl_ms
+--- USES: clock
 --- ANSWERS: claimed(numbers, overdue) stopping(overdue) late exhausted(unit) idle opening closed missing
 --- GUARANTEE: an item is given out once per attempt; at most `parallel` items are running. The spending so far and
 --- what the running items may still spend never exceed a limit together. `overdue`: running items that no worker has

@@ -1,6 +1,7 @@
 --- review_end: lets one worker report a batch without remaining work, and ends the batch after the report.
 --- KEYS: batch waiting running
 --- ARGV: reporter lease_ms is_done ttl_ms
+--- USES: clock
 --- ANSWERS: yours taken open ended missing
 --- GUARANTEE: one worker reports at a time; if it dies, another may report after `lease_ms`. Only the worker that
 --- has reported a batch can end it.

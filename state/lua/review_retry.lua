@@ -1,6 +1,7 @@
 --- review_retry: queues the items of an ended batch that failed or never began.
 --- KEYS: batch items waiting
 --- ARGV: request ttl_ms
+--- USES: clock
 --- ANSWERS: retried(count) nothing open missing
 --- GUARANTEE: no reviewed item is repeated. The same request again changes nothing.
 local state = redis.call('HGET', batch, 'state')

@@ -1,6 +1,7 @@
 --- review_settle: writes the result of an item, or queues it for another attempt.
 --- KEYS: batch items waiting running
 --- ARGV: number attempt outcome result tokens cost ttl_ms
+--- USES:
 --- ANSWERS: settled again stale missing
 --- GUARANTEE: each attempt counts once, however often its result is sent. A failed item is retried as often as
 --- the batch says, unless the batch is being stopped.

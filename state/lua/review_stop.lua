@@ -1,6 +1,7 @@
 --- review_stop: starts no further item of a batch; waiting items are cancelled.
 --- KEYS: batch items waiting running
 --- ARGV: outcome reason ttl_ms
+--- USES:
 --- ANSWERS: stopped(numbers) closed missing
 --- GUARANTEE: the first reason counts. Findings so far stay; `numbers` are the items that are still running.
 local state = redis.call('HGET', batch, 'state')

@@ -1,6 +1,7 @@
 --- schedule_claim: claims a due time, or a run that was requested by hand.
 --- KEYS: entry queue history look
 --- ARGV: name id due_ms by_hand overlap most_queued most_kept
+--- USES: clock
 --- ANSWERS: running queued skipped missed taken busy paused missing
 --- GUARANTEE: times are claimed in their order, each once, however often a beat reports them. A claimed run
 --- is running, queued or in the history. `busy`: the running one must be cancelled first; nothing has changed.

@@ -1,6 +1,7 @@
 --- schedule_pause: pauses or resumes a schedule.
 --- KEYS: entry beat look
 --- ARGV: name paused
+--- USES: clock
 --- ANSWERS: done missing
 --- GUARANTEE: times that were due during the pause are not caught up. Running and queued runs do not change.
 if redis.call('HEXISTS', entry, 'document') == 0 then return { 'missing' } end

@@ -1,6 +1,7 @@
 --- schedule_put: writes a new schedule, or replaces one.
 --- KEYS: entry beat look
 --- ARGV: name definition document source origin_ms mode score most
+--- USES: clock
 --- ANSWERS: added replaced kept exists full
 --- GUARANTEE: an existing schedule is replaced only on request (`replace`, `sync`). Times that were due up to
 --- now count as done: a changed schedule does not catch up on them.

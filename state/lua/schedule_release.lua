@@ -1,6 +1,7 @@
 --- schedule_release: releases a schedule.
 --- KEYS: entry look
 --- ARGV: name token look_ms
+--- USES:
 --- ANSWERS: released again other
 --- GUARANTEE: `again`: another worker asked for it meanwhile; the holder keeps the schedule and must look once more.
 local keeper, again = unpack(redis.call('HMGET', entry, 'keeper', 'again'))

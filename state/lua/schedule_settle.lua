@@ -1,6 +1,7 @@
 --- schedule_settle: ends the running run and takes the next from the queue.
 --- KEYS: entry queue history
 --- ARGV: id record most_kept
+--- USES:
 --- ANSWERS: next idle other
 --- GUARANTEE: a run ends once, and is in the history once.
 local running = redis.call('HGET', entry, 'running')

@@ -1,6 +1,7 @@
 --- schedule_started: records that the job of the running run was started.
 --- KEYS: entry
 --- ARGV: id kind
+--- USES: clock
 --- ANSWERS: noted other
 --- GUARANTEE: the first start counts.
 local running = redis.call('HGET', entry, 'running')

@@ -1,6 +1,7 @@
 --- schedule_take: leases a schedule to one worker, which handles its due times and its runs.
 --- KEYS: entry
 --- ARGV: token lease_ms
+--- USES: clock
 --- ANSWERS: mine other missing
 --- GUARANTEE: one worker at a time, until it releases the schedule or its lease expires. Workers that ask meanwhile
 --- leave a mark, so that the holder looks once more.

@@ -1,6 +1,7 @@
 --- schedule_tick: records that a beat has sent a schedule, and when it will do so again.
 --- KEYS: entry beat
 --- ARGV: meta score
+--- USES:
 --- ANSWERS: noted missing
 --- GUARANTEE: does not restore a schedule that was removed or paused meanwhile.
 local document, paused = unpack(redis.call('HMGET', entry, 'document', 'paused'))

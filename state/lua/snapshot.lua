@@ -1,6 +1,7 @@
 --- snapshot: reads the part of a session that the archive lacks.
 --- KEYS: session dialog events journal turns board
 --- ARGV: opened_ms updated_ms dialog_mark events_mark journal_mark
+--- USES: streams
 --- ANSWERS: unchanged page(opened_ms, documents, dialog, events, journal, hashes) missing
 --- GUARANTEE: changes nothing. `hashes` is present when the page holds all remaining entries: then everything shows the
 --- same instant. A page holds about 4 MB. If the id was used again, the archive lacks everything.

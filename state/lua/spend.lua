@@ -1,6 +1,7 @@
 --- spend: books the spending of an attempt whose turn continued without it, or was dropped.
 --- KEYS: session journal turns
 --- ARGV: number token spent
+--- USES: view late
 --- ANSWERS: booked(view) missing
 --- BOOKS: `spent`, the accounts of this attempt and of others it has found; the view has the new part.
 --- GUARANTEE: the spending of one attempt is booked once, however often it is sent. For a turn that was written more than

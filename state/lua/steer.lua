@@ -1,6 +1,7 @@
 --- steer: writes the settings of a session, those from now on and those from its next round on.
 --- KEYS: session journal turns
 --- ARGV: request edition spec next_collab next_spec event about
+--- USES: status view events requests
 --- ANSWERS: steered(view) outdated(view) refused(view) missing
 --- GUARANTEE: compare-and-set on the edition: two concurrent callers do not undo each other's change. The version
 --- rises, so that a plan made before does not apply. `next_collab` and `next_spec`, if given, wait for the plan that

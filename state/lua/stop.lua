@@ -1,6 +1,7 @@
 --- stop: requests the end of a session after its running turns have closed.
 --- KEYS: session journal turns
 --- ARGV:
+--- USES: status view events
 --- ANSWERS: requested(view) refused(view) missing
 --- GUARANTEE: running turns are kept; no further turn is planned: the version rises, so that a plan made
 --- before does not apply.

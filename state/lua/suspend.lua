@@ -1,6 +1,7 @@
 --- suspend: pauses a session; running turns may finish, but their output does not enter the dialog yet.
 --- KEYS: session journal turns
 --- ARGV: request
+--- USES: view transitions
 --- ANSWERS: suspended(view) refused(view) missing
 --- GUARANTEE: from this instant until resume no message is appended.
 local status = redis.call('HGET', session, 'status')

@@ -1,6 +1,7 @@
 --- sweep: finds the due work of a session: turns with a lost message, expired leases, a step without a plan.
 --- KEYS: session turns locks*
 --- ARGV: grace_ms taken_ms probes scopes*
+--- USES: clock status view turns
 --- ANSWERS: swept(view, due_ms, numbers, advance, held) ended missing
 --- GUARANTEE: changes only the time of the next look, and sets that before it answers:
 --- two concurrent sweeps give the same turn out once. A turn that never began is given out again after the grace time,

@@ -1,6 +1,7 @@
 --- taken: records how far a worker has come in the queue, and returns how far all of them have.
 --- KEYS: taken
 --- ARGV: newest_ms is_free ttl_ms
+--- USES: clock
 --- ANSWERS: taken(ms)
 --- GUARANTEE: the time only rises, and is never later than now. If the server's clock was set back, the time follows.
 --- `newest_ms`: sending time of the newest message that the worker took; 0: none. `is_free`: it could run another task.

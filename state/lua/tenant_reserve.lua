@@ -1,6 +1,7 @@
 --- tenant_reserve: reserves what a turn may spend of its tenant's limit of today.
 --- KEYS: books expiries
 --- ARGV: id expires_in_ms tokens cost limit_tokens limit_cost limit_turns
+--- USES: clock
 --- ANSWERS: reserved found short exhausted(unit, left, wanted)
 --- GUARANTEE: the spending of today and all reservations never exceed a limit together. A turn that does not fit waits
 --- (`short`) while other turns may release something; if none can, the answer is `exhausted`. An existing reservation

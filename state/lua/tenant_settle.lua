@@ -1,6 +1,7 @@
 --- tenant_settle: books the spending of an attempt of a turn, and releases its reservation or keeps the rest.
 --- KEYS: books expiries
 --- ARGV: id request tokens cost turns fate keep_ms
+--- USES: clock
 --- ANSWERS: settled again
 --- GUARANTEE: the spending is booked once for every `request` that is repeated within a minute, independent of the
 --- reservation. `release` gives back all of it; `keep` reduces it by the spending, for the next attempt, for `keep_ms`;

@@ -1,6 +1,7 @@
 --- tend: records the work done for a parked turn, and when to look at it again.
 --- KEYS: session journal turns
 --- ARGV: number reply new_reply until_ms wake_ms wait event about happened
+--- USES: view turns events
 --- ANSWERS: tended(view) gone missing
 --- GUARANTEE: changes a turn only while it is parked under `reply`; with another `new_reply` the old token is no longer
 --- valid. With `happened` the event is recorded even if the wait has ended in the meantime: it reports something

@@ -3,6 +3,9 @@
 The header of each `.lua` file declares its KEYS and ARGV; the loader turns those lines into
 the script's locals and refuses a call with other names. So the header is the signature,
 and is always correct. A name that ends in `*` takes the rest.
+
+The line `USES` names the modules of `lua/lib/` that a script calls. Their headers name the modules
+that they use themselves. The loader puts those modules, and no others, in front of the script.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ type_value = str | bytes | int | float
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """One verb: its text after the library, and the names in its header."""
+    """One verb: its text after the library modules that it uses, and the names in its header."""
 
     verb: str
     text: str
@@ -75,27 +78,58 @@ def _locals(array: str, names: tuple[str, ...], rest: str | None) -> str:
     return "\n".join(lines)
 
 
+@cache
 def _lua(name: str) -> str:
     return (files("symposia.state") / "lua" / f"{name}.lua").read_text(encoding="utf-8")
+
+
+def _module(name: str, user: str) -> str:
+    try:
+        return _lua(f"lib/{name}")
+    except FileNotFoundError:
+        raise ValueError(f"{user}.lua uses the unknown library module {name!r}") from None
+
+
+def _library(user: str, names: Iterable[str]) -> list[str]:
+    """Return the texts of modules and of all that they use: each once, after those that it uses itself.
+
+    Raises:
+        ValueError: a module is unknown, or uses itself.
+    """
+    texts: dict[str, str] = {}
+
+    def add(name: str, user: str, users: tuple[str, ...]) -> None:
+        if name in users:
+            circle = " -> ".join((*users[users.index(name) :], name))
+            raise ValueError(f"library modules use each other in a circle: {circle}")
+        if name in texts:
+            return
+        text = _module(name, user)
+        for used in _field(text, "USES"):
+            add(used, f"lib/{name}", (*users, name))
+        view = ", ".join(f"'{field}'" for field in _field(text, "VIEW"))
+        texts[name] = f"local VIEW = {{ {view} }}\n{text}" if view else text
+
+    for name in names:
+        add(name, user, ())
+    return list(texts.values())
 
 
 @cache
 def view_fields() -> tuple[str, ...]:
     """Return the fields of the session hash in the order of every view."""
-    return _field(_lua("_lib"), "VIEW")
+    return _field(_lua("lib/view"), "VIEW")
 
 
 @cache
 def load(verb: str) -> Script:
-    """Return the script of a verb; read once per process."""
+    """Return the script of a verb; read once per process. Raises ValueError if its library modules cannot be loaded."""
     body = _lua(verb)
     keys, rest_of_keys = _split_rest(_field(body, "KEYS"))
     args, rest_of_args = _split_rest(_field(body, "ARGV"))
-    view = ", ".join(f"'{name}'" for name in view_fields())
     text = "\n".join(
         (
-            f"local VIEW = {{ {view} }}",
-            _lua("_lib"),
+            *_library(verb, _field(body, "USES")),
             _locals("KEYS", keys, rest_of_keys),
             _locals("ARGV", args, rest_of_args),
             body,

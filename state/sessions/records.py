@@ -242,7 +242,7 @@ class Answer:
 def read_state(
     session_id: str, now_ms: int, values: Sequence[str | None], flat: Sequence[str]
 ) -> SessionState:
-    """Return a view from an answer of `_lib.lua`."""
+    """Return a view from an answer of `view` in `lua/lib/view.lua`."""
     fields = dict(zip(view_fields(), values, strict=True))
     return SessionState(session_id, now_ms, fields, dict(zip(flat[::2], flat[1::2], strict=True)))
 

@@ -1,4 +1,4 @@
-"""One turn in the turns hash, see `_lib.lua`."""
+"""One turn in the turns hash, see `lua/lib/turns.lua`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Usage accounts of the attempts of a turn, as booked by the scripts: one account per attempt, by its token.
 
 An account holds the usage of one attempt alone. It may be reported by the attempt itself or by
-one that found its journal, any number of times: it is booked once (`book` in `_lib.lua`).
+one that found its journal, any number of times: it is booked once (`book` in `lua/lib/accounts.lua`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def written(accounts: Accounts) -> bytes:
 
 
 def read_amounts(amounts: Sequence[int]) -> Usage:
-    """Return the usage from amounts of scripts, in the order of `AMOUNTS` in `_lib.lua`."""
+    """Return the usage from amounts of scripts, in the order of `AMOUNTS` in `lua/lib/accounts.lua`."""
     return Usage(**dict(zip(Usage.model_fields, amounts, strict=True))) if any(amounts) else _NOTHING
 
 

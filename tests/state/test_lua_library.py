@@ -21,7 +21,7 @@ BATCH = 100
 @pytest.fixture
 def lua(client):
     def call(expression: str, values: list) -> list[str]:
-        text = f"local VIEW = {{}}\n{scripts._lua('_lib')}\nlocal out = {{}}\n"
+        text = "\n".join(scripts._library("test", ["events"])) + "\nlocal out = {}\n"
         text += f"for i, value in ipairs(ARGV) do out[i] = {expression} end return out"
         return client.eval(text, 1, "symposia:{an-id}:session", *values)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +16,7 @@ from table import turn
 
 VERBS = sorted(
     path.name.removesuffix(".lua")
-    for path in (files("symposia.state") / "lua").iterdir()
+    for path in Path(str(files("symposia.state") / "lua")).glob("*.lua")
     if "missing" in path.read_text("utf-8").partition("--- GUARANTEE")[0]
 )
 

@@ -10,7 +10,7 @@ import pytest
 
 from mutants.equivalents import equivalents, key
 from mutants.mutator import mutants
-from mutants.running import LUA, SUPPORT
+from mutants.running import SUPPORT, script_names, text_of
 
 SCRIPT = """-- if comment == 1 then
 local is_old = turn.token == token or string.find(turn.former or '', 'a or b')
@@ -50,11 +50,7 @@ def test_a_default_value_is_no_check():
     assert changes("local count = turn.count or 0\nlocal all = some or {}") == []
 
 
-def text_of(script):
-    return (LUA / f"{script}.lua").read_text()
-
-
-@pytest.mark.parametrize("script", sorted(file.stem for file in LUA.glob("*.lua")))
+@pytest.mark.parametrize("script", script_names())
 def test_every_mutant_is_a_script_that_redis_compiles(client, script):
     original = text_of(script)
     for mutant in mutants(script, original):
@@ -63,7 +59,7 @@ def test_every_mutant_is_a_script_that_redis_compiles(client, script):
 
 
 def test_every_equivalent_mutant_is_one_of_a_script():
-    made = {key(mutant) for file in LUA.glob("*.lua") for mutant in mutants(file.stem, file.read_text())}
+    made = {key(mutant) for script in script_names() for mutant in mutants(script, text_of(script))}
     assert equivalents().keys() <= made
 
 
@@ -72,11 +68,11 @@ def test_survivors_are_listed(tmp_path):
     recording = tmp_path / "calls.json"
     tests = ["tests/state/test_leases.py::test_only_the_owner_renews", "tests/gone.py::test_gone"]
     recording.write_text(json.dumps({test: [0.1, ["renew"]] for test in tests}))
-    command = [sys.executable, "-m", "mutants", "renew:8", f"--recording={recording}"]
+    command = [sys.executable, "-m", "mutants", "renew:9", f"--recording={recording}"]
     done = run(command, cwd=SUPPORT, capture_output=True, text=True, check=True)
     status = "FINAL[redis.call('HGET', session, 'status')]"
     assert done.stdout.splitlines()[-3:] == [
         "4 mutants, 2 killed, 2 survived",
-        "renew.lua:8: `owner ~= token or` is dropped",
-        f"renew.lua:8: `owner ~= token or {status}` becomes `false`",
+        "renew.lua:9: `owner ~= token or` is dropped",
+        f"renew.lua:9: `owner ~= token or {status}` becomes `false`",
     ]

@@ -15,9 +15,9 @@ from symposia.state.redis import scripts
 from symposia.state.redis.keys import DUE, SESSION_PARTS, lock_key
 from symposia.state.redis.scripts import evaluate, load
 
-LUA = files("symposia.state") / "lua"
-VERBS = sorted(path.name.removesuffix(".lua") for path in LUA.iterdir() if not path.name.startswith("_"))
-LIBRARY = (LUA / "_lib.lua").read_text("utf-8")
+LUA = Path(str(files("symposia.state"))) / "lua"
+VERBS = sorted(path.stem for path in LUA.glob("*.lua"))
+MODULES = sorted(f"lib/{path.stem}" for path in LUA.glob("lib/*.lua"))
 #: Scripts whose keys are no session's, by the first of them.
 ALONE = {
     "anew": "due",
@@ -161,7 +161,7 @@ def test_all_keys_of_a_call_are_in_one_cluster_slot(verb):
 
 
 def test_scripts_call_nothing_newer_than_redis_6_2():
-    source = LIBRARY + "".join(map(body, VERBS))
+    source = "".join(map(body, [*VERBS, *MODULES]))
     assert set(re.findall(r"redis\.call\('([A-Z]+)'", source)) <= set(COMMANDS)
     assert set(re.findall(r"redis\.p?call\b", source)) == {"redis.call"}, "an error ends the script"
     used = set(re.findall(r"\b(redis|cjson|string|table|math|os|struct|bit|cmsgpack)\.(\w+)", code(source)))
@@ -195,7 +195,7 @@ def test_no_script_makes_up_the_name_of_a_key():
         assert {key.removesuffix("[i]") for key in keys} <= {*load(verb).keys, load(verb).rest_of_keys}, (
             f"{verb}.lua touches what it does not declare"
         )
-    touched = set(re.findall(r"redis\.call\('[A-Z]+', ([^,)]+)", LIBRARY))
+    touched = set(re.findall(r"redis\.call\('[A-Z]+', ([^,)]+)", "".join(map(body, MODULES))))
     assert touched <= {"KEYS[1]", "session", "turns", "lock", "stream", "key", "held[turn.token]"} | {
         f"k.{part}" for part in SESSION_PARTS
     }

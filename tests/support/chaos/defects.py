@@ -95,7 +95,8 @@ DEFECTS: dict[str, Defect] = {
     "no turn dedupe": Defect(
         lua={
             "begin": ("if not is_open(turn) then return view(session, turns, 'done') end", ""),
-            "_lib": (_FORGETS_THE_PLAN, ""),
+            "lib/writing": (_FORGETS_THE_PLAN, ""),
+            "lib/ending": (_FORGETS_THE_PLAN, ""),
         }
     ),
     "release without owner check": Defect(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mutants.equivalents import equivalents, key
 from mutants.mutator import Mutant, mutants
-from mutants.running import LUA, RECORDED, Bench, record, tests_of
+from mutants.running import RECORDED, Bench, record, script_names, tests_of, text_of
 
 
 @dataclass
@@ -29,7 +29,7 @@ def main() -> None:
         record(options.recording, options.record or ())
     deadline = time.monotonic() + options.minutes * 60
     result = Result()
-    for name in options.scripts or sorted(file.stem for file in LUA.glob("*.lua")):
+    for name in options.scripts or script_names():
         script, _, lines = name.partition(":")
         made = [mutant for mutant in _mutants(script) if not lines or str(mutant.line) in lines.split(",")]
         tests = tests_of(script, options.recording, seconds=options.seconds)
@@ -55,7 +55,7 @@ def main() -> None:
 
 def _mutants(script: str) -> list[Mutant]:
     left_out = equivalents()
-    made = mutants(script, (LUA / f"{script}.lua").read_text())
+    made = mutants(script, text_of(script))
     return [mutant for mutant in made if key(mutant) not in left_out]
 
 

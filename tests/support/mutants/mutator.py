@@ -33,6 +33,7 @@ _STATEMENTS = frozenset(
         "while",
     ]
 )
+_WORDS = _STATEMENTS | {"and", "or", "not", "nil", "true", "false"}
 _BOUNDS = _STATEMENTS | {"and", "or", "=", ",", ";"}
 
 
@@ -70,11 +71,7 @@ def mutants(script: str, text: str) -> list[Mutant]:
     Returns:
         Mutants that differ from the script and from each other.
     """
-    tokens = [
-        Token(str(found.lastgroup), found.group(), *found.span())
-        for found in _TOKEN.finditer(text)
-        if found.lastgroup != "comment"
-    ]
+    tokens = _tokens(text)
     lines = text.splitlines()
     made: dict[str, Mutant] = {}
     for start, end, put in sorted(
@@ -87,6 +84,49 @@ def mutants(script: str, text: str) -> list[Mutant]:
         if changed != text:
             made.setdefault(changed, Mutant(script, line, lines[line - 1].strip(), change, changed))
     return list(made.values())
+
+
+class NameUses(NamedTuple):
+    """The names in a script that are variables: those that it declares, and all that it uses."""
+
+    declared: set[str]
+    used: set[str]
+
+
+def name_uses(text: str) -> NameUses:
+    """Find the variables of a script; scopes are not told apart."""
+    tokens = _tokens(text)
+    declared: set[str] = set()
+    used: set[str] = set()
+    is_declaring = False
+    brackets: list[str] = []
+    for i, token in enumerate(tokens):
+        before = tokens[i - 1].text if i else ""
+        after = tokens[i + 1].text if i + 1 < len(tokens) else ""
+        if token.text in _OPENING:
+            brackets.append(token.text)
+        elif token.text in _CLOSING:
+            brackets.pop()
+        if token.text in {"local", "for", "function"}:
+            is_declaring = True
+        elif token.kind == "name" and token.text not in _WORDS:
+            is_field = before in {".", ":"} or (after == "=" and brackets[-1:] == ["{"])
+            if is_declaring:
+                declared.add(token.text)
+                is_declaring = after in {",", "("} or (before == "(" and after == ")")
+            elif not is_field:
+                used.add(token.text)
+        elif token.text not in {",", "(", "..."}:
+            is_declaring = False
+    return NameUses(declared, used)
+
+
+def _tokens(text: str) -> list[Token]:
+    return [
+        Token(str(found.lastgroup), found.group(), *found.span())
+        for found in _TOKEN.finditer(text)
+        if found.lastgroup != "comment"
+    ]
 
 
 Edit = tuple[int, int, str]

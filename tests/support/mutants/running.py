@@ -53,6 +53,16 @@ def record(file: Path, paths: Sequence[str] = ()) -> None:
     file.write_text(json.dumps(known | found, indent=1))
 
 
+def script_names() -> list[str]:
+    """The names of all scripts and library modules: their paths below `state/lua`, without the suffix."""
+    return sorted(file.relative_to(LUA).with_suffix("").as_posix() for file in LUA.rglob("*.lua"))
+
+
+def text_of(script: str) -> str:
+    """The text of a script or a library module."""
+    return (LUA / f"{script}.lua").read_text()
+
+
 def tests_of(script: str, file: Path, *, seconds: float) -> list[str]:
     """The recorded tests that run a script, the quickest first, as many as take `seconds` together."""
     calls = json.loads(file.read_text())

@@ -1,0 +1,49 @@
+--- lib/accounts: usage accounts of the attempts of a turn.
+--- USES:
+---
+--- Every attempt of a turn has a usage account under its token: what this attempt alone has spent so far. The record
+--- of a turn holds the accounts (`spent`), and the part of their sum that its events have reported (`told`). For late
+--- writers, the accounts of the newest 64 turns that were written after more than one attempt stay in the slots
+--- `spent:0` to `spent:63` of the session hash.
+
+--- Amounts of a usage account, in their stored order.
+local AMOUNTS = { 'input_tokens', 'output_tokens', 'cached_tokens', 'requests', 'cost_micros' }
+
+--- Amounts by name.
+local function named(amounts)
+  local usage = {}
+  for i, name in ipairs(AMOUNTS) do usage[name] = amounts[i] end
+  return usage
+end
+
+--- Books accounts, each once, however often they are sent: for a known account only the increase counts. Returns the new part.
+local function book(session, turn, accounts)
+  local new = { 0, 0, 0, 0, 0 }
+  for token, amounts in pairs(cjson.decode(accounts)) do
+    turn.spent = turn.spent or {}
+    local known = turn.spent[token] or { 0, 0, 0, 0, 0 }
+    for i, name in ipairs(AMOUNTS) do
+      local more = amounts[i] - known[i]
+      if more > 0 then
+        redis.call('HINCRBY', session, name, more)
+        known[i], new[i] = amounts[i], new[i] + more
+      end
+    end
+    turn.spent[token] = known
+  end
+  return new
+end
+
+--- Spending of a turn that none of its events has reported, by name; nil: none. It counts as reported from now on.
+local function untold(turn)
+  local sum, rest, is_some = { 0, 0, 0, 0, 0 }, {}, false
+  for _, amounts in pairs(turn.spent or {}) do
+    for i = 1, #AMOUNTS do sum[i] = sum[i] + amounts[i] end
+  end
+  for i = 1, #AMOUNTS do
+    rest[i] = sum[i] - (turn.told and turn.told[i] or 0)
+    is_some = is_some or rest[i] > 0
+  end
+  if is_some then turn.told = sum end
+  return is_some and named(rest) or nil
+end

@@ -1,0 +1,37 @@
+--- lib/turns: the records of turns.
+--- USES:
+---
+--- Fields of the turns hash, for every turn that is open or not yet consumed by a plan:
+---   N         the record: scalars only, because cjson returns those unchanged
+---   N:plan    the planned turn as the planner wrote it (never decoded here)
+---   N:result  the result as the worker wrote it (never decoded here)
+---   N:held    a commit that arrived while the session was suspended
+---   N:wait    what a parked turn waits for, with the answers so far (never decoded here)
+--- `queued_ms` of a record: since when a message of the turn waits for a worker; absent: no message waits.
+--- A turn number below `next` without a record has been closed and consumed. Exactly-once needs no
+--- more memory than this, so the hash stays small in any session.
+
+local function save(turns, number, turn)
+  redis.call('HSET', turns, number, cjson.encode(turn))
+end
+
+local function fetch(turns, number)
+  local raw = redis.call('HGET', turns, number)
+  return raw and cjson.decode(raw) or nil
+end
+
+local function is_open(turn)
+  return turn.status ~= 'closed' and turn.status ~= 'dropped'
+end
+
+--- Calls visit(number, turn) for every existing record, in the order of their numbers.
+local function each_turn(turns, visit)
+  local flat, numbers, records = redis.call('HGETALL', turns), {}, {}
+  for i = 1, #flat, 2 do
+    if not string.find(flat[i], ':', 1, true) then
+      numbers[#numbers + 1], records[flat[i]] = flat[i], flat[i + 1]
+    end
+  end
+  table.sort(numbers, function(a, b) return #a < #b or (#a == #b and a < b) end)
+  for _, number in ipairs(numbers) do visit(number, cjson.decode(records[number])) end
+end

@@ -1,0 +1,26 @@
+--- lib/view: the answer that carries the planner's view.
+--- USES: clock
+--- VIEW: status dialog_status version closed skipped next fence rounds ends_round planner stop input_tokens output_tokens cached_tokens requests cost_micros messages opened_ms updated_ms ended_ms deadline_ms stop_requested planned_by reason detail edition awaited
+---
+--- The loader makes the names after `VIEW` the local `VIEW`.
+---
+--- Fields of the session hash:
+---   the fields of VIEW above; `collab`, `spec` and `digest` as submitted
+---   `moved_by`: request of the newest status change
+---   `advanced_ms`, `advances`: when a step was last dispatched again, and how often
+---   `token:0` to `token:63`: writers of the newest turns
+---   `spent:0` to `spent:63`: usage accounts of written turns, see `accounts.lua`
+---   `archive`: `owed` (not archived yet) or `kept`; empty without an archive
+---   `restored_by`: request that restored the session
+---   `map_events`, `notes`: numbers of its events
+---   `reserved_tokens`, `reserved_cost`: what open turns may still spend, the sum over their records
+--- Fields of a steered session:
+---   `edition`: number of changes of `collab` and `spec`
+---   `next_collab`, `next_spec`: replace `collab` and `spec` when the next round begins (`awaited`)
+---   `posts`: messages that wait until the next turn is written
+---   `steered_by`, `posted_by`: the newest 64 requests
+
+--- The planner's view, taken in the same script (instant) as the change before it.
+local function view(session, turns, answer, extra, booked)
+  return { answer, NOW, redis.call('HMGET', session, unpack(VIEW)), redis.call('HGETALL', turns), extra or false, booked }
+end
