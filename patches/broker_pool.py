@@ -35,6 +35,6 @@ class OwnPoolMessages(LeanMessages):
             _close(pool)
 
 
-def _close(pool: ProducerPool) -> None:
+def _close(pool: Any) -> None:
     pool.connections.force_close_all()
     pool.force_close_all()
