@@ -92,7 +92,7 @@ soak: $(INSTALLED) ## Run random sessions with random faults for MINUTES (defaul
 	$(if $(SEED),,@$(BIN)/python -m pytest -m soak --timeout=1800)
 
 .PHONY: mutants
-mutants: $(INSTALLED) ## List the mutants of Lua scripts that no test detects: ARGS="reply commit --minutes 10"
+mutants: $(INSTALLED) ## List the mutants of Lua scripts that no test detects: ARGS="parked/reply turns/commit --minutes 10"
 	@$(ALL_EXAMPLES) PYTHONPATH=tests/support $(BIN)/python -m mutants $(ARGS)
 
 .PHONY: pins

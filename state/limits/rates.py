@@ -38,7 +38,7 @@ class RateBook:
             "tokens_a_minute": rate.tokens or "",
             "tokens": rate.turn_tokens,
         }
-        word, value = call(self._client, "rate_admit", [rate_key(rate.model)], args)
+        word, value = call(self._client, "limits/admit_request", [rate_key(rate.model)], args)
         if word == "later":
             return int(value)
         taken = min(rate.turn_tokens, rate.tokens) if rate.tokens else rate.turn_tokens
@@ -51,4 +51,4 @@ class RateBook:
             "requests": usage.requests - 1,
             "tokens": usage.tokens - permit.tokens,
         }
-        call(self._client, "rate_settle", [rate_key(permit.model)], args)
+        call(self._client, "limits/correct_request", [rate_key(permit.model)], args)

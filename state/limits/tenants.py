@@ -79,7 +79,7 @@ class TenantBooks:
             "limit_cost": _shown(limits.cost_micros),
             "limit_turns": _shown(limits.turns),
         }
-        word, *lack = call(self._client, "tenant_reserve", tenant_keys(tenant), args)
+        word, *lack = call(self._client, "limits/reserve_for_tenant", tenant_keys(tenant), args)
         return Lack(*lack) if word == "exhausted" else str(word)
 
     def settle(self, tenant: str, reservation: str, settlement: Settlement) -> None:
@@ -93,7 +93,7 @@ class TenantBooks:
             "fate": settlement.fate.value,
             "keep_ms": settlement.keep_ms,
         }
-        call(self._client, "tenant_settle", tenant_keys(tenant), args)
+        call(self._client, "limits/book_for_tenant", tenant_keys(tenant), args)
 
     def today(self, tenant: str) -> Spent:
         """Return what a tenant has spent today (UTC), without running turns."""

@@ -1,7 +1,7 @@
 """Dialog memories in Redis: read in one round trip, changed in another, without lost updates.
 
 A change is made from the text that was read, and replaces it only if it is unchanged
-(`memory_swap.lua`). After a concurrent write the answer holds the new text, and the change
+(`memory/swap.lua`). After a concurrent write the answer holds the new text, and the change
 is made again from that. The rules of merging are in `models.memory` only.
 """
 
@@ -113,7 +113,7 @@ class MemoryStore:
             look = replace(look, sharing=consent) if is_new else look
             if not is_new and all(answer is None for answer in answers):
                 return look
-        raise ScriptError("memory_swap", f"changed by others {_MAX_TRIES} times in a row")
+        raise ScriptError("memory/swap", f"changed by others {_MAX_TRIES} times in a row")
 
     def change_sharing(self, user: str, change: Callable[[Sharing], Sharing]) -> None:
         """Change a consent; retry after a concurrent write. A consent that allows nothing is removed."""
@@ -125,7 +125,7 @@ class MemoryStore:
             swap = Swap(self.shared_key(user), look.sharing.version, text, SHARING_TTL_MS, sharing)
             if send_swaps(self.client, [swap])[0] == [None]:
                 return
-        raise ScriptError("memory_swap", f"changed by others {_MAX_TRIES} times in a row")
+        raise ScriptError("memory/swap", f"changed by others {_MAX_TRIES} times in a row")
 
     def rooms(self, user: str) -> list[str]:
         """Return the rooms with a memory of the user, sorted; a room where everything is forgotten keeps one for a while.

@@ -50,7 +50,7 @@ def send_swaps(
     Raises:
         RedisError, StateError: the server does not answer, or a script failed.
     """
-    script = load("memory_swap")
+    script = load("memory/swap")
     answers = _sent(client, "EVALSHA", script.sha, swaps, then_read)
     if any(isinstance(answer, NoScriptError) for answer in answers):
         answers = _sent(client, "EVAL", script.text, swaps, then_read)

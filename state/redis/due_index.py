@@ -10,7 +10,7 @@ from redis import Redis
 
 from .scripts import evaluate, load
 
-#: The fraction of a millisecond that distinguishes the end of a claim from a requested time (`claim.lua`).
+#: The fraction of a millisecond that distinguishes the end of a claim from a requested time (`due_index/claim.lua`).
 HELD = 0.5
 
 
@@ -29,7 +29,7 @@ class Timetable:
 
     def claim(self, *, limit: int, hold_ms: int) -> list[str]:
         """Claim up to `limit` due sessions; no other caller gets them for `hold_ms`."""
-        ids: list[str] = evaluate(self._client, load("claim"), [self.KEY], [limit, hold_ms])[1]
+        ids: list[str] = evaluate(self._client, load("due_index/claim"), [self.KEY], [limit, hold_ms])[1]
         return ids
 
     def look_at(self, session_id: str, at_ms: int) -> None:
@@ -46,16 +46,16 @@ class Timetable:
         drop(self._client, self.KEY, session_id, time)
 
     def _postpone(self, session_id: str, at_ms: int, *, entering: bool) -> None:
-        evaluate(self._client, load("postpone"), [self.KEY], [session_id, at_ms, int(entering)])
+        evaluate(self._client, load("due_index/reschedule"), [self.KEY], [session_id, at_ms, int(entering)])
 
 
 def drop(client: Redis, key: str, member: str, time: float) -> None:
     """Remove a member from a sorted set if its time is still the one that was read."""
-    evaluate(client, load("drop"), [key], [member, repr(time)])
+    evaluate(client, load("due_index/remove"), [key], [member, repr(time)])
 
 
 def enter_anew(client: Redis, key: str, members: Sequence[str], at_ms: int) -> None:
     """Add members to a sorted set, or renew them: a concurrent `drop` that has read an older entry keeps the new one."""
     # In 4096ths, the resolution of a double for milliseconds of the present.
     fraction = randrange(1, 2048) / 4096  # noqa: S311 - no secret
-    evaluate(client, load("anew"), [key], [at_ms, fraction, *members])
+    evaluate(client, load("due_index/add"), [key], [at_ms, fraction, *members])

@@ -104,7 +104,7 @@ class ReviewStore:
 
     def claim(self, batch_id: str) -> tuple[str, list[int], list[int], str]:
         """Claim items; return the script's word, the claimed items, the items to check, and the exhausted limit."""
-        word, *rest = self._run("review_claim", batch_id, look_ms=LOOK_MS)
+        word, *rest = self._run("reviews/claim", batch_id, look_ms=LOOK_MS)
         match word:
             case "claimed":
                 return word, _numbers(rest[0]), _numbers(rest[1]), ""
@@ -126,19 +126,19 @@ class ReviewStore:
             "outcome": outcome.value,
             "result": result,
         }
-        word: str = self._run("review_settle", batch_id, **args, tokens=spent[0], cost=spent[1])[0]
+        word: str = self._run("reviews/record_result", batch_id, **args, tokens=spent[0], cost=spent[1])[0]
         return word
 
     def stop(self, batch_id: str, *, outcome: str, reason: str) -> list[int] | None:
         """Start no further item. Return the running items; None: the batch has ended. Raises ReviewNotFound."""
         word, *numbers = self._found(
-            self._run("review_stop", batch_id, outcome=outcome, reason=reason), batch_id
+            self._run("reviews/stop", batch_id, outcome=outcome, reason=reason), batch_id
         )
         return _numbers(numbers[0]) if word == "stopped" else None
 
     def retry(self, batch_id: str) -> int | None:
         """Queue the failed items again. Return their number; None: the batch has not ended. Raises ReviewNotFound."""
-        word, *count = self._found(self._run("review_retry", batch_id, request=new_id()), batch_id)
+        word, *count = self._found(self._run("reviews/retry", batch_id, request=new_id()), batch_id)
         return None if word == "open" else int(count[0]) if count else 0
 
     def end(self, batch_id: str, reporter: str, *, lease_ms: int, is_done: bool = False) -> str:
@@ -148,7 +148,7 @@ class ReviewStore:
             "lease_ms": lease_ms,
             "is_done": "1" if is_done else "",
         }
-        word: str = self._run("review_end", batch_id, **args)[0]
+        word: str = self._run("reviews/end", batch_id, **args)[0]
         return word
 
     # -- reading ------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ class ScheduleBook:
             "score": ms_from_moment(first) // 1000,
             "most": MOST_SCHEDULES,
         }
-        word = self._run("schedule_put", schedule.name, args)
+        word = self._run("schedules/put", schedule.name, args)
         if word == "exists":
             raise InvalidInput(
                 "name",
@@ -105,13 +105,13 @@ class ScheduleBook:
 
     def pause(self, name: str, *, paused: bool) -> None:
         """Pause or resume a schedule. Raises ScheduleNotFound."""
-        word = self._run("schedule_pause", name, {"name": name, "paused": "1" if paused else ""})
+        word = self._run("schedules/pause", name, {"name": name, "paused": "1" if paused else ""})
         if word == "missing":
             raise ScheduleNotFound(name)
 
     def remove(self, name: str) -> None:
         """Delete a schedule with its history; running jobs continue. Raises ScheduleNotFound."""
-        if self._run("schedule_remove", name, {"name": name}) == "missing":
+        if self._run("schedules/remove", name, {"name": name}) == "missing":
             raise ScheduleNotFound(name)
 
     def names(self) -> list[str]:
@@ -152,19 +152,19 @@ class ScheduleBook:
             "most_queued": MOST_QUEUED,
             "most_kept": MOST_KEPT,
         }
-        return self._run("schedule_claim", name, args)
+        return self._run("schedules/claim", name, args)
 
     def take(self, name: str, token: str, *, lease_ms: int) -> str:
         """Claim a schedule: `mine`, `other` or `missing`."""
-        return self._run("schedule_take", name, {"token": token, "lease_ms": lease_ms})
+        return self._run("schedules/lease", name, {"token": token, "lease_ms": lease_ms})
 
     def release(self, name: str, token: str, *, look_ms: int) -> str:
         """Release a schedule until `look_ms`: `released`, `other`, or `again` if another worker asked meanwhile."""
-        return self._run("schedule_release", name, {"name": name, "token": token, "look_ms": look_ms})
+        return self._run("schedules/release", name, {"name": name, "token": token, "look_ms": look_ms})
 
     def started(self, name: str, occurrence_id: str, *, kind: str) -> None:
         """Record that the job of the running run was started, and its kind."""
-        self._run("schedule_started", name, {"id": occurrence_id, "kind": kind})
+        self._run("schedules/record_start", name, {"id": occurrence_id, "kind": kind})
 
     def settle(self, name: str, record: Record) -> str:
         """End the running run: `next` if another takes its place, `idle`, or `other`."""
@@ -173,11 +173,11 @@ class ScheduleBook:
             "record": record.model_dump_json(),
             "most_kept": MOST_KEPT,
         }
-        return self._run("schedule_settle", name, args)
+        return self._run("schedules/end_run", name, args)
 
     def tick(self, name: str, *, meta: str, score: int) -> None:
         """Record that a beat has sent a schedule; `meta` is RedBeat's record of it."""
-        self._run("schedule_tick", name, {"meta": meta, "score": score})
+        self._run("schedules/record_tick", name, {"meta": meta, "score": score})
 
     def _run(self, verb: str, name: str, args: Mapping[str, type_value]) -> str:
         keys = schedule_keys(name)

@@ -47,7 +47,7 @@ class SnapshotReader:
     def look(self, session_id: str, progress: Progress) -> Look:
         """Return the entries after `progress`."""
         args = _args(progress.opened_ms, progress.marks) | {"updated_ms": progress.updated_ms}
-        raw = call_on_session(self._client, "snapshot", session_id, args)
+        raw = call_on_session(self._client, "archive/snapshot", session_id, args)
         if raw[0] == "page":
             return Look("page", _page(session_id, progress, raw))
         return Look(raw[0])
@@ -58,7 +58,7 @@ class SnapshotReader:
         Return when it ended, in milliseconds since the epoch; None: it has not ended, or the archive lacks something.
         """
         args = _args(progress.opened_ms, progress.marks) | {"retention_ms": retention_ms}
-        answer = call_on_session(self._client, "archived", session_id, args)
+        answer = call_on_session(self._client, "archive/expire", session_id, args)
         return int(answer[1]) if answer[0] == "kept" else None
 
 

@@ -49,8 +49,10 @@ class Restorer:
             "hashes": json.dumps(hashes),
             "request": request,
         }
-        return read_answer(session_id, call_on_session(self._client, "restore", session_id, args))
+        return read_answer(session_id, call_on_session(self._client, "archive/restore", session_id, args))
 
     def _refill(self, session_id: str, stream: Stream, flat: list[type_value]) -> bool:
-        answer = call_on_session(self._client, "refill", session_id, {"part": stream}, rest=flat)
+        answer = call_on_session(
+            self._client, "archive/restore_stream", session_id, {"part": stream}, rest=flat
+        )
         return str(answer[0]) == "refilled"

@@ -87,9 +87,9 @@ class Steering:
             "event": change.event,
             "about": to_json(change.about),
         }
-        return read_answer(session_id, call_on_session(self._client, "steer", session_id, args))
+        return read_answer(session_id, call_on_session(self._client, "sessions/steer", session_id, args))
 
     def post(self, session_id: str, message: str, *, request: str, about: Mapping[str, JsonValue]) -> Answer:
         """Add a message, as JSON, to the dialog: `posted`, `full`, `refused` or `missing`."""
         args: dict[str, type_value] = {"request": request, "message": message, "about": to_json(about)}
-        return read_answer(session_id, call_on_session(self._client, "post", session_id, args))
+        return read_answer(session_id, call_on_session(self._client, "sessions/post", session_id, args))

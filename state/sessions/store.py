@@ -52,7 +52,7 @@ class SessionStore:
             "deadline_ms": int((opening.deadline_s or 0) * 1000),
             "archive": "owed" if opening.archived else "",
         }
-        answer = self._run("open", opening.collab.collab_id, args, rest_args=opening.messages)
+        answer = self._run("sessions/open", opening.collab.collab_id, args, rest_args=opening.messages)
         if answer.word == "conflict":
             raise SessionConflict(opening.collab.collab_id)
         return answer
@@ -60,7 +60,7 @@ class SessionStore:
     def plan(self, session_id: str, write: PlanWrite) -> Answer:
         """Write the next step or the end: `planned`, `outdated` or `inactive`."""
         args: dict[str, type_value] = {"expected": write.expected, "plan": write.document}
-        return self._run("plan", session_id, args, locks=write.released)
+        return self._run("sessions/plan", session_id, args, locks=write.released)
 
     def begin(self, session_id: str, claim: Claim) -> Answer:
         """Request a grant for a turn: `granted`, or why not.
@@ -79,12 +79,12 @@ class SessionStore:
             "wish": claim.wish.model_dump_json(exclude_none=True) if claim.wish else "",
             "admitted": "1" if claim.admitted else "",
         }
-        return self._run("begin", session_id, args, lock=claim.scope, claim=claim)
+        return self._run("turns/begin", session_id, args, lock=claim.scope, claim=claim)
 
     def renew(self, session_id: str, grant: Grant, *, lease_ms: int) -> bool:
         """Renew the lease; False: it is lost, or the turn is no longer needed."""
         args: dict[str, type_value] = {"number": grant.number, "token": grant.token, "lease_ms": lease_ms}
-        return self._run("renew", session_id, args, lock=grant.scope).word == "renewed"
+        return self._run("turns/renew", session_id, args, lock=grant.scope).word == "renewed"
 
     def commit(
         self, session_id: str, grant: Grant, speech: Speech, *, then: PlanWrite | None = None
@@ -107,7 +107,7 @@ class SessionStore:
         }
         released = then.released if then else ()
         return self._run(
-            "commit", session_id, args, lock=grant.scope, locks=released, rest_args=speech.messages
+            "turns/commit", session_id, args, lock=grant.scope, locks=released, rest_args=speech.messages
         )
 
     def fail(
@@ -134,7 +134,7 @@ class SessionStore:
             "spent": written(spent or {}),
             "notes": write_notes(notes),
         }
-        return self._run("fail", session_id, args, lock=grant.scope)
+        return self._run("turns/fail", session_id, args, lock=grant.scope)
 
     def spend(self, session_id: str, grant: Grant, spent: Accounts) -> Answer:
         """Book the spending under a lost grant: `booked`, or `missing`."""
@@ -143,21 +143,21 @@ class SessionStore:
             "token": grant.token,
             "spent": written(spent),
         }
-        return self._run("spend", session_id, args)
+        return self._run("turns/book_spending", session_id, args)
 
     def defer(self, session_id: str, number: int, *, delay_ms: int) -> Answer:
         """Postpone a turn that has not begun: `deferred`, or `done`."""
-        return self._run("defer", session_id, {"number": number, "delay_ms": delay_ms})
+        return self._run("turns/postpone", session_id, {"number": number, "delay_ms": delay_ms})
 
     # -- the life of a session ---------------------------------------------------------------
 
     def suspend(self, session_id: str) -> SessionState:
         """Suspend an active session. Raises IllegalTransition from any other status."""
-        return self._moved("suspend", session_id, CollabStatus.SUSPENDED, {"request": new_id()})
+        return self._moved("sessions/suspend", session_id, CollabStatus.SUSPENDED, {"request": new_id()})
 
     def resume(self, session_id: str) -> SessionState:
         """Resume a suspended session, and write its held commits. Raises IllegalTransition from any other status."""
-        return self._moved("resume", session_id, CollabStatus.ACTIVE, {"request": new_id()})
+        return self._moved("sessions/resume", session_id, CollabStatus.ACTIVE, {"request": new_id()})
 
     def cancel(self, session_id: str, *, reason: str, detail: str = "", retention_ms: int) -> SessionState:
         """End the session now. Raises IllegalTransition if it has already ended."""
@@ -168,11 +168,11 @@ class SessionStore:
             "detail": detail,
             "retention_ms": retention_ms,
         }
-        return self._moved("cancel", session_id, CollabStatus.CANCELLED, args, locks=scopes)
+        return self._moved("sessions/cancel", session_id, CollabStatus.CANCELLED, args, locks=scopes)
 
     def request_stop(self, session_id: str) -> SessionState:
         """End the session after its running turns. Raises IllegalTransition if it has already ended."""
-        return self._moved("stop", session_id, CollabStatus.COMPLETED, {})
+        return self._moved("sessions/stop", session_id, CollabStatus.COMPLETED, {})
 
     def sweep(
         self, session_id: str, *, grace_ms: int, taken_ms: int | None = None, probes: int = 0
@@ -194,13 +194,13 @@ class SessionStore:
             "taken_ms": "" if taken_ms is None else taken_ms,
             "probes": probes,
         }
-        return self._run("sweep", session_id, args, locks=scopes, rest_args=scopes)
+        return self._run("sessions/sweep", session_id, args, locks=scopes, rest_args=scopes)
 
     # -- readers ---------------------------------------------------------------------------------
 
     def state(self, session_id: str) -> SessionState:
         """Return the current state of the session. Raises SessionNotFound."""
-        return _known(session_id, self._run("view", session_id, {}))
+        return _known(session_id, self._run("sessions/view", session_id, {}))
 
     def documents(self, session_id: str) -> Documents:
         """Return the settings of the session, as JSON. Raises SessionNotFound."""

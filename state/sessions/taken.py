@@ -42,7 +42,7 @@ class TakenMark:
         """
         told_ms = self._newest_ms
         args = {"newest_ms": told_ms, "is_free": int(is_free), "ttl_ms": TTL_MS}
-        newest_ms: int = call(self._client, "taken", [TAKEN], args)[1]
+        newest_ms: int = call(self._client, "queue/report_progress", [TAKEN], args)[1]
         if (
             told_ms > newest_ms
         ):  # the server's clock was set back: until it reaches the old time, each call would move the time
@@ -51,5 +51,5 @@ class TakenMark:
 
     def probe(self, *, grace_ms: int) -> int:
         """Request permission to send a hint as a probe; return 0 if permitted, else milliseconds to wait. Raises RedisUnavailable."""
-        answer = call(self._client, "probe", [TAKEN], {"grace_ms": grace_ms, "ttl_ms": TTL_MS})
+        answer = call(self._client, "queue/request_probe", [TAKEN], {"grace_ms": grace_ms, "ttl_ms": TTL_MS})
         return 0 if answer[0] == "granted" else int(answer[1])

@@ -1,7 +1,7 @@
 """Usage accounts of the attempts of a turn, as booked by the scripts: one account per attempt, by its token.
 
 An account holds the usage of one attempt alone. It may be reported by the attempt itself or by
-one that found its journal, any number of times: it is booked once (`book` in `lua/lib/accounts.lua`).
+one that found its journal, any number of times: it is booked once (`book_accounts` in `lua/lib/accounts.lua`).
 """
 
 from __future__ import annotations

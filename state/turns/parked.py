@@ -109,7 +109,7 @@ class ParkedTurns:
             "spent": written(laid.spent),
         }
         return read_answer(
-            session_id, call_on_session(self._client, "park", session_id, args, scope=grant.scope)
+            session_id, call_on_session(self._client, "parked/park", session_id, args, scope=grant.scope)
         )
 
     def tend(self, session_id: str, number: int, reply_token: str, done: Tending) -> Answer:
@@ -125,7 +125,7 @@ class ParkedTurns:
             "about": to_json(done.about),
             "happened": "1" if done.happened else "",
         }
-        return read_answer(session_id, call_on_session(self._client, "tend", session_id, args))
+        return read_answer(session_id, call_on_session(self._client, "parked/update", session_id, args))
 
     def reply(self, session_id: str, reply: Reply) -> Answer:
         """End a wait: `replied`, `returned` or `held`.
@@ -148,5 +148,5 @@ class ParkedTurns:
         }
         messages = speech.messages if speech else ()
         return read_answer(
-            session_id, call_on_session(self._client, "reply", session_id, args, rest=messages)
+            session_id, call_on_session(self._client, "parked/reply", session_id, args, rest=messages)
         )

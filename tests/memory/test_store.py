@@ -294,8 +294,8 @@ def test_an_answer_that_was_lost_is_given_again(client, memory):
     statement = Statement("travel", look.now_ms, {"to": Remembered("London", look.now_ms)})
     memory.kept.write(owner, [statement], Writer(look.now_ms, mark="1"), look=look)
     text = client.get(KEY)
-    assert evaluate(client, load("memory_swap"), [KEY], ["", text, 1_000]) == ["swapped"]
-    assert evaluate(client, load("memory_swap"), [KEY], ["", "other", 1_000]) == ["changed", text]
+    assert evaluate(client, load("memory/swap"), [KEY], ["", text, 1_000]) == ["swapped"]
+    assert evaluate(client, load("memory/swap"), [KEY], ["", "other", 1_000]) == ["changed", text]
 
 
 def test_a_server_that_has_forgotten_the_script_is_given_it_again(client, memory):
@@ -309,7 +309,7 @@ def test_a_script_that_fails_is_told_as_such_to_people_and_never_to_a_conversati
     try:
         assert memory.merge(*HERE, {"to": "Paris"}) == {**TRIP, "to": "Paris"}
         assert not memory.store(*HERE, {"to": "Paris"})
-        with pytest.raises(ScriptError, match="memory_swap"):
+        with pytest.raises(ScriptError, match="memory/swap"):
             memory.forget(*HERE, "to")
     finally:
         client.config_set("maxmemory", "0")

@@ -200,7 +200,7 @@ def test_a_script_whose_connection_was_cut_is_sent_again(named, redis_url):
 
 def test_at_the_end_of_a_process_no_finalizer_waits_for_a_thread_that_was_ended_with_the_pool(redis_url):
     with connect(redis_url) as client:
-        evaluate(client, load("claim"), [DUE], [1, 1])
+        evaluate(client, load("due_index/claim"), [DUE], [1, 1])
         held, over = threading.Event(), threading.Event()
 
         def hold():

@@ -130,7 +130,7 @@ def test_a_plan_that_is_no_json_leaves_the_turn_unwritten(table):
     grant = table.grant(table.plan_one())
     write = table.write(Step(), after=grant.number)
     broken = type(write)(write.plan_id, write.expected, write.document[:-1])
-    with pytest.raises(Exception, match="script 'commit' failed"):
+    with pytest.raises(Exception, match="script 'turns/commit' failed"):
         table.commit(grant, "hello", then=broken)
     assert (table.texts(), table.state().closed, table.owner()) == ([], 0, grant.token)
     assert table.commit(grant, "hello").word == "committed"
@@ -138,7 +138,7 @@ def test_a_plan_that_is_no_json_leaves_the_turn_unwritten(table):
 
 def test_a_lease_that_makes_no_sense_leaves_the_turn_ungranted(table):
     number = table.plan_one()
-    with pytest.raises(Exception, match="script 'begin' failed"):
+    with pytest.raises(Exception, match="script 'turns/begin' failed"):
         table.begin(number, timeout_ms=0)
     assert (table.state().fence, table.state().records[number].status) == (0, "planned")
     assert table.grant(number).fence == 1

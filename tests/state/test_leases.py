@@ -55,7 +55,7 @@ def test_nothing_is_renewed_after_the_session_ended_around_a_lock(table):
     """A turn that began while its session was being cancelled: nobody knows of its lock."""
     grant = table.grant(table.plan_one())
     ending = {"request": "r", "reason": "cancelled", "detail": "", "retention_ms": RETENTION_MS}
-    assert table.store._run("cancel", table.id, ending, locks=()).word == "cancelled"
+    assert table.store._run("sessions/cancel", table.id, ending, locks=()).word == "cancelled"
     assert table.owner() == grant.token
     assert not table.renew(grant)
     assert table.commit(grant, "too late").word == "inactive"

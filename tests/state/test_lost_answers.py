@@ -78,8 +78,8 @@ def test_a_commit_that_ended_its_session_may_be_sent_twice(unlucky):
 
 def test_the_move_of_somebody_else_is_not_taken_for_ones_own(table):
     args = {"request": new_id()}
-    assert table.store._run("suspend", table.id, args).word == "suspended"
-    assert table.store._run("suspend", table.id, args).word == "suspended"
-    assert table.store._run("suspend", table.id, {"request": new_id()}).word == "refused"
+    assert table.store._run("sessions/suspend", table.id, args).word == "suspended"
+    assert table.store._run("sessions/suspend", table.id, args).word == "suspended"
+    assert table.store._run("sessions/suspend", table.id, {"request": new_id()}).word == "refused"
     table.resume()
-    assert table.store._run("resume", table.id, args).word == "refused"
+    assert table.store._run("sessions/resume", table.id, args).word == "refused"

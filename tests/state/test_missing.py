@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from importlib.resources import files
-from pathlib import Path
 
 import pytest
 
+from mutants.running import script_names, text_of
 from symposia.models.sessions.plan import Step
 from symposia.models.text.ids import new_id
 from symposia.state.redis.scripts import call, call_on_session, load
 from symposia.state.sessions.steering import Change, Steering, read_documents
 from table import turn
 
-VERBS = sorted(
-    path.name.removesuffix(".lua")
-    for path in Path(str(files("symposia.state") / "lua")).glob("*.lua")
-    if "missing" in path.read_text("utf-8").partition("--- GUARANTEE")[0]
-)
+VERBS = [name for name in script_names() if re.search("^--- ANSWERS:.* missing", text_of(name), re.MULTILINE)]
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -67,12 +67,12 @@ def test_every_equivalent_mutant_is_one_of_a_script():
 def test_survivors_are_listed(tmp_path):
     recording = tmp_path / "calls.json"
     tests = ["tests/state/test_leases.py::test_only_the_owner_renews", "tests/gone.py::test_gone"]
-    recording.write_text(json.dumps({test: [0.1, ["renew"]] for test in tests}))
-    command = [sys.executable, "-m", "mutants", "renew:9", f"--recording={recording}"]
+    recording.write_text(json.dumps({test: [0.1, ["turns/renew"]] for test in tests}))
+    command = [sys.executable, "-m", "mutants", "turns/renew:9", f"--recording={recording}"]
     done = run(command, cwd=SUPPORT, capture_output=True, text=True, check=True)
     status = "FINAL[redis.call('HGET', session, 'status')]"
     assert done.stdout.splitlines()[-3:] == [
         "4 mutants, 2 killed, 2 survived",
-        "renew.lua:9: `owner ~= token or` is dropped",
-        f"renew.lua:9: `owner ~= token or {status}` becomes `false`",
+        "turns/renew.lua:9: `owner ~= token or` is dropped",
+        f"turns/renew.lua:9: `owner ~= token or {status}` becomes `false`",
     ]

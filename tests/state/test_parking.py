@@ -1,4 +1,4 @@
-"""`park`, `tend` and `reply`: a turn that waits holds nothing, and one reply ends its wait."""
+"""`park`, `update` and `reply`: a turn that waits holds nothing, and one reply ends its wait."""
 
 from __future__ import annotations
 

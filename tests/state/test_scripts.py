@@ -10,47 +10,24 @@ import pytest
 from redis.crc import key_slot
 from redis.exceptions import NoScriptError
 
+from mutants.running import script_names, text_of
 from symposia.models.errors import ScriptError
 from symposia.state.redis import scripts
 from symposia.state.redis.keys import DUE, SESSION_PARTS, lock_key
 from symposia.state.redis.scripts import evaluate, load
 
-LUA = Path(str(files("symposia.state"))) / "lua"
-VERBS = sorted(path.stem for path in LUA.glob("*.lua"))
-MODULES = sorted(f"lib/{path.stem}" for path in LUA.glob("lib/*.lua"))
-#: Scripts whose keys are no session's, by the first of them.
-ALONE = {
-    "anew": "due",
-    "claim": "due",
-    "probe": "taken",
-    "taken": "taken",
-    "drop": "due",
-    "postpone": "due",
-    "memory_swap": "memory",
-    "rate_admit": "rate",
-    "review_claim": "batch",
-    "review_end": "batch",
-    "review_retry": "batch",
-    "review_settle": "batch",
-    "review_stop": "batch",
-    "rate_settle": "rate",
-    **dict.fromkeys(
-        (
-            "schedule_claim",
-            "schedule_pause",
-            "schedule_put",
-            "schedule_release",
-            "schedule_remove",
-            "schedule_settle",
-            "schedule_started",
-            "schedule_take",
-            "schedule_tick",
-        ),
-        "entry",
-    ),
-    "tenant_reserve": "books",
-    "tenant_settle": "books",
+VERBS = [name for name in script_names() if not name.startswith("lib/")]
+MODULES = [name for name in script_names() if name.startswith("lib/")]
+#: Folders of scripts whose keys are no session's, by the first of these keys.
+FIRST_KEYS = {
+    "due_index": {"due"},
+    "queue": {"taken"},
+    "memory": {"memory"},
+    "reviews": {"batch"},
+    "schedules": {"entry"},
+    "limits": {"rate", "books"},
 }
+OF_SESSIONS = [verb for verb in VERBS if verb.partition("/")[0] not in FIRST_KEYS]
 #: What the scripts call, with the release of Redis that brought it (or the newest option used of it).
 COMMANDS = {
     "DEL": "1.0",
@@ -86,10 +63,6 @@ COMMANDS = {
 }
 
 
-def body(verb: str) -> str:
-    return (LUA / f"{verb}.lua").read_text("utf-8")
-
-
 def code(text: str) -> str:
     """Without comments and the contents of strings."""
     return re.sub(r"'[^']*'", "''", re.sub(r"--.*", "", text))
@@ -97,7 +70,7 @@ def code(text: str) -> str:
 
 def header(verb: str, field: str) -> str:
     """A header line with the comment lines that continue it."""
-    comments = [line.removeprefix("--- ") for line in body(verb).splitlines() if line.startswith("--- ")]
+    comments = [line.removeprefix("--- ") for line in text_of(verb).splitlines() if line.startswith("--- ")]
     joined = "\n".join(comments)
     found = re.search(rf"^{field}:(.*(?:\n(?![A-Z]+:).*)*)", joined, re.MULTILINE)
     assert found, f"{verb}.lua has no {field} line"
@@ -112,32 +85,32 @@ def answers(verb: str) -> dict[str, tuple[str, ...]]:
 
 def produced(verb: str) -> dict[str, bool]:
     """The words a body answers with, and whether a view comes along."""
-    source = re.sub(r"--.*", "", body(verb))
+    source = re.sub(r"--.*", "", text_of(verb))
     returns = "\n".join(line for line in source.splitlines() if "return " in line)
     words = dict.fromkeys(re.findall(r"\{ '([a-z]+)'", returns), False)
     words |= dict.fromkeys(re.findall(r"\bview\(session, turns, '([a-z]+)'", returns), True)
-    for word in re.findall(r"\bagain\(session, turns, request, '([a-z]+)'", returns):
+    for word in re.findall(r"\banswer_repeated\(session, turns, request, '([a-z]+)'", returns):
         words |= {word: True, "refused": True}
     return words
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_header_names_its_verb_its_answers_and_its_guarantee(verb):
-    assert body(verb).startswith(f"--- {verb}: ")
+    assert text_of(verb).startswith(f"--- {verb}: ")
     assert header(verb, "GUARANTEE")
     assert answers(verb)
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_body_reads_keys_and_arguments_by_name_only(verb):
-    assert not re.search(r"\b(KEYS|ARGV)\b", code(body(verb)))
+    assert not re.search(r"\b(KEYS|ARGV)\b", code(text_of(verb)))
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_name_a_header_declares_is_used(verb):
     script = load(verb)
     declared = {*script.keys, *script.args, script.rest_of_keys, script.rest_of_args} - {None}
-    assert {name for name in declared if not re.search(rf"\b{name}\b", code(body(verb)))} == set()
+    assert {name for name in declared if not re.search(rf"\b{name}\b", code(text_of(verb)))} == set()
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -147,10 +120,10 @@ def test_a_script_answers_with_the_words_of_its_header_and_no_others(verb):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_first_key_of_a_verb_is_the_session_that_the_library_writes_to(verb):
-    assert load(verb).keys[0] == ALONE.get(verb, "session")
+    assert load(verb).keys[0] in FIRST_KEYS.get(verb.partition("/")[0], {"session"})
 
 
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ALONE])
+@pytest.mark.parametrize("verb", OF_SESSIONS)
 def test_all_keys_of_a_call_are_in_one_cluster_slot(verb):
     script = load(verb)
     one = lock_key("an-id", "floor") if "lock" in script.keys else None
@@ -161,7 +134,7 @@ def test_all_keys_of_a_call_are_in_one_cluster_slot(verb):
 
 
 def test_scripts_call_nothing_newer_than_redis_6_2():
-    source = "".join(map(body, [*VERBS, *MODULES]))
+    source = "".join(map(text_of, [*VERBS, *MODULES]))
     assert set(re.findall(r"redis\.call\('([A-Z]+)'", source)) <= set(COMMANDS)
     assert set(re.findall(r"redis\.p?call\b", source)) == {"redis.call"}, "an error ends the script"
     used = set(re.findall(r"\b(redis|cjson|string|table|math|os|struct|bit|cmsgpack)\.(\w+)", code(source)))
@@ -185,26 +158,28 @@ def test_scripts_call_nothing_newer_than_redis_6_2():
 def test_every_script_is_called_by_somebody():
     python = "".join(path.read_text("utf-8") for path in Path(str(files("symposia.state"))).rglob("*.py"))
     assert set(
-        re.findall(r'(?:load|_run|_moved|call|call_on_session)\(\s*(?:[\w.]+,\s*)?"([a-z_]+)"', python)
+        re.findall(r'(?:load|_run|_moved|call|call_on_session)\(\s*(?:[\w.]+,\s*)?"([a-z_/]+)"', python)
     ) == set(VERBS)
 
 
 def test_no_script_makes_up_the_name_of_a_key():
     for verb in VERBS:
-        keys = re.findall(r"redis\.call\('[A-Z]+', ([^,)]+)", body(verb))
+        keys = re.findall(r"redis\.call\('[A-Z]+', ([^,)]+)", text_of(verb))
         assert {key.removesuffix("[i]") for key in keys} <= {*load(verb).keys, load(verb).rest_of_keys}, (
             f"{verb}.lua touches what it does not declare"
         )
-    touched = set(re.findall(r"redis\.call\('[A-Z]+', ([^,)]+)", "".join(map(body, MODULES))))
+    touched = set(re.findall(r"redis\.call\('[A-Z]+', ([^,)]+)", "".join(map(text_of, MODULES))))
     assert touched <= {"KEYS[1]", "session", "turns", "lock", "stream", "key", "held[turn.token]"} | {
-        f"k.{part}" for part in SESSION_PARTS
+        f"keys.{part}" for part in SESSION_PARTS
     }
 
 
 def test_arguments_are_matched_by_name():
-    script = load("plan")
+    script = load("sessions/plan")
     assert script.arg_list({"plan": "{}", "expected": 3}, ()) == [3, "{}"]
-    with pytest.raises(TypeError, match=r"plan: expected arguments \['expected', 'plan'\], got \['plan'\]"):
+    with pytest.raises(
+        TypeError, match=r"sessions/plan: expected arguments \['expected', 'plan'\], got \['plan'\]"
+    ):
         script.arg_list({"plan": "{}"}, ())
     with pytest.raises(TypeError, match="got"):
         script.arg_list({"plan": "{}", "expected": 3, "extra": 1}, ())
@@ -214,11 +189,11 @@ def test_arguments_are_matched_by_name():
 
 def test_keys_are_matched_by_name():
     with pytest.raises(TypeError, match="a lock"):
-        load("begin").key_list("an-id", None, ())
+        load("turns/begin").key_list("an-id", None, ())
     with pytest.raises(TypeError, match="a lock"):
-        load("plan").key_list("an-id", "a lock", ())
+        load("sessions/plan").key_list("an-id", "a lock", ())
     with pytest.raises(TypeError, match="expected no further keys"):
-        load("begin").key_list("an-id", "a lock", ["more"])
+        load("turns/begin").key_list("an-id", "a lock", ["more"])
 
 
 def test_a_server_that_has_forgotten_its_scripts_is_given_them_again(table):
@@ -243,25 +218,25 @@ def test_a_known_script_is_not_sent_again(table):
 def test_a_failing_script_says_which_it_was_and_what_the_server_said(table):
     table.client.delete(table.key("turns"))
     table.client.set(table.key("turns"), "not a hash")
-    with pytest.raises(ScriptError, match=r"script 'begin' failed: .*WRONGTYPE") as caught:
+    with pytest.raises(ScriptError, match=r"script 'turns/begin' failed: .*WRONGTYPE") as caught:
         table.begin(1)
-    assert caught.value.verb == "begin"
+    assert caught.value.verb == "turns/begin"
     assert not isinstance(caught.value.__cause__, NoScriptError)
     table.client.delete(table.key("turns"))
 
 
 def test_the_index_scripts_work_on_the_due_index_alone(client):
-    for verb in ("anew", "claim", "drop", "postpone"):
+    for verb in [verb for verb in VERBS if verb.startswith("due_index/")]:
         script = load(verb)
         assert (script.keys, script.rest_of_keys) == (("due",), None)
-    assert evaluate(client, load("claim"), [DUE], [10, 1000]) == ["claimed", []]
+    assert evaluate(client, load("due_index/claim"), [DUE], [10, 1000]) == ["claimed", []]
 
 
 def test_headers_name_no_part_that_the_key_builder_does_not_know():
-    for verb in set(VERBS) - ALONE.keys():
+    for verb in OF_SESSIONS:
         assert set(load(verb).keys) <= {*SESSION_PARTS, "lock"}
 
 
 def test_a_script_is_read_once_a_process():
-    assert load("begin") is load("begin")
+    assert load("turns/begin") is load("turns/begin")
     assert scripts.view_fields() is scripts.view_fields()

@@ -178,7 +178,7 @@ def test_a_turn_planned_while_the_sweep_was_looking_is_left_for_the_next_look(ta
     table.store.plan(table.id, table.write(Step(turns=(turn("bob", "b"),)), state=scopes))
     table.grant(2, scope="b")
     answer = table.store._run(
-        "sweep",
+        "sessions/sweep",
         table.id,
         {"grace_ms": LONG, "taken_ms": "", "probes": 0},
         locks=["floor"],

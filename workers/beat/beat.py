@@ -2,7 +2,7 @@
 
 In RedBeat, one beat has a lock and all others wait; a killed beat keeps the lock for minutes. Here
 all beats announce due schedules, and each time is claimed once, whichever beat announced it
-(`state/lua/schedule_claim.lua`). So several beats only improve availability.
+(`state/lua/schedules/claim.lua`). So several beats only improve availability.
 """
 
 from __future__ import annotations

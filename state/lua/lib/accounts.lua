@@ -6,18 +6,19 @@
 --- writers, the accounts of the newest 64 turns that were written after more than one attempt stay in the slots
 --- `spent:0` to `spent:63` of the session hash.
 
---- Amounts of a usage account, in their stored order.
+--- Names of the amounts of a usage account, in their stored order.
 local AMOUNTS = { 'input_tokens', 'output_tokens', 'cached_tokens', 'requests', 'cost_micros' }
 
---- Amounts by name.
-local function named(amounts)
+--- Return amounts by name.
+local function usage_by_name(amounts)
   local usage = {}
   for i, name in ipairs(AMOUNTS) do usage[name] = amounts[i] end
   return usage
 end
 
---- Books accounts, each once, however often they are sent: for a known account only the increase counts. Returns the new part.
-local function book(session, turn, accounts)
+--- Book accounts, each once, however often they are sent: of a known account only the increase counts. Return what
+--- was added.
+local function book_accounts(session, turn, accounts)
   local new = { 0, 0, 0, 0, 0 }
   for token, amounts in pairs(cjson.decode(accounts)) do
     turn.spent = turn.spent or {}
@@ -34,8 +35,8 @@ local function book(session, turn, accounts)
   return new
 end
 
---- Spending of a turn that none of its events has reported, by name; nil: none. It counts as reported from now on.
-local function untold(turn)
+--- Return the usage of a turn that no event of it has reported yet, by name, or nil. It counts as reported from now on.
+local function take_unreported_usage(turn)
   local sum, rest, is_some = { 0, 0, 0, 0, 0 }, {}, false
   for _, amounts in pairs(turn.spent or {}) do
     for i = 1, #AMOUNTS do sum[i] = sum[i] + amounts[i] end
@@ -45,5 +46,5 @@ local function untold(turn)
     is_some = is_some or rest[i] > 0
   end
   if is_some then turn.told = sum end
-  return is_some and named(rest) or nil
+  return is_some and usage_by_name(rest) or nil
 end

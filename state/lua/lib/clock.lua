@@ -1,12 +1,12 @@
 --- lib/clock: the time of the script, and its text form.
 --- USES:
 
---- Time of the script: milliseconds since the epoch by the server's clock, the same throughout the script.
+--- Time of the script by the server's clock, in milliseconds since the epoch. It is the same throughout the script.
 local TIME = redis.call('TIME')
 local NOW = TIME[1] * 1000 + math.floor(TIME[2] / 1000)
 
---- Milliseconds since the epoch as `YYYY-MM-DDTHH:MM:SS.mmmZ` (civil calendar from day numbers).
-local function iso(ms)
+--- Format milliseconds since the epoch as `YYYY-MM-DDTHH:MM:SS.mmmZ` (civil calendar from day numbers).
+local function iso_time(ms)
   local seconds = math.floor(ms / 1000)
   local z = math.floor(seconds / 86400) + 719468
   local era = math.floor(z / 146097)

@@ -1,7 +1,7 @@
 --- lib/events: MAP events and journal entries.
 --- USES: clock
 
---- A UUID in the form of version 4, the same for the same seed: scripts have no source of randomness,
+--- Return a UUID in the form of version 4, the same for the same seed: scripts have no source of randomness,
 --- and the session id in the seed is random.
 local function uuid(seed)
   local hex = redis.sha1hex(seed)
@@ -14,28 +14,28 @@ local function session_id()
   return string.match(KEYS[1], '{(.-)}')
 end
 
-local function append(stream, event, kind)
-  event.timestamp = iso(NOW)
-    -- The seed contains the time because an id may be used again after its session has expired.
+local function append_event(stream, event, kind)
+  event.timestamp = iso_time(NOW)
+  -- The seed contains the time because an id may be used again after its session has expired.
   event.event_id = uuid(session_id() .. kind .. redis.call('HINCRBY', KEYS[1], kind, 1) .. event.timestamp)
   redis.call('XADD', stream, '*', 'e', cjson.encode(event))
 end
 
---- Records a MAP event (mplp-map-event.schema.json).
+--- Append a MAP event (mplp-map-event.schema.json).
 local function emit(events, event_type, payload, initiator, targets)
   if targets and #targets == 0 then targets = nil end -- cjson would make it an object
-  append(events, {
+  append_event(events, {
     event_type = event_type, session_id = session_id(), payload = payload,
     initiator_role = initiator, target_roles = targets,
   }, 'map_events')
 end
 
---- Records an embedded event (common/events.schema.json): for facts without a MAP event type.
-local function note(journal, event_type, data)
-  append(journal, { event_type = event_type, source = 'collab', data = data }, 'notes')
+--- Append an embedded event (common/events.schema.json) to the journal, for facts without a MAP event type.
+local function write_journal(journal, event_type, data)
+  append_event(journal, { event_type = event_type, source = 'collab', data = data }, 'notes')
 end
 
---- Adds the notes of a turn to the journal: pairs of a type and its data; nil or false: none.
-local function note_all(journal, notes)
-  for _, entry in ipairs(notes or {}) do note(journal, entry[1], entry[2]) end
+--- Append the entries of a turn to the journal: pairs of a type and its data; nil or false: none.
+local function write_journal_entries(journal, notes)
+  for _, entry in ipairs(notes or {}) do write_journal(journal, entry[1], entry[2]) end
 end

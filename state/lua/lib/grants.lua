@@ -8,9 +8,9 @@ local function turn_payload(number, turn)
   }
 end
 
---- Closes a grant: every MAPTurnDispatched has exactly one MAPTurnCompleted with its token.
+--- Close a grant: every MAPTurnDispatched has exactly one MAPTurnCompleted with its token.
 local function close_grant(events, number, turn, result)
-  result.usage = untold(turn) or result.usage
+  result.usage = take_unreported_usage(turn) or result.usage
   local payload = turn_payload(number, turn)
   payload.result = result
   emit(events, 'MAPTurnCompleted', payload, turn.role_id)

@@ -1,28 +1,29 @@
---- lib/streams: reading and completing streams from a known entry on.
+--- lib/streams: entries of a stream after a known entry.
 --- USES:
 
---- True if a stream has an entry after a mark, which is the id of an entry.
-local function is_behind(stream, mark)
+--- Return true if a stream has an entry after a mark, which is the id of an entry.
+local function has_entries_after(stream, mark)
   return #redis.call('XRANGE', stream, '(' .. mark, '+', 'COUNT', 1) > 0
 end
 
---- Ids and texts of the entries after a mark, and the rest of `room` bytes: nothing when there may be more entries.
-local function behind(stream, mark, room)
+--- Return the ids and texts of the entries after a mark, and the rest of `bytes_left`: 0 or less if there may be more
+--- entries.
+local function read_entries_after(stream, mark, bytes_left)
   local flat = {}
-  while room > 0 do
+  while bytes_left > 0 do
     local some = redis.call('XRANGE', stream, '(' .. mark, '+', 'COUNT', 32)
     for _, entry in ipairs(some) do
       mark = entry[1]
       flat[#flat + 1], flat[#flat + 2] = mark, entry[2][2]
-      room = room - #entry[2][2]
+      bytes_left = bytes_left - #entry[2][2]
     end
-    if #some < 32 then return flat, math.max(room, 1) end
+    if #some < 32 then return flat, math.max(bytes_left, 1) end
   end
-  return flat, room
+  return flat, bytes_left
 end
 
---- Adds the entries (ids and texts) that come after the last entry of a stream.
-local function add_behind(stream, field, entries)
+--- Append the entries (ids and texts) that are newer than the last entry of a stream.
+local function append_newer_entries(stream, field, entries)
   local newest = redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 1)[1]
   local ms, seq = string.match(newest and newest[1] or '0-0', '^(%d+)-(%d+)$')
   ms, seq = tonumber(ms), tonumber(seq)

@@ -11,11 +11,11 @@
 --- A turn number below `next` without a record has been closed and consumed. Exactly-once needs no
 --- more memory than this, so the hash stays small in any session.
 
-local function save(turns, number, turn)
+local function save_turn(turns, number, turn)
   redis.call('HSET', turns, number, cjson.encode(turn))
 end
 
-local function fetch(turns, number)
+local function read_turn(turns, number)
   local raw = redis.call('HGET', turns, number)
   return raw and cjson.decode(raw) or nil
 end
@@ -24,7 +24,7 @@ local function is_open(turn)
   return turn.status ~= 'closed' and turn.status ~= 'dropped'
 end
 
---- Calls visit(number, turn) for every existing record, in the order of their numbers.
+--- Call `visit(number, turn)` for every existing record, in the order of the turn numbers.
 local function each_turn(turns, visit)
   local flat, numbers, records = redis.call('HGETALL', turns), {}, {}
   for i = 1, #flat, 2 do

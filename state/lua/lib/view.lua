@@ -1,14 +1,14 @@
---- lib/view: the answer that carries the planner's view.
+--- lib/view: answers with the planner's view of a session.
 --- USES: clock
 --- VIEW: status dialog_status version closed skipped next fence rounds ends_round planner stop input_tokens output_tokens cached_tokens requests cost_micros messages opened_ms updated_ms ended_ms deadline_ms stop_requested planned_by reason detail edition awaited
 ---
---- The loader makes the names after `VIEW` the local `VIEW`.
+--- The loader turns the names after `VIEW` into the local table `VIEW`.
 ---
 --- Fields of the session hash:
 ---   the fields of VIEW above; `collab`, `spec` and `digest` as submitted
 ---   `moved_by`: request of the newest status change
 ---   `advanced_ms`, `advances`: when a step was last dispatched again, and how often
----   `token:0` to `token:63`: writers of the newest turns
+---   `token:0` to `token:63`: writers of the newest turns, see `requests.lua`
 ---   `spent:0` to `spent:63`: usage accounts of written turns, see `accounts.lua`
 ---   `archive`: `owed` (not archived yet) or `kept`; empty without an archive
 ---   `restored_by`: request that restored the session
@@ -20,7 +20,7 @@
 ---   `posts`: messages that wait until the next turn is written
 ---   `steered_by`, `posted_by`: the newest 64 requests
 
---- The planner's view, taken in the same script (instant) as the change before it.
+--- Return an answer with the planner's view, which is read in the same script (instant) as the change before it.
 local function view(session, turns, answer, extra, booked)
   return { answer, NOW, redis.call('HMGET', session, unpack(VIEW)), redis.call('HGETALL', turns), extra or false, booked }
 end

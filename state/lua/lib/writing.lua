@@ -1,35 +1,35 @@
 --- lib/writing: writes the output of a turn.
 --- USES: clock events accounts grants limits posts
 
---- Writes one closed turn: messages, counters, events. The only place that appends to a dialog in progress.
-local function settle(k, number, turn, outcome)
+--- Write and close one turn: messages, counters, events. The only place that appends to a dialog in progress.
+local function write_turn(keys, number, turn, outcome)
   for _, message in ipairs(outcome.messages) do
-    redis.call('XADD', k.dialog, '*', 'm', message)
+    redis.call('XADD', keys.dialog, '*', 'm', message)
   end
-  redis.call('HINCRBY', k.session, 'closed', 1)
-  if outcome.kind == 'skipped' then redis.call('HINCRBY', k.session, 'skipped', 1) end
-  if #outcome.messages > 0 then redis.call('HINCRBY', k.session, 'messages', #outcome.messages) end
-  close_grant(k.events, number, turn, {
-    outcome = outcome.kind, messages = #outcome.messages, usage = named({ 0, 0, 0, 0, 0 }), left_out = outcome.left_out, error = outcome.error,
+  redis.call('HINCRBY', keys.session, 'closed', 1)
+  if outcome.kind == 'skipped' then redis.call('HINCRBY', keys.session, 'skipped', 1) end
+  if #outcome.messages > 0 then redis.call('HINCRBY', keys.session, 'messages', #outcome.messages) end
+  close_grant(keys.events, number, turn, {
+    outcome = outcome.kind, messages = #outcome.messages, usage = usage_by_name({ 0, 0, 0, 0, 0 }), left_out = outcome.left_out, error = outcome.error,
   })
   if turn.broadcast then
-    emit(k.events, 'MAPBroadcastReceived', {
+    emit(keys.events, 'MAPBroadcastReceived', {
       receiver_role_id = turn.role_id,
       response = { turn_number = tonumber(number), participant_id = turn.participant, outcome = outcome.kind },
     }, turn.role_id)
   end
-  note_all(k.journal, outcome.notes)
+  write_journal_entries(keys.journal, outcome.notes)
   turn.status, turn.settled_ms = 'closed', NOW
-  give_back(k.session, turn)
+  release_reservation(keys.session, turn)
   if turn.grants > 1 then
-    redis.call('HSET', k.session, 'spent:' .. number % 64, cjson.encode({
+    redis.call('HSET', keys.session, 'spent:' .. number % 64, cjson.encode({
       number = number, participant = turn.participant, spent = turn.spent, told = turn.told,
     }))
   end
-  redis.call('HSET', k.turns, number, cjson.encode(turn), number .. ':result', outcome.result)
-  redis.call('HDEL', k.turns, number .. ':plan', number .. ':held', number .. ':wait')
-    -- To recognise a repeated write: the holder by its token, the sender of a reply by its request.
+  redis.call('HSET', keys.turns, number, cjson.encode(turn), number .. ':result', outcome.result)
+  redis.call('HDEL', keys.turns, number .. ':plan', number .. ':held', number .. ':wait')
+  -- To recognise a repeated write: the holder by its token, the sender of a reply by its request.
   local writer = turn.request or turn.token
-  redis.call('HSET', k.session, 'updated_ms', turn.settled_ms, 'token:' .. number % 64, number .. '|' .. writer)
-  let_in(k)
+  redis.call('HSET', keys.session, 'updated_ms', turn.settled_ms, 'token:' .. number % 64, number .. '|' .. writer)
+  flush_posts(keys)
 end

@@ -82,28 +82,33 @@ def _no_sweep(app: Celery) -> None:
 
 
 _HOLDS_NOW = "if turn.token ~= token or lock_owner(lock) ~= token then"
-_FORGETS_THE_PLAN = "redis.call('HDEL', k.turns, number .. ':plan', number .. ':held', number .. ':wait')"
+_FORGETS_THE_PLAN = "redis.call('HDEL', keys.turns, number .. ':plan', number .. ':held', number .. ':wait')"
 _NOT_OUTDATED = (
     "if redis.call('HGET', session, 'version') ~= expected then return view(session, turns, 'outdated') end"
 )
-_IS_GONE = "if sent_ms == 0 or sent_ms <= passed then"
+_IS_GONE = "if sent_ms == 0 or sent_ms <= taken_until then"
 
 DEFECTS: dict[str, Defect] = {
     "": Defect(),
-    "no token check": Defect(lua={"commit": (_HOLDS_NOW, "if false then")}),
+    "no token check": Defect(lua={"turns/commit": (_HOLDS_NOW, "if false then")}),
     "no sweep": Defect(app=_no_sweep),
     "no turn dedupe": Defect(
         lua={
-            "begin": ("if not is_open(turn) then return view(session, turns, 'done') end", ""),
+            "turns/begin": ("if not is_open(turn) then return view(session, turns, 'done') end", ""),
             "lib/writing": (_FORGETS_THE_PLAN, ""),
             "lib/ending": (_FORGETS_THE_PLAN, ""),
         }
     ),
     "release without owner check": Defect(
-        lua={"commit": (_HOLDS_NOW, "if turn.token ~= token then redis.call('DEL', lock) end " + _HOLDS_NOW)}
+        lua={
+            "turns/commit": (
+                _HOLDS_NOW,
+                "if turn.token ~= token then redis.call('DEL', lock) end " + _HOLDS_NOW,
+            )
+        }
     ),
-    "plan without compare-and-set": Defect(lua={"plan": (_NOT_OUTDATED, "")}),
-    "messages sent again while they wait": Defect(lua={"sweep": (_IS_GONE, "if true then")}),
+    "plan without compare-and-set": Defect(lua={"sessions/plan": (_NOT_OUTDATED, "")}),
+    "messages sent again while they wait": Defect(lua={"sessions/sweep": (_IS_GONE, "if true then")}),
     "dispatch before commit": Defect(runtime=_eager),
 }
 

@@ -1,4 +1,4 @@
-"""Lists the mutants of Lua scripts that no test finds: `make mutants ARGS="reply commit:26,28 --minutes 10"`."""
+"""Lists the mutants of Lua scripts that no test finds: `make mutants ARGS="parked/reply turns/commit:27,29 --minutes 10"`."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _say(text: str) -> None:
 def _options(args: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
     parser.add_argument(
-        "scripts", nargs="*", help="names of scripts, or `name:lines`, as `commit:26,28`; default: all"
+        "scripts", nargs="*", help="names of scripts, or `name:lines`, as `turns/commit:27,29`; default: all"
     )
     parser.add_argument("--minutes", type=float, default=60, help="no mutant is begun after these (60)")
     parser.add_argument("--seconds", type=float, default=20, help="of tests for each mutant (20)")

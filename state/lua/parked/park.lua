@@ -1,0 +1,35 @@
+--- parked/park: parks a turn until an answer arrives: its lock is free, and no worker waits.
+--- KEYS: session journal turns lock
+--- ARGV: number token reply until_in_ms wake_in_ms wait about spent
+--- USES: clock locks view turns events accounts late_spending limits
+--- ANSWERS: parked(view) stale(view) done(view) missing
+--- BOOKS: `spent`, the accounts of this attempt and of others it has found, also if it is refused; the view has the new part.
+--- GUARANTEE: only the holder can park its turn, and the grant stays open: the answer is written under
+--- its token. From now on only a caller with the reply token `reply` can close the turn. The turn reserves
+--- nothing of the session's limits any more: its spending is booked.
+if redis.call('EXISTS', session) == 0 then return { 'missing' } end
+local turn = read_turn(turns, number)
+local keys = { session = session, journal = journal, turns = turns }
+if not turn or not is_open(turn) then
+  local late = book_late(keys, number, token, spent)
+  return view(session, turns, 'done', nil, late)
+end
+if turn.status == 'parked' and turn.reply == reply then return view(session, turns, 'parked') end
+if turn.status ~= 'speaking' or turn.token ~= token or lock_owner(lock) ~= token then
+  local late = book_late(keys, number, token, spent)
+  return view(session, turns, 'stale', nil, late)
+end
+local booked = book_accounts(session, turn, spent)
+redis.call('DEL', lock)
+turn.status, turn.reply, turn.parked_ms, turn.request = 'parked', reply, NOW, nil
+turn.until_ms = until_in_ms ~= '' and NOW + until_in_ms or nil
+turn.wake_ms = NOW + wake_in_ms
+turn.dispatches, turn.swept_ms, turn.queued_ms = 0, nil, nil
+release_reservation(session, turn)
+save_turn(turns, number, turn)
+redis.call('HSET', turns, number .. ':wait', wait)
+local data = cjson.decode(about)
+data.turn_number, data.participant_id = tonumber(number), turn.participant
+data.until_time = turn.until_ms and iso_time(turn.until_ms) or nil
+write_journal(journal, 'turn.parked', data)
+return view(session, turns, 'parked', nil, booked)

@@ -1,0 +1,25 @@
+--- sessions/open: creates a session, once.
+--- KEYS: session dialog events journal turns
+--- ARGV: digest collab spec roles deadline_ms archive messages*
+--- USES: clock view events transitions
+--- ANSWERS: opened(view) exists(view) conflict
+--- GUARANTEE: a second submit of the same collab changes nothing; with other content it gets `conflict`.
+local known = redis.call('HGET', session, 'digest')
+if known then
+  if known ~= digest then return { 'conflict' } end
+  return view(session, turns, 'exists')
+end
+redis.call('HSET', session, 'digest', digest, 'collab', collab, 'spec', spec,
+  'status', 'draft', 'dialog_status', 'active', 'version', 0, 'closed', 0, 'next', 1, 'fence', 0,
+  'rounds', 0, 'ends_round', '0', 'planner', '{}', 'stop', '{}',
+  'input_tokens', 0, 'output_tokens', 0, 'cached_tokens', 0, 'requests', 0, 'cost_micros', 0,
+  'messages', #messages, 'opened_ms', NOW, 'updated_ms', NOW)
+if archive ~= '' then redis.call('HSET', session, 'archive', archive) end
+if tonumber(deadline_ms) > 0 then redis.call('HSET', session, 'deadline_ms', NOW + deadline_ms) end
+write_journal(journal, 'session.created', { dialog = 'active' })
+set_status({ session = session, journal = journal }, 'active', 'active')
+local assigned = cjson.decode(roles)
+emit(events, 'MAPSessionStarted', assigned.started, nil, nil)
+emit(events, 'MAPRolesAssigned', { assignments = assigned.assignments }, nil, assigned.targets)
+for _, message in ipairs(messages) do redis.call('XADD', dialog, '*', 'm', message) end
+return view(session, turns, 'opened')
