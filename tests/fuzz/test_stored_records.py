@@ -128,18 +128,18 @@ def test_what_workers_announce(redis: Redis, examples: int) -> None:
 
 
 VERBS = [
-    "open",
-    "plan",
-    "begin",
-    "renew",
-    "commit",
-    "fail",
-    "suspend",
-    "resume",
-    "stop",
-    "cancel",
-    "sweep",
-    "view",
+    "sessions/open",
+    "sessions/plan",
+    "turns/begin",
+    "turns/renew",
+    "turns/commit",
+    "turns/fail",
+    "sessions/suspend",
+    "sessions/resume",
+    "sessions/stop",
+    "sessions/cancel",
+    "sessions/sweep",
+    "sessions/view",
 ]
 
 
