@@ -1,4 +1,4 @@
-"""The few things Lua has no library for: dates and identifiers."""
+"""The library module `events` and the clock: timestamps and identifiers."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -36,14 +36,14 @@ fixture_is_pure = settings(
 @fixture_is_pure
 @given(moments=st.lists(st.integers(0, LAST_MS), min_size=1, max_size=BATCH))
 @example(moments=[0, 1, 999, 1_000, 86_399_999, 86_400_000, LAST_MS])
-def test_a_moment_is_written_as_python_writes_it(lua, moments):
+def test_timestamp_equals_that_of_python(lua, moments):
     written = lua("iso_time(tonumber(value))", moments)
     assert written == [timestamp_from_ms(ms) for ms in moments]
     python = [(EPOCH + timedelta(milliseconds=ms)).isoformat(timespec="milliseconds") for ms in moments]
     assert written == [text.replace("+00:00", "Z") for text in python]
 
 
-def test_every_day_around_every_leap_year_is_written_right(lua):
+def test_days_around_leap_years_are_right(lua):
     days = [datetime(year, month, day, tzinfo=UTC) for year in range(1970, 2101) for month, day in EDGES]
     days += [datetime(year, 2, 28, tzinfo=UTC) + timedelta(days=1) for year in range(1970, 2101)]
     moments = [int((day - EPOCH).total_seconds()) * 1000 for day in days]
@@ -55,7 +55,7 @@ EDGES = [(1, 1), (2, 28), (3, 1), (6, 30), (12, 31)]
 
 @fixture_is_pure
 @given(seeds=st.lists(st.text(), min_size=1, max_size=BATCH, unique=True))
-def test_an_identifier_is_a_uuid_of_version_4_and_follows_from_its_seed(lua, seeds):
+def test_uuid_is_version_4_and_depends_on_its_seed(lua, seeds):
     raw = [seed.encode("utf-8", "surrogatepass") for seed in seeds]
     made = lua("uuid(value)", raw)
     assert all(is_uuid4(text) for text in made)
@@ -63,12 +63,12 @@ def test_an_identifier_is_a_uuid_of_version_4_and_follows_from_its_seed(lua, see
     assert lua("uuid(value)", raw) == made
 
 
-def test_the_identifiers_pattern_of_the_protocol_is_met(lua, mplp):
+def test_uuid_matches_the_pattern_of_the_protocol(lua, mplp):
     pattern = mplp.document("schemas/v2/common/identifiers.schema.json")["pattern"]
     assert all(re.fullmatch(pattern, text) for text in lua("uuid(value)", list(range(1_000))))
 
 
-def test_a_script_is_one_instant(lua, client):
+def test_time_does_not_change_within_a_script(lua, client):
     before = server_ms(client)
     first, second = lua("NOW", [1, 2])
     assert first == second

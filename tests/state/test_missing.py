@@ -1,4 +1,4 @@
-"""Every verb says so when what it is to change is not there, and writes nothing."""
+"""A script answers `missing`, and writes nothing, if its session, batch or schedule does not exist."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VERBS = [name for name in script_names() if re.search("^--- ANSWERS:.* missing",
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_what_is_not_there_is_missing(client, verb):
+def test_script_answers_missing(client, verb):
     script = load(verb)
     # Numbers and JSON documents are read from `1` and `{}`.
     args = {name: "{}" if name in {"plan", "about", "spent"} else "1" for name in script.args}
@@ -31,7 +31,7 @@ def test_what_is_not_there_is_missing(client, verb):
     assert client.dbsize() == 0
 
 
-def test_a_turn_that_was_consumed_is_done(table):
+def test_consumed_turn_is_done(table):
     number = table.plan_one()
     late = table.expire_grant(number)
     grant = table.grant(number)
@@ -42,7 +42,7 @@ def test_a_turn_that_was_consumed_is_done(table):
     assert not table.renew(late)
 
 
-def test_a_change_sent_again_is_known_after_others(table):
+def test_repeated_change_is_recognised_after_others(table):
     steering, request = Steering(table.client), new_id()
 
     def change(spec, request):

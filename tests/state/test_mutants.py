@@ -24,7 +24,7 @@ def changes(text):
     return [(mutant.line, mutant.change) for mutant in mutants("some", text)]
 
 
-def test_each_check_of_a_script_is_changed():
+def test_each_check_is_mutated():
     operand = "string.find(turn.former or '', 'a or b')"
     condition = "not turn and (number < 3 or number > 5)"
     assert sorted(changes(SCRIPT)) == sorted(
@@ -46,19 +46,19 @@ def test_each_check_of_a_script_is_changed():
     )
 
 
-def test_a_default_value_is_no_check():
+def test_default_value_is_not_mutated():
     assert changes("local count = turn.count or 0\nlocal all = some or {}") == []
 
 
 @pytest.mark.parametrize("script", script_names())
-def test_every_mutant_is_a_script_that_redis_compiles(client, script):
+def test_redis_compiles_every_mutant(client, script):
     original = text_of(script)
     for mutant in mutants(script, original):
         assert mutant.text != original
         client.execute_command("SCRIPT", "LOAD", mutant.text)
 
 
-def test_every_equivalent_mutant_is_one_of_a_script():
+def test_equivalent_mutants_exist():
     made = {key(mutant) for script in script_names() for mutant in mutants(script, text_of(script))}
     assert equivalents().keys() <= made
 

@@ -1,4 +1,4 @@
-"""The loader, and what it takes on trust: that a header says what its script does."""
+"""The loader of the scripts, and the headers: a header says what its script does."""
 
 from __future__ import annotations
 
@@ -95,36 +95,36 @@ def produced(verb: str) -> dict[str, bool]:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_header_names_its_verb_its_answers_and_its_guarantee(verb):
+def test_header_names_script_answers_and_guarantee(verb):
     assert text_of(verb).startswith(f"--- {verb}: ")
     assert header(verb, "GUARANTEE")
     assert answers(verb)
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_body_reads_keys_and_arguments_by_name_only(verb):
+def test_script_reads_keys_and_arguments_by_name(verb):
     assert not re.search(r"\b(KEYS|ARGV)\b", code(text_of(verb)))
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_name_a_header_declares_is_used(verb):
+def test_declared_names_are_used(verb):
     script = load(verb)
     declared = {*script.keys, *script.args, script.rest_of_keys, script.rest_of_args} - {None}
     assert {name for name in declared if not re.search(rf"\b{name}\b", code(text_of(verb)))} == set()
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_script_answers_with_the_words_of_its_header_and_no_others(verb):
+def test_answers_are_those_of_the_header(verb):
     assert produced(verb) == {word: "view" in carried for word, carried in answers(verb).items()}
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_the_first_key_of_a_verb_is_the_session_that_the_library_writes_to(verb):
+def test_first_key_is_the_key_of_the_folder(verb):
     assert load(verb).keys[0] in FIRST_KEYS.get(verb.partition("/")[0], {"session"})
 
 
 @pytest.mark.parametrize("verb", OF_SESSIONS)
-def test_all_keys_of_a_call_are_in_one_cluster_slot(verb):
+def test_keys_of_a_call_are_in_one_cluster_slot(verb):
     script = load(verb)
     one = lock_key("an-id", "floor") if "lock" in script.keys else None
     many = [lock_key("an-id", scope) for scope in ("slot:ann", "item:{7}")] if script.rest_of_keys else []
@@ -155,14 +155,14 @@ def test_scripts_call_nothing_newer_than_redis_6_2():
     assert max(COMMANDS.values()) == "6.2"
 
 
-def test_every_script_is_called_by_somebody():
+def test_every_script_is_called():
     python = "".join(path.read_text("utf-8") for path in Path(str(files("symposia.state"))).rglob("*.py"))
     assert set(
         re.findall(r'(?:load|_run|_moved|call|call_on_session)\(\s*(?:[\w.]+,\s*)?"([a-z_/]+)"', python)
     ) == set(VERBS)
 
 
-def test_no_script_makes_up_the_name_of_a_key():
+def test_scripts_use_declared_keys_only():
     for verb in VERBS:
         keys = re.findall(r"redis\.call\('[A-Z]+', ([^,)]+)", text_of(verb))
         assert {key.removesuffix("[i]") for key in keys} <= {*load(verb).keys, load(verb).rest_of_keys}, (
@@ -196,7 +196,7 @@ def test_keys_are_matched_by_name():
         load("turns/begin").key_list("an-id", "a lock", ["more"])
 
 
-def test_a_server_that_has_forgotten_its_scripts_is_given_them_again(table):
+def test_flushed_scripts_are_loaded_again(table):
     number = table.plan_one()
     table.client.script_flush()
     grant = table.grant(number)
@@ -205,7 +205,7 @@ def test_a_server_that_has_forgotten_its_scripts_is_given_them_again(table):
     assert table.texts() == ["still here"]
 
 
-def test_a_known_script_is_not_sent_again(table):
+def test_known_script_is_not_sent_again(table):
     table.state()
     table.client.config_resetstat()
     for _ in range(3):
@@ -215,7 +215,7 @@ def test_a_known_script_is_not_sent_again(table):
     assert commands.get("cmdstat_eval", {"calls": 0})["calls"] <= 1
 
 
-def test_a_failing_script_says_which_it_was_and_what_the_server_said(table):
+def test_script_error_names_script_and_cause(table):
     table.client.delete(table.key("turns"))
     table.client.set(table.key("turns"), "not a hash")
     with pytest.raises(ScriptError, match=r"script 'turns/begin' failed: .*WRONGTYPE") as caught:
@@ -225,18 +225,18 @@ def test_a_failing_script_says_which_it_was_and_what_the_server_said(table):
     table.client.delete(table.key("turns"))
 
 
-def test_the_index_scripts_work_on_the_due_index_alone(client):
+def test_index_scripts_use_one_key(client):
     for verb in [verb for verb in VERBS if verb.startswith("due_index/")]:
         script = load(verb)
         assert (script.keys, script.rest_of_keys) == (("due",), None)
     assert evaluate(client, load("due_index/claim"), [DUE], [10, 1000]) == ["claimed", []]
 
 
-def test_headers_name_no_part_that_the_key_builder_does_not_know():
+def test_header_keys_are_parts_of_a_session():
     for verb in OF_SESSIONS:
         assert set(load(verb).keys) <= {*SESSION_PARTS, "lock"}
 
 
-def test_a_script_is_read_once_a_process():
+def test_script_is_read_once_per_process():
     assert load("turns/begin") is load("turns/begin")
     assert scripts.view_fields() is scripts.view_fields()

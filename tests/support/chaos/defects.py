@@ -118,7 +118,7 @@ def plant(name: str) -> Defect:
     defect = DEFECTS[name]
     sound = scripts._lua
     for script, (right, _) in defect.lua.items():
-        assert right in sound(script), f"{script}.lua has changed: plant the defect {name!r} anew"
+        assert right in sound(script), f"{script}.lua has changed: adapt the defect {name!r}"
 
     def defective(script: str) -> str:
         right, wrong = defect.lua.get(script, ("", ""))
