@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ..models.turns.turn import TurnContext, TurnOutcome
-from .turn_services import Desk
+from .turn_services import TurnServices
 
 
 class Agent(Protocol):
@@ -31,10 +31,10 @@ class Agent(Protocol):
         ...
 
 
-class DeskAgent(Protocol):
+class AgentWithServices(Protocol):
     """An agent that also uses the services of its turn."""
 
-    async def speak_at(self, turn: TurnContext, desk: Desk) -> TurnOutcome:
+    async def speak_with_services(self, turn: TurnContext, desk: TurnServices) -> TurnOutcome:
         """Take the turn."""
         ...
 
@@ -51,4 +51,4 @@ class InstantAgent(Protocol):
         ...
 
 
-Speaker = Agent | DeskAgent | InstantAgent
+AnyAgent = Agent | AgentWithServices | InstantAgent

@@ -31,13 +31,13 @@ def _callable_path(path: str) -> str:
 
 
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
-Variable = Annotated[str, AfterValidator(_variable)]
+VariableName = Annotated[str, AfterValidator(_variable)]
 CallablePath = Annotated[str, AfterValidator(_callable_path)]
 Tokens = Annotated[int, Field(ge=1, le=10_000_000)]
 Window = Annotated[int, Field(ge=0, le=10_000)]
 
 
-class Entry(BaseModel):
+class EntryBase(BaseModel):
     """Base of the tables of an agents file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)

@@ -12,11 +12,11 @@ from ..models.turns.turn import TurnContext, TurnOutcome
 from ..models.turns.waiting import WaitPolicy
 
 #: Characters of an instruction that a question repeats.
-MAX_ASKED = 10_000
+MAX_QUESTION_CHARS = 10_000
 
 
 @runtime_checkable
-class Absent(Protocol):
+class DeferredAgent(Protocol):
     """An agent that answers later: its question to its own participant parks the turn."""
 
     @property
@@ -33,10 +33,10 @@ class HumanAgent:
 
     def speak_now(self, turn: TurnContext) -> TurnOutcome:
         """Ask the person for the output of this turn."""
-        return own_question(turn)
+        return ask_own_participant(turn)
 
 
-def own_question(turn: TurnContext) -> TurnOutcome:
+def ask_own_participant(turn: TurnContext) -> TurnOutcome:
     """Return the question to the person whose turn it is."""
     asked = turn.instruction.strip() or (turn.item.text if turn.item else "")
-    return TurnOutcome.ask(turn.me.participant_id, asked[:MAX_ASKED])
+    return TurnOutcome.ask(turn.me.participant_id, asked[:MAX_QUESTION_CHARS])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FieldProblem:
     """A field, and the rule it breaks on this machine."""
 
     field: str
@@ -16,7 +16,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class AgentProblem:
     """Why a registered agent would fail; found by `Registry.check`."""
 
     #: The agents file; empty for agents that are built in.

@@ -18,9 +18,9 @@ from pydantic import BaseModel, ValidationError
 
 from ..models.errors import AgentError
 from ..models.turns.turn import TurnContext, TurnOutcome
-from .execution.answer_check import bad
-from .execution.failures import failure
-from .execution.threads import DaemonThreads
+from .execution.answer_check import bad_outcome
+from .execution.failures import to_agent_error
+from .execution.threads import DaemonThreadPool
 
 AgentCallable = Callable[[TurnContext], object]
 
@@ -28,7 +28,7 @@ AgentCallable = Callable[[TurnContext], object]
 class PythonAgent:
     """Speaks by calling a function."""
 
-    def __init__(self, function: AgentCallable, *, threads: DaemonThreads) -> None:
+    def __init__(self, function: AgentCallable, *, threads: DaemonThreadPool) -> None:
         self._function = function
         self._threads = threads
         self._is_async = _is_async(function)
@@ -40,23 +40,23 @@ class PythonAgent:
         else:
             answer = await asyncio.wrap_future(self._threads.submit(partial(self._function, turn)))
         # A sync function may hand back a coroutine: a lambda around an async one, say.
-        return as_outcome(await answer if inspect.isawaitable(answer) else answer)
+        return to_outcome(await answer if inspect.isawaitable(answer) else answer)
 
 
-def as_outcome(answer: object) -> TurnOutcome:
+def to_outcome(answer: object) -> TurnOutcome:
     """A callable's answer as an outcome. Raises BadOutcome for what is neither text, outcome nor None."""
     if answer is None:
         return TurnOutcome.skip_turn()
     if isinstance(answer, TurnOutcome):
         return answer
     if not isinstance(answer, str):
-        raise bad("outcome", "must be text, a TurnOutcome or None", answer)
+        raise bad_outcome("outcome", "must be text, a TurnOutcome or None", answer)
     if not answer.strip():
-        raise bad("outcome", "must not be blank; return None to pass", answer)
+        raise bad_outcome("outcome", "must not be blank; return None to pass", answer)
     try:
         return TurnOutcome.say(answer)
     except ValidationError:
-        raise bad("outcome", "must be valid UTF-8 text", answer) from None
+        raise bad_outcome("outcome", "must be valid UTF-8 text", answer) from None
 
 
 def load_callable(path: str) -> AgentCallable:
@@ -87,7 +87,7 @@ def load_form(path: str) -> type[BaseModel]:
 
 def _not_loaded(path: str, error: Exception) -> AgentError:
     told = ImportError(f"{path}: {type(error).__name__}: {error}")
-    return failure(told, retryable=False, cause=error)
+    return to_agent_error(told, retryable=False, cause=error)
 
 
 def _is_async(function: AgentCallable) -> bool:

@@ -27,8 +27,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ..models.errors import AgentFailed
 from ..models.memory.learned import Learned
 from ..models.memory.recall import MemoryView
-from ..models.turns.turn import Decision, Draft, NewItem, TurnContext, TurnOutcome, Usage
-from .agent import Speaker
+from ..models.turns.turn import Decision, DraftMessage, NewItem, TurnContext, TurnOutcome, Usage
+from .agent import AnyAgent
 
 #: Messages a script with several replies looks back over to count its own turns.
 SCRIPT_WINDOW = 200
@@ -44,7 +44,7 @@ class AtEnd(StrEnum):
     PASS = "pass"  # noqa: S105 - a pass of the floor
 
 
-class Reply(BaseModel):
+class ScriptedReply(BaseModel):
     """One reply of a script; in the file a plain string is short for `{ say = ... }`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -74,18 +74,18 @@ class Reply(BaseModel):
         return {"say": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
-    def _does_something(self) -> Reply:
+    def _does_something(self) -> ScriptedReply:
         spoken = self.say.strip() or self.passed or self.decision or self.hand_off or self.items
         if not spoken and (self.fail is None or self.fail_attempts is not None):
             raise ValueError("must set say, passed, decision, hand_off, items or fail")
         return self
 
-    def outcome(self, turn: TurnContext) -> TurnOutcome:
+    def to_outcome(self, turn: TurnContext) -> TurnOutcome:
         """Return the reply as the outcome of this turn. Raises AgentFailed if the script says so."""
         if self.fail is not None and (self.fail_attempts is None or turn.attempt <= self.fail_attempts):
             raise AgentFailed(_filled(self.fail, turn), retryable=self.retryable)
         return TurnOutcome(
-            messages=(Draft(content=_filled(self.say, turn)),) if self.say else (),
+            messages=(DraftMessage(content=_filled(self.say, turn)),) if self.say else (),
             passed=self.passed,
             decision=self.decision,
             hand_off=self.hand_off,
@@ -98,7 +98,7 @@ class Reply(BaseModel):
 class ScriptedAgent:
     """Speaks its replies at once."""
 
-    def __init__(self, replies: Iterable[Reply], *, at_end: AtEnd = AtEnd.REPEAT) -> None:
+    def __init__(self, replies: Iterable[ScriptedReply], *, at_end: AtEnd = AtEnd.REPEAT) -> None:
         replies = tuple(replies)
         self._by_turn = {reply.turn: reply for reply in replies if reply.turn is not None}
         self._in_order = tuple(reply for reply in replies if reply.turn is None)
@@ -106,10 +106,10 @@ class ScriptedAgent:
 
     def speak_now(self, turn: TurnContext) -> TurnOutcome:
         """Say what the script has for this turn."""
-        reply = self.reply(turn)
-        return TurnOutcome.skip_turn() if reply is None else reply.outcome(turn)
+        reply = self.find_reply(turn)
+        return TurnOutcome.skip_turn() if reply is None else reply.to_outcome(turn)
 
-    def reply(self, turn: TurnContext) -> Reply | None:
+    def find_reply(self, turn: TurnContext) -> ScriptedReply | None:
         """The script's reply for this turn; None: it passes."""
         reply = self._by_turn.get(turn.turn_number)
         count = len(self._in_order)
@@ -131,20 +131,20 @@ class SlowScriptedAgent:
 
     async def speak(self, turn: TurnContext) -> TurnOutcome:
         """Wait as long as the reply says, then say it."""
-        reply = self._script.reply(turn)
+        reply = self._script.find_reply(turn)
         if reply is not None:
             await asyncio.sleep(reply.delay_s)
         return self._script.speak_now(turn)
 
 
-def scripted_agent(replies: Iterable[Reply], *, at_end: AtEnd = AtEnd.REPEAT) -> Speaker:
+def scripted_agent(replies: Iterable[ScriptedReply], *, at_end: AtEnd = AtEnd.REPEAT) -> AnyAgent:
     """Return the agent for a script: instant unless a reply has a delay."""
     replies = tuple(replies)
     script = ScriptedAgent(replies, at_end=at_end)
     return SlowScriptedAgent(script) if any(reply.delay_s for reply in replies) else script
 
 
-def messages_needed(replies: Iterable[Reply]) -> int:
+def messages_needed(replies: Iterable[ScriptedReply]) -> int:
     """Return the number of dialog messages that a script has to see."""
     replies = tuple(replies)
     if sum(reply.turn is None for reply in replies) > 1:

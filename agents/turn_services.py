@@ -13,24 +13,24 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 #: Prefix of the name of an account: the usage of one attempt alone so far, a `Usage` as JSON.
-ACCOUNT = "spent:"
+USAGE_KEY_PREFIX = "spent:"
 
 
-class Journal(Protocol):
+class CallJournalPort(Protocol):
     """Answers of the calls that one turn has finished, by a name for the call; gone once the turn is written.
 
     A turn that is begun again after its worker died finds what the former attempts kept.
     """
 
-    def recall(self, call: str) -> str | None:
+    def get_answer(self, call: str) -> str | None:
         """Return the stored answer of a call; None: it has not finished yet."""
         ...
 
-    async def keep(self, answers: Mapping[str, str]) -> None:
+    async def store_answers(self, answers: Mapping[str, str]) -> None:
         """Keep answers by the names of their calls; when this returns they outlive the process. Never raises."""
         ...
 
-    async def forget(self, kind: str) -> None:
+    async def delete_answers(self, kind: str) -> None:
         """Drop the answers of all calls whose name begins with `kind`. Never raises."""
         ...
 
@@ -38,31 +38,31 @@ class Journal(Protocol):
 class Listener(Protocol):
     """Listener of the output while the agent speaks. Both methods return at once and never raise."""
 
-    def restart(self) -> None:
+    def restart_output(self) -> None:
         """Discard the output so far: it starts again."""
         ...
 
-    def hear(self, text: str) -> None:
+    def add_output(self, text: str) -> None:
         """Handle the next piece of the output."""
         ...
 
 
-class Notes(Protocol):
+class NoteStore(Protocol):
     """One note that an agent keeps for itself, for a participant, from turn to turn of a session."""
 
-    async def recall(self) -> str | None:
+    async def read_note(self) -> str | None:
         """Return the note; None: there is none. Never raises."""
         ...
 
-    async def keep(self, note: str) -> None:
+    async def write_note(self, note: str) -> None:
         """Replace the note. Never raises."""
         ...
 
 
-class Minutes(Protocol):
+class RateLimiterPort(Protocol):
     """Rate limits of the providers of models, shared by all callers."""
 
-    async def ask(self, model: str) -> float | None:
+    async def acquire_request(self, model: str) -> float | None:
         """Count a request to a model of the registry; if it has no room, count nothing and return the seconds until it has.
 
         Waits for a moment if that is enough. Never raises.
@@ -70,49 +70,49 @@ class Minutes(Protocol):
         ...
 
 
-class MemoryJournal:
+class InMemoryCallJournal:
     """A journal in memory: for turns that are not restarted by another process."""
 
     def __init__(self) -> None:
         self.calls: dict[str, str] = {}
 
-    def recall(self, call: str) -> str | None:
+    def get_answer(self, call: str) -> str | None:
         """As in Journal."""
         return self.calls.get(call)
 
-    async def keep(self, answers: Mapping[str, str]) -> None:
+    async def store_answers(self, answers: Mapping[str, str]) -> None:
         """As in Journal."""
         self.calls |= answers
 
-    async def forget(self, kind: str) -> None:
+    async def delete_answers(self, kind: str) -> None:
         """As in Journal."""
         self.calls = {call: answer for call, answer in self.calls.items() if not call.startswith(kind)}
 
 
-class MemoryNotes:
+class InMemoryNotes:
     """A note that lasts as long as this object."""
 
     def __init__(self) -> None:
         self.note: str | None = None
 
-    async def recall(self) -> str | None:
+    async def read_note(self) -> str | None:
         """As in Notes."""
         return self.note
 
-    async def keep(self, note: str) -> None:
+    async def write_note(self, note: str) -> None:
         """As in Notes."""
         self.note = note
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class TurnServices:
     """Services that an agent may use for one turn."""
 
-    journal: Journal = field(default_factory=MemoryJournal)
+    journal: CallJournalPort = field(default_factory=InMemoryCallJournal)
     #: None: no listener.
     listener: Listener | None = None
-    notes: Notes = field(default_factory=MemoryNotes)
+    notes: NoteStore = field(default_factory=InMemoryNotes)
     #: Rate limit, asked before a fallback model is used; None: no limit.
-    minutes: Minutes | None = None
+    rate_limiter: RateLimiterPort | None = None
     #: Name under which an agent stores the total usage of this attempt.
-    account: str = ACCOUNT
+    usage_key: str = USAGE_KEY_PREFIX

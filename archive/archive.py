@@ -8,12 +8,12 @@ from .database.engine import Database
 from .reviews.pruner import ReviewPruner
 from .reviews.reader import ReviewReader
 from .reviews.writer import ReviewWriter
-from .schema import bring_to_newest
+from .schema import upgrade_schema
 from .sessions.pruner import ArchivePruner
 from .sessions.reader import ArchiveReader
 from .sessions.writer import ArchiveWriter
 from .workspace.pruner import TaskPruner
-from .workspace.store import TaskBook
+from .workspace.store import WorkspaceStore
 
 
 class Archive:
@@ -29,7 +29,7 @@ class Archive:
         self.writer = ArchiveWriter(self.database)
         self.reader = ArchiveReader(self.database)
         self.pruner = ArchivePruner(self.database)
-        self.tasks = TaskBook(self.database)
+        self.tasks = WorkspaceStore(self.database)
         self.task_pruner = TaskPruner(self.database)
         self.review_writer = ReviewWriter(self.database)
         self.review_reader = ReviewReader(self.database)
@@ -41,12 +41,12 @@ class Archive:
         """Bring the database to the newest revision, once. Raises ArchiveUnavailable."""
         with self._lock:
             if not self._is_ready:
-                bring_to_newest(self.database)
+                upgrade_schema(self.database)
                 self._is_ready = True
 
-    def to_read(self) -> ArchiveReader | None:
+    def open_reader(self) -> ArchiveReader | None:
         """Return the reader, or None if nothing was archived yet; creates no file. Raises ArchiveUnavailable."""
-        if not self.database.is_there:
+        if not self.database.exists:
             return None
         self.prepare()
         return self.reader

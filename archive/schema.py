@@ -14,14 +14,14 @@ from .database.engine import Database
 REVISION = "0004"
 
 
-def bring_to_newest(database: Database) -> None:
+def upgrade_schema(database: Database) -> None:
     """Migrates a database that has an older schema.
 
     Raises:
         ArchiveUnavailable: the database does not answer.
         ArchiveError: the database has a newer schema.
     """
-    revision = _revision(database) if database.is_there else None
+    revision = _revision(database) if database.exists else None
     if revision == REVISION:
         return
     if revision is not None and revision > REVISION:

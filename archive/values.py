@@ -14,11 +14,11 @@ from ..models.sessions.archived import Documents
 T = TypeVar("T")
 
 #: Maximum number of entries per page.
-MOST = 1_000
+MAX_PAGE_SIZE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Archived:
+class ListedSession:
     """A session in a listing of the archive."""
 
     session_id: str
@@ -29,7 +29,7 @@ class Archived:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundMessage:
     """A message in a search result."""
 
     session_id: str
@@ -42,7 +42,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SessionFilter:
     """Filter of sessions; None: any. Times in milliseconds since the epoch, `until_ms` exclusive."""
 
     status: str | None = None
@@ -53,11 +53,11 @@ class Wanted:
     until_ms: int | None = None
 
 
-ANY = Wanted()
+ANY_SESSION = SessionFilter()
 
 
 @dataclass(frozen=True, slots=True)
-class PageOf(Generic[T]):
+class ResultPage(Generic[T]):
     """One page of results, newest first."""
 
     items: tuple[T, ...]
@@ -65,7 +65,7 @@ class PageOf(Generic[T]):
     cursor: str | None
 
 
-class Place(NamedTuple):
+class PagePosition(NamedTuple):
     """A place in a list that grows only at its head, so later pages do not change."""
 
     at_ms: int
@@ -76,7 +76,7 @@ class Place(NamedTuple):
         return urlsafe_b64encode(json.dumps(self).encode()).decode().rstrip("=")
 
     @classmethod
-    def of(cls, cursor: str) -> Place:
+    def from_cursor(cls, cursor: str) -> PagePosition:
         """Read a cursor. Raises InvalidInput if it is not valid."""
         try:
             at_ms, row = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from symposia.archive.archive import Archive
-from symposia.archive.values import Wanted
+from symposia.archive.values import SessionFilter
 from symposia.models.protocol.collab import Collab, Participant
-from symposia.models.protocol.dialog import Role, said
-from symposia.models.sessions.archived import NOTHING_YET, Documents, Page, Snapshot
+from symposia.models.protocol.dialog import Role, build_turn_message
+from symposia.models.sessions.archived import STREAM_STARTS, ArchivePage, Documents, Snapshot
 from symposia.models.text.ids import new_id, utcnow
 
 #: Messages of one session.
@@ -49,15 +49,15 @@ def measure(archive: Archive) -> None:
     deep = reader.search("door", limit=1_000).cursor
     told("the first page of 50 sessions", reader.page)
     told("a page behind 500 sessions", lambda: reader.page(after=middle))
-    told("a page of one status", lambda: reader.page(Wanted(status="active")))
-    told("a page of one participant", lambda: reader.page(Wanted(participant="p7")))
-    told("a page of one tag", lambda: reader.page(Wanted(tag="t3")))
+    told("a page of one status", lambda: reader.page(SessionFilter(status="active")))
+    told("a page of one participant", lambda: reader.page(SessionFilter(participant="p7")))
+    told("a page of one tag", lambda: reader.page(SessionFilter(tag="t3")))
     told("messages with a frequent word", lambda: reader.search("door"))
     told("messages with it, behind 1,000", lambda: reader.search("door", after=deep))
     told("messages with two words", lambda: reader.search("door lamp"))
     told("messages with a rare word", lambda: reader.search("needle77"))
     told("messages with no such word", lambda: reader.search("nowhere"))
-    told("messages with a word and a tag", lambda: reader.search("door", Wanted(tag="t3")))
+    told("messages with a word and a tag", lambda: reader.search("door", SessionFilter(tag="t3")))
 
 
 def told(what: str, ask: Callable[[], object], *, times: int = 30) -> None:
@@ -69,7 +69,7 @@ def told(what: str, ask: Callable[[], object], *, times: int = 30) -> None:
     print(f"{what:<34} median {statistics.median(took):7.2f} ms   most {max(took):7.2f} ms")
 
 
-def session(number: int) -> Page:
+def session(number: int) -> ArchivePage:
     """A session of 100 messages, as one page."""
     people = [Participant(participant_id=f"p{(number + it) % 20}") for it in range(2)]
     collab = Collab(
@@ -81,11 +81,11 @@ def session(number: int) -> Page:
     )
     at_ms = 1_700_000_000_000 + number * 1_000
     fields = {"status": "active", "dialog_status": "active", "updated_ms": str(at_ms), "messages": str(EACH)}
-    return Page(
+    return ArchivePage(
         session_id=collab.collab_id,
         opened_ms=at_ms,
         documents=Documents(collab.to_json(), "{}"),
-        since=NOTHING_YET,
+        since=STREAM_STARTS,
         dialog=tuple((f"{at_ms + it}-0", message(number, it)) for it in range(EACH)),
         snapshot=Snapshot(fields, {}, {}),
     )
@@ -94,7 +94,7 @@ def session(number: int) -> Page:
 def message(number: int, turn: int) -> str:
     words = " ".join(WORDS[(number * 7 + turn * it) % len(WORDS)] for it in range(1, 40))
     needle = f" needle{number}" if turn == 0 else ""
-    return said(
+    return build_turn_message(
         Role.AGENT,
         words + needle,
         timestamp=utcnow(),

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from symposia.archive.archive import Archive
-from symposia.archive.workspace.appending import append, locked
-from symposia.models.protocol.dialog import Role, said
+from symposia.archive.workspace.appending import append_messages, lock_conversation_row
+from symposia.models.protocol.dialog import Role, build_turn_message
 from symposia.models.text.ids import new_id, utcnow
-from symposia.models.workspace.conversation import Incoming
+from symposia.models.workspace.conversation import IncomingMessage
 from symposia.tasks.workspace.managers import TaskManagers
-from symposia.tasks.workspace.service import Conversations
+from symposia.tasks.workspace.service import WorkspaceService
 
 #: Messages written in one transaction.
 EACH = 1_000
@@ -38,11 +38,11 @@ def main() -> None:
         archive.close()
 
 
-def filled(archive: Archive, messages: int) -> tuple[Conversations, list[str]]:
+def filled(archive: Archive, messages: int) -> tuple[WorkspaceService, list[str]]:
     """A desk, and its conversations: the first one has half of all messages, and the most recent activity."""
     managers = TaskManagers()
     managers.register("bench", lambda _request: True, agent=CHAIR)
-    desk = Conversations(archive, managers=managers)
+    desk = WorkspaceService(archive, managers=managers)
     task = desk.request_task("bench", READER, [WRITER]).task
     ids = [
         desk.conversation_create(CHAIR, task.id, [READER, WRITER], name=f"Number {number}").id
@@ -53,14 +53,14 @@ def filled(archive: Archive, messages: int) -> tuple[Conversations, list[str]]:
         left = messages // 2 if number == 0 else messages // 2 // CONVERSATIONS
         while left > 0:
             with archive.database.writing() as connection:
-                into = locked(connection, ids[number])
-                append(connection, into, [incoming(it) for it in range(min(left, EACH))])
+                into = lock_conversation_row(connection, ids[number])
+                append_messages(connection, into, [incoming(it) for it in range(min(left, EACH))])
             left -= EACH
     print(f"{messages:,} messages written in {time.perf_counter() - began:.1f} s")
     return desk, ids
 
 
-def measure(desk: Conversations, ids: list[str]) -> None:
+def measure(desk: WorkspaceService, ids: list[str]) -> None:
     big = ids[0]
     first, behind = desk.conversation_list(READER).cursor, desk.history(READER, big, limit=100).cursor
     told("the first page of 50 conversations", lambda: desk.conversation_list(READER))
@@ -83,10 +83,10 @@ def told(what: str, ask: Callable[[], object], *, times: int = 30) -> None:
     print(f"{what:<40} median {statistics.median(took):7.2f} ms   most {max(took):7.2f} ms")
 
 
-def incoming(number: int) -> Incoming:
+def incoming(number: int) -> IncomingMessage:
     who = READER if number % 3 == 0 else WRITER
     text = f"What number {number} is about. " * 5
-    message = said(
+    message = build_turn_message(
         Role.AGENT,
         text,
         timestamp=utcnow(),
@@ -95,7 +95,7 @@ def incoming(number: int) -> Incoming:
         token_id=new_id(),
         fence=number,
     )
-    return Incoming(new_id(), message, time.time_ns() // 1_000_000)
+    return IncomingMessage(new_id(), message, time.time_ns() // 1_000_000)
 
 
 if __name__ == "__main__":

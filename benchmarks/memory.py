@@ -61,18 +61,22 @@ def side_by_side(options: argparse.Namespace, one: Callable[[int], None]) -> flo
 
 def turn(store, user: str) -> None:
     """What one turn does with a memory: read, merge, write."""
-    from symposia.models.memory.merge import Writer, applied, mark_of
-    from symposia.models.memory.recall import Asker, recall
-    from symposia.models.memory.services import service_named
-    from symposia.models.memory.statement import Origin, heard
+    from symposia.models.memory.merge import WriteMetadata, apply_statement, write_mark
+    from symposia.models.memory.recall import RecallContext, recall
+    from symposia.models.memory.services import find_service
+    from symposia.models.memory.statement import StatementOrigin, parse_statement
     from symposia.state.memory.values import Owner
 
-    owner, travel = Owner(user, "room_abc"), service_named("travel")
+    owner, travel = Owner(user, "room_abc"), find_service("travel")
     look = store.look(owner)
-    said = heard(travel, Origin(look.stamp_ms, SESSION, 1), TRIP).statement
-    recall(applied(look.room.value, said), travel, Asker(look.now_ms, store.rules.ttl_ms, SESSION))
-    mark = mark_of(SESSION, time.perf_counter_ns())
-    store.write(owner, [said], Writer(look.now_ms, mark, by="connector", session=SESSION), look=look)
+    said = parse_statement(travel, StatementOrigin(look.stamp_ms, SESSION, 1), TRIP).statement
+    recall(
+        apply_statement(look.room.value, said),
+        travel,
+        RecallContext(look.now_ms, store.rules.ttl_ms, SESSION),
+    )
+    mark = write_mark(SESSION, time.perf_counter_ns())
+    store.write(owner, [said], WriteMetadata(look.now_ms, mark, by="connector", session=SESSION), look=look)
 
 
 def report(url: str, options: argparse.Namespace) -> int:

@@ -22,8 +22,8 @@ from typing import Any
 from symposia.client import Client
 from symposia.config.settings import child_environment, load_settings
 from symposia.models.sessions.stop_conditions import MaxTurns
-from symposia.reviews.batches.starting import start
-from symposia.reviews.orders.files import order_of_files
+from symposia.reviews.batches.starting import start_batch
+from symposia.reviews.orders.files import request_for_files
 from symposia.workers.local.embedded import EmbeddedServer
 
 AGENTS = """
@@ -76,7 +76,7 @@ def files(folder: Path, count: int) -> Path:
 
 
 def measure(client: Client, folder: Path, repeat: int) -> None:
-    until(client._installation.sessions.workers.alive, "a worker is there")
+    until(client._installation.sessions.workers.list_alive, "a worker is there")
     count = len(list(folder.iterdir()))
     bare_rate(client, min(count, 10)), batch_rate(client, folder)  # warm up
     pairs = [(bare_rate(client, count), batch_rate(client, folder)) for _ in range(repeat)]
@@ -100,8 +100,8 @@ def bare_rate(client: Client, count: int) -> float:
 def batch_rate(client: Client, folder: Path) -> float:
     """Items a second of one batch, from reading the files to the report."""
     began = time.perf_counter()
-    order = order_of_files([folder], panel="idle", panels_file=folder.parent / "panels.toml")
-    run = client.get_review(start(client._installation.reviews, order)).result(PATIENCE_S)
+    order = request_for_files([folder], panel="idle", panels_file=folder.parent / "panels.toml")
+    run = client.get_review(start_batch(client._installation.reviews, order)).result(PATIENCE_S)
     took = time.perf_counter() - began
     assert run.state == "completed", run.summary
     return len(run.results) / took

@@ -93,12 +93,12 @@ class Bench:
 
         from symposia.client import Client
         from symposia.state.redis.connect import connect
-        from symposia.state.sessions.archive_queue import OwedIndex
+        from symposia.state.sessions.archive_queue import ArchiveQueue
 
         self.bare = bare
         self.client = Client(settings.model_copy(update={"archive": False}))
         self.archiving = Client(settings)
-        self.owed = OwedIndex(connect(self.client.redis_url))
+        self.owed = ArchiveQueue(connect(self.client.redis_url))
         self.options = options
 
     def wait_for_workers(self) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..state.limits.tenants import Spent, TenantBooks
-from .reviews import ReviewVerbs
-from .sessions import SessionVerbs
+from ..state.limits.tenants import TenantAccounts, TenantUsage
+from .reviews import ReviewMethods
+from .sessions import SessionMethods
 
 if TYPE_CHECKING:
     from ..archive.archive import Archive
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from ..factories.installation import Installation
     from ..reviews.schedules.schedules import Schedules
     from ..state.memory.rooms import DialogMemory
-    from ..tasks.workspace.service import Conversations
+    from ..tasks.workspace.service import WorkspaceService
 
 
-class Client(SessionVerbs, ReviewVerbs):
+class Client(SessionMethods, ReviewMethods):
     """One Symposia installation: a Redis, a broker, an archive, and the sessions there.
 
     A client connects when it is first used. `close`, or the end of a `with` block, closes the connections that it
@@ -42,7 +42,7 @@ class Client(SessionVerbs, ReviewVerbs):
         return self._parts.memory
 
     @property
-    def conversations(self) -> Conversations:
+    def conversations(self) -> WorkspaceService:
         """Tasks, and the conversations in them. Raises ArchiveError if no archive is kept."""
         return self._parts.conversations
 
@@ -67,7 +67,7 @@ class Client(SessionVerbs, ReviewVerbs):
         """
         return self._parts.sessions.reader()
 
-    def tenant(self, name: str) -> Spent:
+    def tenant(self, name: str) -> TenantUsage:
         """Return what a tenant has spent since midnight (UTC), without turns that are running.
 
         Args:
@@ -79,7 +79,7 @@ class Client(SessionVerbs, ReviewVerbs):
         Raises:
             RedisUnavailable: Redis does not answer.
         """
-        return TenantBooks(self._parts.redis).today(name)
+        return TenantAccounts(self._parts.redis).read_usage_today(name)
 
     def known_agents(self) -> frozenset[str]:
         """Return the names of the agents that every running worker knows.

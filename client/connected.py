@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from celery import Celery
 
 
-class Connected:
+class BaseClient:
     """The connections of a client.
 
     Args:

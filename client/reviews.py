@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..reviews.batches.starting import Order, start
+from ..reviews.batches.starting import ReviewRequest, start_batch
 from ..reviews.job import ReviewJob
-from ..reviews.orders.files import order_of_files
-from ..reviews.orders.sessions import order_of_sessions
-from .connected import Connected
+from ..reviews.orders.files import request_for_files
+from ..reviews.orders.sessions import request_for_sessions
+from .connected import BaseClient
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-class ReviewVerbs(Connected):
+class ReviewMethods(BaseClient):
     """Start reviews and find them again."""
 
     def review(  # noqa: PLR0913 - each is an option of a review
@@ -53,7 +53,7 @@ class ReviewVerbs(Connected):
             RedisUnavailable: Redis does not answer; nothing was started.
             ArchiveUnavailable: The archive does not answer; nothing was started.
         """
-        order = order_of_files(
+        order = request_for_files(
             paths,
             archive=self._parts.sessions.archive,
             known_agents=self._parts.sessions.workers.known_agents(),
@@ -101,7 +101,7 @@ class ReviewVerbs(Connected):
             RedisUnavailable: Redis does not answer; nothing was started.
             ArchiveUnavailable: The archive does not answer; nothing was started.
         """
-        order = order_of_sessions(
+        order = request_for_sessions(
             ids,
             archive=self._parts.sessions.archive,
             known_agents=self._parts.sessions.workers.known_agents(),
@@ -115,9 +115,9 @@ class ReviewVerbs(Connected):
         )
         return self._start(order)
 
-    def _start(self, order: Order) -> ReviewJob:
-        job = self.get_review(start(self._parts.reviews, order))
-        self._parts.sessions.connections.watch_workers(f"review {job.id}").look()
+    def _start(self, order: ReviewRequest) -> ReviewJob:
+        job = self.get_review(start_batch(self._parts.reviews, order))
+        self._parts.sessions.connections.watch_workers(f"review {job.id}").check()
         return job
 
     def get_review(self, batch_id: str) -> ReviewJob:

@@ -19,10 +19,10 @@ from ..models.sessions.stop_conditions import StopCondition
 from ..models.sessions.submission import Submission
 from ..models.turns.waiting import Pending
 from ..tasks.sessions.restoring import restore
-from .connected import Connected
+from .connected import BaseClient
 
 
-class SessionVerbs(Connected):
+class SessionMethods(BaseClient):
     """Submit sessions and find them again."""
 
     def submit(  # noqa: PLR0913 - each is an option of a session
@@ -150,7 +150,7 @@ class SessionVerbs(Connected):
         """
         sessions = self._parts.sessions
         index = sessions.connections.index
-        for session_id, listed_ms in index.listed():
+        for session_id, listed_ms in index.iterate_listed():
             try:
                 job = sessions.get_live(session_id)
             except SessionNotFound:

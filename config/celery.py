@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .celery_urls import broker_tls, for_celery, sentinel_options
+from .celery_urls import broker_tls, sentinel_options, to_celery_url
 from .settings import Settings
 from .urls import is_redis
 
@@ -78,7 +78,7 @@ def transport_options(broker_url: str) -> dict[str, Any]:
 
 def _broker(settings: Settings, *, broker_url: str) -> dict[str, Any]:
     return {
-        "broker_url": for_celery(broker_url),
+        "broker_url": to_celery_url(broker_url),
         "broker_use_ssl": broker_tls(broker_url),
         # An unavailable broker, at the start or later, is waited for indefinitely.
         "broker_connection_retry_on_startup": True,

@@ -25,7 +25,7 @@ class _Credentials(UsernamePasswordCredentialProvider):
         return HIDDEN
 
 
-def for_celery(url: str) -> str:
+def to_celery_url(url: str) -> str:
     """Return a Redis URL as Celery's transport needs it; any other as it is.
 
     Of the options the transport takes those of TLS and fails at others. Without any it trusts every certificate, so
@@ -33,7 +33,7 @@ def for_celery(url: str) -> str:
     """
     if not is_redis(url):
         return url
-    address = RedisAddress.of(url)
+    address = RedisAddress.parse(url)
     parts = urlsplit(address.plain)
     path = _path(parts)
     if address.kind is RedisKind.SENTINEL:
@@ -45,7 +45,7 @@ def for_celery(url: str) -> str:
 
 def sentinel_options(url: str) -> dict[str, Any]:
     """Return the transport options for the master of Sentinels; nothing for another URL."""
-    if not is_redis(url) or (address := RedisAddress.of(url)).kind is not RedisKind.SENTINEL:
+    if not is_redis(url) or (address := RedisAddress.parse(url)).kind is not RedisKind.SENTINEL:
         return {}
     asked: dict[str, Any] = {
         "socket_timeout": _SENTINEL_TIMEOUT_S,
@@ -64,7 +64,7 @@ def broker_tls(url: str) -> dict[str, str] | None:
     """Return Celery's `broker_use_ssl` for the master of Sentinels: other transports read it from the URL."""
     if not sentinel_options(url):
         return None
-    address = RedisAddress.of(url)
+    address = RedisAddress.parse(url)
     return _tls(address) if address.is_tls else None
 
 

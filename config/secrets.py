@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 #: Shorter values are words rather than secrets, and would be hidden in the middle of others.
-SHORTEST = 6
+MIN_SECRET_CHARS = 6
 
 _NAME = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
 
@@ -21,7 +21,7 @@ def known_secrets(urls: Iterable[str]) -> tuple[str, ...]:
     passwords = [password for url in urls for password in _passwords(url)]
     variables = [value for name, value in os.environ.items() if _NAME.search(name)]
     found = {*passwords, *map(unquote, passwords), *variables}
-    return tuple(sorted((it for it in found if len(it) >= SHORTEST), key=len, reverse=True))
+    return tuple(sorted((it for it in found if len(it) >= MIN_SECRET_CHARS), key=len, reverse=True))
 
 
 def _passwords(url: str) -> list[str]:

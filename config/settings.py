@@ -24,7 +24,7 @@ from . import urls
 PREFIX = "SYMPOSIA_"
 
 #: Settings that are read under another name, too, where ours is not set (dialog state document, section 5).
-ALSO_NAMED = {
+ALTERNATIVE_NAMES = {
     "redis_url": "REDIS_URL",
     "memory_ttl_s": "DIALOG_STATE_TTL_SECONDS",
     "memory_max_bytes": "DIALOG_STATE_MAX_SIZE_BYTES",
@@ -131,12 +131,12 @@ def load_settings(**chosen: object) -> Settings:
     Raises:
         InvalidInput: The first bad value, by the name of its variable, without any password.
     """
-    named = {name: value for name, value in _also_named().items() if name not in chosen}
+    named = {name: value for name, value in _read_alternatives().items() if name not in chosen}
     try:
         settings = Settings(**{**named, **chosen})  # type: ignore[arg-type]  # pydantic checks them, and names the bad one
     except ValidationError as error:
         bad = invalid_input(error)
-        bad.field = ALSO_NAMED[bad.field] if bad.field in named else f"{PREFIX}{bad.field.upper()}"
+        bad.field = ALTERNATIVE_NAMES[bad.field] if bad.field in named else f"{PREFIX}{bad.field.upper()}"
         raise bad from None
     _check_broker(settings)
     return settings
@@ -147,21 +147,21 @@ def _check_broker(settings: Settings) -> None:
     if settings.redis_url is None or settings.broker_url is not None:
         return
     url = settings.redis_url.get_secret_value()
-    if RedisAddress.of(url).kind is RedisKind.CLUSTER:
+    if RedisAddress.parse(url).kind is RedisKind.CLUSTER:
         rule = f"is required with the Redis Cluster {without_password(url)}: {urls.NO_CLUSTER_BROKER}"
         raise InvalidInput(f"{PREFIX}BROKER_URL", ABSENT, rule)
 
 
-def _also_named() -> dict[str, str]:
+def _read_alternatives() -> dict[str, str]:
     """Return the settings whose own variable is not set, by their other name."""
     return {
         name: value
-        for name, also in ALSO_NAMED.items()
+        for name, also in ALTERNATIVE_NAMES.items()
         if (value := os.environ.get(also)) and not os.environ.get(f"{PREFIX}{name.upper()}")
     }
 
 
-def variable(name: str) -> str | None:
+def read_variable(name: str) -> str | None:
     """Read any variable: the agents file names those that hold API keys."""
     return os.environ.get(name)
 

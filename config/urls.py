@@ -28,8 +28,8 @@ _OPTIONS = frozenset(
 def redis_url(given: SecretStr) -> SecretStr:
     """Return a URL of `RedisAddress`, with credentials moved out of its query. Raises ValueError, which names the rule."""
     url = _checked(given)
-    tidy = _tidied(url, urlsplit(url)) if is_redis(url) else url
-    _check_options(tidy, RedisAddress.of(tidy))
+    tidy = _move_credentials(url, urlsplit(url)) if is_redis(url) else url
+    _check_options(tidy, RedisAddress.parse(tidy))
     return SecretStr(tidy)
 
 
@@ -38,7 +38,7 @@ def broker_url(given: SecretStr) -> SecretStr:
     url = _checked(given)
     if is_redis(url):
         taken = redis_url(given)
-        if RedisAddress.of(taken.get_secret_value()).kind is RedisKind.CLUSTER:
+        if RedisAddress.parse(taken.get_secret_value()).kind is RedisKind.CLUSTER:
             raise ValueError(f"must not be a Redis Cluster: {NO_CLUSTER_BROKER}")
         return taken
     scheme, separator, _ = url.partition("://")
@@ -83,7 +83,7 @@ def _checked(given: SecretStr) -> str:
     return url
 
 
-def _tidied(url: str, parts: SplitResult) -> str:
+def _move_credentials(url: str, parts: SplitResult) -> str:
     """Return the URL with `?username=` and `?password=` before its host: every program that shows URLs hides them
     there, and only there; Celery's transport understands them only there.
     """

@@ -13,19 +13,19 @@ from celery import Celery
 
 from ..config.celery import celery_settings
 from ..config.settings import Settings
-from ..reviews.batches.context import install_office
-from ..reviews.delivery.celery_tasks import install_courier
+from ..reviews.batches.context import install_review_context
+from ..reviews.delivery.celery_tasks import install_deliverer
 from ..state.redis.connect import connect
 from .archive import open_archive
 from .connection import broker_url_in_use, redis_url_in_use
-from .delivery import build_courier
-from .reviews import build_office
+from .delivery import build_deliverer
+from .reviews import build_review_context
 from .runtime import per_process
 
 if TYPE_CHECKING:
     from ..patches.broker_pool import OwnPoolMessages
 
-_MESSAGES = "symposia.patches.kombu_transport:LeanMessages"
+_MESSAGES = "symposia.patches.kombu_transport:OneClientMessages"
 
 
 def create_client_app(settings: Settings, opened: ExitStack) -> Celery:
@@ -44,13 +44,15 @@ def create_app(settings: Settings, *, messages: str = _MESSAGES) -> Celery:
     """
     app = Celery("symposia", set_as_current=False, amqp=messages)
     app.config_from_object(celery_settings(settings, broker_url=broker_url_in_use(settings)))
-    install_office(
+    install_review_context(
         app,
         per_process(
-            lambda: build_office(app, settings, connect(redis_url_in_use(settings)), open_archive(settings))
+            lambda: build_review_context(
+                app, settings, connect(redis_url_in_use(settings)), open_archive(settings)
+            )
         ),
     )
-    install_courier(
-        app, per_process(lambda: build_courier(app, settings, redis_url=redis_url_in_use(settings)))
+    install_deliverer(
+        app, per_process(lambda: build_deliverer(app, settings, redis_url=redis_url_in_use(settings)))
     )
     return app

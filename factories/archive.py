@@ -34,7 +34,7 @@ def open_archive(settings: Settings) -> Archive | None:
     return Archive(url, owns_folder=owns_folder)
 
 
-def archiver(settings: Settings, client: Redis) -> Archiver | None:
+def build_archiver(settings: Settings, client: Redis) -> Archiver | None:
     """Return the archiver of a worker; None: no archive is configured."""
     archive = open_archive(settings)
     if archive is None:

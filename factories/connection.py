@@ -7,7 +7,7 @@ from kombu.transport import TRANSPORT_ALIASES
 from redis.exceptions import RedisError
 
 from ..config.celery import transport_options
-from ..config.celery_urls import broker_tls, for_celery
+from ..config.celery_urls import broker_tls, to_celery_url
 from ..config.settings import Settings
 from ..config.urls import is_redis
 from ..models.errors import BrokerUnavailable, InvalidInput, StateError, UnsuitableRedis
@@ -15,7 +15,7 @@ from ..state.redis.connect import check_reachable, connect
 from .discovery import resolve_redis_url
 
 #: Default Redis URL, used if none is configured and no embedded server runs.
-USUAL_URL = "redis://127.0.0.1:6379/0"
+DEFAULT_REDIS_URL = "redis://127.0.0.1:6379/0"
 
 #: Timeout in seconds for a server to report its kind.
 _CHECK_TIMEOUT_S = 2.0
@@ -27,7 +27,7 @@ BROKER_ADVICE = "start it, or change SYMPOSIA_BROKER_URL"
 
 def redis_url_in_use(settings: Settings) -> str:
     """Return the configured URL, else the running embedded server's, else the usual one."""
-    return resolve_redis_url(settings) or USUAL_URL
+    return resolve_redis_url(settings) or DEFAULT_REDIS_URL
 
 
 def urls_in_use(settings: Settings) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ def broker_url_in_use(settings: Settings) -> str:
 def broker_connection(url: str, *, timeout_s: float) -> Connection:
     """Return a connection to the broker at a URL of `broker_url_in_use`; nothing is sent yet."""
     return Connection(
-        for_celery(url),
+        to_celery_url(url),
         connect_timeout=timeout_s,
         ssl=broker_tls(url) or False,
         transport_options=transport_options(url),

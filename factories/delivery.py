@@ -6,34 +6,34 @@ from functools import cache, partial
 
 from celery import Celery
 
-from ..config.settings import Settings, variable
+from ..config.settings import Settings, read_variable
 from ..models.review.runs import ReviewRun
-from ..reviews.batches.context import office_of
-from ..reviews.delivery.deliverer import Courier
-from ..reviews.delivery.destinations import Deliveries
+from ..reviews.batches.context import review_context_of
+from ..reviews.delivery.deliverer import Deliverer
+from ..reviews.delivery.destinations import Destinations
 from ..reviews.job import ReviewJob
 from ..state.redis.connect import connect
-from ..state.reviews.delivery_queue import ErrandIndex
+from ..state.reviews.delivery_queue import DeliveryQueue
 from .sessions import Sessions
 
 
-def load_deliveries(settings: Settings) -> Deliveries:
+def load_deliveries(settings: Settings) -> Destinations:
     """Return the configured deliveries. Raises InvalidInput, which names file, field and rule."""
-    return Deliveries.load(settings.deliveries_file, getenv=variable)
+    return Destinations.load(settings.deliveries_file, getenv=read_variable)
 
 
-def build_courier(app: Celery, settings: Settings, *, redis_url: str) -> Courier:
+def build_deliverer(app: Celery, settings: Settings, *, redis_url: str) -> Deliverer:
     """Return the deliverer of reports of a process. Connects lazily."""
 
     def read_run(run_id: str) -> ReviewRun:
-        return ReviewJob(run_id, office_of(app)).run()
+        return ReviewJob(run_id, review_context_of(app)).run()
 
     def transcript(session_id: str) -> str:
         return Sessions(settings, app).get(session_id).transcript()
 
-    return Courier(
+    return Deliverer(
         cache(partial(load_deliveries, settings)),
-        ErrandIndex(connect(redis_url)),
+        DeliveryQueue(connect(redis_url)),
         read_run=read_run,
         transcript=transcript,
     )

@@ -33,17 +33,17 @@ def server_folder(data_dir: Path) -> Path:
     return data_dir / "valkey"
 
 
-def find_running(data_dir: Path) -> str | None:
+def find_embedded_server(data_dir: Path) -> str | None:
     """Return the URL, with its password, of the embedded server that runs on `data_dir`, if one answers.
 
     A record may outlive its server, and another process may have its process id by now, so the answer to
     PING decides: only the server that knows the password gives one.
     """
     record = ServerRecord.read(data_dir)
-    return record.url if record is not None and health(record.url) is Health.READY else None
+    return record.url if record is not None and check_health(record.url) is Health.READY else None
 
 
-def health(url: str) -> Health:
+def check_health(url: str) -> Health:
     """Send one PING to the server at `url`."""
     client = Redis.from_url(
         url,
@@ -85,7 +85,7 @@ class ServerRecord:
         except (OSError, ValueError, TypeError):
             return None
 
-    def publish(self, data_dir: Path) -> None:
+    def write_file(self, data_dir: Path) -> None:
         """Write the record so that readers see all of it or nothing, and only this user sees it."""
         path = _path(data_dir)
         draft = path.with_suffix(".new")
@@ -93,7 +93,7 @@ class ServerRecord:
         draft.write_text(json.dumps(asdict(self)))
         draft.replace(path)
 
-    def withdraw(self, data_dir: Path) -> None:
+    def remove_file(self, data_dir: Path) -> None:
         """Remove the record, unless a later server has written its own."""
         if self.read(data_dir) == self:
             _path(data_dir).unlink(missing_ok=True)
@@ -107,4 +107,4 @@ def resolve_redis_url(settings: Settings) -> str | None:
     """Return the configured Redis URL, else that of the running embedded server, else None."""
     if settings.redis_url is not None:
         return settings.redis_url.get_secret_value()
-    return find_running(settings.data_dir)
+    return find_embedded_server(settings.data_dir)

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 from celery import Celery
 
 from ..config.settings import Settings
-from ..reviews.schedules.celery_tasks import send_word
+from ..reviews.schedules.celery_tasks import send_schedule_task
 from ..reviews.schedules.checks import check_names
 from ..reviews.schedules.schedules import Schedules
 from ..state.redis.connect import connect
-from ..state.schedules.store import ScheduleBook
+from ..state.schedules.store import ScheduleStore
 from .app import create_client_app
 from .memory import dialog_memory, memory_url
-from .reviews import build_office
+from .reviews import build_review_context
 from .sessions import Sessions
 from .workspace import open_conversations
 
 if TYPE_CHECKING:
-    from ..reviews.batches.context import Office
+    from ..reviews.batches.context import ReviewContext
     from ..state.memory.rooms import DialogMemory
-    from ..tasks.workspace.service import Conversations
+    from ..tasks.workspace.service import WorkspaceService
 
 
 class Installation:
@@ -32,7 +32,7 @@ class Installation:
     Args:
         settings: The settings of the installation.
         app: A Celery app that sends the tasks. None: one of its own, which `close` closes.
-        worker_grace_s: As in `Sessions`.
+        worker_grace_s: As in `SessionSelection`.
     """
 
     def __init__(self, settings: Settings, app: Celery | None, *, worker_grace_s: float = 0.0) -> None:
@@ -47,8 +47,8 @@ class Installation:
     def schedules(self) -> Schedules:
         """The schedules."""
         return Schedules(
-            ScheduleBook(self.redis),
-            partial(send_word, self.app),
+            ScheduleStore(self.redis),
+            partial(send_schedule_task, self.app),
             partial(check_names, workers=self.sessions.workers),
         )
 
@@ -60,12 +60,12 @@ class Installation:
         return dialog_memory(self._settings, client, sessions=self.redis)
 
     @cached_property
-    def reviews(self) -> Office:
+    def reviews(self) -> ReviewContext:
         """Services that run reviews."""
-        return build_office(self.app, self._settings, self.redis, self.sessions.archive)
+        return build_review_context(self.app, self._settings, self.redis, self.sessions.archive)
 
     @cached_property
-    def conversations(self) -> Conversations:
+    def conversations(self) -> WorkspaceService:
         """Tasks and conversations. Raises ArchiveError without an archive."""
         return open_conversations(self._settings, self.sessions.archive, opened=self._opened)
 

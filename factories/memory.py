@@ -13,7 +13,7 @@ from ..tasks.runtime.memory import TurnMemory
 from .connection import redis_url_in_use
 
 #: Seconds that a turn waits for the memory; then the turn runs without it.
-_PATIENCE_S = 2.0
+_MEMORY_TIMEOUT_S = 2.0
 
 
 def memory_url(settings: Settings) -> str:
@@ -33,7 +33,7 @@ def memory_rules(settings: Settings) -> MemoryRules:
 
 def turn_memory(settings: Settings) -> TurnMemory:
     """Return the memory of a worker's turns. Connects lazily."""
-    client = connect(memory_url(settings), retries=0, timeout_s=_PATIENCE_S)
+    client = connect(memory_url(settings), retries=0, timeout_s=_MEMORY_TIMEOUT_S)
     return TurnMemory(MemoryStore(client, memory_rules(settings)))
 
 

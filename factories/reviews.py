@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from celery import Celery
 
 from ..config.settings import Settings
-from ..reviews.batches.context import Office
+from ..reviews.batches.context import ReviewContext
 from ..reviews.batches.queue import ReviewQueue
-from ..reviews.delivery.celery_tasks import courier_of
+from ..reviews.delivery.celery_tasks import deliverer_of
 from ..state.redis.streams import StreamReader
 from ..state.reviews.index import ReviewIndex
 from ..state.reviews.store import ReviewStore
@@ -17,7 +17,7 @@ from ..state.sessions.index import SessionIndex
 from ..state.sessions.store import SessionStore
 from ..tasks.runtime.graph import TaskGraph
 from ..tasks.sessions.opening import SessionOpener
-from ..tasks.workspace.sessions import Placing
+from ..tasks.workspace.sessions import TaskPlacement
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -25,25 +25,27 @@ if TYPE_CHECKING:
     from ..archive.archive import Archive
 
 
-def build_office(app: Celery, settings: Settings, client: Redis, archive: Archive | None) -> Office:
+def build_review_context(
+    app: Celery, settings: Settings, client: Redis, archive: Archive | None
+) -> ReviewContext:
     """Return the office of a process, which uses these connections."""
     sessions, index = SessionStore(client), SessionIndex(client)
-    return Office(
+    return ReviewContext(
         store=ReviewStore(client, retention_s=settings.retention_s),
         index=ReviewIndex(client),
         sessions=sessions,
         session_index=index,
         streams=StreamReader(client),
-        opener=session_opener(settings, sessions, index, TaskGraph(app), Placing(lambda: archive)),
+        opener=session_opener(settings, sessions, index, TaskGraph(app), TaskPlacement(lambda: archive)),
         queue=ReviewQueue(app),
         retention_ms=settings.retention_s * 1000,
         archive=archive,
-        tell=lambda run, head: courier_of(app).note(run, head),
+        on_run_ended=lambda run, head: deliverer_of(app).queue_deliveries(run, head),
     )
 
 
 def session_opener(
-    settings: Settings, store: SessionStore, index: SessionIndex, graph: TaskGraph, placing: Placing
+    settings: Settings, store: SessionStore, index: SessionIndex, graph: TaskGraph, placing: TaskPlacement
 ) -> SessionOpener:
     """Return an opener of sessions with the options of the settings."""
     return SessionOpener(

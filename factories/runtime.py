@@ -11,30 +11,30 @@ from celery import Celery
 from pydantic import SecretStr
 
 from ..agents.execution.runner import AgentRunner
-from ..agents.local_model.server import recorded_url
+from ..agents.local_model.server import recorded_local_model
 from ..agents.registry.registry import Registry
 from ..config.secrets import known_secrets
-from ..config.settings import Settings, variable
+from ..config.settings import Settings, read_variable
 from ..models.sessions.limits import DailyLimits
 from ..reviews.batches.queue import ReviewQueue
 from ..state.redis.connect import connect
 from ..state.sessions.index import SessionIndex
 from ..state.sessions.store import SessionStore
-from ..state.sessions.taken import TakenMark
+from ..state.sessions.taken import QueueProgress
 from ..tasks.runtime.graph import TaskGraph
-from ..tasks.runtime.leases import LeaseKeeper
-from ..tasks.runtime.runtime import FactsCache, Runtime, TurnLimits
-from ..tasks.runtime.turn_services import Desks
-from .archive import archiver
+from ..tasks.runtime.leases import LeaseRenewer
+from ..tasks.runtime.runtime import FactsCache, Runtime, WorkerLimits
+from ..tasks.runtime.turn_services import GrantServicesFactory
+from .archive import build_archiver
 from .connection import check_servers, urls_in_use
 from .memory import turn_memory
 
 T = TypeVar("T")
 
 
-def limits_of(settings: Settings) -> TurnLimits:
+def limits_of(settings: Settings) -> WorkerLimits:
     """Return the turn limits of the settings."""
-    return TurnLimits(
+    return WorkerLimits(
         lease_ms=int(settings.lease_s * 1000),
         grace_ms=int(settings.redispatch_after_s * 1000),
         turn_timeout_s=settings.turn_timeout_s,
@@ -58,8 +58,8 @@ def load_registry(settings: Settings) -> Registry:
     """Return the agents of the configured file. Raises RegistryError, which names file, entry, field and rule."""
     return Registry.load(
         settings.agents_file,
-        getenv=variable,
-        local_model=lambda: recorded_url(settings.data_dir),
+        getenv=read_variable,
+        local_model=lambda: recorded_local_model(settings.data_dir),
         concurrency=settings.worker_concurrency,
     )
 
@@ -80,19 +80,19 @@ def build_runtime(app: Celery, settings: Settings, *, redis_url: str) -> Runtime
     return Runtime(
         store=store,
         index=SessionIndex(client),
-        taken=TakenMark(client),
+        queue_progress=QueueProgress(client),
         facts=FactsCache(store),
         graph=TaskGraph(app),
         registry=load_registry(settings),
         runner=AgentRunner(
             max_message_bytes=limits.max_message_bytes, secrets=known_secrets(urls_in_use(settings))
         ),
-        leases=LeaseKeeper(store, lease_ms=limits.lease_ms),
-        desks=Desks(client),
+        leases=LeaseRenewer(store, lease_ms=limits.lease_ms),
+        turn_services=GrantServicesFactory(client),
         limits=limits,
         memory=turn_memory(settings),
-        archiver=archiver(settings, client),
-        ended=lambda facts: reviews.session_ended(facts.spec.parameters),
+        archiver=build_archiver(settings, client),
+        on_session_ended=lambda facts: reviews.session_ended(facts.spec.parameters),
     )
 
 

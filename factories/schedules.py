@@ -11,14 +11,14 @@ from ..config.settings import Settings
 from ..jobs.session_file import SessionFile
 from ..models.errors import InvalidInput, LifecycleError, SessionConflict, SessionNotFound
 from ..models.protocol.collab import CollabStatus
-from ..models.schedules.runs import Occurrence, Outcome, Progress
+from ..models.schedules.runs import RunOutcome, ScheduleRun, ScheduleRunProgress
 from ..models.schedules.schedule import Schedule
 from ..models.text.ids import timestamp_from_ms
-from ..reviews.batches.context import office_of
+from ..reviews.batches.context import review_context_of
 from ..reviews.schedules.reviews import ScheduledReview
-from ..reviews.schedules.runs import Keeper
+from ..reviews.schedules.runs import ScheduleRunner
 from ..state.redis.connect import connect
-from ..state.schedules.store import ScheduleBook
+from ..state.schedules.store import ScheduleStore
 from ..state.sessions.records import SessionState
 from .sessions import Sessions
 
@@ -48,7 +48,7 @@ class ScheduledSession:
     def _sessions(self) -> Sessions:
         return Sessions(self._settings, self._app)
 
-    def start(self, schedule: Schedule, occurrence: Occurrence) -> None:
+    def start(self, schedule: Schedule, occurrence: ScheduleRun) -> None:
         """Submit the session, unless it is already submitted. Raises InvalidInput for an invalid job."""
         path = self._settings.jobs.get(str(schedule.job))
         if path is None:
@@ -56,7 +56,7 @@ class ScheduledSession:
             raise InvalidInput("job", schedule.job, f"must be a job of SYMPOSIA_JOBS (known: {known})")
         source = SessionFile.open(str(path))
         told = {"schedule": schedule.name, "due": timestamp_from_ms(occurrence.due_ms)}
-        with source.blamed():
+        with source.name_file_in_errors():
             asked = source.submission()
             collab = asked.collab.changed(collab_id=occurrence.id)
             try:
@@ -64,15 +64,17 @@ class ScheduledSession:
             except SessionConflict:
                 return  # already submitted, and the file has changed since
 
-    def progress(self, _schedule: Schedule, occurrence: Occurrence) -> Progress | None:
+    def progress(self, _schedule: Schedule, occurrence: ScheduleRun) -> ScheduleRunProgress | None:
         """Return the progress of the session."""
         try:
             state = self._sessions.get(occurrence.id).state()
         except SessionNotFound:
             return None
-        return Progress(_outcome(state), state.usage, state.detail or state.reason or "", state.ended_ms or 0)
+        return ScheduleRunProgress(
+            _outcome(state), state.usage, state.detail or state.reason or "", state.ended_ms or 0
+        )
 
-    def cancel(self, _schedule: Schedule, occurrence: Occurrence) -> None:
+    def cancel(self, _schedule: Schedule, occurrence: ScheduleRun) -> None:
         """Cancel the session, unless it has ended."""
         try:
             self._sessions.get(occurrence.id).cancel("overtaken")
@@ -80,21 +82,21 @@ class ScheduledSession:
             return
 
 
-def _outcome(state: SessionState) -> Outcome | None:
+def _outcome(state: SessionState) -> RunOutcome | None:
     if state.status is CollabStatus.COMPLETED:
-        return Outcome.COMPLETED
+        return RunOutcome.COMPLETED
     if state.status is CollabStatus.CANCELLED:
-        return Outcome.FAILED if state.reason in _FAILURES else Outcome.CANCELLED
+        return RunOutcome.FAILED if state.reason in _FAILURES else RunOutcome.CANCELLED
     return None
 
 
-def build_keeper(app: Celery, settings: Settings, *, redis_url: str) -> Keeper:
+def build_schedule_runner(app: Celery, settings: Settings, *, redis_url: str) -> ScheduleRunner:
     """Return the schedule keeper of a worker. Connects lazily."""
-    return Keeper(
-        ScheduleBook(connect(redis_url)),
+    return ScheduleRunner(
+        ScheduleStore(connect(redis_url)),
         {
             "job": ScheduledSession(settings, app),
-            "review": ScheduledReview(partial(office_of, app), settings.review_roots),
+            "review": ScheduledReview(partial(review_context_of, app), settings.review_roots),
         },
         grace_ms=int(settings.redispatch_after_s * 1000),
         lease_ms=int(settings.lease_s * 1000),

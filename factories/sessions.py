@@ -20,12 +20,12 @@ from ..models.text.ids import is_uuid4
 from ..state.redis.connect import connect
 from ..state.sessions.index import SessionIndex
 from ..state.sessions.store import SessionStore
-from ..state.workers.presence import WorkerBook, common_agents
+from ..state.workers.presence import WorkerPresence, common_agents
 from ..state.workers.watch import WorkerWatch
 from ..tasks.runtime.graph import TaskGraph
 from ..tasks.sessions.opening import prepare
 from ..tasks.views.view import read_facts
-from ..tasks.workspace.sessions import Placing
+from ..tasks.workspace.sessions import TaskPlacement
 from .archive import open_archive
 from .connection import redis_url_in_use
 from .reviews import session_opener
@@ -57,8 +57,8 @@ class Sessions:
         self._open_archive = cache(partial(_open_archive, settings, self._opened))
         redis = connect(self.redis_url)
         self._opened.callback(redis.close)
-        placing = Placing(self._open_archive)
-        self.workers = WorkerBook(redis)
+        placing = TaskPlacement(self._open_archive)
+        self.workers = WorkerPresence(redis)
         self.connections = Connections(
             redis=redis,
             redis_url=self.redis_url,
@@ -84,7 +84,7 @@ class Sessions:
 
     def reader(self) -> ArchiveReader | None:
         """Return the reader of the archive, or None where there is no database (yet). Raises ArchiveUnavailable."""
-        return None if self.archive is None else self.archive.to_read()
+        return None if self.archive is None else self.archive.open_reader()
 
     def submit(self, submission: Submission) -> CollabJob:
         """Submit a session. The same `collab_id` again is the same session. Logs a warning when no worker is running.
@@ -95,7 +95,7 @@ class Sessions:
             RedisUnavailable: Nothing was written, or the same submission may be repeated.
         """
         try:
-            workers = self.workers.alive()
+            workers = self.workers.list_alive()
         except RedisUnavailable:
             # Errors of the submission are reported first: the caller can correct them without Redis.
             prepare(submission, max_message_bytes=self._settings.max_message_bytes)
@@ -107,7 +107,7 @@ class Sessions:
                 return job
         else:
             job = CollabJob(facts, self.connections)
-        self.connections.watch_workers(f"session {job.id}").take(bool(workers))
+        self.connections.watch_workers(f"session {job.id}").record_check(bool(workers))
         return job
 
     def get(self, session_id: str) -> CollabJob:
@@ -165,7 +165,9 @@ class Sessions:
         archived = reader.ids(prefix) if reader else []
         try:
             listed = [
-                it for it, _ in self.connections.index.listed(page_size=10_000) if it.startswith(prefix)
+                it
+                for it, _ in self.connections.index.iterate_listed(page_size=10_000)
+                if it.startswith(prefix)
             ]
         except RedisUnavailable:
             if not archived:

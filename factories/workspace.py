@@ -11,11 +11,11 @@ from ..agents.execution.runner import AgentRunner
 from ..config.secrets import known_secrets
 from ..config.settings import Settings
 from ..models.errors import ArchiveError
-from ..state.notifications import NoticeBoard
+from ..state.notifications import NotificationStreams
 from ..state.redis.connect import connect
-from ..tasks.workspace.agents import AgentJudge
+from ..tasks.workspace.agents import AgentVerdicts
 from ..tasks.workspace.requests import GRACE_MS
-from ..tasks.workspace.service import Conversations
+from ..tasks.workspace.service import WorkspaceService
 from .connection import redis_url_in_use, urls_in_use
 from .runtime import load_registry
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from ..archive.archive import Archive
 
 #: Seconds that publishing a notification may take.
-_PATIENCE_S = 2.0
+_NOTIFY_TIMEOUT_S = 2.0
 #: Seconds between two checks for tasks left waiting.
-LOOK_EVERY_S = 30.0
+OVERDUE_CHECK_INTERVAL_S = 30.0
 
 
-def open_conversations(settings: Settings, archive: Archive | None, *, opened: ExitStack) -> Conversations:
+def open_conversations(settings: Settings, archive: Archive | None, *, opened: ExitStack) -> WorkspaceService:
     """Return the tasks and conversations in an archive. Connects lazily; `opened` closes the connections.
 
     Raises:
@@ -36,21 +36,21 @@ def open_conversations(settings: Settings, archive: Archive | None, *, opened: E
     """
     if archive is None:
         raise ArchiveError("tasks and conversations need the archive, which is disabled (SYMPOSIA_ARCHIVE)")
-    client = connect(redis_url_in_use(settings), retries=0, timeout_s=_PATIENCE_S)
+    client = connect(redis_url_in_use(settings), retries=0, timeout_s=_NOTIFY_TIMEOUT_S)
     opened.callback(client.close)
 
     @cache
-    def judge() -> AgentJudge:
+    def judge() -> AgentVerdicts:
         runner = AgentRunner(
             max_message_bytes=settings.max_message_bytes, secrets=known_secrets(urls_in_use(settings))
         )
-        return AgentJudge(load_registry(settings), runner)
+        return AgentVerdicts(load_registry(settings), runner)
 
-    return Conversations(archive, NoticeBoard(client), agents=judge)
+    return WorkspaceService(archive, NotificationStreams(client), agents=judge)
 
 
-def left_waiting(archive: Archive) -> int:
+def count_overdue_tasks(archive: Archive) -> int:
     """Return the number of tasks whose verdict is overdue and that a worker should have ended. Raises ArchiveError."""
-    late_ms = GRACE_MS + int(3 * LOOK_EVERY_S * 1000)
+    late_ms = GRACE_MS + int(3 * OVERDUE_CHECK_INTERVAL_S * 1000)
     with archive.tasks.reading() as pages:
-        return pages.waiting(before_ms=time.time_ns() // 1_000_000 - late_ms)
+        return pages.count_overdue_tasks(before_ms=time.time_ns() // 1_000_000 - late_ms)

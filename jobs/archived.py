@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from redis import Redis
 
 from ..models.errors import NotLive
-from ..state.following.stream_follower import Moment, replay
+from ..state.following.stream_follower import SessionUpdate, replay
 from ..state.redis.scripts import view_fields
 from ..state.redis.streams import Entry, Stream, StreamReader
 from ..state.sessions.records import SessionState
-from ..state.sessions.steering import Documents
+from ..state.sessions.steering import SessionDocuments
 from ..state.sessions.store import SessionStore
 from ..tasks.views.view import read_facts
 from .collab import CollabJob, Connections, JobResult
@@ -46,7 +46,7 @@ class ArchivedJob(CollabJob):
             raise NotLive(self.id)
         return self._result()
 
-    def live(self, *, deltas: bool = True) -> Iterator[Moment | Delta | None]:  # noqa: ARG002 - there is no live output
+    def live(self, *, deltas: bool = True) -> Iterator[SessionUpdate | Delta | None]:  # noqa: ARG002 - there is no live output
         """Iterate over all that happened. Raises NotLive if it has not ended."""
         if not self.state().is_final:
             raise NotLive(self.id)
@@ -55,13 +55,13 @@ class ArchivedJob(CollabJob):
     def queued_for_s(self) -> None:
         """Return None: nothing of it is queued."""
 
-    def _helm(self, by: str, key: str | None) -> NoReturn:  # noqa: ARG002
+    def _create_steering(self, by: str, key: str | None) -> NoReturn:  # noqa: ARG002
         raise _not_live(self.state())
 
-    def _texts(self, stream: Stream, follows: bool) -> Iterator[str]:
+    def _stream_texts(self, stream: Stream, follows: bool) -> Iterator[str]:
         if follows and not self.state().is_final:
             raise NotLive(self.id)
-        return super()._texts(stream, False)
+        return super()._stream_texts(stream, False)
 
 
 class _ArchivedStore(SessionStore):
@@ -75,13 +75,13 @@ class _ArchivedStore(SessionStore):
         snapshot = self._reader.snapshot(session_id)
         return state_of(session_id, snapshot.fields, snapshot.turns)
 
-    def documents(self, session_id: str) -> Documents:
+    def documents(self, session_id: str) -> SessionDocuments:
         documents, fields = (
             self._reader.session(session_id).documents,
             self._reader.snapshot(session_id).fields,
         )
         coming = fields.get("next_collab"), fields.get("next_spec")
-        return Documents(int(fields.get("edition", 0)), documents.collab, documents.spec, *coming)
+        return SessionDocuments(int(fields.get("edition", 0)), documents.collab, documents.spec, *coming)
 
     def board(self, session_id: str) -> dict[str, str]:
         return dict(self._reader.snapshot(session_id).board)

@@ -24,7 +24,7 @@ from ..models.turns.deltas import Delta
 from ..models.turns.turn import TurnState, Usage
 from ..models.turns.waiting import Pending
 from ..state.following.event_follower import END_ONLY, follow
-from ..state.following.stream_follower import Moment, watch
+from ..state.following.stream_follower import SessionUpdate, watch
 from ..state.redis.stored import read_stored
 from ..state.redis.streams import Stream, StreamReader
 from ..state.sessions.index import SessionIndex
@@ -32,15 +32,15 @@ from ..state.sessions.queued import queued_for_s
 from ..state.sessions.records import SessionState
 from ..state.sessions.store import SessionStore
 from ..state.workers.watch import WorkerWatch
-from ..tasks.planning.advance import redrive
+from ..tasks.planning.advance import resend_all
 from ..tasks.runtime.graph import TaskGraph
 from ..tasks.sessions.drawing import GraphFormat, draw
-from ..tasks.sessions.steering import Helm
+from ..tasks.sessions.steering import SessionSteering
 from ..tasks.sessions.task_tree import last_spoken
 from ..tasks.sessions.transcripts import ledger_of, transcript_of
 from ..tasks.views.view import SessionFacts, read_facts
-from ..tasks.waiting.parked_turn import all_asked
-from ..tasks.waiting.replies import answer, find_asked, plan_on
+from ..tasks.waiting.parked_turn import read_all_questions
+from ..tasks.waiting.replies import answer_question, find_question, request_planning
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -95,7 +95,7 @@ class CollabJob:
 
     def __init__(self, facts: SessionFacts, connections: Connections) -> None:
         self._facts = facts
-        self._to = connections
+        self._connections = connections
         self._streams = StreamReader(connections.redis)
 
     @property
@@ -116,9 +116,9 @@ class CollabJob:
 
     def state(self) -> SessionState:
         """Return counters and open turns."""
-        state = self._to.store.state(self.id)
+        state = self._connections.store.state(self.id)
         if state.edition != self._facts.edition:  # the session was steered
-            self._facts = read_facts(self.id, self._to.store.documents(self.id), state.opened_ms)
+            self._facts = read_facts(self.id, self._connections.store.documents(self.id), state.opened_ms)
         return state
 
     def status(self) -> CollabStatus:
@@ -179,12 +179,12 @@ class CollabJob:
 
     def board(self) -> tuple[BoardEntry, ...]:
         """Return the work items of a swarm in the order of their ids; none in other modes."""
-        entries = self._to.store.board(self.id)
+        entries = self._connections.store.board(self.id)
         return tuple(self._read(BoardEntry, entries[item_id], "board") for item_id in sorted(entries))
 
     def usage(self) -> dict[str, Usage]:
         """Return what each participant has spent so far, by id, failed attempts included."""
-        journal = (self._read(Event, text, "journal") for text in self._texts("journal", False))
+        journal = (self._read(Event, text, "journal") for text in self._stream_texts("journal", False))
         return usage_by_participant(self.events(), journal)
 
     def graph(self, format: str = "mermaid") -> str:  # noqa: A002 - the word everyone uses for it
@@ -208,7 +208,7 @@ class CollabJob:
         Args:
             follow: Wait for more until the session ends. Logs a warning when no worker is running.
         """
-        return (self._read(Message, text, "dialog") for text in self._texts("dialog", follow))
+        return (self._read(Message, text, "dialog") for text in self._stream_texts("dialog", follow))
 
     def events(self, *, follow: bool = False) -> Iterator[MapEvent]:
         """Iterate over the MAP events.
@@ -216,9 +216,9 @@ class CollabJob:
         Args:
             follow: Wait for more until the session ends. Logs a warning when no worker is running.
         """
-        return (self._read(MapEvent, text, "events") for text in self._texts("events", follow))
+        return (self._read(MapEvent, text, "events") for text in self._stream_texts("events", follow))
 
-    def live(self, *, deltas: bool = True) -> Iterator[Moment | Delta | None]:
+    def live(self, *, deltas: bool = True) -> Iterator[SessionUpdate | Delta | None]:
         """Iterate over all that happens until the session ends. Logs a warning when no worker is running.
 
         Args:
@@ -228,7 +228,7 @@ class CollabJob:
             An event with the messages that it brought, or a piece of output. None about twice per second while
             nothing happens.
         """
-        return watch(self._to.redis, self.id, deltas=deltas, waiting=self._watch().look)
+        return watch(self._connections.redis, self.id, deltas=deltas, waiting=self._watch().check)
 
     def stream(self) -> Iterator[Delta | Message]:
         """Iterate over output piece by piece, and over each message when it is written, until the session ends.
@@ -237,7 +237,7 @@ class CollabJob:
         all pieces of its turn. `Drafts` does this bookkeeping.
         """
         for moment in self.live():
-            yield from pieces_of(moment)
+            yield from output_pieces(moment)
 
     def result(self, timeout: float | None = None) -> JobResult:
         """Wait for the end of the session. Logs a warning when no worker is running.
@@ -251,8 +251,10 @@ class CollabJob:
         Raises:
             ResultTimeout: The session has not ended in time; it continues.
         """
-        look = self._watch().look
-        for _ in follow(self._to.redis, self.id, "events", after=END_ONLY, timeout_s=timeout, waiting=look):
+        look = self._watch().check
+        for _ in follow(
+            self._connections.redis, self.id, "events", after=END_ONLY, timeout_s=timeout, waiting=look
+        ):
             pass
         return self._result()
 
@@ -264,7 +266,7 @@ class CollabJob:
         Raises:
             IllegalTransition: The session is not active.
         """
-        self._to.store.suspend(self.id)
+        self._connections.store.suspend(self.id)
 
     def resume(self) -> None:
         """Resume a suspended session.
@@ -273,10 +275,10 @@ class CollabJob:
             IllegalTransition: The session is not suspended.
         """
         # Before and after: a process that dies in between leaves a session that the sweep checks soon.
-        self._to.index.sooner(self.id, self._to.index.now_ms())
-        state = self._to.store.resume(self.id)
-        self._to.index.sooner(self.id, state.now_ms)
-        redrive(self._to.graph, self._facts, state)
+        self._connections.index.set_due_by(self.id, self._connections.index.now_ms())
+        state = self._connections.store.resume(self.id)
+        self._connections.index.set_due_by(self.id, state.now_ms)
+        resend_all(self._connections.graph, self._facts, state)
 
     def stop(self) -> None:
         """Complete the session when the turns that are running have ended.
@@ -284,10 +286,10 @@ class CollabJob:
         Raises:
             IllegalTransition: The session has already ended.
         """
-        state = self._to.store.request_stop(self.id)
-        self._to.index.sooner(self.id, state.now_ms)
-        if all_asked(self._facts, state):  # no closing turn will request the next step
-            plan_on(self._to, state)
+        state = self._connections.store.request_stop(self.id)
+        self._connections.index.set_due_by(self.id, state.now_ms)
+        if read_all_questions(self._facts, state):  # no closing turn will request the next step
+            request_planning(self._connections, state)
 
     def cancel(self, reason: str = "cancelled") -> None:
         """Cancel the session at once.
@@ -298,8 +300,8 @@ class CollabJob:
         Raises:
             IllegalTransition: The session has already ended.
         """
-        self._to.store.cancel(self.id, reason=reason, retention_ms=self._to.retention_ms)
-        self._to.index.settle(self.id)
+        self._connections.store.cancel(self.id, reason=reason, retention_ms=self._connections.retention_ms)
+        self._connections.index.mark_ended(self.id)
 
     def add_participant(
         self,
@@ -323,7 +325,7 @@ class CollabJob:
             NotAMember: The agent is no member of the conversation in which the session runs.
             ParticipantNotAdmittedError: The task in which the session runs has not admitted the agent.
         """
-        self._helm(by, key).add(participant, agent)
+        self._create_steering(by, key).add_participant(participant, agent)
 
     def remove_participant(self, name: str, *, by: str = "user", key: str | None = None) -> None:
         """Remove a participant from the next round on.
@@ -337,7 +339,7 @@ class CollabJob:
             InvalidInput: The session cannot continue without it; nothing has changed.
             SessionEnded: The session has ended.
         """
-        self._helm(by, key).remove(name)
+        self._create_steering(by, key).remove_participant(name)
 
     def instruct(self, name: str, text: str, *, by: str = "user", key: str | None = None) -> None:
         """Replace the instructions of a participant's agent from its next turn on.
@@ -352,7 +354,7 @@ class CollabJob:
             InvalidInput: A value breaks a rule; nothing has changed.
             SessionEnded: The session has ended.
         """
-        self._helm(by, key).instruct(name, text)
+        self._create_steering(by, key).instruct(name, text)
 
     def post(self, text: str, *, role: str = "user", by: str = "user", key: str | None = None) -> None:
         """Post a message from outside. It follows the turns that are running.
@@ -367,18 +369,18 @@ class CollabJob:
             InvalidInput: A value breaks a rule; nothing has changed.
             SessionEnded: The session has ended.
         """
-        self._helm(by, key).post(text, role=role)
+        self._create_steering(by, key).post(text, role=role)
 
-    def _helm(self, by: str, key: str | None) -> Helm:
+    def _create_steering(self, by: str, key: str | None) -> SessionSteering:
         request = new_id() if key is None else derived_id(key)
-        to = self._to
-        return Helm(to.redis, self.id, by, to.max_message_bytes, to.check_joining, request)
+        to = self._connections
+        return SessionSteering(to.redis, self.id, by, to.max_message_bytes, to.check_joining, request)
 
     # -- answering --------------------------------------------------------------------------
 
     def pending(self) -> tuple[Pending, ...]:
         """Return the open questions by turn number: turns of people, and what agents ask people."""
-        return tuple(asked.pending() for asked in all_asked(self._facts, self.state()))
+        return tuple(asked.pending() for asked in read_all_questions(self._facts, self.state()))
 
     def reply(self, name: str, text: str, *, token: str | None = None, turn: int | None = None) -> None:
         """Answer the open question to a participant.
@@ -393,19 +395,26 @@ class CollabJob:
             InvalidInput: The text is blank, too long, or not one of the question's choices.
             ReplyRefused: No question waits for this answer, or it is not clear which; nothing has changed.
         """
-        asked = find_asked(self._facts, self.state(), name, turn=turn, token=token)
-        answer(self._to, asked, text, name=name, token=token, limit_bytes=self._to.max_message_bytes)
+        asked = find_question(self._facts, self.state(), name, turn=turn, token=token)
+        answer_question(
+            self._connections,
+            asked,
+            text,
+            name=name,
+            token=token,
+            limit_bytes=self._connections.max_message_bytes,
+        )
 
     # -- reading ----------------------------------------------------------------------------
 
     def _watch(self) -> WorkerWatch:
-        return self._to.watch_workers(f"session {self.id}")
+        return self._connections.watch_workers(f"session {self.id}")
 
-    def _texts(self, stream: Stream, follows: bool) -> Iterator[str]:
+    def _stream_texts(self, stream: Stream, follows: bool) -> Iterator[str]:
         if not follows:
             return (text for _, text in self._streams.whole(self.id, stream))
-        look = self._watch().look
-        return (text for _, text in follow(self._to.redis, self.id, stream, waiting=look))
+        look = self._watch().check
+        return (text for _, text in follow(self._connections.redis, self.id, stream, waiting=look))
 
     def _read(self, kind: type[M], text: str, part: str) -> M:
         return read_stored(kind, text, session_id=self.id, part=part)
@@ -416,7 +425,7 @@ class CollabJob:
         return last_spoken(self._read(MapEvent, text, "events") for _, text in entries)
 
     def _collab(self, state: SessionState) -> Collab:
-        events = tuple(self._read(Event, text, "journal") for text in self._texts("journal", False))
+        events = tuple(self._read(Event, text, "journal") for text in self._stream_texts("journal", False))
         changed = {"status": state.status, "updated_at": moment_from_ms(state.updated_ms), "events": events}
         return self._facts.collab.model_copy(update=changed)
 
@@ -444,7 +453,7 @@ class CollabJob:
         )
 
 
-def pieces_of(moment: Moment | Delta | None) -> tuple[Delta | Message, ...]:
+def output_pieces(moment: SessionUpdate | Delta | None) -> tuple[Delta | Message, ...]:
     """Return what `stream` yields of one item of `live`."""
     if moment is None:
         return ()
@@ -453,4 +462,4 @@ def pieces_of(moment: Moment | Delta | None) -> tuple[Delta | Message, ...]:
 
 def connections_of(job: CollabJob) -> Connections:
     """Return the connections of a job, for this package's own use."""
-    return job._to  # noqa: SLF001 - the one door
+    return job._connections  # noqa: SLF001 - the one door

@@ -71,11 +71,11 @@ class SessionFile:
             raise InvalidSessionFile(
                 self.name, rule=f"must not nest tables and lists deeper than {MAX_DEPTH} levels"
             )
-        with self.blamed():
+        with self.name_file_in_errors():
             return Submission.from_document(document)
 
     @contextmanager
-    def blamed(self) -> Iterator[None]:
+    def name_file_in_errors(self) -> Iterator[None]:
         """Turn bad input found inside the block into an error that names this file and the line."""
         try:
             yield

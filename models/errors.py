@@ -70,8 +70,8 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
-from .text.origin import Origin
-from .text.redact import ABSENT, one_line, shown, without_password
+from .text.origin import ErrorOrigin
+from .text.redact import ABSENT, one_line, redact_value, without_password
 from .text.redis_address import RedisAddress, RedisKind
 
 
@@ -104,14 +104,14 @@ class InvalidInput(SymposiaError, ValueError):
     def __init__(self, field: str, value: object, rule: str) -> None:
         super().__init__(rule)
         self.field = field
-        self.value = shown(value, field=field)
+        self.value = redact_value(value, field=field)
         self.rule = rule
 
     def __str__(self) -> str:
         # The path contains names from the input, which may hold unprintable characters.
-        return one_line(f"{self.field}: {self._said()}" if self.field else self._said())
+        return one_line(f"{self.field}: {self._describe()}" if self.field else self._describe())
 
-    def _said(self) -> str:
+    def _describe(self) -> str:
         return f"{self.rule} (got {self.value})"
 
     def within(self, prefix: str) -> Self:
@@ -139,8 +139,8 @@ class InvariantViolation(InvalidInput):
         super().__init__(field, value, rule)
         self.name = name
 
-    def _said(self) -> str:
-        return f"{super()._said()} [{self.name}]"
+    def _describe(self) -> str:
+        return f"{super()._describe()} [{self.name}]"
 
 
 class UnknownAgent(InvalidInput):
@@ -365,7 +365,7 @@ class UnsuitableRedis(RedisUnavailable):
 
     def __init__(self, url: str, *, found: RedisKind) -> None:
         super().__init__(url)
-        address = RedisAddress.of(url)
+        address = RedisAddress.parse(url)
         nodes = ",".join(f"{host}:{port}" for host, port in address.nodes)
         scheme = "rediss" if address.is_tls else "redis"
         kind = "Sentinel" if address.kind is RedisKind.SENTINEL else "Redis Cluster"
@@ -536,7 +536,7 @@ class AgentError(SymposiaError):
         origin: location in the agent's own code that raised it; None if it was raised elsewhere.
     """
 
-    origin: Origin | None = None
+    origin: ErrorOrigin | None = None
 
     def __init__(
         self, message: str = "", *, retryable: bool = True, retry_after_s: float | None = None

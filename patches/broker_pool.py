@@ -11,10 +11,10 @@ from typing import Any
 
 from kombu.pools import ProducerPool
 
-from .kombu_transport import LeanMessages
+from .kombu_transport import OneClientMessages
 
 
-class OwnPoolMessages(LeanMessages):
+class OwnPoolMessages(OneClientMessages):
     """What Celery's `amqp` argument names: messages over connections of this app alone."""
 
     _producer_pool: Any

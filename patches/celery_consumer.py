@@ -27,8 +27,8 @@ from typing import Any
 
 from kombu import Connection
 
-from .cold_shutdown import PromptConsumer
-from .foreign_messages import UnstoppableConsumer
+from .cold_shutdown import ColdShutdownConsumer
+from .foreign_messages import RejectingConsumer
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 _RETRY_INTERVALS = {"interval_start": 1, "interval_step": 1, "interval_max": 5}
 
 
-class ReconnectingConsumer(PromptConsumer, UnstoppableConsumer):
+class ReconnectingConsumer(ColdShutdownConsumer, RejectingConsumer):
     """What Celery's setting `worker_consumer` names: the consumer of every worker here."""
 
     def ensure_connected(self, conn: Connection) -> Connection:
@@ -55,13 +55,13 @@ class ReconnectingConsumer(PromptConsumer, UnstoppableConsumer):
 
     def call_soon_ack(self, settle: Callable[..., None], *args: Any, **options: Any) -> Any:
         """As in Consumer. `settle` acknowledges or rejects a message: a bound method of it."""
-        return super().call_soon_ack(partial(_settle, settle), *args, **options)  # type: ignore[misc]
+        return super().call_soon_ack(partial(_acknowledge, settle), *args, **options)  # type: ignore[misc]
 
 
-def _settle(settle: Callable[..., None], *args: Any, **options: Any) -> None:
+def _acknowledge(settle: Callable[..., None], *args: Any, **options: Any) -> None:
     """Looks at the channel at the last moment: the connection may get lost while this waits for the event loop."""
     message = settle.__self__  # type: ignore[attr-defined]
-    if _is_lost(message.channel):
+    if _is_channel_lost(message.channel):
         log.info(
             "message %s was received over a lost connection; the broker will redeliver it",
             message.delivery_tag,
@@ -70,6 +70,6 @@ def _settle(settle: Callable[..., None], *args: Any, **options: Any) -> None:
     settle(*args, **options)
 
 
-def _is_lost(channel: Any) -> bool:
+def _is_channel_lost(channel: Any) -> bool:
     """Whether the channel was closed: virtual transports say so, py-amqp takes its connection away."""
     return getattr(channel, "closed", False) or channel.connection is None

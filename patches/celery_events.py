@@ -19,7 +19,7 @@ from celery.events import EventDispatcher
 from kombu import Producer
 
 
-class SentEvents:
+class SentEventDispatcher:
     """Replacement of the dispatcher that Celery reports sent tasks to, which is `usual`."""
 
     def __init__(self, usual: EventDispatcher) -> None:
@@ -27,12 +27,12 @@ class SentEvents:
         self._workers: Any = None
         self._process = 0
 
-    def join(self, dispatcher: Any) -> None:
+    def attach_dispatcher(self, dispatcher: Any) -> None:
         """From now on with the events of this dispatcher, if it gathers those of tasks."""
         gathers = dispatcher.enabled and not dispatcher.groups and "task" in dispatcher.buffer_group
         self._workers, self._process = dispatcher if gathers else None, os.getpid()
 
-    def leave(self) -> None:
+    def detach_dispatcher(self) -> None:
         """From now on as Celery does."""
         self._workers = None
 

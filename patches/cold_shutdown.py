@@ -21,15 +21,15 @@ from celery import Celery
 from celery.concurrency.thread import TaskPool as ThreadPool
 from celery.worker.consumer import Consumer
 
-_ATTRIBUTE = "symposia_cancel_turns"
+_CANCEL_ATTRIBUTE = "symposia_cancel_turns"
 
 
 def install_cancel_turns(app: Celery, cancel: Callable[[], None]) -> None:
     """Set what a cold shutdown of this app's workers calls to cancel the turns of the process."""
-    setattr(app, _ATTRIBUTE, cancel)
+    setattr(app, _CANCEL_ATTRIBUTE, cancel)
 
 
-class PromptConsumer(Consumer):
+class ColdShutdownConsumer(Consumer):
     """Celery's consumer, ending promptly also where turns run in threads."""
 
     def cancel_active_requests(self) -> None:
@@ -37,16 +37,16 @@ class PromptConsumer(Consumer):
         if not isinstance(self.pool, ThreadPool):
             super().cancel_active_requests()
             return
-        self.pool.on_stop = _leave_to_themselves  # type: ignore[method-assign]
+        self.pool.on_stop = _do_nothing  # type: ignore[method-assign]
         # In a thread: what the signal interrupted may hold the locks that are needed, also that of building the runtime.
         threading.Thread(target=_cancel_turns, args=(self.app,), daemon=True).start()
 
 
 def _cancel_turns(app: Celery) -> None:
-    cancel: Callable[[], None] | None = getattr(app, _ATTRIBUTE, None)
+    cancel: Callable[[], None] | None = getattr(app, _CANCEL_ATTRIBUTE, None)
     if cancel is not None:
         cancel()
 
 
-def _leave_to_themselves() -> None:
+def _do_nothing() -> None:
     """Instead of the pool's `on_stop`, which the signal handler calls next."""

@@ -23,7 +23,7 @@ from .message_sizes import RefusedMessage, check_popped, check_size, refuse_comp
 log = logging.getLogger(__name__)
 
 
-class UnstoppableConsumer(Consumer):
+class RejectingConsumer(Consumer):
     """Celery's consumer, with every message that it cannot read rejected."""
 
     connection_errors: tuple[type[Exception], ...]
@@ -41,7 +41,7 @@ class UnstoppableConsumer(Consumer):
                 check_size(message.body)
                 return receive(message)
             except Exception as error:
-                if self._is_lost(error):
+                if self._is_broker_lost(error):
                     raise
                 log.exception("rejecting message that is not a task: %s", type(error).__name__)
                 message.reject_log_error(log, self.connection_errors)
@@ -63,7 +63,7 @@ class UnstoppableConsumer(Consumer):
             except Empty:
                 raise
             except Exception as error:
-                if self._is_lost(error):
+                if self._is_broker_lost(error):
                     raise
                 # Without its text, which may be long and belongs to no one: it is not in the queue any more.
                 reason = error if isinstance(error, RefusedMessage) else type(error).__name__
@@ -72,7 +72,7 @@ class UnstoppableConsumer(Consumer):
 
         handlers["BRPOP"] = popped
 
-    def _is_lost(self, error: Exception) -> bool:
+    def _is_broker_lost(self, error: Exception) -> bool:
         """Return whether the broker is unavailable. Kombu counts KeyError to that; here it is a missing part."""
         lost = isinstance(error, (*self.connection_errors, *self.channel_errors))
         return lost and not isinstance(error, KeyError)

@@ -5,7 +5,7 @@ to acknowledge it, for each of its events. Creating a client costs as much as th
 of a bare Celery task. A client holds nothing but its pool, and any thread may use it, so a channel keeps one for as long
 as it has the same pool.
 
-Upstream: redis/redis-py#3624 (creating a client is slow); no issue of kombu found. Remove `_OneClient._create_client`
+Upstream: redis/redis-py#3624 (creating a client is slow); no issue of kombu found. Remove `_OneClientMixin._create_client`
 when `test_kombu_makes_a_client_for_each_command` fails.
 """
 
@@ -21,7 +21,7 @@ from kombu.connection import ConnectionPool, PooledConnection
 from kombu.transport import redis
 from redis.exceptions import ConnectionError  # noqa: A004 - what the transport takes for a lost connection
 
-from .celery_events import SentEvents
+from .celery_events import SentEventDispatcher
 from .message_sizes import MAX_MESSAGE_BYTES, is_oversized
 from .redis_packing import PACKER
 from .redis_sentinel import MasterConnection, MasterTlsConnection
@@ -29,7 +29,7 @@ from .redis_sentinel import MasterConnection, MasterTlsConnection
 log = logging.getLogger(__name__)
 
 
-class _OneClient:
+class _OneClientMixin:
     """What is added to kombu's channels."""
 
     _kept: Any = None
@@ -55,11 +55,11 @@ class _OneClient:
         return {**told, "data": b""}
 
 
-class OneClientChannel(_OneClient, redis.Channel):
+class OneClientChannel(_OneClientMixin, redis.Channel):
     """kombu's channel, with its client kept."""
 
 
-class OneClientSentinelChannel(_OneClient, redis.SentinelChannel):
+class OneClientSentinelChannel(_OneClientMixin, redis.SentinelChannel):
     """kombu's channel to a Sentinel master, which keeps its client."""
 
     connection_class = MasterConnection
@@ -81,14 +81,14 @@ class OneClientSentinelTransport(redis.SentinelTransport):
 _OURS = {redis.Transport: OneClientTransport, redis.SentinelTransport: OneClientSentinelTransport}
 
 
-class _Lean:
+class _TransportMixin:
     def get_transport_cls(self) -> Any:
         """As in Connection."""
         usual = super().get_transport_cls()  # type: ignore[misc]
         return _OURS.get(usual, usual)
 
 
-class _Pooled(_Lean, PooledConnection):
+class _Pooled(_TransportMixin, PooledConnection):
     """A connection of the pool below."""
 
 
@@ -98,7 +98,7 @@ class _Pool(ConnectionPool):
         return _Pooled(self, **dict(self.connection._info(resolve=False)))  # noqa: SLF001 - as kombu
 
 
-class LeanConnection(_Lean, Connection):
+class OneClientConnection(_TransportMixin, Connection):
     """kombu's connection; one to Redis has a transport above, one to another broker has kombu's."""
 
     def Pool(self, limit: int | None = None, **options: Any) -> Any:  # noqa: N802 - kombu's name
@@ -106,16 +106,16 @@ class LeanConnection(_Lean, Connection):
         return _Pool(self, limit, **options)
 
 
-class LeanMessages(AMQP):
+class OneClientMessages(AMQP):
     """What Celery's `amqp` argument names: every message of an app goes over connections of the kind above."""
 
-    Connection = LeanConnection
+    Connection = OneClientConnection
 
     @cached_property
-    def sent_events(self) -> SentEvents:
+    def sent_events(self) -> SentEventDispatcher:
         """Dispatcher of events about the tasks that the app sends."""
-        return SentEvents(super()._event_dispatcher)  # type: ignore[misc]
+        return SentEventDispatcher(super()._event_dispatcher)  # type: ignore[misc]
 
     @property
-    def _event_dispatcher(self) -> SentEvents:
+    def _event_dispatcher(self) -> SentEventDispatcher:
         return self.sent_events

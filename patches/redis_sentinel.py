@@ -21,7 +21,7 @@ from redis.exceptions import AuthenticationError, RedisError, ResponseError
 from ..models.text.redis_address import RedisAddress
 
 #: Seconds in which a Sentinel has to answer before the next one is asked.
-_PATIENCE_S = 2.0
+_TIMEOUT_S = 2.0
 
 R = TypeVar("R", bound=Redis)
 A = TypeVar("A", bound=AsyncRedis)
@@ -64,8 +64,8 @@ class _Sentinels(sentinel.Sentinel):
             try:
                 self.sentinels[0].ping()
             except RedisError as unreachable:
-                raise sentinel.MasterNotFoundError(_why(service_name, unreachable)) from error
-            raise sentinel.MasterNotFoundError(_why(service_name, error)) from error
+                raise sentinel.MasterNotFoundError(_error_text(service_name, unreachable)) from error
+            raise sentinel.MasterNotFoundError(_error_text(service_name, error)) from error
 
 
 class _AsyncSentinels(asyncio_sentinel.Sentinel):
@@ -76,11 +76,11 @@ class _AsyncSentinels(asyncio_sentinel.Sentinel):
             try:
                 await self.sentinels[0].ping()
             except RedisError as unreachable:
-                raise asyncio_sentinel.MasterNotFoundError(_why(service_name, unreachable)) from error
-            raise asyncio_sentinel.MasterNotFoundError(_why(service_name, error)) from error
+                raise asyncio_sentinel.MasterNotFoundError(_error_text(service_name, unreachable)) from error
+            raise asyncio_sentinel.MasterNotFoundError(_error_text(service_name, error)) from error
 
 
-def _why(master: str, error: Exception) -> str:
+def _error_text(master: str, error: Exception) -> str:
     """What went wrong. redis-py lists its clients instead, with all their options."""
     text = f"no Sentinel knows an available master {master!r}"
     if isinstance(error, AuthenticationError):
@@ -91,35 +91,39 @@ def _why(master: str, error: Exception) -> str:
 
 def master_client(address: RedisAddress, client: type[R], options: dict[str, Any]) -> R:
     """A client of the master. `options`: of its connections."""
-    asked: Any = _Sentinels(address.nodes, sentinel_kwargs=_asking(address))  # type: ignore[no-untyped-call]
+    asked: Any = _Sentinels(address.nodes, sentinel_kwargs=_sentinel_options(address))  # type: ignore[no-untyped-call]
     kind = MasterTlsConnection if address.is_tls else MasterConnection
-    made: R = asked.master_for(address.master, client, connection_class=kind, **{**options, **_kept(address)})
+    made: R = asked.master_for(
+        address.master, client, connection_class=kind, **{**options, **_connection_options(address)}
+    )
     return made
 
 
 def async_master_client(address: RedisAddress, client: type[A], options: dict[str, Any]) -> A:
     """The same for asyncio."""
-    asked: Any = _AsyncSentinels(address.nodes, sentinel_kwargs=_asking(address))  # type: ignore[no-untyped-call]
+    asked: Any = _AsyncSentinels(address.nodes, sentinel_kwargs=_sentinel_options(address))  # type: ignore[no-untyped-call]
     kind = _AsyncTlsConnection if address.is_tls else _AsyncConnection
-    made: A = asked.master_for(address.master, client, connection_class=kind, **{**options, **_kept(address)})
+    made: A = asked.master_for(
+        address.master, client, connection_class=kind, **{**options, **_connection_options(address)}
+    )
     return made
 
 
-def _asking(address: RedisAddress) -> dict[str, Any]:
+def _sentinel_options(address: RedisAddress) -> dict[str, Any]:
     """Connection options of Sentinels: with credentials of their own, by default none."""
     options: dict[str, Any] = {
         **address.sentinel,
-        "socket_timeout": _PATIENCE_S,
-        "socket_connect_timeout": _PATIENCE_S,
+        "socket_timeout": _TIMEOUT_S,
+        "socket_connect_timeout": _TIMEOUT_S,
         "retry": None,  # the next one is asked instead
     }
     if address.is_tls:
-        tls = {name: value for name, value in _kept(address).items() if name.startswith("ssl_")}
+        tls = {name: value for name, value in _connection_options(address).items() if name.startswith("ssl_")}
         options |= {"ssl": True, **tls}
     return options
 
 
-def _kept(address: RedisAddress) -> dict[str, Any]:
+def _connection_options(address: RedisAddress) -> dict[str, Any]:
     """What the URL says of a connection, but for where it goes."""
     told = parse_url(address.plain)  # type: ignore[no-untyped-call]
     return {name: value for name, value in told.items() if name not in ("host", "port", "connection_class")}

@@ -11,8 +11,8 @@ from ..models.errors import InvalidInput, ReviewNotFound, StateError
 from ..models.review.runs import ReviewRun, RunState
 from ..state.reviews.records import BatchView
 from ..state.workers.watch import WorkerWatch
-from .batches.batch import go_on, stop
-from .batches.context import Office
+from .batches.batch import advance_batch, stop_batch
+from .batches.context import ReviewContext
 from .batches.ending import read_run
 
 #: Seconds between two reads of the progress.
@@ -27,7 +27,11 @@ class ReviewJob:
     """
 
     def __init__(
-        self, batch_id: str, office: Office, *, watch_workers: Callable[[str], WorkerWatch] | None = None
+        self,
+        batch_id: str,
+        office: ReviewContext,
+        *,
+        watch_workers: Callable[[str], WorkerWatch] | None = None,
     ) -> None:
         """`watch_workers`: factory of the warning for a waiting call without a running worker; None: no warning."""
         self.id = batch_id
@@ -47,7 +51,7 @@ class ReviewJob:
             return read_run(self._office, self.id)
         except (ReviewNotFound, StateError, RedisError):
             archive = self._office.archive
-            if archive is None or archive.to_read() is None or not archive.review_reader.ids(self.id):
+            if archive is None or archive.open_reader() is None or not archive.review_reader.ids(self.id):
                 raise
             return archive.review_reader.run(self.id)
 
@@ -69,7 +73,7 @@ class ReviewJob:
         watch = self._watch_workers and self._watch_workers(f"review {self.id}")
         while not (view := self.progress()).has_ended:
             if watch is not None:
-                watch.look()
+                watch.check()
             yield view
             if deadline is not None and time.monotonic() > deadline:
                 raise TimeoutError(f"review {self.id!r} did not end within {timeout:g} s; it keeps running")
@@ -107,7 +111,7 @@ class ReviewJob:
         Returns:
             False: it had already ended.
         """
-        return stop(self._office, self.id, RunState.CANCELLED, reason)
+        return stop_batch(self._office, self.id, RunState.CANCELLED, reason)
 
     def retry(self) -> int:
         """Review again the items that failed or never started.
@@ -122,6 +126,6 @@ class ReviewJob:
         if count is None:
             raise InvalidInput("review", self.id, "must have ended to retry its items")
         if count:
-            self._office.index.add(self.id, self._office.store.now_ms())
-            go_on(self._office, self.id)
+            self._office.index.add_batch(self.id, self._office.store.now_ms())
+            advance_batch(self._office, self.id)
         return count

@@ -47,7 +47,7 @@ def find_panel(name: str, path: Path | None = None) -> Panel:
     return panels[name]
 
 
-def looks_at(panel: Panel, path: str) -> bool:
+def panel_reviews(panel: Panel, path: str) -> bool:
     """Return whether a panel reviews files of that name."""
     name = path.rpartition("/")[2]
     return not panel.files or any(fnmatchcase(name, pattern) for pattern in panel.files)

@@ -15,8 +15,8 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from ..models.errors import InvalidInput, StateError
-from ..models.workspace.notification import Notice
-from .redis.keys import notices_key
+from ..models.workspace.notification import Notification
+from .redis.keys import notifications_key
 from .redis.streams import read_entries
 
 log = logging.getLogger(__name__)
@@ -29,26 +29,26 @@ BEGINNING = "0"
 _CURSOR = re.compile(r"\d{1,20}(-\d{1,20})?")
 
 
-class Told(NamedTuple):
+class ReceivedNotification(NamedTuple):
     """A notification, and its cursor."""
 
     cursor: str
-    notice: Notice
+    notice: Notification
 
 
-class NoticeBoard:
+class NotificationStreams:
     """The streams of all agents. The client must decode responses; it should not retry by itself."""
 
     def __init__(self, client: Redis) -> None:
         self._client = client
 
-    def tell(self, agents: Iterable[str], notice: Notice) -> None:
+    def publish(self, agents: Iterable[str], notice: Notification) -> None:
         """Add a notification to the streams of agents; never raises if Redis is unavailable."""
         text = notice.to_json()
         try:
             pipeline = self._client.pipeline(transaction=False)
             for agent in dict.fromkeys(agents):
-                key = notices_key(agent)
+                key = notifications_key(agent)
                 pipeline.xadd(key, {"n": text}, maxlen=KEPT, approximate=True)
                 pipeline.pexpire(key, KEPT_MS)
             pipeline.execute()
@@ -57,10 +57,12 @@ class NoticeBoard:
                 "publishing notification %s of task %s failed: %s", notice.kind, notice.task_id, error
             )
 
-    def read(self, agent: str, *, after: str = BEGINNING, limit: int = 100) -> list[Told]:
+    def read(self, agent: str, *, after: str = BEGINNING, limit: int = 100) -> list[ReceivedNotification]:
         """Notifications of an agent after a cursor, oldest first. Raises InvalidInput for a bad cursor, RedisUnavailable."""
         if not _CURSOR.fullmatch(after):
             raise InvalidInput("cursor", after, "must be the cursor of a notification, or 0")
         low = "-" if after == BEGINNING else f"({after}"
-        entries = read_entries(self._client.xrange(notices_key(agent), min=low, count=limit))
-        return [Told(cursor, Notice.model_validate_json(text)) for cursor, text in entries]
+        entries = read_entries(self._client.xrange(notifications_key(agent), min=low, count=limit))
+        return [
+            ReceivedNotification(cursor, Notification.model_validate_json(text)) for cursor, text in entries
+        ]

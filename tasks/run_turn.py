@@ -12,7 +12,7 @@ import time
 from dataclasses import replace
 from functools import partial
 
-from ..agents.execution.failures import failure
+from ..agents.execution.failures import to_agent_error
 from ..models.errors import (
     AgentError,
     AgentFailed,
@@ -26,21 +26,21 @@ from ..models.sessions.options import AgentBinding, FailurePolicy
 from ..models.text.ids import new_id
 from ..models.turns.directives import read_directives
 from ..models.turns.turn import OutcomeKind, TurnContext, TurnOutcome, Usage
-from ..state.sessions.records import Answer
-from ..state.sessions.requests import Claim
-from .planning.advance import hand_round
-from .planning.limits import want_of_means, wish_of
+from ..state.sessions.records import ScriptAnswer
+from ..state.sessions.requests import GrantRequest
+from .planning.advance import redispatch_waiting
+from .planning.limits import reservation_request, shortfall_reason
 from .runtime.fault_hooks import Boundary
 from .runtime.graph import TurnCall
 from .runtime.runtime import Runtime
-from .turns.active_turn import SETTLE_S, Floor, patience_until, turn_timeout_s
-from .turns.admission import Admission, admit
-from .turns.ending import commit_turn, fail_turn, give_up, lose
+from .turns.active_turn import WRITE_GRACE_S, ActiveTurn, turn_timeout_s, write_deadline
+from .turns.admission import Admission, admit_turn
+from .turns.ending import apply_failure_policy, book_lost_turn, commit_turn, fail_turn
 from .turns.summary import PlanNext, TurnEnd, WakeParked
-from .views.alignment import mended
-from .views.decode import planned_turn
+from .views.alignment import correct_outcome
+from .views.decode import decode_planned_turn
 from .views.view import turn_context
-from .waiting.parking import Parked, park
+from .waiting.parking import TurnToPark, park_turn
 
 log = logging.getLogger(__name__)
 
@@ -57,74 +57,78 @@ def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str |
         return TurnEnd("unknown")
     policy = facts.spec.policy_of(call.participant)
     seats = _seats(facts.spec.agents[call.participant], policy)
-    claim = Claim(
+    claim = GrantRequest(
         number=call.turn,
         scope=call.scope,
         token=new_id(),
         lease_ms=runtime.limits.lease_ms,
-        timeout_ms=int((turn_timeout_s(runtime, policy) + SETTLE_S) * 1000),
+        timeout_ms=int((turn_timeout_s(runtime, policy) + WRITE_GRACE_S) * 1000),
         window=max(runtime.registry.window(seat) for seat in seats),
         task_id=task_id,
         parent_id=parent_id or "",
-        wish=wish_of(runtime.registry, facts, seats),
+        limit_request=reservation_request(runtime.registry, facts, seats),
     )
-    admission = admit(runtime, facts, call, seats, claim)
+    admission = admit_turn(runtime, facts, call, seats, claim)
     if isinstance(admission, TurnEnd):
         return admission
     with admission:
-        if not admission.may_speak:
+        if not admission.may_run:
             claim = replace(claim, admitted=False)
         return _begin(runtime, call, claim, admission)
 
 
-def _begin(runtime: Runtime, call: TurnCall, claim: Claim, admission: Admission) -> TurnEnd:
-    runtime.crossing(Boundary.BEFORE_BEGIN, call.session, call.turn)
+def _begin(runtime: Runtime, call: TurnCall, claim: GrantRequest, admission: Admission) -> TurnEnd:
+    runtime.fault_hook(Boundary.BEFORE_BEGIN, call.session, call.turn)
     since = time.monotonic()
     answer = runtime.store.begin(call.session, claim)
     if answer.word != "granted" or answer.grant is None or answer.state is None:
-        admission.unused(answer.word)
+        admission.record_not_granted(answer.word)
         log.debug("turn %s of %s: %s", call.turn, call.session, answer.word)
         return TurnEnd(answer.word, follow_up=_follow_up(runtime, call, answer))
-    runtime.crossing(Boundary.AFTER_BEGIN, call.session, call.turn)
-    facts = runtime.facts.of(call.session, answer.state)
-    planned = planned_turn(answer.state, answer.state.records[call.turn], facts.roster)
-    desk = runtime.desks.of(call.session, answer.grant, call.participant)
+    runtime.fault_hook(Boundary.AFTER_BEGIN, call.session, call.turn)
+    facts = runtime.facts.get_for_state(call.session, answer.state)
+    planned = decode_planned_turn(answer.state, answer.state.records[call.turn], facts.roster)
+    desk = runtime.turn_services.create(call.session, answer.grant, call.participant)
     recalled = runtime.memory.recall(facts, now_ms=answer.state.now_ms)
     policy = facts.spec.policy_of(call.participant)
-    floor = Floor(
+    floor = ActiveTurn(
         facts, answer.state, answer.grant, planned, policy, claim.task_id, desk, since, admission, recalled
     )
     admission.begun = True
     end = _speak(runtime, floor, turn_timeout_s(runtime, policy))
-    runtime.crossing(Boundary.BEFORE_ACK, call.session, call.turn)
+    runtime.fault_hook(Boundary.BEFORE_ACK, call.session, call.turn)
     return end
 
 
-def _follow_up(runtime: Runtime, call: TurnCall, answer: Answer) -> PlanNext | WakeParked | None:
+def _follow_up(runtime: Runtime, call: TurnCall, answer: ScriptAnswer) -> PlanNext | WakeParked | None:
     """Return the follow-up of a delivery whose turn was not granted."""
     if answer.word in (
         "done",
         "overdue",
     ):  # delivered again, or too late: the next step may not be planned yet
         return PlanNext(answer.state)
-    if answer.word == "exhausted" and answer.lack is not None:
-        return PlanNext(answer.state, exhausted=want_of_means(answer.lack, call.participant))
+    if answer.word == "exhausted" and answer.shortfall is not None:
+        return PlanNext(answer.state, exhausted=shortfall_reason(answer.shortfall, call.participant))
     if answer.word == "woken" and answer.state is not None:
-        return WakeParked(runtime.facts.of(call.session, answer.state), answer.state)
+        return WakeParked(runtime.facts.get_for_state(call.session, answer.state), answer.state)
     return None
 
 
-def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> TurnEnd:
+def _speak(runtime: Runtime, floor: ActiveTurn, timeout_s: float) -> TurnEnd:
     if floor.grant.takeovers > TAKEOVERS:
-        return give_up(runtime, floor, f"{floor.grant.takeovers} workers were lost during this turn")
+        return apply_failure_policy(
+            runtime, floor, f"{floor.grant.takeovers} workers were lost during this turn"
+        )
     try:
         parked, outcome = _ask(runtime, floor, timeout_s)
         if outcome.question is not None:
-            end = park(runtime, parked, outcome, until=patience_until(runtime, floor))
-            if end.word != "stale" and parked.is_own(outcome):  # the next agent of the turn is another one
-                floor.desk.clear()
+            end = park_turn(runtime, parked, outcome, until=write_deadline(runtime, floor))
+            if end.word != "stale" and parked.asks_participant(
+                outcome
+            ):  # the next agent of the turn is another one
+                floor.services.delete_data()
             if floor.facts.has_budget:  # what it will not spend while it waits, others may
-                hand_round(runtime.graph, floor.facts, runtime.store.state(floor.session_id))
+                redispatch_waiting(runtime.graph, floor.facts, runtime.store.state(floor.session_id))
             return end
     except LeaseLost:
         log.info(
@@ -132,7 +136,7 @@ def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> TurnEnd:
             floor.grant.number,
             floor.session_id,
         )
-        lose(runtime, floor)
+        book_lost_turn(runtime, floor)
         return TurnEnd("lost")
     except AgentError as error:
         return fail_turn(runtime, floor, error)
@@ -141,20 +145,20 @@ def _speak(runtime: Runtime, floor: Floor, timeout_s: float) -> TurnEnd:
     except Exception as error:
         # A defect in this code: do not pay for it again and again, because it would fail each time.
         log.exception("running turn %s of %s failed", floor.grant.number, floor.session_id)
-        return fail_turn(runtime, floor, failure(error, retryable=False))
+        return fail_turn(runtime, floor, to_agent_error(error, retryable=False))
     kind = OutcomeKind.MESSAGE if outcome.messages else OutcomeKind.PASSED
     return commit_turn(runtime, floor, kind, outcome)
 
 
 def _seats(binding: AgentBinding, policy: FailurePolicy) -> tuple[AgentBinding, ...]:
     """Return the agents that may take the turn: which of them does is known only after the grant."""
-    return (binding,) if policy.substitute is None else (binding, binding.taken_by(policy.substitute))
+    return (binding,) if policy.substitute is None else (binding, binding.with_agent(policy.substitute))
 
 
-def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> tuple[Parked, TurnOutcome]:
-    binding = floor.facts.spec.agents[floor.planned.participant].taken_by(floor.grant.substitute)
+def _ask(runtime: Runtime, floor: ActiveTurn, timeout_s: float) -> tuple[TurnToPark, TurnOutcome]:
+    binding = floor.facts.spec.agents[floor.planned.participant].with_agent(floor.grant.substitute)
     try:
-        agent = runtime.registry.seat(binding)
+        agent = runtime.registry.get_agent(binding)
     except InvalidInput as error:  # this worker's registry is not the one the session was checked against
         # Another worker may know the agent.
         raise AgentFailed(str(error), retryable=isinstance(error, UnknownAgent)) from error
@@ -165,25 +169,27 @@ def _ask(runtime: Runtime, floor: Floor, timeout_s: float) -> tuple[Parked, Turn
         floor.planned,
         window=runtime.registry.window(binding),
         timeout_s=timeout_s,
-        memory=None if floor.recalled is None else floor.recalled.view,
+        memory=None if floor.recalled_memory is None else floor.recalled_memory.view,
     )
     waiting = floor.waiting
     if waiting is not None:
         context = context.model_copy(update={"answers": waiting.answers})
 
-    uses_desk = hasattr(agent, "speak_at")
+    uses_desk = hasattr(agent, "speak_with_services")
 
     def ask(context: TurnContext) -> TurnOutcome:
         left_s = timeout_s - (time.monotonic() - floor.since)
-        desk = floor.desk.lay(partial(runtime.registry.rate, binding)) if uses_desk else None
+        desk = (
+            floor.services.open_services(partial(runtime.registry.rate_limit, binding)) if uses_desk else None
+        )
         speaking = runtime.runner.start(agent, context, timeout_s=left_s, desk=desk)
-        with runtime.leases.hold(floor.session_id, floor.grant, speaking.cancel):
-            runtime.crossing(Boundary.SPEAKING, floor.session_id, floor.grant.number)
+        with runtime.leases.keep_renewed(floor.session_id, floor.grant, speaking.cancel):
+            runtime.fault_hook(Boundary.SPEAKING, floor.session_id, floor.grant.number)
             return read_directives(context, speaking.result())
 
     outcome = ask(context)
     if floor.facts.spec.protocol is not None:
-        outcome = mended(context, outcome, ask)
-    if uses_desk and floor.own != Usage():  # as reported there, also for answers that were corrected
-        outcome = outcome.model_copy(update={"usage": floor.own})
-    return Parked(floor, context, binding), outcome
+        outcome = correct_outcome(context, outcome, ask)
+    if uses_desk and floor.own_usage != Usage():  # as reported there, also for answers that were corrected
+        outcome = outcome.model_copy(update={"usage": floor.own_usage})
+    return TurnToPark(floor, context, binding), outcome

@@ -7,7 +7,7 @@ from .run_turn import run_turn
 from .runtime.graph import TurnCall
 from .runtime.runtime import Runtime
 from .turns.summary import PlanNext, TurnEnd, WakeParked
-from .waiting.waking import wake
+from .waiting.waking import handle_due_work
 
 
 def handle_turn_message(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str | None) -> TurnEnd:
@@ -25,7 +25,7 @@ def handle_turn_message(runtime: Runtime, call: TurnCall, *, task_id: str, paren
     end = run_turn(runtime, call, task_id=task_id, parent_id=parent_id)
     follow_up = end.follow_up
     if isinstance(follow_up, WakeParked):
-        return wake(runtime, follow_up.facts, follow_up.state, call.turn)
+        return handle_due_work(runtime, follow_up.facts, follow_up.state, call.turn)
     if isinstance(follow_up, PlanNext):
         advance(runtime, call.session, parent=task_id, state=follow_up.state, exhausted=follow_up.exhausted)
     return end

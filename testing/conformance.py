@@ -17,48 +17,46 @@ from collections.abc import Callable
 
 import pytest
 
-from ..agents.agent import Speaker
+from ..agents.agent import AnyAgent
 from ..models.protocol.collab import CollabMode
 from ..models.turns.turn import Expects, TurnContext, TurnOutcome
 from .speaking import speak, turn
 
-Spoken = Callable[[TurnContext], TurnOutcome]
+TakeTurn = Callable[[TurnContext], TurnOutcome]
 
 
 class AgentConformance:
     """The suite; a subclass gives the fixture `agent`."""
 
     @pytest.fixture
-    def agent(self) -> Speaker:
+    def agent(self) -> AnyAgent:
         """The agent under test."""
         raise NotImplementedError("define a fixture `agent` that returns the agent under test")
 
     @pytest.fixture
-    def spoken(self, agent: Speaker) -> Spoken:
+    def spoken(self, agent: AnyAgent) -> TakeTurn:
         """Takes turns as a worker does: the outcome is checked, and an error is one of the agent tree."""
         return lambda context: speak(agent, context)
 
     @pytest.mark.parametrize("mode", CollabMode)
     @pytest.mark.parametrize("expects", Expects)
-    def test_it_speaks_in_every_mode_whatever_is_expected(
-        self, spoken: Spoken, mode: CollabMode, expects: Expects
-    ) -> None:
+    def test_answers_in_every_mode(self, spoken: TakeTurn, mode: CollabMode, expects: Expects) -> None:
         """Text at least: what it means is read from it."""
         outcome = spoken(turn(mode=mode, expects=expects, heard=[("bob", "hello")]))
-        assert says_something(outcome)
+        assert has_output(outcome)
 
-    def test_it_may_speak_when_nothing_has_been_said(self, spoken: Spoken) -> None:
+    def test_answers_an_empty_dialog(self, spoken: TakeTurn) -> None:
         """The first turn of a session."""
-        assert says_something(spoken(turn()))
+        assert has_output(spoken(turn()))
 
-    def test_it_keeps_nothing_from_one_turn_to_the_next(self, spoken: Spoken) -> None:
+    def test_keeps_no_state(self, spoken: TakeTurn) -> None:
         """The next turn may run in another process, and be another session's."""
         first = spoken(turn())
         other = turn("bob", session_id="8a4d9a52-31ff-4c3b-a1f1-08c1c1b1b6c2", turn_number=9)
-        assert says_something(spoken(other))
+        assert has_output(spoken(other))
         assert spoken(turn()) == first
 
-    def test_it_speaks_for_many_sessions_at_once(self, spoken: Spoken) -> None:
+    def test_answers_in_parallel(self, spoken: TakeTurn) -> None:
         """From as many threads."""
         said: list[TurnOutcome] = []
         threads = [
@@ -70,9 +68,9 @@ class AgentConformance:
         for thread in threads:
             thread.join()
         assert len(said) == len(threads)
-        assert all(says_something(outcome) for outcome in said)
+        assert all(has_output(outcome) for outcome in said)
 
-    def test_it_leaves_the_turn_it_was_given_as_it_was(self, spoken: Spoken) -> None:
+    def test_does_not_change_the_turn(self, spoken: TakeTurn) -> None:
         """A turn is shared with its caller."""
         context = turn(heard=[("bob", "hello")])
         before = context.model_copy(deep=True)
@@ -80,7 +78,7 @@ class AgentConformance:
         assert context == before
 
 
-def says_something(outcome: TurnOutcome) -> bool:
+def has_output(outcome: TurnOutcome) -> bool:
     """Whether a turn brought words, a decision, work, a question or a pass."""
     spoken = any(draft.content.strip() for draft in outcome.messages)
     did = outcome.decision or outcome.hand_off or outcome.items or outcome.question

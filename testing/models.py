@@ -29,7 +29,7 @@ class Call:
 
 
 #: What a model may answer: text, a filled-in form, a call of a tool, or an error that it raises.
-Reply = str | BaseModel | Mapping[str, object] | Call | Exception
+ModelReply = str | BaseModel | Mapping[str, object] | Call | Exception
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class ScriptedModel(FunctionModel):
         TypeError: at a form where the turn takes text only.
     """
 
-    def __init__(self, *replies: Reply, name: str = "scripted") -> None:
+    def __init__(self, *replies: ModelReply, name: str = "scripted") -> None:
         self.asked: list[Asked] = []
         self._replies = replies or ("Well said.",)
         super().__init__(self._answer, stream_function=self._streamed, model_name=name)

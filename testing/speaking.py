@@ -8,13 +8,13 @@ from typing import Any
 
 from pydantic_ai.models import Model
 
-from ..agents.agent import Speaker
+from ..agents.agent import AnyAgent
 from ..agents.execution.runner import AgentRunner
 from ..agents.llm.agent import LLMAgent
-from ..agents.llm.settings import Manner, Source
-from ..agents.turn_services import Desk
+from ..agents.llm.settings import LLMSettings, ModelSource
+from ..agents.turn_services import TurnServices
 from ..models.protocol.collab import CollabMode, Participant
-from ..models.protocol.dialog import Message, Role, said
+from ..models.protocol.dialog import Message, Role, build_turn_message
 from ..models.turns.turn import TurnContext, TurnOutcome
 from ..tasks.planners import mode_of
 
@@ -53,7 +53,7 @@ def turn(me: str = "ann", *, heard: Sequence[tuple[str, str]] = (), **changes: A
 
 
 def _message(number: int, speaker: str, content: str) -> Message:
-    return said(
+    return build_turn_message(
         Role.AGENT,
         content,
         timestamp=BEGIN + timedelta(seconds=number),
@@ -65,11 +65,11 @@ def _message(number: int, speaker: str, content: str) -> Message:
 
 
 def model_agent(model: Model, **manner: Any) -> LLMAgent:
-    """An agent that speaks with this very model; `manner`: fields of `symposia.agents.llm.settings.Manner`."""
-    return LLMAgent(lambda: [Source(model)], Manner(**manner))
+    """An agent that speaks with this very model; `manner`: fields of `symposia.agents.llm.settings.LLMSettings`."""
+    return LLMAgent(lambda: [ModelSource(model)], LLMSettings(**manner))
 
 
-def speak(agent: Speaker, context: TurnContext, *, desk: Desk | None = None) -> TurnOutcome:
+def speak(agent: AnyAgent, context: TurnContext, *, desk: TurnServices | None = None) -> TurnOutcome:
     """Has an agent take a turn as a worker would. Raises AgentError, as it would there."""
     runner = AgentRunner()
     try:

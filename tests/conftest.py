@@ -18,7 +18,7 @@ from gone import command_of, is_gone
 from live import until
 from rabbit import MISSING, Rabbit, own_rabbit, program
 from scaling import PATIENCE, patient, scaled_examples
-from symposia.config.settings import ALSO_NAMED
+from symposia.config.settings import ALTERNATIVE_NAMES
 from symposia.state.redis.connect import connect
 from symposia.workers.local.embedded import EmbeddedServer
 
@@ -102,7 +102,7 @@ def nobodys_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     """No setting and no data of whoever runs the tests has a part in them."""
     with pytest.MonkeyPatch.context() as environment:
         for name in os.environ.keys() - TEST_SETTINGS:
-            if name.startswith("SYMPOSIA_") or name in ALSO_NAMED.values():
+            if name.startswith("SYMPOSIA_") or name in ALTERNATIVE_NAMES.values():
                 environment.delenv(name)
         environment.setenv("SYMPOSIA_DATA_DIR", str(tmp_path_factory.mktemp("data")))
         # Tests of the archive turn it on.

@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 
 PATH = "/replies"
 #: Limit of invalid requests per address: the size of the bucket, and its refill per second.
-DOUBTS_AT_ONCE, DOUBTS_A_SECOND = 60.0, 5.0
+FAILED_AUTH_BURST, FAILED_AUTH_PER_S = 60.0, 5.0
 #: Maximum number of addresses with a bucket.
 MOST_ADDRESSES = 10_000
 #: Bytes of a callback besides its text: names and ids, and the escapes of JSON.
@@ -69,18 +69,18 @@ class Callback(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CallbackResponse:
     """Response to a callback: HTTP status and error text."""
 
     status: int
     error: str = ""
 
 
-_UNAUTHORIZED = Verdict(401, "unauthorized")
-_TOO_MANY = Verdict(429, "too many invalid requests")
+_UNAUTHORIZED = CallbackResponse(401, "unauthorized")
+_TOO_MANY = CallbackResponse(429, "too many invalid requests")
 
 
-class Doubts:
+class FailedAuthLimiter:
     """Limiter of invalid requests: a token bucket per address.
 
     Callers with valid signatures are never limited, unless they share an address with an invalid caller.
@@ -91,11 +91,11 @@ class Doubts:
         #: Address -> remaining tokens and the time of that count; least recently noted first.
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def is_too_much(self, address: str) -> bool:
+    def is_limited(self, address: str) -> bool:
         """Return True if requests from this address are refused for now."""
         return self._bucket(address) < 1
 
-    def note(self, address: str) -> None:
+    def record_failure(self, address: str) -> None:
         """Count one invalid request of this address."""
         left = self._bucket(address) - 1
         self._left.pop(address, None)
@@ -104,8 +104,8 @@ class Doubts:
             self._left.popitem(last=False)
 
     def _bucket(self, address: str) -> float:
-        left, as_of = self._left.get(address, (DOUBTS_AT_ONCE, self._now()))
-        return min(left + (self._now() - as_of) * DOUBTS_A_SECOND, DOUBTS_AT_ONCE)
+        left, as_of = self._left.get(address, (FAILED_AUTH_BURST, self._now()))
+        return min(left + (self._now() - as_of) * FAILED_AUTH_PER_S, FAILED_AUTH_BURST)
 
 
 class Receiver:
@@ -115,7 +115,7 @@ class Receiver:
         self._client = client
         self._registry = registry
 
-    def receive(self, headers: dict[str, str], body: bytes) -> Verdict:
+    def receive(self, headers: dict[str, str], body: bytes) -> CallbackResponse:
         """Check one callback and answer its turn; never raises for an invalid callback.
 
         Args:
@@ -128,18 +128,18 @@ class Receiver:
         try:
             callback = Callback.model_validate_json(body)
         except ValidationError:
-            return Verdict(
+            return CallbackResponse(
                 400, "must be JSON with session_id, turn_number, participant, reply_token and text"
             )
         try:
-            return self._judge(callback, headers, body)
+            return self._verify_and_reply(callback, headers, body)
         except RedisUnavailable:
-            return Verdict(503, "try again later")
+            return CallbackResponse(503, "try again later")
         except SymposiaError as error:
             log.warning("callback refused: %s", error)
             return _UNAUTHORIZED
 
-    def _judge(self, callback: Callback, headers: dict[str, str], body: bytes) -> Verdict:
+    def _verify_and_reply(self, callback: Callback, headers: dict[str, str], body: bytes) -> CallbackResponse:
         if not all(headers.get(name) for name in (ID, TIMESTAMP, SIGNATURE)):
             return _UNAUTHORIZED  # before any lookup
         job = installation_of(self._client).sessions.get_live(callback.session_id)
@@ -147,16 +147,16 @@ class Receiver:
         if refusal is not None:
             log.warning("callback for session %s refused: %s", callback.session_id, refusal)
             # An expired callback was signed with the secret. Other callers must not learn whether the session exists.
-            return Verdict(401, refusal) if refusal == "expired" else _UNAUTHORIZED
+            return CallbackResponse(401, refusal) if refusal == "expired" else _UNAUTHORIZED
         try:
             job.reply(
                 callback.participant, callback.text, token=callback.reply_token, turn=callback.turn_number
             )
         except ReplyRefused as error:
-            return Verdict(409, error.word)
+            return CallbackResponse(409, error.word)
         except InvalidInput as error:
-            return Verdict(422, str(error))
-        return Verdict(200)
+            return CallbackResponse(422, str(error))
+        return CallbackResponse(200)
 
     def _agent(self, job: CollabJob, callback: Callback) -> ExternalAgent:
         """Return the remote system of the participant; its secret must sign the callback. Raises SymposiaError."""
@@ -164,13 +164,13 @@ class Receiver:
         if binding is None:
             raise UnknownAgent(callback.participant)
         record = job.state().records.get(callback.turn_number)
-        agent = self._registry.seat(binding.taken_by(record.agent if record else None))
+        agent = self._registry.get_agent(binding.with_agent(record.agent if record else None))
         if not isinstance(agent, ExternalAgent):
             raise AgentError(f"participant {callback.participant!r} is not a remote system")
         return agent
 
 
-class _Plain(RequestHandler):
+class _NotFoundHandler(RequestHandler):
     """Handler of all other paths: errors in one line, without traceback or server name."""
 
     def prepare(self) -> None:
@@ -178,18 +178,18 @@ class _Plain(RequestHandler):
         self.send_error(404)
 
     def set_default_headers(self) -> None:
-        self.clear_header("Server")
+        self.clear_header("ServerService")
 
     def write_error(self, status_code: int, **_kwargs: Any) -> None:
         self.write({"error": f"status {status_code}"})
 
 
-class _Replies(_Plain):
+class _Replies(_NotFoundHandler):
     """Handler of `POST /replies`."""
 
-    def initialize(self, receiver: Receiver, doubts: Doubts) -> None:
+    def initialize(self, receiver: Receiver, doubts: FailedAuthLimiter) -> None:
         self._receiver = receiver
-        self._doubts = doubts
+        self._limiter = doubts
 
     def prepare(self) -> None:
         """Do not answer 404 as the base class does."""
@@ -198,13 +198,13 @@ class _Replies(_Plain):
         """Check the callback in a thread, because that calls Redis."""
         headers = {name: self.request.headers.get(name, "") for name in (ID, TIMESTAMP, SIGNATURE)}
         address = self.request.remote_ip or ""
-        if self._doubts.is_too_much(address):
+        if self._limiter.is_limited(address):
             verdict = _TOO_MANY
             self.set_header("Retry-After", "1")
         else:
             verdict = await asyncio.to_thread(self._receiver.receive, headers, self.request.body)
         if verdict.status in (400, 401):
-            self._doubts.note(address)
+            self._limiter.record_failure(address)
         self.set_status(verdict.status)
         await self.finish({"error": verdict.error} if verdict.error else {"status": "taken"})
 
@@ -216,8 +216,8 @@ def make_server(receiver: Receiver, *, max_message_bytes: int) -> HTTPServer:
         receiver: Checks the callbacks.
         max_message_bytes: Maximum size of an answer's text.
     """
-    routes = [(PATH, _Replies, {"receiver": receiver, "doubts": Doubts()})]
-    application = Application(routes, default_handler_class=_Plain, log_function=_log_request)
+    routes = [(PATH, _Replies, {"receiver": receiver, "doubts": FailedAuthLimiter()})]
+    application = Application(routes, default_handler_class=_NotFoundHandler, log_function=_log_request)
     # A character of text may take six bytes of JSON.
     return HTTPServer(application, max_body_size=6 * max_message_bytes + _REST_BYTES, xheaders=False)
 

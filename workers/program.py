@@ -41,7 +41,7 @@ def run(find_app: Callable[[], Celery], arguments: Sequence[str]) -> None:
 
     from ..models.errors import SymposiaError
 
-    @click.group(commands={it.name: _in_the_foreground(it) for it in (worker, beat)})
+    @click.group(commands={it.name: _without_detach(it) for it in (worker, beat)})
     @click.option("--no-color", "-C", envvar="NO_COLOR", is_flag=True, help="Do not use colours in the log.")
     @click.option("--quiet", "-q", is_flag=True, help="Do not print the banner.")
     @click.pass_context
@@ -58,7 +58,7 @@ def run(find_app: Callable[[], Celery], arguments: Sequence[str]) -> None:
     program(list(arguments), prog_name="python -m symposia.workers", auto_envvar_prefix="CELERY")
 
 
-def _in_the_foreground(command: click.Command) -> click.Command:
+def _without_detach(command: click.Command) -> click.Command:
     command = copy.copy(command)
     command.params = [it for it in command.params if it.name != "detach"]
     return command

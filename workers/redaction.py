@@ -26,14 +26,14 @@ class Redaction(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Redact the record, and accept it."""
-        record.msg, record.args = self.hidden(record.getMessage()), None
+        record.msg, record.args = self.redact_text(record.getMessage()), None
         if record.exc_info and not record.exc_text:
             record.exc_text = _FORMATTER.formatException(record.exc_info)
         if record.exc_text:
-            record.exc_text = self.hidden(record.exc_text)
+            record.exc_text = self.redact_text(record.exc_text)
         return True
 
-    def hidden(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         """Return `text` without secrets."""
         for secret in self._secrets:
             text = text.replace(secret, HIDDEN)

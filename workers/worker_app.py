@@ -8,18 +8,18 @@ from ..config.settings import Settings
 from ..factories.app import create_app
 from ..factories.connection import redis_url_in_use
 from ..factories.runtime import build_runtime, per_process
-from ..factories.schedules import build_keeper
+from ..factories.schedules import build_schedule_runner
 from ..patches.celery_events import SentEventsStep
 from ..patches.cold_shutdown import install_cancel_turns
-from ..reviews.schedules.celery_tasks import install_keeper
-from ..tasks.runtime.runtime import install, runtime_of
+from ..reviews.schedules.celery_tasks import install_schedule_runner
+from ..tasks.runtime.runtime import install_runtime, runtime_of
 from .steps.archiving import ArchiveStep
 from .steps.base import SweepStep
 from .steps.delivering import DeliveryStep
 from .steps.reviewing import ReviewStep
 from .steps.runtime_step import RuntimeStep
 from .steps.scheduling import ScheduleStep
-from .steps.taking import TakenStep
+from .steps.taking import SentTimeStep
 from .steps.workspace import TaskStep
 
 
@@ -38,13 +38,15 @@ def create_worker_app(settings: Settings) -> Celery:
     app.conf.symposia_jobs = tuple(settings.jobs)
     app.conf.symposia_archive_interval_s = settings.archive_interval_s
     app.conf.worker_consumer = "symposia.patches.celery_consumer:ReconnectingConsumer"
-    install_cancel_turns(app, lambda: runtime_of(app).leases.let_go())  # noqa: PLW0108 - built later
+    install_cancel_turns(app, lambda: runtime_of(app).leases.cancel_all())  # noqa: PLW0108 - built later
     app.steps["worker"].update(
         {ArchiveStep, DeliveryStep, ReviewStep, RuntimeStep, ScheduleStep, SweepStep, TaskStep}
     )
-    app.steps["consumer"].update({SentEventsStep, TakenStep})
-    install(app, per_process(lambda: build_runtime(app, settings, redis_url=redis_url_in_use(settings))))
-    install_keeper(
-        app, per_process(lambda: build_keeper(app, settings, redis_url=redis_url_in_use(settings)))
+    app.steps["consumer"].update({SentEventsStep, SentTimeStep})
+    install_runtime(
+        app, per_process(lambda: build_runtime(app, settings, redis_url=redis_url_in_use(settings)))
+    )
+    install_schedule_runner(
+        app, per_process(lambda: build_schedule_runner(app, settings, redis_url=redis_url_in_use(settings)))
     )
     return app

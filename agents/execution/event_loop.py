@@ -15,10 +15,10 @@ from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from .fork_safety import forget_in_children
+from .fork_safety import reset_in_children
 
-T = TypeVar("T")
-Farewell = Callable[[], Awaitable[None]]
+ResultT = TypeVar("ResultT")
+CloseCallback = Callable[[], Awaitable[None]]
 
 
 class LoopThread:
@@ -28,10 +28,10 @@ class LoopThread:
     _thread: threading.Thread | None
 
     def __init__(self) -> None:
-        self.forget()
-        forget_in_children(self)
+        self.reset_after_fork()
+        reset_in_children(self)
 
-    def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+    def submit(self, coroutine: Coroutine[Any, Any, ResultT]) -> Future[ResultT]:
         """Run the coroutine on the loop; cancelling the future cancels the coroutine."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._started())
 
@@ -44,10 +44,10 @@ class LoopThread:
             loop, thread = self._loop, self._thread
             self._loop = self._thread = None
         if loop is not None and thread is not None:
-            asyncio.run_coroutine_threadsafe(_wind_down(loop), loop)
+            asyncio.run_coroutine_threadsafe(_close_loop(loop), loop)
             thread.join(timeout_s)
 
-    def forget(self) -> None:
+    def reset_after_fork(self) -> None:
         """Restart in a forked child, which has the parent's loop but not its thread."""
         # A new lock, too: a thread that the fork did not copy may have held the old one.
         self._lock = threading.Lock()
@@ -65,12 +65,14 @@ class LoopThread:
             return self._loop
 
 
-def before_close(farewell: Farewell) -> None:
+def before_close(farewell: CloseCallback) -> None:
     """Register `farewell` to be awaited before the running loop closes: for pools that belong to it."""
-    _farewells.setdefault(asyncio.get_running_loop(), []).append(farewell)
+    _close_callbacks.setdefault(asyncio.get_running_loop(), []).append(farewell)
 
 
-_farewells: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[Farewell]] = weakref.WeakKeyDictionary()
+_close_callbacks: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[CloseCallback]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
@@ -81,13 +83,15 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
         loop.close()
 
 
-async def _wind_down(loop: asyncio.AbstractEventLoop) -> None:
+async def _close_loop(loop: asyncio.AbstractEventLoop) -> None:
     running = asyncio.all_tasks() - {asyncio.current_task()}
     for task in running:
         task.cancel()
     try:
         await asyncio.gather(*running, return_exceptions=True)
-        await asyncio.gather(*(farewell() for farewell in _farewells.pop(loop, ())), return_exceptions=True)
+        await asyncio.gather(
+            *(farewell() for farewell in _close_callbacks.pop(loop, ())), return_exceptions=True
+        )
         await loop.shutdown_asyncgens()
     finally:
         loop.stop()

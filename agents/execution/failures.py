@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 from ...models.errors import AgentError, AgentFailed
 from ...models.text.redact import HIDDEN, without_password
-from .origins import origin_of
+from .origins import find_origin
 
 #: Characters of a failure's text that are kept.
-MAX_FAILURE = 300
+MAX_ERROR_CHARS = 300
 
 _CREDENTIAL = re.compile(
     r"(?P<scheme>\b(?:bearer|basic)\s+)[\w.~+/=-]+"
@@ -20,10 +20,10 @@ _CREDENTIAL = re.compile(
 )
 
 
-def scrubbed(text: str, *, secrets: Iterable[str] = ()) -> str:
+def scrub_text(text: str, *, secrets: Iterable[str] = ()) -> str:
     """`text` on one line, cut, without the given secrets, URL passwords and what looks like a credential."""
     line = " ".join(_without_secrets(text, secrets).split()).encode("utf-8", "replace").decode()
-    return line if len(line) <= MAX_FAILURE else f"{line[: MAX_FAILURE - 3]}..."
+    return line if len(line) <= MAX_ERROR_CHARS else f"{line[: MAX_ERROR_CHARS - 3]}..."
 
 
 def _without_secrets(text: str, secrets: Iterable[str]) -> str:
@@ -35,14 +35,14 @@ def _without_secrets(text: str, secrets: Iterable[str]) -> str:
     )
 
 
-def _text(error: BaseException) -> str:
+def _read_message(error: BaseException) -> str:
     try:
         return str(error)
     except Exception:  # noqa: BLE001 - `__str__` is code of the agent
         return "its message cannot be read"
 
 
-def failure(
+def to_agent_error(
     error: BaseException,
     *,
     retryable: bool = True,
@@ -55,12 +55,12 @@ def failure(
     failures too: an agent cannot end the worker. Its origin is that of `cause`, by default `error`.
     """
     hidden = tuple(secrets)
-    origin = origin_of(cause or error, redact=lambda text: _without_secrets(text, hidden))
+    origin = find_origin(cause or error, redact=lambda text: _without_secrets(text, hidden))
     if isinstance(error, AgentError):
-        error.args = (_without_secrets(_text(error), hidden),)
+        error.args = (_without_secrets(_read_message(error), hidden),)
         error.origin = error.origin or origin
         return error
-    text = scrubbed(_text(error), secrets=hidden)
+    text = scrub_text(_read_message(error), secrets=hidden)
     failed = AgentFailed(f"{type(error).__name__}{': ' if text else ''}{text}", retryable=retryable)
     failed.origin = origin
     return failed

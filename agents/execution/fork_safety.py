@@ -7,25 +7,25 @@ import weakref
 from typing import Protocol
 
 
-class Forgetful(Protocol):
+class ForkAware(Protocol):
     """An object that can restart in a forked child."""
 
-    def forget(self) -> None:
+    def reset_after_fork(self) -> None:
         """Drop what belongs to the parent process, locks included, without touching it."""
         ...
 
 
-def forget_in_children(thing: Forgetful) -> None:
+def reset_in_children(thing: ForkAware) -> None:
     """Have `thing.forget()` called in every process forked from this one, for as long as `thing` lives."""
-    _things.add(thing)
+    _fork_aware.add(thing)
 
 
-_things: weakref.WeakSet[Forgetful] = weakref.WeakSet()
+_fork_aware: weakref.WeakSet[ForkAware] = weakref.WeakSet()
 
 
-def _forget_all() -> None:
-    for thing in list(_things):
-        thing.forget()
+def _reset_all() -> None:
+    for thing in list(_fork_aware):
+        thing.reset_after_fork()
 
 
-os.register_at_fork(after_in_child=_forget_all)
+os.register_at_fork(after_in_child=_reset_all)

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import PurePath
 from types import FrameType
 
-from ...models.text.origin import Origin
+from ...models.text.origin import ErrorOrigin
 from ...models.text.redact import one_line
 
 _PACKAGE = __name__.partition(".")[0]
@@ -23,7 +23,7 @@ MAX_FILE = 200
 Frame = tuple[FrameType, int]
 
 
-def origin_of(error: BaseException, *, redact: Callable[[str], str]) -> Origin | None:
+def find_origin(error: BaseException, *, redact: Callable[[str], str]) -> ErrorOrigin | None:
     """Return where `error` was raised, or None if none of its frames is outside of Symposia and the standard library.
 
     Args:
@@ -34,7 +34,7 @@ def origin_of(error: BaseException, *, redact: Callable[[str], str]) -> Origin |
     if found is None:
         return None
     frame, line = found
-    return Origin(type(error).__name__, _shown_file(frame), line, _text(error, redact))
+    return ErrorOrigin(type(error).__name__, _relative_path(frame), line, _format_traceback(error, redact))
 
 
 def _frames(error: BaseException) -> Iterator[Frame]:
@@ -76,7 +76,7 @@ def _is_standard(file: str) -> bool:
     return is_library or file.startswith("<frozen ")
 
 
-def _shown_file(frame: FrameType) -> str:
+def _relative_path(frame: FrameType) -> str:
     """Return the path relative to the import folder of the module, so that it shows no paths of the machine."""
     path = PurePath(frame.f_code.co_filename)
     module = _module(frame)
@@ -84,7 +84,7 @@ def _shown_file(frame: FrameType) -> str:
     return one_line("/".join(path.parts[-parts:]))[-MAX_FILE:]
 
 
-def _text(error: BaseException, redact: Callable[[str], str]) -> str:
+def _format_traceback(error: BaseException, redact: Callable[[str], str]) -> str:
     details = traceback.TracebackException.from_exception(error, limit=-MAX_FRAMES, capture_locals=False)
     # Secrets are removed first: a secret that a cut divides would not be found.
     entries = [redact(it) for it in details.format()]

@@ -13,14 +13,14 @@ from typing import Protocol, cast
 
 from ...models.errors import AgentTimeout, LeaseLost, SymposiaError
 from ...models.turns.turn import TurnContext, TurnOutcome
-from ..agent import Agent, DeskAgent, InstantAgent, Speaker
-from ..turn_services import Desk
+from ..agent import Agent, AgentWithServices, AnyAgent, InstantAgent
+from ..turn_services import TurnServices
 from .answer_check import MAX_MESSAGE_BYTES, check_outcome
 from .event_loop import LoopThread
-from .failures import failure
+from .failures import to_agent_error
 
 
-class Speaking(Protocol):
+class RunningTurn(Protocol):
     """A turn that an agent has begun to speak."""
 
     def result(self) -> TurnOutcome:
@@ -54,15 +54,15 @@ class AgentRunner:
 
     def run(
         self,
-        agent: Speaker,
+        agent: AnyAgent,
         turn: TurnContext,
         *,
         timeout_s: float,
-        on_start: Callable[[Speaking], None] | None = None,
+        on_start: Callable[[RunningTurn], None] | None = None,
     ) -> TurnOutcome:
         """Speak the turn and wait for its outcome; `on_start` gets what can cancel it.
 
-        Raises what `start` and `Speaking.result` raise.
+        Raises what `start` and `RunningTurn.result` raise.
         """
         speaking = self.start(agent, turn, timeout_s=timeout_s)
         if on_start is not None:
@@ -70,17 +70,17 @@ class AgentRunner:
         return speaking.result()
 
     def start(
-        self, agent: Speaker, turn: TurnContext, *, timeout_s: float, desk: Desk | None = None
-    ) -> Speaking:
+        self, agent: AnyAgent, turn: TurnContext, *, timeout_s: float, desk: TurnServices | None = None
+    ) -> RunningTurn:
         """Begin to speak the turn, which may last `timeout_s` seconds from now; `desk`: for an agent that uses one.
 
         An instant agent has answered when this returns. Raises AgentError if it failed.
         """
         speak_now = getattr(agent, "speak_now", None)
         if speak_now is None:
-            spoken = self._loop.submit(_spoken(agent, turn, desk or Desk(), self._secrets))
+            spoken = self._loop.submit(_call_agent(agent, turn, desk or TurnServices(), self._secrets))
             return _Pending(spoken, turn, timeout_s, self._max_message_bytes)
-        outcome = _at_once(cast(InstantAgent, agent), turn, self._secrets)
+        outcome = _call_instant_agent(cast(InstantAgent, agent), turn, self._secrets)
         return _Answered(check_outcome(outcome, max_message_bytes=self._max_message_bytes))
 
     def close(self, *, timeout_s: float = 5.0) -> None:
@@ -109,7 +109,7 @@ class _Pending:
     def __init__(
         self, spoken: Future[object], turn: TurnContext, timeout_s: float, max_message_bytes: int
     ) -> None:
-        self._spoken = spoken
+        self._call_agent = spoken
         self._turn = turn
         self._timeout_s = timeout_s
         self._max_message_bytes = max_message_bytes
@@ -117,33 +117,35 @@ class _Pending:
 
     def result(self) -> TurnOutcome:
         try:
-            outcome = self._spoken.result(max(self._timeout_s, 0.0))
+            outcome = self._call_agent.result(max(self._timeout_s, 0.0))
         except CancelledError:
-            raise self._cancelled_with or failure(CancelledError("the agent was cancelled")) from None
+            raise self._cancelled_with or to_agent_error(CancelledError("the agent was cancelled")) from None
         except TimeoutError:  # ours: the agent's own has become an AgentFailed
-            self._spoken.cancel()
+            self._call_agent.cancel()
             raise AgentTimeout(f"no answer within {self._timeout_s:g} s") from None
         return check_outcome(outcome, max_message_bytes=self._max_message_bytes)
 
     def cancel(self, error: SymposiaError | None = None) -> None:
         if self._cancelled_with is None:
             self._cancelled_with = error or LeaseLost(self._turn.session_id, self._turn.turn_number)
-        self._spoken.cancel()
+        self._call_agent.cancel()
 
 
-async def _spoken(agent: Speaker, turn: TurnContext, desk: Desk, secrets: tuple[str, ...]) -> object:
+async def _call_agent(
+    agent: AnyAgent, turn: TurnContext, desk: TurnServices, secrets: tuple[str, ...]
+) -> object:
     try:
-        if hasattr(agent, "speak_at"):
-            return await cast(DeskAgent, agent).speak_at(turn, desk)
+        if hasattr(agent, "speak_with_services"):
+            return await cast(AgentWithServices, agent).speak_with_services(turn, desk)
         return await cast(Agent, agent).speak(turn)
     except (SystemExit, KeyboardInterrupt) as error:  # would end the loop for everybody
-        raise failure(error, secrets=secrets) from error
+        raise to_agent_error(error, secrets=secrets) from error
     except Exception as error:
-        raise failure(error, secrets=secrets) from error
+        raise to_agent_error(error, secrets=secrets) from error
 
 
-def _at_once(agent: InstantAgent, turn: TurnContext, secrets: tuple[str, ...]) -> object:
+def _call_instant_agent(agent: InstantAgent, turn: TurnContext, secrets: tuple[str, ...]) -> object:
     try:
         return agent.speak_now(turn)
     except Exception as error:
-        raise failure(error, secrets=secrets) from error
+        raise to_agent_error(error, secrets=secrets) from error

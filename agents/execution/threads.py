@@ -14,19 +14,19 @@ from contextvars import copy_context
 from queue import SimpleQueue
 from typing import TypeVar
 
-from .fork_safety import forget_in_children
+from .fork_safety import reset_in_children
 
 T = TypeVar("T")
-Job = Callable[[], None]
+QueuedCall = Callable[[], None]
 
 
-class DaemonThreads:
+class DaemonThreadPool:
     """At most `limit` threads, started as they are needed; further calls wait for a free one."""
 
     def __init__(self, *, limit: int) -> None:
         self._limit = limit
-        self.forget()
-        forget_in_children(self)
+        self.reset_after_fork()
+        reset_in_children(self)
 
     def submit(self, call: Callable[[], T]) -> Future[T]:
         """Run `call` in a thread, with a copy of the caller's context variables.
@@ -38,7 +38,7 @@ class DaemonThreads:
 
         def job() -> None:
             if future.set_running_or_notify_cancel():
-                context.run(_settle, future, call)
+                context.run(_run_call, future, call)
 
         with self._lock:
             self._unfinished += 1
@@ -48,10 +48,10 @@ class DaemonThreads:
         self._jobs.put(job)
         return future
 
-    def forget(self) -> None:
+    def reset_after_fork(self) -> None:
         """Restart in a forked child, which has none of the threads."""
         self._lock = threading.Lock()
-        self._jobs: SimpleQueue[Job] = SimpleQueue()
+        self._jobs: SimpleQueue[QueuedCall] = SimpleQueue()
         self._started = 0
         self._unfinished = 0
 
@@ -63,7 +63,7 @@ class DaemonThreads:
                 self._unfinished -= 1
 
 
-def _settle(future: Future[T], call: Callable[[], T]) -> None:
+def _run_call(future: Future[T], call: Callable[[], T]) -> None:
     try:
         future.set_result(call())
     except BaseException as error:  # noqa: BLE001 - even SystemExit is the caller's to judge, not this thread's

@@ -18,24 +18,32 @@ from pydantic_ai.messages import AgentStreamEvent, PartDeltaEvent, PartStartEven
 from ...models.errors import AgentError
 from ...models.protocol.dialog import Message
 from ...models.turns.turn import TurnContext, TurnOutcome, Usage
-from ..turn_services import Desk, Listener
-from .calls import Calls, fingerprint
+from ..turn_services import Listener, TurnServices
+from .calls import ModelCallHooks, fingerprint
 from .clients import pool_of_running_loop
-from .context import Conversation, conversation
+from .context import ModelHistory, build_history
 from .errors import model_failure
 from .forms import DecisionForm, ReviewForm
 from .prompts import without_own_name
-from .settings import Manner, Source
-from .summary import INSTRUCTIONS, Summary, carried_on, divide, mark, minutes, room_beside
-from .tool_context import ToolDesk
+from .settings import LLMSettings, ModelSource
+from .summary import (
+    SUMMARY_INSTRUCTIONS,
+    Summary,
+    extend_summary,
+    message_fingerprint,
+    remaining_tokens,
+    split_dialog,
+    summary_prompt,
+)
+from .tool_context import ToolContext
 from .tools import Toolbox
-from .usage import Served
+from .usage import PricedModel
 
 #: Maximum number of times an answer of the wrong form is sent back with the reason.
-SENT_BACK = 2
+MAX_OUTPUT_RETRIES = 2
 
 #: What may differ between two attempts of a turn that ask the same.
-_PASSING = {"messages", "memory", "attempt", "remaining", "timeout_s"}
+_VOLATILE_FIELDS = {"messages", "memory", "attempt", "remaining", "timeout_s"}
 
 
 class LLMAgent:
@@ -49,98 +57,106 @@ class LLMAgent:
     """
 
     def __init__(
-        self, sources: Callable[[], Sequence[Source]], manner: Manner, *, toolbox: Toolbox | None = None
+        self,
+        sources: Callable[[], Sequence[ModelSource]],
+        manner: LLMSettings,
+        *,
+        toolbox: Toolbox | None = None,
     ) -> None:
         self._sources = sources
-        self._manner = manner
+        self._settings = manner
         self._toolbox = toolbox
 
     async def speak(self, turn: TurnContext) -> TurnOutcome:
         """Ask the model. Raises AgentFailed, retryable or not, without any secret in it."""
-        return await self.speak_at(turn, Desk())
+        return await self.speak_with_services(turn, TurnServices())
 
-    async def speak_at(self, turn: TurnContext, desk: Desk) -> TurnOutcome:
+    async def speak_with_services(self, turn: TurnContext, desk: TurnServices) -> TurnOutcome:
         """The same, with a journal and a listener."""
         sources = self._sources()
         try:
-            calls = await self._calls(turn, desk, sources)
+            calls = await self._create_hooks(turn, desk, sources)
             try:
-                return await self._answered(turn, calls)
+                return await self._ask_model(turn, calls)
             except UnexpectedModelBehavior:
-                await calls.forget_answers()
+                await calls.delete_answers()
                 raise
         except AgentError:
             raise
         except Exception as error:
             raise model_failure(error, secrets=self._secrets(sources)) from error
 
-    async def _calls(self, turn: TurnContext, desk: Desk, sources: Sequence[Source]) -> Calls:
-        manner, pool = self._manner, pool_of_running_loop()
-        spent = desk.journal.recall(desk.account)
-        asked = turn.model_dump_json(exclude=_PASSING)
-        return Calls(
-            chain=[Served(await pool.model(it.model), it.price, it.entry) for it in sources],
-            desk=desk if manner.stream else replace(desk, listener=None),
-            asked=fingerprint(sources[0].name, str(manner), asked),
-            tries=manner.retries + 1,
-            ends_at=time.monotonic() + turn.timeout_s,
+    async def _create_hooks(
+        self, turn: TurnContext, desk: TurnServices, sources: Sequence[ModelSource]
+    ) -> ModelCallHooks:
+        manner, pool = self._settings, pool_of_running_loop()
+        spent = desk.journal.get_answer(desk.usage_key)
+        asked = turn.model_dump_json(exclude=_VOLATILE_FIELDS)
+        return ModelCallHooks(
+            chain=[PricedModel(await pool.model(it.model), it.price, it.entry) for it in sources],
+            services=desk if manner.stream else replace(desk, listener=None),
+            request_key=fingerprint(sources[0].name, str(manner), asked),
+            max_tries=manner.retries + 1,
+            deadline=time.monotonic() + turn.timeout_s,
             spent=Usage.model_validate_json(spent) if spent else Usage(),
         )
 
-    async def _shown(self, turn: TurnContext, calls: Calls) -> Conversation:
+    async def _build_history(self, turn: TurnContext, calls: ModelCallHooks) -> ModelHistory:
         """Return the messages of the dialog for the model; what no longer fits is summarised or left out."""
-        room, plain = self._manner.dialog_tokens(turn), self._manner.plain
-        if not self._manner.summary:
-            return conversation(turn, max_tokens=room, plain=plain)
-        note = await calls.desk.notes.recall()
+        room, plain = self._settings.dialog_tokens(turn), self._settings.plain
+        if not self._settings.summary:
+            return build_history(turn, max_tokens=room, plain=plain)
+        note = await calls.services.notes.read_note()
         summary = Summary.model_validate_json(note) if note else Summary()
-        parts = divide(turn.messages, summary, max_tokens=room)
+        parts = split_dialog(turn.messages, summary, max_tokens=room)
         # A turn with a limit on its tokens has none set aside for this.
-        if parts.folded and turn.remaining.tokens is None:
-            summary = await self._carried_on(turn, calls, summary, parts.folded)
-            await calls.desk.notes.keep(summary.model_dump_json())
-            parts = divide(turn.messages, summary, max_tokens=room)
-        rest = turn.model_copy(update={"messages": (*parts.folded, *parts.kept)})
-        shown = conversation(rest, max_tokens=room_beside(summary, room), summary=summary.text)
+        if parts.to_summarize and turn.remaining.tokens is None:
+            summary = await self._extend_summary(turn, calls, summary, parts.to_summarize)
+            await calls.services.notes.write_note(summary.model_dump_json())
+            parts = split_dialog(turn.messages, summary, max_tokens=room)
+        rest = turn.model_copy(update={"messages": (*parts.to_summarize, *parts.to_show)})
+        shown = build_history(rest, max_tokens=remaining_tokens(summary, room), summary=summary.text)
         return replace(shown, left_out=shown.left_out + summary.covered)
 
-    async def _carried_on(
-        self, turn: TurnContext, calls: Calls, summary: Summary, folded: Sequence[Message]
+    async def _extend_summary(
+        self, turn: TurnContext, calls: ModelCallHooks, summary: Summary, folded: Sequence[Message]
     ) -> Summary:
         """Return the summary with further messages in it; it is requested once, and its cost counts for the turn."""
-        asked = fingerprint(calls.asked, mark(folded[-1]))
-        aside = replace(calls, desk=replace(calls.desk, listener=None), asked=asked)
-        answer = await _asker().run(
-            minutes(turn, summary, folded),
+        asked = fingerprint(calls.request_key, message_fingerprint(folded[-1]))
+        aside = replace(calls, services=replace(calls.services, listener=None), request_key=asked)
+        answer = await _model_agent().run(
+            summary_prompt(turn, summary, folded),
             model=calls.chain[0].model,
-            deps=ToolDesk(turn),
-            instructions=INSTRUCTIONS,
-            model_settings=self._manner.model_settings(turn),
+            deps=ToolContext(turn),
+            instructions=SUMMARY_INSTRUCTIONS,
+            model_settings=self._settings.model_settings(turn),
             capabilities=[aside],
         )
         calls.spent = aside.spent
-        return carried_on(summary, folded, answer.output)
+        return extend_summary(summary, folded, answer.output)
 
-    async def _answered(self, turn: TurnContext, calls: Calls) -> TurnOutcome:
-        shown = await self._shown(turn, calls)
-        answer = await _asker().run(
+    async def _ask_model(self, turn: TurnContext, calls: ModelCallHooks) -> TurnOutcome:
+        shown = await self._build_history(turn, calls)
+        answer = await _model_agent().run(
             shown.prompt,
             model=calls.chain[0].model,
-            deps=ToolDesk(turn),
-            output_type=self._manner.form(turn) or str,
-            instructions=self._manner.system_prompt(turn),
+            deps=ToolContext(turn),
+            output_type=self._settings.form(turn) or str,
+            instructions=self._settings.system_prompt(turn),
             message_history=shown.earlier,
-            model_settings=self._manner.model_settings(turn),
+            model_settings=self._settings.model_settings(turn),
             toolsets=self._toolbox.toolsets() if self._toolbox else None,
-            usage_limits=UsageLimits(request_limit=self._manner.max_requests),
-            retries={"output": SENT_BACK},
+            usage_limits=UsageLimits(request_limit=self._settings.max_requests),
+            retries={"output": MAX_OUTPUT_RETRIES},
             capabilities=[calls],
-            event_stream_handler=_reader(calls.desk.listener) if calls.desk.listener else None,
+            event_stream_handler=_stream_handler(calls.services.listener)
+            if calls.services.listener
+            else None,
         )
         outcome = _outcome(answer, turn, calls.spent)
         return outcome.model_copy(update={"left_out": shown.left_out})
 
-    def _secrets(self, sources: Sequence[Source]) -> tuple[str, ...]:
+    def _secrets(self, sources: Sequence[ModelSource]) -> tuple[str, ...]:
         keys = [source.secret for source in sources if source.secret]
         return (*keys, *(self._toolbox.secrets() if self._toolbox else ()))
 
@@ -148,7 +164,7 @@ class LLMAgent:
 def _outcome(answer: AgentRunResult[Any], turn: TurnContext, spent: Usage) -> TurnOutcome:
     match answer.output:
         case DecisionForm() | ReviewForm() as form:
-            return form.outcome(spent)
+            return form.to_outcome(spent)
         case BaseModel() as form:
             return TurnOutcome.say(form.model_dump_json(), usage=spent)
         case output:
@@ -159,16 +175,16 @@ def _outcome(answer: AgentRunResult[Any], turn: TurnContext, spent: Usage) -> Tu
     return TurnOutcome.say(text, usage=spent)
 
 
-def _reader(listener: Listener) -> EventStreamHandler[ToolDesk]:
+def _stream_handler(listener: Listener) -> EventStreamHandler[ToolContext]:
     """What hands the words of a stream on."""
 
-    async def read(_: RunContext[ToolDesk], events: AsyncIterable[AgentStreamEvent]) -> None:
+    async def read(_: RunContext[ToolContext], events: AsyncIterable[AgentStreamEvent]) -> None:
         async for event in events:
             match event:
                 case PartStartEvent(part=TextPart(content=text)):
-                    listener.hear(text)
+                    listener.add_output(text)
                 case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
-                    listener.hear(text)
+                    listener.add_output(text)
                 case _:
                     pass
 
@@ -176,6 +192,6 @@ def _reader(listener: Listener) -> EventStreamHandler[ToolDesk]:
 
 
 @cache
-def _asker() -> ModelAgent[ToolDesk, str]:
+def _model_agent() -> ModelAgent[ToolContext, str]:
     """The one pydantic-ai agent: everything about it is said with each run."""
-    return ModelAgent(deps_type=ToolDesk, output_type=str, name="symposia")
+    return ModelAgent(deps_type=ToolContext, output_type=str, name="symposia")

@@ -30,13 +30,13 @@ from pydantic_ai.output import OutputContext
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from ...models.errors import AgentFailed
-from ...models.turns.decision_check import understood
+from ...models.turns.decision_check import check_decision
 from ...models.turns.turn import Usage
-from ..turn_services import Desk
+from ..turn_services import TurnServices
 from .forms import DecisionForm
-from .retries import pause_s
-from .tool_context import ToolDesk, effect
-from .usage import Served, usage_of
+from .retries import retry_pause_s
+from .tool_context import ToolContext, use_effect_id
+from .usage import PricedModel, usage_of
 
 #: First words of the journal's names.
 REQUESTS, TOOLS = "model:", "tool:"
@@ -45,7 +45,7 @@ _RESPONSE: TypeAdapter[ModelResponse] = TypeAdapter(ModelResponse)
 
 
 @dataclass
-class Calls(AbstractCapability[ToolDesk]):
+class ModelCallHooks(AbstractCapability[ToolContext]):
     """The hooks of one run.
 
     Args:
@@ -57,90 +57,94 @@ class Calls(AbstractCapability[ToolDesk]):
         ends_at: `time.monotonic()` of the turn's deadline.
     """
 
-    chain: Sequence[Served]
-    desk: Desk
-    asked: str
-    tries: int
-    ends_at: float
+    chain: Sequence[PricedModel]
+    services: TurnServices
+    request_key: str
+    max_tries: int
+    deadline: float
     #: What this attempt has spent.
     spent: Usage = field(default_factory=Usage)
-    _at: int = 0
-    _tried: int = 0
+    _model_index: int = 0
+    _tries: int = 0
     #: How many messages the first request had; None before it.
-    _given: int | None = None
-    _called: Counter[str] = field(default_factory=Counter)
+    _initial_messages: int | None = None
+    _tool_call_counts: Counter[str] = field(default_factory=Counter)
 
     async def wrap_model_request(
         self,
-        ctx: RunContext[ToolDesk],
+        ctx: RunContext[ToolContext],
         *,
         request_context: ModelRequestContext,
         handler: WrapModelRequestHandler,
     ) -> ModelResponse:
         """Return the answer from the journal if there is one; otherwise make the request and store its answer."""
-        if self._given is None:
-            self._given = len(request_context.messages)
-        name = REQUESTS + fingerprint(self.asked, _bare(request_context.messages[self._given :]))
-        if self.desk.listener is not None:
-            self.desk.listener.restart()
-        text = self.desk.journal.recall(name)
+        if self._initial_messages is None:
+            self._initial_messages = len(request_context.messages)
+        name = REQUESTS + fingerprint(
+            self.request_key, _comparable_parts(request_context.messages[self._initial_messages :])
+        )
+        if self.services.listener is not None:
+            self.services.listener.restart_output()
+        text = self.services.journal.get_answer(name)
         if text is not None:
             return _RESPONSE.validate_json(text)
-        self._tried = 1
-        request_context.model = self.chain[self._at].model
+        self._tries = 1
+        request_context.model = self.chain[self._model_index].model
         response = await handler(request_context)
         _check_end(response, request_context)
         # The text of a provider's refusal may contain a key.
         response = replace(response, failed_attempts=None)
-        self.spent += usage_of(response, self.chain[self._at].price)
+        self.spent += usage_of(response, self.chain[self._model_index].price)
         answer = _RESPONSE.dump_json(response).decode()
-        await self.desk.journal.keep({name: answer, self.desk.account: self.spent.model_dump_json()})
+        await self.services.journal.store_answers(
+            {name: answer, self.services.usage_key: self.spent.model_dump_json()}
+        )
         return response
 
-    async def forget_answers(self) -> None:
+    async def delete_answers(self) -> None:
         """Forget answers that are not usable, so that they are requested again; their cost stays counted."""
-        await self.desk.journal.forget(REQUESTS)
+        await self.services.journal.delete_answers(REQUESTS)
 
     async def on_model_request_error(
-        self, ctx: RunContext[ToolDesk], *, request_context: ModelRequestContext, error: Exception
+        self, ctx: RunContext[ToolContext], *, request_context: ModelRequestContext, error: Exception
     ) -> ModelResponse:
         """Retry after a pause, then use the next model, and then give up."""
-        left_s = self.ends_at - time.monotonic()
-        pause = pause_s(error, tries=self._tried, most_tries=self.tries, left_s=left_s)
+        left_s = self.deadline - time.monotonic()
+        pause = retry_pause_s(error, tries=self._tries, most_tries=self.max_tries, left_s=left_s)
         if pause is not None:
-            self._tried += 1
+            self._tries += 1
             await asyncio.sleep(pause)
             raise RetryModelRequest
-        if not isinstance(error, ModelAPIError) or self._at + 1 == len(self.chain):
+        if not isinstance(error, ModelAPIError) or self._model_index + 1 == len(self.chain):
             raise error
-        self._at, self._tried = await self._next_with_room(), 1
-        raise RetryModelRequest(self.chain[self._at].model)
+        self._model_index, self._tries = await self._next_model_below_limit(), 1
+        raise RetryModelRequest(self.chain[self._model_index].model)
 
-    async def _next_with_room(self) -> int:
+    async def _next_model_below_limit(self) -> int:
         """Return the index of the next model within its rate limit. Raises AgentFailed, retryable when one has room."""
         waits = []
-        for at in range(self._at + 1, len(self.chain)):
-            minutes = self.desk.minutes
-            wait_s = await minutes.ask(self.chain[at].entry) if minutes else None
+        for at in range(self._model_index + 1, len(self.chain)):
+            minutes = self.services.rate_limiter
+            wait_s = await minutes.acquire_request(self.chain[at].entry) if minutes else None
             if wait_s is None:
                 return at
             waits.append(wait_s)
         raise AgentFailed("all fallback models have reached their rate limit", retry_after_s=min(waits))
 
     async def after_output_validate(
-        self, ctx: RunContext[ToolDesk], *, output_context: OutputContext, output: Any
+        self, ctx: RunContext[ToolContext], *, output_context: OutputContext, output: Any
     ) -> Any:
         """Reject a decision that names no possible speaker, so that the model decides again."""
         if isinstance(output, DecisionForm) and not output.satisfied:
             turn = ctx.deps.turn
-            _, fault = understood(output.decision(), turn.roster, turn.me.participant_id)
+            _, fault = check_decision(output.to_decision(), turn.roster, turn.me.participant_id)
             if fault:
                 raise ModelRetry(f"Not a valid choice: {fault}. Choose again.")
         return output
 
     async def wrap_tool_execute(
         self,
-        ctx: RunContext[ToolDesk],
+        ctx: RunContext[ToolContext],
         *,
         call: ToolCallPart,
         tool_def: ToolDefinition,
@@ -149,19 +153,19 @@ class Calls(AbstractCapability[ToolDesk]):
     ) -> Any:
         """Run a tool call once per turn; the same call made again by the same run is another one."""
         same = fingerprint(call.tool_name, to_jsonable_python(args, fallback=str))
-        self._called[same] += 1
-        number = f"{same}:{self._called[same]}"
-        text = self.desk.journal.recall(TOOLS + number)
+        self._tool_call_counts[same] += 1
+        number = f"{same}:{self._tool_call_counts[same]}"
+        text = self.services.journal.get_answer(TOOLS + number)
         if text is not None:
             return json.loads(text)
-        with effect(f"{ctx.deps.turn.effect_id}:{call.tool_name}:{number}"):
+        with use_effect_id(f"{ctx.deps.turn.effect_id}:{call.tool_name}:{number}"):
             result = await handler(args)
         try:
             data = to_jsonable_python(result)
             text = json.dumps(data, ensure_ascii=False)
         except (PydanticSerializationError, ValueError, TypeError):
             return result  # pictures and the like: to be asked for again
-        await self.desk.journal.keep({TOOLS + number: text})
+        await self.services.journal.store_answers({TOOLS + number: text})
         return data
 
 
@@ -181,7 +185,7 @@ def fingerprint(*parts: object) -> str:
     return sha256(text.encode()).hexdigest()[:32]
 
 
-def _bare(messages: Sequence[ModelMessage]) -> list[Any]:
+def _comparable_parts(messages: Sequence[ModelMessage]) -> list[Any]:
     """Return the messages of a run without the times and ids that differ between attempts."""
     data = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")
     return [

@@ -61,7 +61,7 @@ class ModelPool:
             return endpoint
         model = self._models.get(endpoint)
         if model is None:
-            model = self._models[endpoint] = self._made(endpoint)
+            model = self._models[endpoint] = self._create_model(endpoint)
             await self._open.enter_async_context(model)
         return model
 
@@ -71,7 +71,7 @@ class ModelPool:
         await self._open.aclose()
         await self._http.aclose()
 
-    def _made(self, endpoint: Endpoint) -> Model:
+    def _create_model(self, endpoint: Endpoint) -> Model:
         if endpoint.base_url is None:
             try:
                 return infer_model(endpoint.model, lambda name: _provider(name, endpoint.api_key))

@@ -20,7 +20,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
-from ..entry_base import CallablePath, Entry, HttpUrl, Tokens, Variable, Window
+from ..entry_base import CallablePath, EntryBase, HttpUrl, Tokens, VariableName, Window
 
 #: Form of the names of tools.
 _TOOL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
@@ -50,11 +50,11 @@ def _tool_name(name: str) -> str:
     return name
 
 
-Settings = Annotated[dict[str, JsonValue], AfterValidator(_settings)]
+ExtraSettings = Annotated[dict[str, JsonValue], AfterValidator(_settings)]
 ToolName = Annotated[str, AfterValidator(_tool_name)]
 
 
-class ModelEntry(Entry):
+class ModelEntry(EntryBase):
     """`[models.NAME]`: a language model and where it is served."""
 
     #: `provider:name` as pydantic-ai knows it, or, with `base_url`, the name the endpoint knows it by.
@@ -62,7 +62,7 @@ class ModelEntry(Entry):
     #: An OpenAI-compatible endpoint.
     base_url: HttpUrl | None = None
     #: Variable that holds the API key. None: what the provider's own client looks for, or no key.
-    api_key_env: Variable | None = None
+    api_key_env: VariableName | None = None
     #: Tokens of the dialog a request may carry; older messages are left out.
     context_tokens: Tokens = 16_000
     #: Whether decisions and reviews are asked for as structured output.
@@ -91,7 +91,7 @@ class ModelEntry(Entry):
         return self
 
 
-class LLMEntry(Entry):
+class LLMEntry(EntryBase):
     """`[agents.NAME] kind = "llm"`."""
 
     kind: Literal["llm"]
@@ -105,7 +105,7 @@ class LLMEntry(Entry):
     #: Tokens of one answer.
     max_tokens: Tokens | None = None
     #: Further settings, such as `top_p` or `openai_reasoning_effort`.
-    settings: Settings = Field(default_factory=dict)
+    settings: ExtraSettings = Field(default_factory=dict)
     #: Names of `[tools]` and `[mcp]` tables: what the model may call.
     tools: tuple[str, ...] = Field(default=(), max_length=100)
     #: Requests of one turn: a model that calls tools for ever is stopped.
@@ -121,10 +121,10 @@ class LLMEntry(Entry):
     window: Window = 100
 
 
-class ToolEntry(Entry):
+class ToolEntry(EntryBase):
     """`[tools.NAME]`: a Python function that models may call by this name."""
 
-    #: `module:name`, sync or async; a first parameter `ctx: RunContext[ToolDesk]` gets the turn.
+    #: `module:name`, sync or async; a first parameter `ctx: RunContext[ToolContext]` gets the turn.
     callable: CallablePath
     #: Description for the model; None: the docstring of the callable.
     description: str | None = None
@@ -132,17 +132,17 @@ class ToolEntry(Entry):
     timeout_s: float | None = Field(default=None, gt=0, le=86_400)
 
 
-class McpEntry(Entry):
-    """`[mcp.NAME]`: a server of the Model Context Protocol; its tools are called `NAME_tool`."""
+class McpEntry(EntryBase):
+    """`[mcp.NAME]`: a server of the LocalModelService Context Protocol; its tools are called `NAME_tool`."""
 
     #: A server that runs, spoken to by streamable HTTP.
     url: HttpUrl | None = None
     #: Variable that holds the bearer token for it.
-    token_env: Variable | None = None
+    token_env: VariableName | None = None
     #: Program and arguments of a server that is started for a turn, spoken to by its standard streams; no shell.
     command: tuple[str, ...] = Field(default=(), max_length=100)
     #: Variables it gets besides the few that any program needs.
-    env: tuple[Variable, ...] = ()
+    env: tuple[VariableName, ...] = ()
     #: Only these of its tools; None: all.
     tools: tuple[str, ...] | None = None
 
@@ -153,7 +153,7 @@ class McpEntry(Entry):
         return self
 
 
-class ModelTables(Entry):
+class ModelTables(EntryBase):
     """The tables of an agents file that model agents refer to by name."""
 
     models: dict[str, ModelEntry] = Field(default_factory=dict)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, TypeVar
 from ...models.errors import AgentError, AgentFailed
 from ...models.sessions.options import AgentBinding
 from ..local_model.server import CONTEXT_TOKENS, MODEL_NAME, missing_part
-from ..preflight import Fault
+from ..preflight import FieldProblem
 from .entries import LLMEntry, ModelEntry, ModelTables
-from .preflight import llm_faults
+from .preflight import check_llm_entry
 
 if TYPE_CHECKING:
     from .agent import LLMAgent
-    from .settings import Source
+    from .settings import ModelSource
     from .tools import Toolbox
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ _NOT_RUNNING = (
 )
 
 
-class ModelSeats:
+class ModelAgentFactory:
     """Makes model agents. pydantic-ai is imported with the first of them.
 
     Args:
@@ -57,14 +57,14 @@ class ModelSeats:
         self._getenv = getenv
         self._local_model = local_model
 
-    def seat(self, binding: AgentBinding, entry: LLMEntry) -> LLMAgent:
+    def create_agent(self, binding: AgentBinding, entry: LLMEntry) -> LLMAgent:
         """The agent of an entry, with the binding's overrides. Raises AgentError for tools that cannot be loaded."""
         from ..python import load_form
         from .agent import LLMAgent
-        from .settings import Manner
+        from .settings import LLMSettings
 
-        model = self.model_named(entry.model)
-        manner = Manner(
+        model = self.find_model(entry.model)
+        manner = LLMSettings(
             instructions=_either(binding.instructions, entry.instructions),
             temperature=_either(binding.temperature, entry.temperature),
             max_tokens=_either(binding.max_tokens, entry.max_tokens),
@@ -81,13 +81,13 @@ class ModelSeats:
         )
         return LLMAgent(lambda: self._sources(entry), manner, toolbox=self._toolbox(entry))
 
-    def is_local(self, entry: LLMEntry) -> bool:
+    def uses_local_model(self, entry: LLMEntry) -> bool:
         """Whether the agent's own model, fallbacks aside, is the one that runs on this machine."""
-        return self.model_named(entry.model) is _LOCAL
+        return self.find_model(entry.model) is _LOCAL
 
-    def faults(self, entry: LLMEntry) -> Iterator[Fault]:
+    def check_entry(self, entry: LLMEntry) -> Iterator[FieldProblem]:
         """What would fail in an agent of this entry."""
-        return llm_faults(entry, self._file, self._getenv)
+        return check_llm_entry(entry, self._file, self._getenv)
 
     def _toolbox(self, entry: LLMEntry) -> Toolbox | None:
         """Return the tools of the agent: functions now, servers for each turn again, because a token may be renewed."""
@@ -99,14 +99,14 @@ class ModelSeats:
         servers = {name: self._file.mcp[name] for name in entry.tools if name in self._file.mcp}
         return Toolbox(functions, servers, self._getenv)
 
-    def model_named(self, name: str) -> ModelEntry:
+    def find_model(self, name: str) -> ModelEntry:
         """The entry of a model; a name without a table is one that pydantic-ai knows."""
         known = self._file.models.get(name)
         if known is not None:
             return known
         return _LOCAL if name == LOCAL_MODEL else ModelEntry(model=name)
 
-    def _sources(self, entry: LLMEntry) -> list[Source]:
+    def _sources(self, entry: LLMEntry) -> list[ModelSource]:
         """Those of an entry's models that can be asked now. Raises AgentError when none can."""
         found, troubles = [], []
         for name in (entry.model, *entry.fallback):
@@ -118,19 +118,19 @@ class ModelSeats:
             raise troubles[0]
         return found
 
-    def _source(self, name: str) -> Source:
+    def _source(self, name: str) -> ModelSource:
         from .clients import Endpoint
-        from .settings import Source
+        from .settings import ModelSource
         from .usage import Price
 
-        model = self.model_named(name)
+        model = self.find_model(name)
         if model is _LOCAL:
             url = self._local_model()
             if url is None:
                 if (missing := missing_part()) is not None:
                     raise AgentFailed(missing, retryable=False)
                 raise AgentFailed(_NOT_RUNNING)
-            return Source(Endpoint(model.model, f"{url}/v1"), entry=name)
+            return ModelSource(Endpoint(model.model, f"{url}/v1"), entry=name)
         key = self._getenv(model.api_key_env) if model.api_key_env else None
         if model.api_key_env and not key:
             raise AgentFailed(f"environment variable {model.api_key_env} is not set", retryable=False)
@@ -141,7 +141,7 @@ class ModelSeats:
                 output=model.output_usd_per_million or 0.0,
                 cached=model.cached_usd_per_million,
             )
-        return Source(Endpoint(model.model, model.base_url, key), price, name)
+        return ModelSource(Endpoint(model.model, model.base_url, key), price, name)
 
 
 def _either(first: T | None, second: T) -> T:

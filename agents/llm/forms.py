@@ -9,7 +9,7 @@ from __future__ import annotations
 from pydantic import BaseModel, Field
 
 from ...models.alignment.marks import Scores
-from ...models.turns.turn import Decision, Draft, TurnOutcome, Usage
+from ...models.turns.turn import Decision, DraftMessage, TurnOutcome, Usage
 
 
 class NextSpeaker(BaseModel):
@@ -28,7 +28,7 @@ class DecisionForm(BaseModel):
     side_by_side: bool = Field(default=False, description="true: they speak at once, not one after the other")
     reason: str = Field(default="", max_length=2_000, description="why, in one sentence")
 
-    def decision(self) -> Decision:
+    def to_decision(self) -> Decision:
         """What was decided."""
         return Decision(
             satisfied=self.satisfied,
@@ -39,10 +39,10 @@ class DecisionForm(BaseModel):
             reason=self.reason,
         )
 
-    def outcome(self, usage: Usage) -> TurnOutcome:
+    def to_outcome(self, usage: Usage) -> TurnOutcome:
         """The decision, and the words for it."""
-        decision = self.decision()
-        return TurnOutcome(messages=(Draft(content=_words(decision)),), decision=decision, usage=usage)
+        decision = self.to_decision()
+        return TurnOutcome(messages=(DraftMessage(content=_words(decision)),), decision=decision, usage=usage)
 
 
 class ExpertScores(Scores):
@@ -58,10 +58,10 @@ class JudgeForm(DecisionForm):
         default=[], description="for each expert who has spoken, four scores; totals are computed"
     )
 
-    def decision(self) -> Decision:
+    def to_decision(self) -> Decision:
         """What was decided, with the scores."""
         scores = {it.name[:1_000]: Scores(**it.model_dump(exclude={"name"})) for it in self.scores}
-        return super().decision().model_copy(update={"scores": scores})
+        return super().to_decision().model_copy(update={"scores": scores})
 
 
 class ReviewForm(BaseModel):
@@ -70,11 +70,11 @@ class ReviewForm(BaseModel):
     approved: bool = Field(description="true: the work is good as it is")
     comment: str = Field(min_length=1, description="why it is good, or what to fix")
 
-    def outcome(self, usage: Usage) -> TurnOutcome:
+    def to_outcome(self, usage: Usage) -> TurnOutcome:
         """The verdict, and the words for it."""
         words = f"APPROVED: {self.comment}" if self.approved else self.comment
         decision = Decision(satisfied=self.approved, reason=self.comment[:2_000])
-        return TurnOutcome(messages=(Draft(content=words),), decision=decision, usage=usage)
+        return TurnOutcome(messages=(DraftMessage(content=words),), decision=decision, usage=usage)
 
 
 def _words(decision: Decision) -> str:

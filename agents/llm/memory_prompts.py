@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from ...models.memory.recall import MemoryView
 from ...models.memory.services import service_names
-from ...models.memory.values import compact
+from ...models.memory.values import to_compact_json
 
-_FORM = """\
+_MEMORY_FORM = """\
 When the user states a detail, add a line for each:
 REMEMBER name: value
 When they want a detail forgotten: FORGET: name
@@ -17,7 +17,7 @@ When they change the subject: SERVICE: one of {services}"""
 
 def memory_form(memory: MemoryView | None) -> str:
     """Return how an answer may add to the memory; empty in a session without memory."""
-    return "" if memory is None else _FORM.format(services=", ".join(service_names()))
+    return "" if memory is None else _MEMORY_FORM.format(services=", ".join(service_names()))
 
 
 def memory_lines(memory: MemoryView | None) -> Iterator[str]:
@@ -32,4 +32,4 @@ def memory_lines(memory: MemoryView | None) -> Iterator[str]:
 
 
 def _plain(value: object) -> str:
-    return value if isinstance(value, str) else compact(value)
+    return value if isinstance(value, str) else to_compact_json(value)

@@ -46,14 +46,14 @@ _OR_NOTHING = "If you have nothing to add, answer only PASS."
 
 def system_prompt(turn: TurnContext, instructions: str, *, structured: bool) -> str:
     """Who the model is and how it may answer; the agent's own instructions come first."""
-    others = ", ".join(_introduced(p) for p in turn.roster if p.participant_id != turn.me.participant_id)
+    others = ", ".join(_name_with_role(p) for p in turn.roster if p.participant_id != turn.me.participant_id)
     parts = [
         instructions.strip(),
-        f"You are {_introduced(turn.me)}" + (f", working with {others}." if others else "."),
+        f"You are {_name_with_role(turn.me)}" + (f", working with {others}." if others else "."),
         f"Purpose: {turn.purpose}",
         turn.mode_prompt,
         _form(turn, structured=structured),
-        _asking(turn),
+        _asking_instructions(turn),
         memory_form(turn.memory),
     ]
     return "\n".join(part for part in parts if part)
@@ -66,12 +66,12 @@ def turn_prompt(turn: TurnContext) -> str:
         asked.append(f"Your work item: {turn.item.text}")
     asked = [part for part in asked if part]
     if not asked and not turn.messages:
-        asked.append(opening(turn))
-    answers = [_answered(answer, turn.roster) for answer in turn.answers]
+        asked.append(opening_prompt(turn))
+    answers = [_format_answer(answer, turn.roster) for answer in turn.answers]
     return "\n".join([*memory_lines(turn.memory), *answers, *asked, f"Your turn, {name_of(turn.me)}."])
 
 
-def _answered(answer: GivenAnswer, roster: Sequence[Participant]) -> str:
+def _format_answer(answer: GivenAnswer, roster: Sequence[Participant]) -> str:
     """An earlier question of the model to a person, with the answer."""
     name = next((name_of(p) for p in roster if p.participant_id == answer.question.to), answer.question.to)
     said = (
@@ -80,7 +80,7 @@ def _answered(answer: GivenAnswer, roster: Sequence[Participant]) -> str:
     return f"You asked {name}: {answer.question.text}\n{name} {said}"
 
 
-def _asking(turn: TurnContext) -> str:
+def _asking_instructions(turn: TurnContext) -> str:
     """How to ask a person, where there is one."""
     people = [name_of(p) for p in turn.roster if p.kind is ParticipantKind.HUMAN and p != turn.me]
     if not people:
@@ -99,17 +99,17 @@ def plain_system_prompt(turn: TurnContext, instructions: str) -> str:
 
 def plain_prompt(turn: TurnContext, messages: Sequence[Message]) -> str:
     """All in one: what was said, and then the question, which is what a small model answers."""
-    said = [attributed(message, turn.roster) for message in messages]
+    said = [attribute_message(message, turn.roster) for message in messages]
     asked = turn.instruction.strip() or turn.purpose
     return "\n".join([*said, "", turn.item.text if turn.item else asked]).strip()
 
 
-def opening(turn: TurnContext) -> str:
+def opening_prompt(turn: TurnContext) -> str:
     """Return the prompt for a dialog without messages."""
     return f"Begin: {turn.purpose}"
 
 
-def attributed(message: Message, roster: Sequence[Participant]) -> str:
+def attribute_message(message: Message, roster: Sequence[Participant]) -> str:
     """A message of another participant, prefixed with the speaker's name; `earlier`: taken from another dialog."""
     author = message.author
     if author is None:
@@ -132,7 +132,7 @@ def name_of(participant: Participant) -> str:
     return participant.display_name or participant.participant_id
 
 
-def _introduced(participant: Participant) -> str:
+def _name_with_role(participant: Participant) -> str:
     name, role = name_of(participant), participant.role_id
     return name if role is None or role.lower() == name.lower() else f"{name} ({role})"
 

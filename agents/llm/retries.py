@@ -23,7 +23,7 @@ from pydantic_ai.exceptions import (
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 8.0
 #: A provider that asks for more patience than this gets the turn back later: no worker waits that long.
-MOST_PATIENCE_S = 20.0
+MAX_RETRY_AFTER_S = 20.0
 
 #: The request itself is refused: the same request again meets the same answer.
 _FINAL = (
@@ -35,10 +35,10 @@ _FINAL = (
     ImportError,
 )
 #: Refusals of the moment: request timeout, conflict, too early, too many requests.
-_PASSING = frozenset({408, 409, 425, 429})
+_TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
 
 
-def may_pass(error: Exception) -> bool:
+def is_transient(error: Exception) -> bool:
     """Whether the same request may meet a better answer later."""
     if isinstance(error, _FINAL):
         return False
@@ -46,11 +46,11 @@ def may_pass(error: Exception) -> bool:
         hint = error.provider_retry_hint
         if hint is not None:
             return hint
-        return error.status_code >= 500 or error.status_code in _PASSING
+        return error.status_code >= 500 or error.status_code in _TRANSIENT_STATUSES
     return True
 
 
-def pause_s(error: Exception, *, tries: int, most_tries: int, left_s: float) -> float | None:
+def retry_pause_s(error: Exception, *, tries: int, most_tries: int, left_s: float) -> float | None:
     """Seconds to wait before a request is sent again; None: it is not.
 
     Args:
@@ -59,10 +59,10 @@ def pause_s(error: Exception, *, tries: int, most_tries: int, left_s: float) -> 
         most_tries: how often it may be sent.
         left_s: seconds until the turn's deadline.
     """
-    if tries >= most_tries or not (isinstance(error, ModelAPIError) and may_pass(error)):
+    if tries >= most_tries or not (isinstance(error, ModelAPIError) and is_transient(error)):
         return None
     pause = error.retry_after
     if pause is None:
         # Spread out, so that turns which failed together do not come back together.
         pause = min(FIRST_PAUSE_S * 2 ** (tries - 1), LONGEST_PAUSE_S) * random.uniform(0.75, 1.0)  # noqa: S311
-    return pause if pause <= min(MOST_PATIENCE_S, left_s) else None
+    return pause if pause <= min(MAX_RETRY_AFTER_S, left_s) else None

@@ -17,13 +17,13 @@ from .prompts import plain_system_prompt, system_prompt
 from .usage import Price
 
 #: Token limit of an answer that every model accepts; some reject a higher one.
-NEVER_TOO_MANY = 4_000
+SAFE_MAX_TOKENS = 4_000
 
 _FORMS: dict[Expects, type[BaseModel]] = {Expects.DECISION: DecisionForm, Expects.REVIEW: ReviewForm}
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ModelSource:
     """A model that may answer, and its price where the registry gives one."""
 
     #: Where it is served, or the very model: in tests.
@@ -46,7 +46,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class LLMSettings:
     """How a model is asked."""
 
     instructions: str = ""
@@ -89,7 +89,7 @@ class Manner:
     def answer_tokens(self, turn: TurnContext) -> int | None:
         """Return the maximum tokens of the answer, at most the reservation of the turn; None: no limit."""
         left = turn.remaining.tokens
-        if left is None or (self.max_tokens is None and left > NEVER_TOO_MANY):
+        if left is None or (self.max_tokens is None and left > SAFE_MAX_TOKENS):
             return self.max_tokens
         return max(1, left if self.max_tokens is None else min(self.max_tokens, left))
 
@@ -103,7 +103,7 @@ class Manner:
     def model_settings(self, turn: TurnContext) -> ModelSettings:
         """Return the settings of every request of a turn."""
         timeout_s = min(self.request_timeout_s or turn.timeout_s, turn.timeout_s)
-        # The provider's own client repeats nothing: `Calls` does, and knows what is worth it.
+        # The provider's own client repeats nothing: `ModelCallHooks` does, and knows what is worth it.
         own = ModelSettings(timeout=timeout_s, max_retries=0)
         if self.temperature is not None:
             own["temperature"] = self.temperature

@@ -20,7 +20,7 @@ _effect_id: ContextVar[str] = ContextVar("effect_id")
 
 
 @dataclass(frozen=True, slots=True)
-class ToolDesk:
+class ToolContext:
     """`ctx.deps` of every tool."""
 
     #: The turn in which the model speaks.
@@ -33,7 +33,7 @@ class ToolDesk:
 
 
 @contextmanager
-def effect(effect_id: str) -> Iterator[None]:
+def use_effect_id(effect_id: str) -> Iterator[None]:
     """Names the call that is made within the block."""
     token = _effect_id.set(effect_id)
     try:

@@ -13,12 +13,12 @@ from pydantic_ai import FunctionToolset, RunContext, Tool
 from pydantic_ai.toolsets import AbstractToolset
 
 from ...models.errors import AgentFailed
-from ..execution.failures import failure
+from ..execution.failures import to_agent_error
 from ..python import load_callable
 from .entries import McpEntry, ToolEntry
-from .tool_context import ToolDesk
+from .tool_context import ToolContext
 
-Toolset = AbstractToolset[ToolDesk]
+Toolset = AbstractToolset[ToolContext]
 
 #: Where a server of the protocol finds the effect id of a call, in the call's `_meta`.
 EFFECT_ID = "symposia/effect_id"
@@ -63,12 +63,12 @@ class Toolbox:
         return [secret for secret in map(self._getenv, names) if secret]
 
 
-def _function(name: str, entry: ToolEntry) -> Tool[ToolDesk]:
+def _function(name: str, entry: ToolEntry) -> Tool[ToolContext]:
     function = load_callable(entry.callable)
     try:
         return Tool(function, name=name, description=entry.description, timeout=entry.timeout_s)
     except Exception as error:
-        raise failure(error, retryable=False) from error
+        raise to_agent_error(error, retryable=False) from error
 
 
 def mcp_toolset(name: str, entry: McpEntry, getenv: Callable[[str], str | None]) -> Toolset:
@@ -102,7 +102,9 @@ def has_mcp() -> bool:
     return find_spec("fastmcp") is not None
 
 
-async def _with_effect_id(ctx: RunContext[ToolDesk], call: Any, name: str, arguments: dict[str, Any]) -> Any:
+async def _with_effect_id(
+    ctx: RunContext[ToolContext], call: Any, name: str, arguments: dict[str, Any]
+) -> Any:
     return await call(name, arguments, metadata={EFFECT_ID: ctx.deps.effect_id})
 
 

@@ -28,7 +28,7 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class PricedModel:
     """A model that can be asked, and its price where the registry gives one."""
 
     model: Model

@@ -14,7 +14,7 @@ from ...models.text.paths import make_private_folder
 
 
 @dataclass(frozen=True, slots=True)
-class RunRecord:
+class PidRecord:
     """Content of a pid file."""
 
     url: str
@@ -31,13 +31,13 @@ class RunRecord:
         return True
 
 
-class RunFile:
+class PidFile:
     """A run file at `path`, whose folder is made when it is first written."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def write(self, record: RunRecord) -> None:
+    def write(self, record: PidRecord) -> None:
         """Replace the file in one step: a reader sees the old record or the new one."""
         make_private_folder(self.path.parent)
         draft = self.path.with_name(f"{self.path.name}.{os.getpid()}")
@@ -46,11 +46,11 @@ class RunFile:
             json.dump(asdict(record), file)
         draft.replace(self.path)
 
-    def read(self) -> RunRecord | None:
+    def read(self) -> PidRecord | None:
         """The record of a process that is alive; None where there is none, or the file makes no sense."""
         try:
             data = json.loads(self.path.read_text())
-            record = RunRecord(url=str(data["url"]), pid=int(data["pid"]))
+            record = PidRecord(url=str(data["url"]), pid=int(data["pid"]))
         except (OSError, ValueError, TypeError, KeyError):
             return None
         return record if record.pid > 0 and record.is_alive() else None

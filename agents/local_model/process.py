@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from .pid_file import RunFile, RunRecord
+from .pid_file import PidFile, PidRecord
 from .server import CONTEXT_TOKENS, MODEL_NAME, default_threads, find_weights
 
 #: Errors only: the engine logs every request at the levels below.
@@ -30,9 +30,9 @@ def main() -> None:
         signal.signal(number, _stop)
     # Kept in a name: the server ends with its last reference.
     _server, url = _serve(options.weights or find_weights(), threads=options.threads, slots=options.slots)
-    run_file = RunFile(options.run_file) if options.run_file else None
+    run_file = PidFile(options.run_file) if options.run_file else None
     if run_file is not None:
-        run_file.write(RunRecord(url=url, pid=os.getpid()))
+        run_file.write(PidRecord(url=url, pid=os.getpid()))
     try:
         print(url, flush=True)  # noqa: T201 - the one thing it says
         _wait(until_stdin_closes=options.until_stdin_closes)
@@ -72,7 +72,7 @@ def _serve(weights: Path, *, threads: int, slots: int) -> tuple[object, str]:
     params.ui = False
     params.endpoint_slots = False
     params.verbosity = _VERBOSITY
-    server = xllamacpp.Server(params)
+    server = xllamacpp.ServerService(params)
     return server, server.listening_address
 
 

@@ -25,7 +25,7 @@ from urllib.request import ProxyHandler, build_opener
 
 from ...models.errors import LocalModelError
 from ...models.text.paths import make_private_folder
-from .pid_file import RunFile
+from .pid_file import PidFile
 
 #: The model's name at its endpoint.
 MODEL_NAME = "smollm2-135m-instruct"
@@ -43,7 +43,7 @@ class LocalModelServer:
     """The local model in a child process, which ends when this one does, however it ends.
 
     Args:
-        data_dir: where the server is recorded (`<data_dir>/local-model/server.json`) for `find_running`.
+        data_dir: where the server is recorded (`<data_dir>/local-model/server.json`) for `find_local_model`.
         threads: CPU threads it computes with; None: `default_threads()`.
         slots: requests it works on side by side; further ones wait.
         start_timeout_s: seconds it may take until it listens.
@@ -52,8 +52,8 @@ class LocalModelServer:
     def __init__(
         self, data_dir: Path, *, threads: int | None = None, slots: int = 4, start_timeout_s: float = 60.0
     ) -> None:
-        self._run_file = run_file(data_dir)
-        self._log_path = self._run_file.path.with_name("server.log")
+        self._pid_file = pid_file_of(data_dir)
+        self._log_path = self._pid_file.path.with_name("server.log")
         self._threads = threads or default_threads()
         self._slots = slots
         self._start_timeout_s = start_timeout_s
@@ -104,7 +104,7 @@ class LocalModelServer:
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
                 pipe.close()
-        self._run_file.remove(pid=process.pid)
+        self._pid_file.remove(pid=process.pid)
 
     def __enter__(self) -> Self:
         self.start()
@@ -118,7 +118,7 @@ class LocalModelServer:
         return [
             *(sys.executable, "-P", "-m", "symposia.agents.local_model.process", str(weights)),
             *("--threads", str(self._threads), "--slots", str(self._slots)),
-            *("--run-file", str(self._run_file.path), "--until-stdin-closes"),
+            *("--run-file", str(self._pid_file.path), "--until-stdin-closes"),
         ]
 
     def _announced_url(self, process: subprocess.Popen[bytes]) -> str:
@@ -129,10 +129,10 @@ class LocalModelServer:
         line = pipe.readline().decode().strip() if ready else ""
         if line:
             return line
-        why = self._last_words() if ready else f"not listening after {self._start_timeout_s:g} s"
+        why = self._last_log_line() if ready else f"not listening after {self._start_timeout_s:g} s"
         raise LocalModelError(f"local model did not start: {why} (log: {self._log_path})")
 
-    def _last_words(self) -> str:
+    def _last_log_line(self) -> str:
         lines = deque(self._log_path.read_text(errors="replace").split("\n"), maxlen=5)
         return next((line.strip() for line in reversed(lines) if line.strip()), "no output")
 
@@ -147,23 +147,23 @@ def default_threads() -> int:
     return max(1, min((os.cpu_count() or 2) // 2, 4))
 
 
-def run_file(data_dir: Path) -> RunFile:
+def pid_file_of(data_dir: Path) -> PidFile:
     """Where a running local model is recorded."""
-    return RunFile(data_dir / "local-model" / "server.json")
+    return PidFile(data_dir / "local-model" / "server.json")
 
 
-def find_running(data_dir: Path) -> str | None:
+def find_local_model(data_dir: Path) -> str | None:
     """URL of the local model that runs on this machine for this data folder and answers; None: none does."""
-    url = recorded_url(data_dir)
+    url = recorded_local_model(data_dir)
     return url if url is not None and _is_healthy(url) else None
 
 
-def recorded_url(data_dir: Path) -> str | None:
+def recorded_local_model(data_dir: Path) -> str | None:
     """URL of the local model recorded for this data folder, if its process lives.
 
     Only reads a small file: this is what an agent asks at every turn, on the event loop.
     """
-    record = run_file(data_dir).read()
+    record = pid_file_of(data_dir).read()
     return record.url if record is not None else None
 
 

@@ -15,16 +15,16 @@ from tempfile import TemporaryDirectory
 
 from ...models.errors import AgentError, AgentFailed, AgentTimeout, BadOutcome
 from ...models.turns.turn import TurnContext, TurnOutcome
-from ..execution.failures import scrubbed
-from .entry import USUAL_EXITS, CommandEntry, Exit, ProgramLimits, Stdin
-from .process import Printed, Program, run
+from ..execution.failures import scrub_text
+from .entry import USUAL_EXITS, CommandEntry, ExitMeaning, ProgramLimits, Stdin
+from .process import Program, ProgramResult, run_program
 
 GetEnv = Callable[[str], str | None]
 
 #: Variables every program sees, where the worker has them.
 USUAL_VARIABLES = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
 #: Ended by a bound: it would hit it again.
-_HOPELESS = frozenset({signal.SIGXCPU, signal.SIGXFSZ})
+_LIMIT_SIGNALS = frozenset({signal.SIGXCPU, signal.SIGXFSZ})
 #: What is shorter, in a variable, is a switch or a number and no secret.
 _SHORTEST_SECRET = 6
 
@@ -58,9 +58,9 @@ class CommandAgent:
 
     @property
     def _name(self) -> str:
-        return scrubbed(Path(self._entry.argv[0]).name)
+        return scrub_text(Path(self._entry.argv[0]).name)
 
-    async def _run(self, turn: TurnContext, folder: Path) -> Printed:
+    async def _run(self, turn: TurnContext, folder: Path) -> ProgramResult:
         program = Program(
             argv=_argv(self._entry, turn, folder),
             folder=self._entry.folder or folder,
@@ -69,10 +69,10 @@ class CommandAgent:
             limit_bytes=self._entry.max_output_bytes,
         )
         try:
-            return await run(program, self._input(turn))
+            return await run_program(program, self._input(turn))
         except (OSError, SubprocessError) as error:
             raise AgentFailed(
-                f"{self._name} cannot be run: {scrubbed(str(error))}", retryable=False
+                f"{self._name} cannot be run: {scrub_text(str(error))}", retryable=False
             ) from None
 
     def _input(self, turn: TurnContext) -> bytes:
@@ -84,30 +84,31 @@ class CommandAgent:
             case Stdin.NOTHING:
                 return b""
 
-    def _outcome(self, printed: Printed) -> TurnOutcome:
-        if printed.too_much:
+    def _outcome(self, printed: ProgramResult) -> TurnOutcome:
+        if printed.over_limit:
             raise BadOutcome(f"{self._name} printed more than {self._entry.max_output_bytes} bytes")
         text = printed.out.decode(errors="replace").strip()
-        match self._entry.exit_codes.get(printed.code, USUAL_EXITS.get(printed.code, Exit.FAIL)):
-            case Exit.SAY if text:
+        match self._entry.exit_codes.get(printed.code, USUAL_EXITS.get(printed.code, ExitMeaning.FAIL)):
+            case ExitMeaning.SAY if text:
                 return TurnOutcome.say(text)
-            case Exit.SAY | Exit.PASS:
+            case ExitMeaning.SAY | ExitMeaning.PASS:
                 return TurnOutcome.skip_turn()
             case meaning:
                 raise self._failure(printed, meaning)
 
-    def _failure(self, printed: Printed, meaning: Exit) -> AgentError:
+    def _failure(self, printed: ProgramResult, meaning: ExitMeaning) -> AgentError:
         last = printed.err.decode(errors="replace").strip().rpartition("\n")[2]
-        said = f": {scrubbed(last, secrets=self._secrets())}" if last else ""
+        said = f": {scrub_text(last, secrets=self._secrets())}" if last else ""
         if printed.code >= 0:
             return AgentFailed(
-                f"{self._name} failed with exit code {printed.code}{said}", retryable=meaning is Exit.RETRY
+                f"{self._name} failed with exit code {printed.code}{said}",
+                retryable=meaning is ExitMeaning.RETRY,
             )
         number = -printed.code
         # Of the signals of real time only the first and the last have a name.
         name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
         # A program that does not heed SIGXCPU is killed at its bound; what else kills one would do so again, too.
-        is_hopeless = number in _HOPELESS or (
+        is_hopeless = number in _LIMIT_SIGNALS or (
             number == signal.SIGKILL and self._entry.limits.cpu_s is not None
         )
         return AgentFailed(f"{self._name} was killed by {name}{said}", retryable=not is_hopeless)
@@ -125,7 +126,7 @@ def missing_variable(entry: CommandEntry, getenv: GetEnv) -> str | None:
 
 def is_program(entry: CommandEntry, getenv: GetEnv) -> bool:
     """Return whether there is a program to run."""
-    name = _placed(entry.argv[0], {"{python}": sys.executable})
+    name = _fill_placeholders(entry.argv[0], {"{python}": sys.executable})
     if entry.folder is not None and os.sep in name:
         name = str(entry.folder / name)
     return shutil.which(name, path="" if os.sep in name else getenv("PATH")) is not None
@@ -137,10 +138,10 @@ def _argv(entry: CommandEntry, turn: TurnContext, folder: Path) -> list[str]:
         path = folder / "turn.json"
         path.write_text(turn.model_dump_json(), encoding="utf-8")
         places["{turn}"] = str(path)
-    return [_placed(argument, places) for argument in entry.argv]
+    return [_fill_placeholders(argument, places) for argument in entry.argv]
 
 
-def _placed(argument: str, places: Mapping[str, str]) -> str:
+def _fill_placeholders(argument: str, places: Mapping[str, str]) -> str:
     for place, value in places.items():
         argument = argument.replace(place, value)
     return argument

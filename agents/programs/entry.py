@@ -23,10 +23,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from ..entry_base import Entry, Variable, Window
+from ..entry_base import EntryBase, VariableName, Window
 
 
-class Exit(StrEnum):
+class ExitMeaning(StrEnum):
     """What an exit code means."""
 
     #: What it printed is the message; nothing printed: it passes.
@@ -49,13 +49,13 @@ class Stdin(StrEnum):
 
 
 #: What codes mean that an entry does not name; 75 is `EX_TEMPFAIL` of sysexits.h.
-USUAL_EXITS = {0: Exit.SAY, 75: Exit.RETRY}
+USUAL_EXITS = {0: ExitMeaning.SAY, 75: ExitMeaning.RETRY}
 
 _Argument = Annotated[str, StringConstraints(min_length=1, max_length=10_000, pattern=r"^[^\x00]*$")]
 _ExitCode = Annotated[int, Field(ge=0, le=255)]
 
 
-class ProgramLimits(Entry):
+class ProgramLimits(EntryBase):
     """What a program and each of its children may use; the kernel keeps to it."""
 
     #: Seconds of CPU.
@@ -67,7 +67,7 @@ class ProgramLimits(Entry):
     open_files: int | None = Field(default=None, ge=16, le=1_048_576)
 
 
-class CommandEntry(Entry):
+class CommandEntry(EntryBase):
     """A program."""
 
     kind: Literal["command"]
@@ -75,13 +75,13 @@ class CommandEntry(Entry):
     argv: tuple[_Argument, ...] = Field(min_length=1, max_length=1_000)
     stdin: Stdin = Stdin.TURN
     #: Exit code -> what it means; besides, 0 says, 75 is tried again, and others fail.
-    exit_codes: dict[_ExitCode, Exit] = Field(default_factory=dict)
+    exit_codes: dict[_ExitCode, ExitMeaning] = Field(default_factory=dict)
     #: Seconds it may take, within the turn's deadline; then its whole process group is killed.
     timeout_s: float | None = Field(default=None, gt=0, le=86_400)
     #: Bytes it may print.
     max_output_bytes: int = Field(default=1_048_576, ge=1, le=67_108_864)
     #: Names of the variables it sees besides PATH, the locale and the time zone.
-    env: tuple[Variable, ...] = Field(default=(), max_length=100)
+    env: tuple[VariableName, ...] = Field(default=(), max_length=100)
     #: Where it runs. None: in a folder of its own, which is its HOME and is gone afterwards.
     folder: Path | None = None
     limits: ProgramLimits = ProgramLimits()

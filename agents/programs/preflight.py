@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..preflight import Fault
+from ..preflight import FieldProblem
 from .agent import GetEnv, is_program
 from .entry import CommandEntry, readable_argv
 
 
-def command_faults(entry: CommandEntry, getenv: GetEnv) -> Iterator[Fault]:
+def check_command_entry(entry: CommandEntry, getenv: GetEnv) -> Iterator[FieldProblem]:
     """What is missing: its folder, its program, variables."""
     if entry.folder is not None and not entry.folder.is_dir():
-        yield Fault("folder", f"must be an existing folder (got {str(entry.folder)!r})")
+        yield FieldProblem("folder", f"must be an existing folder (got {str(entry.folder)!r})")
     elif not is_program(entry, getenv):
-        yield Fault(
+        yield FieldProblem(
             "argv[0]",
             f"must be a program on the PATH, or the path of a program (got {readable_argv(entry.argv[:1])!r})",
         )
     for at, name in enumerate(entry.env):
         if getenv(name) is None:
-            yield Fault(f"env[{at}]", f"environment variable {name} is not set")
+            yield FieldProblem(f"env[{at}]", f"environment variable {name} is not set")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from .subprocess_guard import bounded
+from .subprocess_guard import with_limits
 
 #: Bytes of standard error that are kept to explain why a program failed.
 KEPT_BYTES = 4_096
@@ -34,7 +34,7 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class ProgramResult:
     """Output and exit code of a program."""
 
     #: Its exit code; of one that a signal ended, that signal's number below zero.
@@ -42,10 +42,10 @@ class Printed:
     out: bytes
     #: The last of what it complained about.
     err: bytes
-    too_much: bool
+    over_limit: bool
 
 
-async def run(program: Program, given: bytes) -> Printed:
+async def run_program(program: Program, given: bytes) -> ProgramResult:
     """Run the program with `given` on its standard input. If cancelled, kill the whole group first.
 
     If the program cannot be executed, the exit code is 126 or 127, as in a shell.
@@ -54,8 +54,8 @@ async def run(program: Program, given: bytes) -> Printed:
         OSError: no process can be started, or not in its folder.
     """
     transport, watch = await asyncio.get_running_loop().subprocess_exec(
-        lambda: _Watch(program.limit_bytes),
-        *bounded(program.argv, program.limits),
+        lambda: _OutputCollector(program.limit_bytes),
+        *with_limits(program.argv, program.limits),
         cwd=program.folder,
         env=program.environment,
         start_new_session=True,
@@ -68,15 +68,17 @@ async def run(program: Program, given: bytes) -> Printed:
         _kill(group)
         with suppress(TimeoutError):
             await asyncio.wait_for(watch.is_over.wait(), _CLOSING_S)
-        return Printed(transport.get_returncode() or 0, bytes(watch.out), bytes(watch.err), watch.too_much)
+        return ProgramResult(
+            transport.get_returncode() or 0, bytes(watch.out), bytes(watch.err), watch.over_limit
+        )
     finally:
         if not watch.has_ended.is_set():
             _kill(group)
         try:
-            await _outlast_cancels(watch.has_ended)
+            await _wait_uncancelled(watch.has_ended)
         finally:
             transport.close()
-            await _outlast_cancels(watch.is_over)
+            await _wait_uncancelled(watch.is_over)
 
 
 def _feed(transport: asyncio.SubprocessTransport, given: bytes) -> None:
@@ -92,7 +94,7 @@ def _kill(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
-async def _outlast_cancels(event: asyncio.Event) -> None:
+async def _wait_uncancelled(event: asyncio.Event) -> None:
     """Waits for what comes at once: of a turn that is cancelled while a cancel winds it up, nothing stays open."""
     cancelled: asyncio.CancelledError | None = None
     while not event.is_set():
@@ -104,13 +106,13 @@ async def _outlast_cancels(event: asyncio.Event) -> None:
         raise cancelled
 
 
-class _Watch(asyncio.SubprocessProtocol):
+class _OutputCollector(asyncio.SubprocessProtocol):
     """Keeps what a program prints, and knows when it has ended and when its pipes have."""
 
     def __init__(self, limit_bytes: int) -> None:
         self.out = bytearray()
         self.err = bytearray()
-        self.too_much = False
+        self.over_limit = False
         self.has_ended = asyncio.Event()
         self.is_over = asyncio.Event()
         self._limit_bytes = limit_bytes
@@ -122,10 +124,10 @@ class _Watch(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd != _STDOUT:
             self.err = (self.err + data)[-KEPT_BYTES:]
-        elif not self.too_much:
+        elif not self.over_limit:
             self.out += data
-            self.too_much = len(self.out) > self._limit_bytes
-            if self.too_much:
+            self.over_limit = len(self.out) > self._limit_bytes
+            if self.over_limit:
                 _kill(self._group)
 
     def process_exited(self) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 _LAUNCH = str(Path(__file__).with_name("launcher.py"))
 
 
-def dying_with_parent(argv: Sequence[str], number: signal.Signals = signal.SIGTERM) -> list[str]:
+def end_with_parent(argv: Sequence[str], number: signal.Signals = signal.SIGTERM) -> list[str]:
     """The command line of `argv` as a child of this process that gets a signal when the thread that starts it ends.
 
     The thread counts, not the process: start such a child from one that stays. Only Linux
@@ -33,7 +33,7 @@ def dying_with_parent(argv: Sequence[str], number: signal.Signals = signal.SIGTE
     return _launched(argv, number, ()) if sys.platform == "linux" else list(argv)
 
 
-def bounded(argv: Sequence[str], limits: Mapping[int, int]) -> list[str]:
+def with_limits(argv: Sequence[str], limits: Mapping[int, int]) -> list[str]:
     """The command line of `argv` under resource limits (`resource.RLIMIT_...` -> value); it dies with its parent."""
     wanted = []
     for kind, value in {**limits, resource.RLIMIT_CORE: 0}.items():

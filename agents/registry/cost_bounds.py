@@ -10,27 +10,29 @@ from collections.abc import Callable
 from typing import assert_never
 
 from ...models.errors import InvalidInput
-from ...models.sessions.limits import Most, Rate
+from ...models.sessions.limits import Rate, SpendingBounds
 from ...models.sessions.options import AgentBinding
 from ...models.turns.message_lists import estimate_tokens
 from ..llm.entries import LLMEntry, ModelEntry
 from ..programs.entry import CommandEntry
 from ..remote.entry import ExternalEntry
 from .entries import AgentEntry, HumanEntry, PythonEntry, ScriptedEntry
-from .factories import replies_of
+from .factories import merge_script
 
 #: Tokens of what goes along with every request besides the dialog and the agent's own instructions.
 PROMPT_TOKENS = 500
 
 #: Reservation for a turn without a known bound.
-USUAL_TOKENS = 4_000
+DEFAULT_TOKENS = 4_000
 
-NOTHING = Most(tokens=0, cost_micros=0)
-UNKNOWN = Most()
+NO_SPENDING = SpendingBounds(tokens=0, cost_micros=0)
+UNKNOWN_SPENDING = SpendingBounds()
 
 
-def most_of(entry: AgentEntry, binding: AgentBinding, model_named: Callable[[str], ModelEntry]) -> Most:
-    """What one turn in this seat may spend; `model_named` finds a model's entry."""
+def spending_bound(
+    entry: AgentEntry, binding: AgentBinding, model_named: Callable[[str], ModelEntry]
+) -> SpendingBounds:
+    """What one turn in this seat may spend; `find_model` finds a model's entry."""
     match entry:
         case LLMEntry():
             models = [model_named(name) for name in (entry.model, *entry.fallback)]
@@ -38,14 +40,14 @@ def most_of(entry: AgentEntry, binding: AgentBinding, model_named: Callable[[str
         case ScriptedEntry():
             return _most_of_script(entry, binding)
         case PythonEntry():
-            return UNKNOWN
+            return UNKNOWN_SPENDING
         case CommandEntry() | HumanEntry() | ExternalEntry():
-            return NOTHING
+            return NO_SPENDING
         case _:
             assert_never(entry)
 
 
-def rate_of(name: str, most: Most, model_named: Callable[[str], ModelEntry]) -> Rate | None:
+def rate_limit_of(name: str, most: SpendingBounds, model_named: Callable[[str], ModelEntry]) -> Rate | None:
     """What the provider of one of an agent's models takes a minute, and what a turn asks of it."""
     model = model_named(name)
     if model.requests_per_minute is None and model.tokens_per_minute is None:
@@ -54,19 +56,19 @@ def rate_of(name: str, most: Most, model_named: Callable[[str], ModelEntry]) -> 
         model=name,
         requests=model.requests_per_minute,
         tokens=model.tokens_per_minute,
-        turn_tokens=USUAL_TOKENS if most.tokens is None else most.tokens,
+        turn_tokens=DEFAULT_TOKENS if most.tokens is None else most.tokens,
     )
 
 
-def _most_of_models(entry: LLMEntry, binding: AgentBinding, models: list[ModelEntry]) -> Most:
+def _most_of_models(entry: LLMEntry, binding: AgentBinding, models: list[ModelEntry]) -> SpendingBounds:
     answer = binding.max_tokens or entry.max_tokens
     if answer is None or entry.tools:  # it ends when it likes, or is asked as often as it calls
-        return UNKNOWN
+        return UNKNOWN_SPENDING
     instructions = entry.instructions if binding.instructions is None else binding.instructions
     asked = max(entry.context_tokens or model.context_tokens for model in models)
     asked += PROMPT_TOKENS + estimate_tokens(instructions)
     costs = [_cost_micros(model, asked, answer) for model in models]
-    return Most(
+    return SpendingBounds(
         tokens=asked + answer,
         cost_micros=None if None in costs else max(cost or 0 for cost in costs),
     )
@@ -80,12 +82,12 @@ def _cost_micros(model: ModelEntry, asked: int, answer: int) -> int | None:
     return round(asked * dearest + answer * (model.output_usd_per_million or 0.0))
 
 
-def _most_of_script(entry: ScriptedEntry, binding: AgentBinding) -> Most:
+def _most_of_script(entry: ScriptedEntry, binding: AgentBinding) -> SpendingBounds:
     try:
-        spent = [reply.usage for reply in replies_of(binding, entry).replies]
+        spent = [reply.usage for reply in merge_script(binding, entry).replies]
     except InvalidInput:  # met when the seat is taken
-        return UNKNOWN
-    return Most(
+        return UNKNOWN_SPENDING
+    return SpendingBounds(
         tokens=max((usage.tokens for usage in spent), default=0),
         cost_micros=max((usage.cost_micros for usage in spent), default=0),
     )

@@ -29,14 +29,14 @@ from pydantic import Field
 
 from ...models.sessions.options import AgentName
 from ...models.turns.waiting import WaitPolicy
-from ..entry_base import CallablePath, Entry, Window
+from ..entry_base import CallablePath, EntryBase, Window
 from ..llm.entries import LLMEntry, ModelTables
 from ..programs.entry import CommandEntry
 from ..remote.entry import ExternalEntry, Webhooks
-from ..scripted import AtEnd, Reply
+from ..scripted import AtEnd, ScriptedReply
 
 
-class PythonEntry(Entry):
+class PythonEntry(EntryBase):
     """`[agents.NAME] kind = "python"`."""
 
     kind: Literal["python"]
@@ -45,17 +45,17 @@ class PythonEntry(Entry):
     window: Window = 100
 
 
-class ScriptedEntry(Entry):
+class ScriptedEntry(EntryBase):
     """`[agents.NAME] kind = "scripted"`; a binding's parameter `replies` goes before these."""
 
     kind: Literal["scripted"]
-    replies: tuple[Reply, ...] = Field(default=(), max_length=10_000)
+    replies: tuple[ScriptedReply, ...] = Field(default=(), max_length=10_000)
     at_end: AtEnd = AtEnd.REPEAT
     #: None: as many as the replies need.
     window: Window | None = None
 
 
-class HumanEntry(Entry, WaitPolicy):
+class HumanEntry(EntryBase, WaitPolicy):
     """`[agents.NAME] kind = "human"`: a person who answers when they can; a binding's `wait` goes before this one."""
 
     kind: Literal["human"]

@@ -9,16 +9,16 @@ from pydantic import ValidationError
 
 from ...models.errors import invalid_input
 from ...models.sessions.options import AgentBinding
-from ..agent import Speaker
-from ..execution.threads import DaemonThreads
+from ..agent import AnyAgent
+from ..execution.threads import DaemonThreadPool
 from ..human import HumanAgent
 from ..llm.entries import LLMEntry, ModelEntry
-from ..llm.factory import ModelSeats
-from ..llm.preflight import imported
-from ..preflight import Fault
+from ..llm.factory import ModelAgentFactory
+from ..llm.preflight import check_import
+from ..preflight import FieldProblem
 from ..programs.agent import CommandAgent
 from ..programs.entry import CommandEntry
-from ..programs.preflight import command_faults
+from ..programs.preflight import check_command_entry
 from ..python import PythonAgent, load_callable
 from ..remote.agent import ExternalAgent
 from ..remote.entry import ExternalEntry
@@ -29,7 +29,7 @@ from .entries import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEn
 SPARE_THREADS = 32
 
 
-class Seats:
+class AgentFactory:
     """Makes agents. Imports what a kind needs only when an agent of that kind is made."""
 
     def __init__(
@@ -40,20 +40,20 @@ class Seats:
         local_model: Callable[[], str | None],
         concurrency: int,
     ) -> None:
-        self._llm = ModelSeats(file, getenv=getenv, local_model=local_model)
+        self._llm = ModelAgentFactory(file, getenv=getenv, local_model=local_model)
         self._webhooks = file.webhooks
         self._getenv = getenv
-        self._threads = DaemonThreads(limit=concurrency + SPARE_THREADS)
+        self._threads = DaemonThreadPool(limit=concurrency + SPARE_THREADS)
 
-    def seat(self, binding: AgentBinding, entry: AgentEntry) -> Speaker:
+    def create_agent(self, binding: AgentBinding, entry: AgentEntry) -> AnyAgent:
         """The agent of an entry, with the binding's overrides. Raises InvalidInput, AgentError."""
         match entry:
             case LLMEntry():
-                return self._llm.seat(binding, entry)
+                return self._llm.create_agent(binding, entry)
             case PythonEntry():
                 return PythonAgent(load_callable(entry.callable), threads=self._threads)
             case ScriptedEntry():
-                script = replies_of(binding, entry)
+                script = merge_script(binding, entry)
                 return scripted_agent(script.replies, at_end=script.at_end)
             case CommandEntry():
                 return CommandAgent(entry, getenv=self._getenv)
@@ -64,27 +64,27 @@ class Seats:
             case _:
                 assert_never(entry)
 
-    def model_named(self, name: str) -> ModelEntry:
+    def find_model(self, name: str) -> ModelEntry:
         """The entry of a model, or what one without an entry has."""
-        return self._llm.model_named(name)
+        return self._llm.find_model(name)
 
-    def is_local(self, entry: AgentEntry) -> bool:
+    def uses_local_model(self, entry: AgentEntry) -> bool:
         """Whether its agent speaks with the local model."""
-        return isinstance(entry, LLMEntry) and self._llm.is_local(entry)
+        return isinstance(entry, LLMEntry) and self._llm.uses_local_model(entry)
 
-    def faults(self, entry: AgentEntry) -> Iterator[Fault]:
+    def check_entry(self, entry: AgentEntry) -> Iterator[FieldProblem]:
         """What would fail in an agent of this entry, before it does."""
         if isinstance(entry, PythonEntry):
-            yield from imported(entry.callable, "", "callable")
+            yield from check_import(entry.callable, "", "callable")
         elif isinstance(entry, LLMEntry):
-            yield from self._llm.faults(entry)
+            yield from self._llm.check_entry(entry)
         elif isinstance(entry, CommandEntry):
-            yield from command_faults(entry, self._getenv)
+            yield from check_command_entry(entry, self._getenv)
         elif isinstance(entry, ExternalEntry) and not self._getenv(entry.secret_env):
-            yield Fault("secret_env", f"environment variable {entry.secret_env} is not set")
+            yield FieldProblem("secret_env", f"environment variable {entry.secret_env} is not set")
 
 
-def replies_of(binding: AgentBinding, entry: ScriptedEntry) -> ScriptedEntry:
+def merge_script(binding: AgentBinding, entry: ScriptedEntry) -> ScriptedEntry:
     """The script of a seat: the binding's parameters `replies` and `at_end`, which are data, win.
 
     Raises:

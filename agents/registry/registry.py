@@ -16,20 +16,20 @@ from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from ...models.errors import InvalidInput, UnknownAgent
-from ...models.sessions.limits import Most, Rate
+from ...models.sessions.limits import Rate, SpendingBounds
 from ...models.sessions.options import AgentBinding
-from ...models.turns.waiting import Then, WaitPolicy
-from ..agent import Speaker
+from ...models.turns.waiting import TimeoutAction, WaitPolicy
+from ..agent import AnyAgent
 from ..llm.entries import LLMEntry
 from ..llm.factory import LOCAL_MODEL
-from ..preflight import Fault, Problem
+from ..preflight import AgentProblem, FieldProblem
 from ..programs.entry import CommandEntry, readable_argv
 from ..remote.entry import ExternalEntry
 from ..scripted import messages_needed
 from .agents_file import read_agents_file
-from .cost_bounds import UNKNOWN, most_of, rate_of
+from .cost_bounds import UNKNOWN_SPENDING, rate_limit_of, spending_bound
 from .entries import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry
-from .factories import Seats, replies_of
+from .factories import AgentFactory, merge_script
 
 #: Looked for in the working folder when the settings name no file.
 DEFAULT_FILE = Path("agents.toml")
@@ -52,7 +52,7 @@ BUILT_IN: MappingProxyType[str, AgentEntry] = MappingProxyType(
         "ruff": _reviewer("ruff"),
         "bandit": _reviewer("bandit"),
         "inspector": _reviewer("inspector"),
-        "judge": PythonEntry(kind="python", callable="symposia.agents.reviewers.judge:judge"),
+        "judge": PythonEntry(kind="python", callable="symposia.agents.reviewers.judge:apply_check"),
         "clarity": PythonEntry(kind="python", callable="symposia.agents.reviewers.documents:clarity"),
         "consistency": PythonEntry(kind="python", callable="symposia.agents.reviewers.documents:consistency"),
         "facts": PythonEntry(kind="python", callable="symposia.agents.reviewers.documents:facts"),
@@ -103,8 +103,8 @@ class Registry:
         self.path = path
         self._entries: dict[str, AgentEntry] = {**BUILT_IN, **file.agents}
         self._own = frozenset(file.agents)
-        self._seats = Seats(file, getenv=getenv, local_model=local_model, concurrency=concurrency)
-        self._seated = lru_cache(maxsize=1_024)(self._seat)
+        self._factory = AgentFactory(file, getenv=getenv, local_model=local_model, concurrency=concurrency)
+        self._cached_agent = lru_cache(maxsize=1_024)(self._create_agent)
         self._windows = lru_cache(maxsize=1_024)(self._window)
         self._spending = lru_cache(maxsize=1_024)(self._most)
         self._rates = lru_cache(maxsize=1_024)(self._rate)
@@ -141,15 +141,15 @@ class Registry:
     def describe(self) -> tuple[AgentInfo, ...]:
         """Return all agents, sorted by name."""
         return tuple(
-            AgentInfo(name, entry.kind, _what(entry), built_in=name not in self._own)
+            AgentInfo(name, entry.kind, _entry_detail(entry), built_in=name not in self._own)
             for name, entry in sorted(self._entries.items())
         )
 
-    def on_local_model(self) -> tuple[str, ...]:
+    def names_on_local_model(self) -> tuple[str, ...]:
         """Return the names of the agents that use the local model, sorted."""
-        return tuple(name for name in self.names() if self._seats.is_local(self._entries[name]))
+        return tuple(name for name in self.names() if self._factory.uses_local_model(self._entries[name]))
 
-    def seat(self, binding: AgentBinding) -> Speaker:
+    def get_agent(self, binding: AgentBinding) -> AnyAgent:
         """Return the agent for a binding, with the binding's overrides.
 
         Raises:
@@ -157,40 +157,44 @@ class Registry:
             InvalidInput: the binding's parameters are not valid for the agent.
             AgentError: its code cannot be imported, or its packages are not installed.
         """
-        return self._seated(_key(binding))
+        return self._cached_agent(_key(binding))
 
     def window(self, binding: AgentBinding) -> int:
         """Return the maximum number of messages shown to the agent; 0 if `seat` would refuse the binding."""
         return self._windows(_key(binding))
 
-    def most(self, binding: AgentBinding) -> Most:
+    def spending_bound(self, binding: AgentBinding) -> SpendingBounds:
         """Return the most that one turn of this binding spends, as far as it is known."""
         return self._spending(_key(binding))
 
-    def rate(self, binding: AgentBinding, model: str | None = None) -> Rate | None:
+    def rate_limit(self, binding: AgentBinding, model: str | None = None) -> Rate | None:
         """Return the rate limit of a binding's first model, or of its given `model`; None: no limit."""
         return self._rates(_key(binding), model)
 
-    def waits(self, binding: AgentBinding) -> bool:
+    def answers_later(self, binding: AgentBinding) -> bool:
         """Return whether the agent answers later, so that another agent may have taken the turn by now."""
         return isinstance(self._entries.get(binding.agent), WaitPolicy)
 
-    def check(self) -> list[Problem]:
+    def check(self) -> list[AgentProblem]:
         """Return what would fail later: code that cannot be imported, variables that are not set; each once.
 
         Imports the registered callables; calls no model.
         """
         found = [
-            Problem(self.path, fault.table or f"agents.{name}", fault.field, fault.rule)
+            AgentProblem(self.path, fault.table or f"agents.{name}", fault.field, fault.rule)
             for name, entry in sorted(self._entries.items())
-            for fault in self._faults(entry)
+            for fault in self._check_entry(entry)
         ]
         return list(dict.fromkeys(found))
 
-    def _faults(self, entry: AgentEntry) -> Iterator[Fault]:
-        yield from self._seats.faults(entry)
-        if isinstance(entry, WaitPolicy) and entry.then is Then.REASSIGN and entry.to not in self._entries:
-            yield Fault("to", str(UnknownAgent(str(entry.to), known=self._entries, field="")))
+    def _check_entry(self, entry: AgentEntry) -> Iterator[FieldProblem]:
+        yield from self._factory.check_entry(entry)
+        if (
+            isinstance(entry, WaitPolicy)
+            and entry.then is TimeoutAction.REASSIGN
+            and entry.to not in self._entries
+        ):
+            yield FieldProblem("to", str(UnknownAgent(str(entry.to), known=self._entries, field="")))
 
     def _entry(self, name: str) -> AgentEntry:
         entry = self._entries.get(name)
@@ -198,34 +202,34 @@ class Registry:
             raise UnknownAgent(name, known=self._entries)
         return entry
 
-    def _seat(self, key: _Key) -> Speaker:
+    def _create_agent(self, key: _Key) -> AnyAgent:
         binding = _binding(key)
-        return self._seats.seat(binding, self._entry(binding.agent))
+        return self._factory.create_agent(binding, self._entry(binding.agent))
 
-    def _most(self, key: _Key) -> Most:
+    def _most(self, key: _Key) -> SpendingBounds:
         binding = _binding(key)
         try:
             entry = self._entry(binding.agent)
-            if isinstance(entry, WaitPolicy) and (binding.wait or entry).then is Then.REASSIGN:
+            if isinstance(entry, WaitPolicy) and (binding.wait or entry).then is TimeoutAction.REASSIGN:
                 # The substitute is resolved only after the deadline.
-                stand_in = binding.taken_by((binding.wait or entry).to)
+                stand_in = binding.with_agent((binding.wait or entry).to)
                 entry, binding = self._entry(stand_in.agent), stand_in
-            return most_of(entry, binding, self._seats.model_named)
+            return spending_bound(entry, binding, self._factory.find_model)
         except UnknownAgent:
-            return UNKNOWN
+            return UNKNOWN_SPENDING
 
     def _rate(self, key: _Key, model: str | None) -> Rate | None:
         entry = self._entries.get(key[0])
         if not isinstance(entry, LLMEntry):
             return None
-        return rate_of(model or entry.model, self._most(key), self._seats.model_named)
+        return rate_limit_of(model or entry.model, self._most(key), self._factory.find_model)
 
     def _window(self, key: _Key) -> int:
         binding = _binding(key)
         try:
             entry = self._entry(binding.agent)
             if isinstance(entry, ScriptedEntry) and entry.window is None:
-                return messages_needed(replies_of(binding, entry).replies)
+                return messages_needed(merge_script(binding, entry).replies)
         except InvalidInput:
             return 0
         return entry.window or 0
@@ -255,13 +259,13 @@ def _binding(key: _Key) -> AgentBinding:
     )
 
 
-def _patience(policy: WaitPolicy) -> str:
+def _format_wait(policy: WaitPolicy) -> str:
     if policy.deadline_s is None:
         return "no deadline"
     return f"{policy.deadline_s:g} s, then {policy.then}"
 
 
-def _what(entry: AgentEntry) -> str:
+def _entry_detail(entry: AgentEntry) -> str:
     match entry:
         case LLMEntry():
             return entry.model
@@ -274,4 +278,4 @@ def _what(entry: AgentEntry) -> str:
         case ExternalEntry():
             return urlsplit(entry.url).hostname or ""
         case HumanEntry():
-            return _patience(entry)
+            return _format_wait(entry)

@@ -50,7 +50,7 @@ MOST_LOOKUPS = 32
 _lookups = BoundedSemaphore(MOST_LOOKUPS)
 
 
-def within(timeout_s: float, resolve: Resolve) -> Resolve:
+def with_timeout(timeout_s: float, resolve: Resolve) -> Resolve:
     """Add a deadline to `resolve`, which the system lacks: after it the look-up fails and its thread runs on."""
 
     def resolved(host: str, port: int, **how: Any) -> Any:
@@ -75,7 +75,7 @@ def within(timeout_s: float, resolve: Resolve) -> Resolve:
     return resolved
 
 
-def checked_addresses(
+def resolve_checked(
     host: str, port: int, *, networks: Sequence[Network], is_encrypted: bool, resolve: Resolve
 ) -> list[tuple[str, int]]:
     """Return the addresses of a host, all of which may be called.

@@ -17,11 +17,11 @@ from ...models.errors import AgentFailed
 from ...models.protocol.dialog import Message
 from ...models.text.ids import format_timestamp
 from ...models.turns.turn import TurnContext, TurnOutcome
-from ...models.turns.waiting import Delivery, WaitPolicy
-from ..human import own_question
+from ...models.turns.waiting import RemoteDelivery, WaitPolicy
+from ..human import ask_own_participant
 from .entry import ExternalEntry, Webhooks
 from .signing import refusal, signed_headers
-from .webhook import Target, post
+from .webhook import WebhookTarget, post_webhook
 
 #: Bytes of one message to a remote system; of a longer dialog the oldest messages are left out.
 MAX_BODY_BYTES = 262_144
@@ -33,14 +33,14 @@ class ExternalAgent:
 
     entry: ExternalEntry
     webhooks: Webhooks
-    variable: Callable[[str], str | None]
+    getenv: Callable[[str], str | None]
     wait: WaitPolicy
 
     def speak_now(self, turn: TurnContext) -> TurnOutcome:
         """Ask the remote system for the output of this turn."""
-        return own_question(turn)
+        return ask_own_participant(turn)
 
-    def letter(self, turn: TurnContext, *, reply_token: str, until: datetime | None) -> str:
+    def build_payload(self, turn: TurnContext, *, reply_token: str, until: datetime | None) -> str:
         """Return the JSON payload of a turn for the remote system."""
         told: dict[str, Any] = {
             "type": "turn.asked",
@@ -57,19 +57,19 @@ class ExternalAgent:
             "instruction": turn.instruction,
             "item": None if turn.item is None else turn.item.model_dump(mode="json"),
         }
-        messages = list(map(_told, turn.messages))
+        messages = list(map(_message_json, turn.messages))
         sizes = [len(json.dumps(message)) for message in messages]
         room, kept = MAX_BODY_BYTES - len(json.dumps(told)), 0
         while kept < len(sizes) and (room := room - sizes[-1 - kept]) >= 0:
             kept += 1
         return json.dumps({**told, "messages": messages[len(messages) - kept :]})
 
-    def deliver(self, delivery: Delivery) -> None:
+    def deliver(self, delivery: RemoteDelivery) -> None:
         """Post the payload. Raises AgentFailed; `retryable` says whether a retry may succeed."""
         body = delivery.body.encode()
         headers = signed_headers(self.secret(), delivery.message_id, body, now_s=int(time.time()))
-        target = Target(self.entry.url, self.entry.request_timeout_s, self.webhooks.networks)
-        post(target, body, headers)
+        target = WebhookTarget(self.entry.url, self.entry.request_timeout_s, self.webhooks.networks)
+        post_webhook(target, body, headers)
 
     def refusal(self, headers: dict[str, str], body: bytes) -> str | None:
         """Return why a callback is refused: `unsigned`, `expired` or `forged`; None: it is genuine."""
@@ -77,12 +77,12 @@ class ExternalAgent:
 
     def secret(self) -> str:
         """Return the shared key for signatures. Raises AgentFailed if it is not set."""
-        secret = self.variable(self.entry.secret_env)
+        secret = self.getenv(self.entry.secret_env)
         if not secret:
             raise AgentFailed(f"environment variable {self.entry.secret_env} is not set", retryable=False)
         return secret
 
 
-def _told(message: Message) -> dict[str, str | None]:
+def _message_json(message: Message) -> dict[str, str | None]:
     told = {"speaker": message.speaker, "role": message.role.value, "content": message.content}
     return told | ({"former_speaker": message.former_speaker} if message.former_speaker else {})

@@ -21,7 +21,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, IPvAnyNetwork, StringConstraints
 
 from ...models.turns.waiting import WaitPolicy
-from ..entry_base import Entry, HttpUrl, Variable, Window
+from ..entry_base import EntryBase, HttpUrl, VariableName, Window
 
 Network = IPv4Network | IPv6Network
 
@@ -40,7 +40,7 @@ _Host = Annotated[
 ]
 
 
-class Webhooks(Entry):
+class Webhooks(EntryBase):
     """`[webhooks]`: where turns may be delivered."""
 
     #: Host names, or `*.` and what they end in. None given: those that the entries name.
@@ -58,14 +58,14 @@ class Webhooks(Entry):
         )
 
 
-class ExternalEntry(Entry, WaitPolicy):
+class ExternalEntry(EntryBase, WaitPolicy):
     """A remote system; a binding's `wait` goes before this one's."""
 
     kind: Literal["external"]
     #: Where its turns are posted to.
     url: HttpUrl
     #: Name of the variable with the shared secret for signatures.
-    secret_env: Variable
+    secret_env: VariableName
     #: Maximum delivery attempts before the turn fails.
     attempts: int = Field(default=8, ge=1, le=50)
     #: Seconds one delivery may take.

@@ -18,19 +18,19 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ...models.errors import AgentFailed
-from ..execution.failures import scrubbed
-from .addresses import Resolve, checked_addresses, within
+from ..execution.failures import scrub_text
+from .addresses import Resolve, resolve_checked, with_timeout
 from .entry import Network
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 #: Status codes of transient failures; all other failures are permanent.
-_PASSING = frozenset({408, 425, 429})
+_TRANSIENT_STATUSES = frozenset({408, 425, 429})
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class WebhookTarget:
     """Destination of a message."""
 
     url: str
@@ -41,7 +41,7 @@ class Target:
     resolve: Resolve = socket.getaddrinfo
 
 
-def post(target: Target, body: bytes, headers: Mapping[str, str]) -> None:
+def post_webhook(target: WebhookTarget, body: bytes, headers: Mapping[str, str]) -> None:
     """Deliver a message; it has arrived when this returns.
 
     Raises:
@@ -51,8 +51,8 @@ def post(target: Target, body: bytes, headers: Mapping[str, str]) -> None:
     host, is_encrypted = parts.hostname or "", parts.scheme == "https"
     port = parts.port or (443 if is_encrypted else 80)
     until = time.monotonic() + target.timeout_s
-    resolve = within(target.timeout_s, target.resolve)
-    addresses = checked_addresses(
+    resolve = with_timeout(target.timeout_s, target.resolve)
+    addresses = resolve_checked(
         host, port, networks=target.networks, is_encrypted=is_encrypted, resolve=resolve
     )
     kind = HTTPSConnection if is_encrypted else HTTPConnection
@@ -71,13 +71,13 @@ def post(target: Target, body: bytes, headers: Mapping[str, str]) -> None:
             with connection.getresponse() as response:
                 if is_cut.is_set():  # what was cut off reads like what had ended
                     raise TimeoutError("timed out")
-                _judge(host, response.status, response.getheader("Retry-After"))
+                _check_status(host, response.status, response.getheader("Retry-After"))
     except (OSError, HTTPException) as error:
-        text = scrubbed(str(error)) or type(error).__name__
+        text = scrub_text(str(error)) or type(error).__name__
         raise AgentFailed(f"{host} does not answer: {text}") from None
 
 
-def _judge(host: str, status: int, retry_after: str | None) -> None:
+def _check_status(host: str, status: int, retry_after: str | None) -> None:
     if 200 <= status < 300:
         return
     if 300 <= status < 400:
@@ -85,7 +85,7 @@ def _judge(host: str, status: int, retry_after: str | None) -> None:
     patience_s = float(retry_after) if retry_after and retry_after.isdecimal() else None
     raise AgentFailed(
         f"{host} answered HTTP {status}",
-        retryable=status >= 500 or status in _PASSING,
+        retryable=status >= 500 or status in _TRANSIENT_STATUSES,
         retry_after_s=patience_s,
     )
 

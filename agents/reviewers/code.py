@@ -26,11 +26,11 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from .code_tools import TOOLS, Finding
-from .markdown_fences import blocks
+from .code_tools import TOOLS, ToolFinding
+from .markdown_fences import fenced_blocks
 
 #: Maximum number of findings listed; the rest is only counted.
-MAX_TOLD = 200
+MAX_LISTED = 200
 #: What the inspector looks with.
 _ALL = "inspector"
 _LANGUAGES = ("python", "py", "python3")
@@ -40,7 +40,7 @@ _FILE_NAME = re.compile(r"[\w.-]{1,100}\.pyi?")
 Turn = Mapping[str, Any]
 
 
-def code_of(turn: Turn) -> dict[str, str]:
+def extract_code(turn: Turn) -> dict[str, str]:
     """The Python code to look at, by file name: of the work item, or the newest message that has some."""
     item, messages = turn.get("item"), turn.get("messages") or ()
     texts = [item["text"]] if item else []
@@ -51,7 +51,7 @@ def code_of(turn: Turn) -> dict[str, str]:
 def _python_in(text: str) -> Iterator[tuple[str, str]]:
     """Fenced blocks of Python, by file name."""
     count = 0
-    for info, body in blocks(text):
+    for info, body in fenced_blocks(text):
         words = info.split()
         if words and words[0].lower() in _LANGUAGES:
             count += 1
@@ -63,9 +63,9 @@ def _file_name(words: Sequence[str], count: int) -> str:
     return name if _FILE_NAME.fullmatch(name) else f"block{count}.py"
 
 
-def review(name: str, turn: Turn, options: Sequence[str] = ()) -> str:
+def review_turn(name: str, turn: Turn, options: Sequence[str] = ()) -> str:
     """What a tool says to the code of a turn. Raises RuntimeError when it cannot be run."""
-    code = code_of(turn)
+    code = extract_code(turn)
     if not code:
         return "PASS"
     names = tuple(TOOLS) if name == _ALL else (name,)
@@ -75,22 +75,22 @@ def review(name: str, turn: Turn, options: Sequence[str] = ()) -> str:
     return _as_json(name, findings) if is_batch else _as_text(name, findings, code, turn)
 
 
-def _as_json(name: str, findings: Sequence[Finding]) -> str:
+def _as_json(name: str, findings: Sequence[ToolFinding]) -> str:
     summary = f"{name} found {len(findings) or 'nothing'} to fix"
-    if len(findings) > MAX_TOLD:
-        summary += f"; only the first {MAX_TOLD} are listed"
-    return json.dumps({"findings": [it.to_json() for it in findings[:MAX_TOLD]], "summary": summary})
+    if len(findings) > MAX_LISTED:
+        summary += f"; only the first {MAX_LISTED} are listed"
+    return json.dumps({"findings": [it.to_json() for it in findings[:MAX_LISTED]], "summary": summary})
 
 
-def _as_text(name: str, findings: Sequence[Finding], code: Mapping[str, str], turn: Turn) -> str:
+def _as_text(name: str, findings: Sequence[ToolFinding], code: Mapping[str, str], turn: Turn) -> str:
     if findings:
-        told = [f"- {finding}" for finding in findings[:MAX_TOLD]]
+        told = [f"- {finding}" for finding in findings[:MAX_LISTED]]
         return "\n".join([f"{name} found {len(findings)} to fix:", *told])
     words = f"{name} found nothing to fix in {', '.join(sorted(code))}"
     return f"APPROVED: {words}" if turn.get("expects") == "review" else words
 
 
-def _findings(name: str, code: Mapping[str, str], options: Sequence[str]) -> Iterator[Finding]:
+def _findings(name: str, code: Mapping[str, str], options: Sequence[str]) -> Iterator[ToolFinding]:
     if find_spec(name) is None:
         raise RuntimeError(f"{name} is not installed: pip install 'symposia[review]'")
     tool = TOOLS[name]
@@ -118,7 +118,7 @@ def main() -> None:
     """Review the turn on standard input; exits with 1 when that is not possible."""
     name, *options = sys.argv[1:]
     try:
-        print(review(name, json.load(sys.stdin), options))  # noqa: T201 - what it has to say
+        print(review_turn(name, json.load(sys.stdin), options))  # noqa: T201 - what it has to say
     except RuntimeError as error:
         sys.exit(str(error))
 

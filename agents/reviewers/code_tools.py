@@ -16,7 +16,7 @@ _BANDIT_CONFIDENCES = {"HIGH": 0.9, "MEDIUM": 0.6, "LOW": 0.3}
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ToolFinding:
     """A problem found in the code."""
 
     file: str
@@ -50,13 +50,13 @@ class Tool:
     """A program that checks a folder of Python files and reports as JSON."""
 
     arguments: tuple[str, ...]
-    read: Callable[[Any], Iterator[Finding]]
+    read: Callable[[Any], Iterator[ToolFinding]]
 
 
-def _ruff(report: Any) -> Iterator[Finding]:
+def _ruff(report: Any) -> Iterator[ToolFinding]:
     for it in report:
         rule = it["code"] or "syntax"
-        yield Finding(
+        yield ToolFinding(
             it["filename"],
             it["location"]["row"],
             # A finding that ends at the beginning of a line does not touch that line.
@@ -74,11 +74,11 @@ def _ruff_severity(rule: str) -> str:
     return next((severity for begins, severity in _RUFF_SEVERITIES if rule.startswith(begins)), "low")
 
 
-def _bandit(report: Any) -> Iterator[Finding]:
+def _bandit(report: Any) -> Iterator[ToolFinding]:
     for it in report["results"]:
         if it["test_id"] == "B101" and _is_test(it["filename"]):
             continue  # a test is made of asserts
-        yield Finding(
+        yield ToolFinding(
             it["filename"],
             it["line_number"],
             max([it["line_number"], *it.get("line_range", ())]),
@@ -88,7 +88,7 @@ def _bandit(report: Any) -> Iterator[Finding]:
             confidence=_BANDIT_CONFIDENCES.get(it["issue_confidence"], 0.5),
         )
     for it in report["errors"]:
-        yield Finding(it["filename"], 1, 1, "unread", "medium", it["reason"])
+        yield ToolFinding(it["filename"], 1, 1, "unread", "medium", it["reason"])
 
 
 def _is_test(file: str) -> bool:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ...models.protocol.dialog import Role
 from ...models.turns.turn import TurnContext
-from .markdown_fences import blocks
+from .markdown_fences import fenced_blocks
 
 #: Maximum words of a sentence that is easy to follow.
 LONG_SENTENCE = 45
@@ -51,22 +51,22 @@ Lines = Sequence[str]
 
 def clarity(turn: TurnContext) -> str | None:
     """Report sentences and paragraphs that are too long, doubled words, and open to-dos."""
-    return _reviewed(turn, _unclear)
+    return _review_document(turn, _check_clarity)
 
 
 def consistency(turn: TurnContext) -> str | None:
     """Report words with two spellings, and headings that skip a level."""
-    return _reviewed(turn, _inconsistent)
+    return _review_document(turn, _check_consistency)
 
 
 def facts(turn: TurnContext) -> str | None:
     """Report impossible dates, and links to missing places of the document."""
-    return _reviewed(turn, _untrue)
+    return _review_document(turn, _check_facts)
 
 
-def _reviewed(turn: TurnContext, look: Callable[[Lines], Iterator[Remark]]) -> str | None:
+def _review_document(turn: TurnContext, look: Callable[[Lines], Iterator[Remark]]) -> str | None:
     opening = next((it.content for it in turn.messages if it.role is Role.USER), "")
-    text = next((body for _, body in blocks(opening)), "")
+    text = next((body for _, body in fenced_blocks(opening)), "")
     if not text.strip():
         return None
     remarks = sorted(look(_without_code(text)))
@@ -102,7 +102,7 @@ def _paragraphs(lines: Lines) -> Iterator[tuple[int, list[str]]]:
             gathered.append(line)
 
 
-def _unclear(lines: Lines) -> Iterator[Remark]:
+def _check_clarity(lines: Lines) -> Iterator[Remark]:
     for start, paragraph in _paragraphs(lines):
         text = "\n".join(paragraph)
         if (count := len(_WORD.findall(text))) > LONG_PARAGRAPH:
@@ -122,7 +122,7 @@ def _unclear(lines: Lines) -> Iterator[Remark]:
             yield Remark(number, "unfinished", "low", f"{left[0]}: unfinished text.")
 
 
-def _inconsistent(lines: Lines) -> Iterator[Remark]:
+def _check_consistency(lines: Lines) -> Iterator[Remark]:
     yield from _two_spellings(lines)
     before = 0
     for number, line in enumerate(lines, 1):
@@ -166,7 +166,7 @@ def _form(word: str) -> str:
     return re.sub(r"(?<=[a-z]{2})our(?=$|s$|ed$|ing$|al$|ful$)", "or", british)
 
 
-def _untrue(lines: Lines) -> Iterator[Remark]:
+def _check_facts(lines: Lines) -> Iterator[Remark]:
     text = "\n".join(lines)
     anchors = {_slug(heading[2]) for line in lines if (heading := _HEADING.fullmatch(line))}
     labels = {label.casefold() for label in _DEFINITION.findall(text)}

@@ -10,9 +10,9 @@ import json
 from collections.abc import Sequence
 
 from ...models.protocol.dialog import Message
-from ...models.review.reading import Said, read_said
-from ...models.review.verdict import verdict_on
-from ...models.turns.turn import Decision, Draft, Expects, TurnContext, TurnOutcome
+from ...models.review.reading import ReviewerAnswer, parse_reviewer_answer
+from ...models.review.verdict import summarise_findings
+from ...models.turns.turn import Decision, DraftMessage, Expects, TurnContext, TurnOutcome
 
 _ASKING = "Review the text, each on your own, and report your findings."
 _UNREADABLE = 'Report your findings as JSON: {"findings": [{"line": 1, "rule": "...", "severity": "...", "message": "..."}]}'
@@ -28,13 +28,13 @@ def judge(turn: TurnContext) -> TurnOutcome:
             return _decided(_UNREADABLE, Decision(satisfied=False, reason="no readable findings"))
         case Expects.DECISION | Expects.REVIEW:
             summary = _summary(turn)
-            return _decided(_told(summary), Decision(satisfied=True, reason=summary[:2_000]))
+            return _decided(_summary_json(summary), Decision(satisfied=True, reason=summary[:2_000]))
         case _:
-            return TurnOutcome.say(_told(_summary(turn)))
+            return TurnOutcome.say(_summary_json(_summary(turn)))
 
 
 def _decided(words: str, decision: Decision) -> TurnOutcome:
-    return TurnOutcome(messages=(Draft(content=words),), decision=decision)
+    return TurnOutcome(messages=(DraftMessage(content=words),), decision=decision)
 
 
 def _has_asked(turn: TurnContext) -> bool:
@@ -52,21 +52,21 @@ def _said_by_others(turn: TurnContext) -> list[Message]:
     return [it for it in turn.messages if it.speaker not in (None, turn.me.participant_id)]
 
 
-def _told(summary: str) -> str:
+def _summary_json(summary: str) -> str:
     return json.dumps({"findings": [], "summary": summary})
 
 
 def _summary(turn: TurnContext) -> str:
     """Return the number of findings, their severities and reviewers, and other remarks."""
     newest = {it.speaker: it for it in _said_by_others(turn) if it.speaker}
-    said = {name: read_said(it.content, path="-", agent=name) for name, it in newest.items()}
+    said = {name: parse_reviewer_answer(it.content, path="-", agent=name) for name, it in newest.items()}
     findings = [finding for it in said.values() for finding in it.findings]
     nothing = f"Nothing to fix, say {_listed(list(said))}." if said else "No one had anything to say."
-    verdict = verdict_on(findings, where=lambda it: f"line {it.start_line}")
+    verdict = summarise_findings(findings, where=lambda it: f"line {it.start_line}")
     return " ".join([verdict or nothing, *_remarks(said)])
 
 
-def _remarks(said: dict[str, Said]) -> list[str]:
+def _remarks(said: dict[str, ReviewerAnswer]) -> list[str]:
     """Return messages without parsable findings, such as free text of a model."""
     return [f"{name} says: {it.summary}" for name, it in said.items() if not it.findings and it.summary]
 

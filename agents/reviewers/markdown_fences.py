@@ -9,7 +9,7 @@ _FENCE = re.compile(r"[ \t]*(`{3,})([^`]*)")
 _SHORTEST = 3
 
 
-def fenced(text: str, info: str = "") -> str:
+def fence_text(text: str, info: str = "") -> str:
     """`text` as a block, between fences longer than any in it."""
     longest = max(map(len, re.findall(r"`+", text)), default=0)
     fence = "`" * max(longest + 1, _SHORTEST)
@@ -17,7 +17,7 @@ def fenced(text: str, info: str = "") -> str:
     return f"{fence}{info}\n{text}{ending}{fence}"
 
 
-def blocks(text: str) -> Iterator[tuple[str, str]]:
+def fenced_blocks(text: str) -> Iterator[tuple[str, str]]:
     """Info and text of each block that is closed; a fence is closed by one as long or longer (CommonMark 4.5)."""
     fence, info, lines = "", "", list[str]()
     for line in text.split("\n"):

@@ -20,13 +20,13 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from ...models.errors import ArchiveError, ArchiveUnavailable, ClientClosed
 from ...models.text.paths import make_private_folder
-from .private import create_private, exposed, restrict_folder
+from .private import create_private, find_exposed_files, restrict_folder
 
 #: Seconds that a writer waits for another writer, and every client for an answer.
 _BUSY_S = 30
 _CONNECT_S = 5
 #: Seconds between two tries of an operation for which SQLite does not wait by itself.
-_AGAIN_S = 0.01
+_RETRY_S = 0.01
 
 #: Text that SQL databases refuse.
 _NUL = "\x00"
@@ -51,7 +51,7 @@ class Database:
         self._engine = _engine(url)
         self._is_closed = False
         if self.is_sqlite:
-            event.listen(self._engine, "do_connect", self._keep_private)
+            event.listen(self._engine, "do_connect", self._create_private_file)
 
     @property
     def is_sqlite(self) -> bool:
@@ -59,26 +59,26 @@ class Database:
         return self._engine.dialect.name == "sqlite"
 
     @property
-    def is_there(self) -> bool:
+    def exists(self) -> bool:
         """False for a file that does not exist yet."""
         return not self.is_sqlite or self._file.exists()
 
-    def exposed(self) -> list[tuple[Path, int]]:
+    def exposed_files(self) -> list[tuple[Path, int]]:
         """List the files and the folder of a SQLite database in which other users have rights, each with its mode."""
-        return exposed(self._file) if self.is_sqlite else []
+        return find_exposed_files(self._file) if self.is_sqlite else []
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Open a read-only transaction."""
-        with self._told(), self._engine.connect() as connection, connection.begin():
+        with self._translate_errors(), self._engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Open a write transaction: all of it is written, or nothing."""
-        if not self.is_there:
+        if not self.exists:
             self._make_folder()
-        with self._told(), self._engine.connect() as connection:
+        with self._translate_errors(), self._engine.connect() as connection:
             connection.execution_options(writes=True)
             with connection.begin():
                 yield connection
@@ -98,7 +98,9 @@ class Database:
         except OSError as error:
             raise ArchiveUnavailable(self.url, hint=str(error)) from error
 
-    def _keep_private(self, _dialect: Dialect, _record: Any, arguments: list[Any], _options: Any) -> None:
+    def _create_private_file(
+        self, _dialect: Dialect, _record: Any, arguments: list[Any], _options: Any
+    ) -> None:
         """Set the rights of the file before SQLite opens it."""
         file = Path(arguments[0])
         if self._owns_folder:
@@ -109,7 +111,7 @@ class Database:
             raise sqlite3.OperationalError(str(error)) from error
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         if self._is_closed:
             raise ClientClosed
         try:
@@ -122,12 +124,12 @@ class Database:
             raise ArchiveError(f"the database rejected a statement: {cause}") from error
 
 
-def carried(text: str) -> str:
+def storable_text(text: str) -> str:
     """Return `text` in a form that every database can store."""
     return text.replace(_NUL, "\ufffd")
 
 
-def is_carried(text: str) -> bool:
+def is_storable(text: str) -> bool:
     """Return whether every database can store `text`."""
     return _NUL not in text
 
@@ -173,7 +175,7 @@ def _use_wal(connection: sqlite3.Connection) -> None:
                 raise
         else:
             return
-        time.sleep(_AGAIN_S)
+        time.sleep(_RETRY_S)
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -44,7 +44,7 @@ def restrict_folder(folder: Path) -> None:
     _restrict(folder, 0o700)
 
 
-def exposed(file: Path) -> list[tuple[Path, int]]:
+def find_exposed_files(file: Path) -> list[tuple[Path, int]]:
     """List the database file, side files and folder in which other users have rights, each with its mode."""
     file = file.resolve()
     paths = (file.parent, file, *(file.with_name(file.name + suffix) for suffix in _SIDE_FILES))

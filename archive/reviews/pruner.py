@@ -36,7 +36,7 @@ class ReviewPruner:
         with self._database.writing() as connection:
             connection.execute(delete(REVIEW_RUN).where(REVIEW_RUN.c.id.in_(rows)))
 
-    def forget(self, session_ids: Sequence[str]) -> None:
+    def delete_session_results(self, session_ids: Sequence[str]) -> None:
         """Delete what reviewers said about archived sessions, in all runs that had them as items."""
         item = REVIEW_ITEM.c
         keys = [f"session:{session_id}" for session_id in session_ids]

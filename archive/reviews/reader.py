@@ -13,13 +13,13 @@ from ...models.review.findings import Finding, FindingStatus
 from ...models.review.items import Item
 from ...models.review.runs import ItemState, ReviewRun, RunState
 from ..database.engine import Database
-from ..values import MOST, PageOf, Place
-from .rows import cache_key, findings_of, run_of
+from ..values import MAX_PAGE_SIZE, PagePosition, ResultPage
+from .rows import cache_key, parse_findings, run_from_rows
 from .tables import FINDING, REVIEW_ITEM, REVIEW_RUN
-from .values import Known, ListedRun
+from .values import CachedResult, ListedRun
 
 #: Maximum number of items per query.
-_SOME = 500
+_BATCH_SIZE = 500
 _REVIEWED = (ItemState.DONE.value, ItemState.UNCHANGED.value)
 
 
@@ -40,7 +40,7 @@ class ReviewReader:
                 for table in (REVIEW_ITEM, FINDING)
             )
             items, found = ([it._mapping for it in part] for part in parts)  # noqa: SLF001 - its public name
-            return run_of(row._mapping, items, found)  # noqa: SLF001
+            return run_from_rows(row._mapping, items, found)  # noqa: SLF001
 
     def ids(self, prefix: str, *, limit: int = 10) -> list[str]:
         """Return the ids of runs that begin with `prefix`."""
@@ -55,13 +55,13 @@ class ReviewReader:
         panel: str | None = None,
         after: str | None = None,
         limit: int = 50,
-    ) -> PageOf[ListedRun]:
+    ) -> ResultPage[ListedRun]:
         """Return runs, newest first, after a cursor. Raises InvalidInput for a bad cursor or limit."""
-        if not 1 <= limit <= MOST:
-            raise InvalidInput("limit", limit, f"must be from 1 to {MOST}")
-        query = select(REVIEW_RUN).where(*_called(root_name, panel))
+        if not 1 <= limit <= MAX_PAGE_SIZE:
+            raise InvalidInput("limit", limit, f"must be from 1 to {MAX_PAGE_SIZE}")
+        query = select(REVIEW_RUN).where(*_filter_by_name(root_name, panel))
         if after is not None:
-            place = Place.of(after)
+            place = PagePosition.from_cursor(after)
             same = and_(REVIEW_RUN.c.started_ms == place.at_ms, REVIEW_RUN.c.id < place.row)
             query = query.where(or_(REVIEW_RUN.c.started_ms < place.at_ms, same))
         query = query.order_by(REVIEW_RUN.c.started_ms.desc(), REVIEW_RUN.c.id.desc()).limit(limit + 1)
@@ -69,30 +69,36 @@ class ReviewReader:
             found = connection.execute(query).all()
             rows = [it.id for it in found[:limit]]
             items, findings = (
-                _counted(connection, it, rows) for it in (REVIEW_ITEM.c.state, FINDING.c.status)
+                _count_by_run(connection, it, rows) for it in (REVIEW_ITEM.c.state, FINDING.c.status)
             )
-        listed = tuple(_listed(it, items.get(it.id, {}), findings.get(it.id, {})) for it in found[:limit])
+        listed = tuple(
+            _to_listed_run(it, items.get(it.id, {}), findings.get(it.id, {})) for it in found[:limit]
+        )
         is_more = len(found) > limit
-        return PageOf(listed, Place(found[limit - 1].started_ms, rows[-1]).cursor() if is_more else None)
+        return ResultPage(
+            listed, PagePosition(found[limit - 1].started_ms, rows[-1]).cursor() if is_more else None
+        )
 
-    def known(self, panel_sha: str, items: Iterable[Item]) -> dict[str, Known]:
+    def cached_results(self, panel_sha: str, items: Iterable[Item]) -> dict[str, CachedResult]:
         """Return this panel's earlier results for items with the same text, by item key."""
         keys = {cache_key(panel_sha, item): item.key for item in items}
-        known: dict[str, Known] = {}
+        known: dict[str, CachedResult] = {}
         for some in _batches(keys):
             with self._database.reading() as connection:
-                for row in connection.execute(_newest_of(some)):
-                    known[keys[row.cache_key]] = Known(findings_of(row.findings), row.summary, row.session_id)
+                for row in connection.execute(_newest_results(some)):
+                    known[keys[row.cache_key]] = CachedResult(
+                        parse_findings(row.findings), row.summary, row.session_id
+                    )
         return known
 
-    def previous(self, root: str, panel: str, *, without: str | None = None) -> tuple[Finding, ...]:
+    def previous_findings(self, root: str, panel: str, *, without: str | None = None) -> tuple[Finding, ...]:
         """Return the findings of the last review of each path, except paths that have been removed since.
 
         Findings are not merged, nor filtered by status. `without` is the id of the run to exclude.
         """
         with self._database.reading() as connection:
-            found = connection.execute(_last_said(root, panel, without))
-            return tuple(finding for (text,) in found for finding in findings_of(text))
+            found = connection.execute(_latest_findings(root, panel, without))
+            return tuple(finding for (text,) in found for finding in parse_findings(text))
 
     def last_revision(self, root: str, panel: str) -> str | None:
         """Return the git revision of the newest run of a root that completed; None: there is none."""
@@ -110,14 +116,14 @@ def _about(root: str, panel: str) -> tuple[ColumnElement[bool], ...]:
     return REVIEW_RUN.c.root == root, REVIEW_RUN.c.panel == panel
 
 
-def _called(root_name: str | None, panel: str | None) -> Iterator[ColumnElement[bool]]:
+def _filter_by_name(root_name: str | None, panel: str | None) -> Iterator[ColumnElement[bool]]:
     if root_name is not None:
         yield REVIEW_RUN.c.root_name == root_name
     if panel is not None:
         yield REVIEW_RUN.c.panel == panel
 
 
-def _newest_of(keys: Sequence[str]) -> Select[Any]:
+def _newest_results(keys: Sequence[str]) -> Select[Any]:
     """Return the newest reviewed item under each of these cache keys."""
     table = REVIEW_ITEM
     newest = (
@@ -130,7 +136,7 @@ def _newest_of(keys: Sequence[str]) -> Select[Any]:
     return select(table.c.cache_key, table.c.findings, table.c.summary, table.c.session_id).join(newest, same)
 
 
-def _last_said(root: str, panel: str, without: str | None) -> Select[Any]:
+def _latest_findings(root: str, panel: str, without: str | None) -> Select[Any]:
     """Return the findings of the newest item of each path, unless a newer run recorded that the file is gone."""
     runs = select(REVIEW_RUN.c.id).where(*_about(root, panel))
     if without is not None:
@@ -147,7 +153,7 @@ def _last_said(root: str, panel: str, without: str | None) -> Select[Any]:
     return select(item.findings).join(newest, same).where(item.state.in_(_REVIEWED))
 
 
-def _counted(connection: Connection, column: Any, runs: Sequence[int]) -> dict[int, dict[str, int]]:
+def _count_by_run(connection: Connection, column: Any, runs: Sequence[int]) -> dict[int, dict[str, int]]:
     """Return how often each value occurs in a column, by run."""
     table = column.table
     query = (
@@ -159,7 +165,7 @@ def _counted(connection: Connection, column: Any, runs: Sequence[int]) -> dict[i
     return counts
 
 
-def _listed(row: Any, items: Mapping[str, int], findings: Mapping[str, int]) -> ListedRun:
+def _to_listed_run(row: Any, items: Mapping[str, int], findings: Mapping[str, int]) -> ListedRun:
     return ListedRun(
         run_id=row.run_id,
         root_name=row.root_name,
@@ -176,5 +182,5 @@ def _listed(row: Any, items: Mapping[str, int], findings: Mapping[str, int]) -> 
 
 def _batches(keys: Iterable[str]) -> Iterator[list[str]]:
     rest = iter(keys)
-    while some := list(islice(rest, _SOME)):
+    while some := list(islice(rest, _BATCH_SIZE)):
         yield some

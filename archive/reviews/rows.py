@@ -10,15 +10,15 @@ from pydantic import TypeAdapter
 from sqlalchemy import RowMapping
 
 from ...models.review.findings import Finding
-from ...models.review.items import Item, Skipped
+from ...models.review.items import Item, SkippedItem
 from ...models.review.runs import ItemResult, ReviewRun
 from ...models.text.ids import moment_from_ms, ms_from_moment
 from ...models.turns.turn import Usage
-from ..database.engine import carried
+from ..database.engine import storable_text
 from ..sessions.rows import COUNTS, Row
 
 _FINDINGS = TypeAdapter(tuple[Finding, ...])
-_SKIPPED = TypeAdapter(tuple[Skipped, ...])
+_SKIPPED = TypeAdapter(tuple[SkippedItem, ...])
 _PLAIN = ("start_line", "end_line", "severity", "confidence", "snippet_sha")
 
 
@@ -32,15 +32,15 @@ def run_row(run: ReviewRun) -> Row:
     """Return a run as columns of `review_run`."""
     return {
         "run_id": run.id,
-        "root_name": carried(run.root_name),
-        "root": carried(run.root or run.root_name),
-        "panel": carried(run.panel),
+        "root_name": storable_text(run.root_name),
+        "root": storable_text(run.root or run.root_name),
+        "panel": storable_text(run.panel),
         "panel_sha": run.panel_sha,
         "state": run.state.value,
         "started_ms": ms_from_moment(run.started_at),
         "ended_ms": None if run.ended_at is None else ms_from_moment(run.ended_at),
         "revision": run.revision,
-        "summary": carried(run.summary),
+        "summary": storable_text(run.summary),
         "skipped": _SKIPPED.dump_json(run.skipped).decode(),
         **_counts(run.usage),
     }
@@ -52,8 +52,8 @@ def item_rows(run: ReviewRun, row: int) -> list[Row]:
         {
             "run": row,
             "position": position,
-            "item_key": carried(result.item.key),
-            "path": carried(result.item.path),
+            "item_key": storable_text(result.item.key),
+            "path": storable_text(result.item.path),
             "kind": result.item.kind.value,
             "sha256": result.item.sha256,
             "size": result.item.size,
@@ -61,8 +61,8 @@ def item_rows(run: ReviewRun, row: int) -> list[Row]:
             "cache_key": cache_key(run.panel_sha, result.item),
             "state": result.state.value,
             "session_id": result.session_id,
-            "error": carried(result.error),
-            "summary": carried(result.summary),
+            "error": storable_text(result.error),
+            "summary": storable_text(result.summary),
             "findings": _FINDINGS.dump_json(result.findings).decode(),
             **_counts(result.usage),
         }
@@ -75,7 +75,7 @@ def finding_rows(run: ReviewRun, row: int) -> list[Row]:
     return [_finding_row(finding, row, position) for position, finding in enumerate(run.findings)]
 
 
-def run_of(row: RowMapping, items: Iterable[RowMapping], found: Iterable[RowMapping]) -> ReviewRun:
+def run_from_rows(row: RowMapping, items: Iterable[RowMapping], found: Iterable[RowMapping]) -> ReviewRun:
     """Return the run of these rows."""
     return ReviewRun(
         id=row["run_id"],
@@ -95,7 +95,7 @@ def run_of(row: RowMapping, items: Iterable[RowMapping], found: Iterable[RowMapp
     )
 
 
-def findings_of(text: str) -> tuple[Finding, ...]:
+def parse_findings(text: str) -> tuple[Finding, ...]:
     """Return the findings in the column of an item."""
     return _FINDINGS.validate_json(text)
 
@@ -106,7 +106,7 @@ def _finding_row(finding: Finding, row: int, position: int) -> Row:
         "position": position,
         "fingerprint": finding.fingerprint,
         "status": finding.status and finding.status.value,
-        **{name: carried(getattr(finding, name)) for name in ("path", "rule", "message", "suggestion")},
+        **{name: storable_text(getattr(finding, name)) for name in ("path", "rule", "message", "suggestion")},
         **{name: getattr(finding, name) for name in _PLAIN},
         "agents": json.dumps(finding.agents, ensure_ascii=True),
         "aliases": json.dumps(finding.aliases, ensure_ascii=True),
@@ -135,7 +135,7 @@ def _result(row: RowMapping) -> ItemResult:
         session_id=row["session_id"],
         error=row["error"],
         summary=row["summary"],
-        findings=findings_of(row["findings"]),
+        findings=parse_findings(row["findings"]),
         usage=_usage(row),
     )
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...models.review.findings import Finding
 
 
-class Known(NamedTuple):
+class CachedResult(NamedTuple):
     """An earlier result of a panel for an item."""
 
     findings: tuple[Finding, ...]

@@ -11,7 +11,7 @@ from ..database.engine import Database
 from ..tables import COLLAB
 
 
-class Old(NamedTuple):
+class ExpiredSession(NamedTuple):
     """A session to delete."""
 
     row: int
@@ -28,7 +28,7 @@ class ArchivePruner:
 
     def find(
         self, *, before_ms: int | None = None, user: str | None = None, behind: int = 0, limit: int = 100
-    ) -> list[Old]:
+    ) -> list[ExpiredSession]:
         """Return sessions that ended, or last changed, before a time, and that used a user's memory.
 
         The order is that of their rows, after the row `behind`.
@@ -40,7 +40,9 @@ class ArchivePruner:
         if user is not None:
             query = query.where(COLLAB.c.user_id == user)
         with self._database.reading() as connection:
-            return [Old(*it) for it in connection.execute(query.order_by(COLLAB.c.id).limit(limit))]
+            return [
+                ExpiredSession(*it) for it in connection.execute(query.order_by(COLLAB.c.id).limit(limit))
+            ]
 
     def delete(self, rows: Sequence[int]) -> None:
         """Delete sessions with their messages, events and turns."""

@@ -13,11 +13,19 @@ from ...models.errors import InvalidInput, SessionNotFound
 from ...models.sessions.archived import Documents, Entry, Snapshot
 from ..database.engine import Database
 from ..tables import COLLAB, COLLAB_EVENT, MAP_EVENT, MESSAGE, PARTICIPANT, SNAPSHOT, TAG
-from ..values import ANY, MOST, Archived, Found, PageOf, Place, Wanted
+from ..values import (
+    ANY_SESSION,
+    MAX_PAGE_SIZE,
+    FoundMessage,
+    ListedSession,
+    PagePosition,
+    ResultPage,
+    SessionFilter,
+)
 from .rows import COLUMNS, message_entry
 
 #: Number of stream entries per query.
-_SOME = 500
+_BATCH_SIZE = 500
 
 _LISTED = (
     COLLAB.c.id,
@@ -38,21 +46,23 @@ class ArchiveReader:
 
     # -- many ------------------------------------------------------------------------------
 
-    def page(self, wanted: Wanted = ANY, *, after: str | None = None, limit: int = 50) -> PageOf[Archived]:
+    def page(
+        self, wanted: SessionFilter = ANY_SESSION, *, after: str | None = None, limit: int = 50
+    ) -> ResultPage[ListedSession]:
         """Return sessions, the newest first, after a cursor. Raises InvalidInput for a bad cursor or limit."""
         query = select(*_LISTED).where(*_conditions(wanted))
         if after is not None:
-            place = Place.of(after)
+            place = PagePosition.from_cursor(after)
             older = COLLAB.c.opened_ms < place.at_ms
             query = query.where(or_(older, and_(COLLAB.c.opened_ms == place.at_ms, COLLAB.c.id < place.row)))
         query = query.order_by(COLLAB.c.opened_ms.desc(), COLLAB.c.id.desc())
-        found, more = self._some(query, limit)
-        last = Place(found[-1].opened_ms, found[-1].id).cursor() if more else None
-        return PageOf(tuple(map(_archived, found)), last)
+        found, more = self._fetch_page(query, limit)
+        last = PagePosition(found[-1].opened_ms, found[-1].id).cursor() if more else None
+        return ResultPage(tuple(map(_archived, found)), last)
 
     def search(
-        self, words: str, wanted: Wanted = ANY, *, after: str | None = None, limit: int = 50
-    ) -> PageOf[Found]:
+        self, words: str, wanted: SessionFilter = ANY_SESSION, *, after: str | None = None, limit: int = 50
+    ) -> ResultPage[FoundMessage]:
         """Return messages that contain all of these words, newest first.
 
         Raises:
@@ -61,14 +71,14 @@ class ArchiveReader:
         query = (
             select(MESSAGE, COLLAB.c.collab_id, COLLAB.c.title)
             .join(COLLAB, COLLAB.c.id == MESSAGE.c.session)
-            .where(self._holds(words), *_conditions(wanted))
+            .where(self._contains_words(words), *_conditions(wanted))
             .order_by(MESSAGE.c.id.desc())
         )
         if after is not None:
-            query = query.where(MESSAGE.c.id < Place.of(after).row)
-        found, more = self._some(query, limit)
-        last = Place(found[-1].at_ms, found[-1].id).cursor() if more else None
-        return PageOf(tuple(map(_found, found)), last)
+            query = query.where(MESSAGE.c.id < PagePosition.from_cursor(after).row)
+        found, more = self._fetch_page(query, limit)
+        last = PagePosition(found[-1].at_ms, found[-1].id).cursor() if more else None
+        return ResultPage(tuple(map(_found, found)), last)
 
     def ids(self, prefix: str, *, limit: int = 10) -> list[str]:
         """Return the ids of sessions that begin with `prefix`."""
@@ -82,7 +92,7 @@ class ArchiveReader:
 
     # -- one -------------------------------------------------------------------------------
 
-    def session(self, session_id: str) -> Archived:
+    def session(self, session_id: str) -> ListedSession:
         """Return the newest session under this id. Raises SessionNotFound."""
         with self._database.reading() as connection:
             return _archived(_newest(connection, session_id))
@@ -117,7 +127,7 @@ class ArchiveReader:
             session = _newest(connection, session_id).id
         placed = [table.c.at_ms, table.c.seq]
         order = [it.desc() if newest_first else it for it in placed]
-        query = select(table).where(table.c.session == session).order_by(*order).limit(_SOME)
+        query = select(table).where(table.c.session == session).order_by(*order).limit(_BATCH_SIZE)
         if after != "0" and not newest_first:
             query = query.where(_after(placed, *map(int, after.split("-"))))
         some: Sequence[Row[Any]] = ()
@@ -131,18 +141,18 @@ class ArchiveReader:
             with self._database.reading() as connection:
                 some = connection.execute(page).all()
             yield from map(_entry, some)
-            if len(some) < _SOME:
+            if len(some) < _BATCH_SIZE:
                 return
 
-    def _some(self, query: Select[Any], limit: int) -> tuple[Sequence[Row[Any]], bool]:
+    def _fetch_page(self, query: Select[Any], limit: int) -> tuple[Sequence[Row[Any]], bool]:
         """Return up to `limit` rows, and whether more follow."""
-        if not 1 <= limit <= MOST:
-            raise InvalidInput("limit", limit, f"must be from 1 to {MOST}")
+        if not 1 <= limit <= MAX_PAGE_SIZE:
+            raise InvalidInput("limit", limit, f"must be from 1 to {MAX_PAGE_SIZE}")
         with self._database.reading() as connection:
             found = connection.execute(query.limit(limit + 1)).all()
         return found[:limit], len(found) > limit
 
-    def _holds(self, words: str) -> ColumnElement[bool]:
+    def _contains_words(self, words: str) -> ColumnElement[bool]:
         """Return the condition that a message contains all words."""
         terms = [term for term in words.replace("\x00", " ").split() if any(map(str.isalnum, term))]
         if not terms:
@@ -159,7 +169,7 @@ class ArchiveReader:
         return text(condition).bindparams(words=" ".join(terms))  # type: ignore[return-value]
 
 
-def _conditions(wanted: Wanted) -> Iterator[ColumnElement[bool]]:
+def _conditions(wanted: SessionFilter) -> Iterator[ColumnElement[bool]]:
     if wanted.status is not None:
         yield COLLAB.c.status == wanted.status
     if wanted.mode is not None:
@@ -183,14 +193,14 @@ def _newest(connection: Connection, session_id: str) -> Row[Any]:
     return row
 
 
-def _archived(row: Row[Any]) -> Archived:
+def _archived(row: Row[Any]) -> ListedSession:
     values = row._mapping  # noqa: SLF001 - its public name, in spite of the underscore
     fields = {name: None if values[name] is None else str(values[name]) for name in (*COLUMNS, "opened_ms")}
-    return Archived(row.collab_id, row.opened_ms, Documents(row.collab, row.spec), fields)
+    return ListedSession(row.collab_id, row.opened_ms, Documents(row.collab, row.spec), fields)
 
 
-def _found(row: Row[Any]) -> Found:
-    return Found(row.collab_id, row.title, row.speaker, row.turn, row.at_ms, row.content)
+def _found(row: Row[Any]) -> FoundMessage:
+    return FoundMessage(row.collab_id, row.title, row.speaker, row.turn, row.at_ms, row.content)
 
 
 def _entry(row: Row[Any]) -> Entry:

@@ -11,7 +11,7 @@ from ...models.protocol.collab import Collab
 from ...models.protocol.dialog import Message
 from ...models.sessions.archived import Documents, Entry, Snapshot
 from ...models.text.ids import ms_from_moment
-from ..database.engine import carried, is_carried
+from ..database.engine import is_storable, storable_text
 
 Row = dict[str, Any]
 
@@ -30,7 +30,7 @@ def collab_row(documents: Documents, opened_ms: int) -> Row:
         "collab_id": collab.collab_id,
         "opened_ms": opened_ms,
         "context_id": collab.context_id,
-        "title": carried(collab.title),
+        "title": storable_text(collab.title),
         "mode": collab.mode.value,
         "tenant": spec.get("tenant"),
         "user_id": (spec.get("memory") or {}).get("user_id"),
@@ -46,14 +46,14 @@ def roster_rows(documents: Documents, session: int) -> tuple[list[Row], list[Row
         {
             "session": session,
             "position": position,
-            "participant_id": carried(it.participant_id),
-            "role_id": it.role_id and carried(it.role_id),
+            "participant_id": storable_text(it.participant_id),
+            "role_id": it.role_id and storable_text(it.role_id),
             "kind": it.kind.value,
-            "display_name": it.display_name and carried(it.display_name),
+            "display_name": it.display_name and storable_text(it.display_name),
         }
         for position, it in enumerate(collab.participants)
     ]
-    tags = {carried(tag) for tag in collab.meta.tags or ()}
+    tags = {storable_text(tag) for tag in collab.meta.tags or ()}
     return people, [{"session": session, "tag": tag} for tag in sorted(tags)]
 
 
@@ -71,7 +71,7 @@ def dialog_row(documents: Documents, session: int, *, session_id: str, status: s
 def progress_columns(fields: Mapping[str, str]) -> Row:
     """Return the columns of `collab` that are copied from the session hash."""
     numbers = {name: int(fields[name]) for name in _NUMBERS if name in fields}
-    return numbers | {name: carried(fields[name]) for name in _TEXTS if name in fields}
+    return numbers | {name: storable_text(fields[name]) for name in _TEXTS if name in fields}
 
 
 def snapshot_row(snapshot: Snapshot) -> Row:
@@ -85,14 +85,14 @@ def message_row(session: int, entry: Entry) -> Row:
     entry_id, text = entry
     message = Message.model_validate_json(text)
     data: dict[str, Any] = json.loads(text)
-    if is_carried(message.content):
+    if is_storable(message.content):
         del data["content"]
     return {
-        **_placed(session, entry_id),
+        **_entry_columns(session, entry_id),
         "role": message.role.value,
-        "speaker": message.speaker and carried(message.speaker),
+        "speaker": message.speaker and storable_text(message.speaker),
         "turn": message.turn_number,
-        "content": carried(message.content),
+        "content": storable_text(message.content),
         "rest": json.dumps(data, ensure_ascii=False, separators=(",", ":")),
     }
 
@@ -106,7 +106,7 @@ def message_entry(at_ms: int, seq: int, content: str, rest: str) -> Entry:
 def event_row(session: int, entry: Entry) -> Row:
     """Return the row of a MAP event or a journal event."""
     entry_id, text = entry
-    return {**_placed(session, entry_id), "event_type": json.loads(text)["event_type"], "body": text}
+    return {**_entry_columns(session, entry_id), "event_type": json.loads(text)["event_type"], "body": text}
 
 
 def turn_rows(session: int, events: Iterable[Entry]) -> tuple[list[Row], list[Row]]:
@@ -116,36 +116,38 @@ def turn_rows(session: int, events: Iterable[Entry]) -> tuple[list[Row], list[Ro
         event = json.loads(text)
         payload = event.get("payload") or {}
         if event["event_type"] == "MAPTurnDispatched" and payload.get("token_id"):
-            began.append(_beginning(session, payload) | {"began_ms": _ms(event["timestamp"])})
+            began.append(_grant_columns(session, payload) | {"began_ms": _ms(event["timestamp"])})
         elif event["event_type"] == "MAPTurnCompleted" and payload.get("token_id"):
             ended.append(
-                _beginning(session, payload) | _ending(payload) | {"ended_ms": _ms(event["timestamp"])}
+                _grant_columns(session, payload)
+                | _result_columns(payload)
+                | {"ended_ms": _ms(event["timestamp"])}
             )
     return began, ended
 
 
-def _beginning(session: int, payload: Mapping[str, Any]) -> Row:
+def _grant_columns(session: int, payload: Mapping[str, Any]) -> Row:
     return {
         "session": session,
         "token_id": payload["token_id"],
         "number": payload["turn_number"],
         "attempt": payload.get("attempt", 0),
         "fence": payload.get("fence", 0),
-        "participant": carried(payload.get("participant_id") or ""),
+        "participant": storable_text(payload.get("participant_id") or ""),
     }
 
 
-def _ending(payload: Mapping[str, Any]) -> Row:
+def _result_columns(payload: Mapping[str, Any]) -> Row:
     result = payload.get("result") or {}
     usage = result.get("usage") or {}
     return {
         "outcome": result.get("outcome"),
-        "error": carried(result.get("error") or "") or None,
+        "error": storable_text(result.get("error") or "") or None,
         **{name: int(usage.get(name, 0)) for name in COUNTS},
     }
 
 
-def _placed(session: int, entry_id: str) -> Row:
+def _entry_columns(session: int, entry_id: str) -> Row:
     at_ms, _, seq = entry_id.partition("-")
     return {"session": session, "at_ms": int(at_ms), "seq": int(seq)}
 

@@ -13,14 +13,14 @@ from typing import Any
 from sqlalchemy import Connection, Insert, Row, Table, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from ...models.sessions.archived import Marks, Page, Progress
+from ...models.sessions.archived import ArchivePage, ArchiveProgress, StreamPositions
 from ..database.engine import Database
 from ..tables import COLLAB, COLLAB_EVENT, DIALOG, MAP_EVENT, MESSAGE, PARTICIPANT, SNAPSHOT, TAG, TURN
-from ..workspace.session_messages import deliver
+from ..workspace.session_messages import deliver_session_messages
 from . import rows
 
 #: Reads the entries after a progress. If it raises, nothing is written.
-ReadOn = Callable[[Progress], Page]
+ReadNextPage = Callable[[ArchiveProgress], ArchivePage]
 
 
 class ArchiveWriter:
@@ -29,15 +29,15 @@ class ArchiveWriter:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def progress(self, session_ids: Sequence[str]) -> dict[str, Progress]:
+    def progress(self, session_ids: Sequence[str]) -> dict[str, ArchiveProgress]:
         """Return the archived progress of the newest session under each id; sessions not archived are left out."""
         columns = (COLLAB.c.collab_id, COLLAB.c.opened_ms, COLLAB.c.updated_ms, *_MARKS)
         wanted = select(*columns).where(COLLAB.c.collab_id.in_(session_ids))
         with self._database.reading() as connection:
             found = connection.execute(wanted.order_by(COLLAB.c.opened_ms))
-            return {it[0]: Progress(it[1], it[2], Marks(*it[3:])) for it in found}
+            return {it[0]: ArchiveProgress(it[1], it[2], StreamPositions(*it[3:])) for it in found}
 
-    def write(self, page: Page, read_on: ReadOn) -> Page:
+    def write(self, page: ArchivePage, read_on: ReadNextPage) -> ArchivePage:
         """Archive a session from `page` up to a snapshot: all of it, or nothing.
 
         `read_on` is called for the following entries, and again for all of them after a concurrent write.
@@ -51,11 +51,11 @@ class ArchiveWriter:
                 _insert_entries(connection, session, page)
                 if page.snapshot is not None:
                     break
-                page = read_on(Progress(page.opened_ms, 0, page.until))
-            _move_on(connection, session, page)
+                page = read_on(ArchiveProgress(page.opened_ms, 0, page.until))
+            _update_progress(connection, session, page)
         return page
 
-    def _locked(self, connection: Connection, page: Page) -> tuple[int, Progress]:
+    def _locked(self, connection: Connection, page: ArchivePage) -> tuple[int, ArchiveProgress]:
         """Return the session's row and progress, locked for this transaction."""
         found = _find(connection, page)
         if found is None:
@@ -63,13 +63,13 @@ class ArchiveWriter:
             connection.execute(_insert(connection, COLLAB).on_conflict_do_nothing(), values)
             found = _find(connection, page)
             assert found is not None  # noqa: S101 - it was written in this very transaction, or before
-        return found.id, Progress(page.opened_ms, found.updated_ms, Marks(*found[2:]))
+        return found.id, ArchiveProgress(page.opened_ms, found.updated_ms, StreamPositions(*found[2:]))
 
 
 _MARKS = (COLLAB.c.dialog_mark, COLLAB.c.events_mark, COLLAB.c.journal_mark)
 
 
-def _find(connection: Connection, page: Page) -> Row[*tuple[Any, ...]] | None:
+def _find(connection: Connection, page: ArchivePage) -> Row[*tuple[Any, ...]] | None:
     wanted = select(COLLAB.c.id, COLLAB.c.updated_ms, *_MARKS).where(
         COLLAB.c.collab_id == page.session_id, COLLAB.c.opened_ms == page.opened_ms
     )
@@ -83,12 +83,12 @@ def _insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.
     return postgresql.insert(table).inline()
 
 
-def _add(connection: Connection, statement: Insert, values: Sequence[rows.Row]) -> None:
+def _insert_rows(connection: Connection, statement: Insert, values: Sequence[rows.Row]) -> None:
     if values:
         connection.execute(statement, list(values))
 
 
-def _write_documents(connection: Connection, session: int, page: Page, *, status: str) -> None:
+def _write_documents(connection: Connection, session: int, page: ArchivePage, *, status: str) -> None:
     """Update the documents of a session: collab and spec may change while it runs."""
     documents, session_id = page.documents, page.session_id
     people, tags = rows.roster_rows(documents, session)
@@ -96,23 +96,25 @@ def _write_documents(connection: Connection, session: int, page: Page, *, status
         connection.execute(delete(table).where(table.c.session == session))
     dialog = rows.dialog_row(documents, session, session_id=session_id, status=status)
     for table, values in ((PARTICIPANT, people), (TAG, tags), (DIALOG, [dialog])):
-        _add(connection, _insert(connection, table), values)
+        _insert_rows(connection, _insert(connection, table), values)
 
 
-def _insert_entries(connection: Connection, session: int, page: Page) -> None:
-    _add(connection, _insert(connection, MESSAGE), [rows.message_row(session, it) for it in page.dialog])
-    deliver(connection, page)
+def _insert_entries(connection: Connection, session: int, page: ArchivePage) -> None:
+    _insert_rows(
+        connection, _insert(connection, MESSAGE), [rows.message_row(session, it) for it in page.dialog]
+    )
+    deliver_session_messages(connection, page)
     for table, entries in ((MAP_EVENT, page.events), (COLLAB_EVENT, page.journal)):
-        _add(connection, _insert(connection, table), [rows.event_row(session, it) for it in entries])
+        _insert_rows(connection, _insert(connection, table), [rows.event_row(session, it) for it in entries])
     began, ended = rows.turn_rows(session, page.events)
     key = ["session", "token_id"]
-    _add(connection, _insert(connection, TURN).on_conflict_do_nothing(index_elements=key), began)
+    _insert_rows(connection, _insert(connection, TURN).on_conflict_do_nothing(index_elements=key), began)
     ending = _insert(connection, TURN)
     told = {name: ending.excluded[name] for name in ("outcome", "error", "ended_ms", *rows.COUNTS)}
-    _add(connection, ending.on_conflict_do_update(index_elements=key, set_=told), ended)
+    _insert_rows(connection, ending.on_conflict_do_update(index_elements=key, set_=told), ended)
 
 
-def _move_on(connection: Connection, session: int, page: Page) -> None:
+def _update_progress(connection: Connection, session: int, page: ArchivePage) -> None:
     assert page.snapshot is not None  # noqa: S101 - `write` reads on until there is one
     fields = page.snapshot.fields
     changed = {

@@ -16,23 +16,23 @@ from sqlalchemy import Connection, Row, insert, select, update
 
 from ...models.protocol.dialog import Message
 from ...models.text.ids import is_uuid
-from ...models.workspace.conversation import Incoming
+from ...models.workspace.conversation import IncomingMessage
 from ...models.workspace.values import PREVIEW
-from ..database.engine import carried, is_carried
+from ..database.engine import is_storable, storable_text
 from ..tables import MESSAGE
 from .tables import CONVERSATION
 
 #: Maximum number of ids per query.
-_SOME = 500
+_BATCH_SIZE = 500
 
 
-def locked(connection: Connection, conversation: str) -> Row[Any] | None:
+def lock_conversation_row(connection: Connection, conversation: str) -> Row[Any] | None:
     """Return the conversation's row, locked for this transaction; None: it does not exist."""
     query = select(CONVERSATION).where(CONVERSATION.c.id == conversation).with_for_update()
     return connection.execute(query).one_or_none()
 
 
-def append(connection: Connection, into: Row[Any], said: Sequence[Incoming]) -> int:
+def append_messages(connection: Connection, into: Row[Any], said: Sequence[IncomingMessage]) -> int:
     """Append messages to the conversation of the `locked` row. Messages that it already has are left out.
 
     Return the number of the newest message.
@@ -55,7 +55,7 @@ def append(connection: Connection, into: Row[Any], said: Sequence[Incoming]) -> 
         .where(CONVERSATION.c.id == into.id)
         .values(
             messages=into.messages + len(new),
-            preview=carried(new[-1].message.content[:PREVIEW]),
+            preview=storable_text(new[-1].message.content[:PREVIEW]),
             last_ms=last_ms,
             last_row=newest.scalar_subquery(),
             updated_ms=max(into.updated_ms, last_ms),
@@ -64,44 +64,44 @@ def append(connection: Connection, into: Row[Any], said: Sequence[Incoming]) -> 
     return int(into.messages) + len(new)
 
 
-def speaking(name: str) -> str:
+def speaker_id(name: str) -> str:
     """Return the speaker as a member id."""
-    return carried(lower if is_uuid(lower := name.lower()) else name)
+    return storable_text(lower if is_uuid(lower := name.lower()) else name)
 
 
-def stored(message: Message) -> dict[str, str]:
+def message_columns(message: Message) -> dict[str, str]:
     """Return a message as two columns: its text for search, and the rest as JSON."""
     data = message.to_wire()
-    if is_carried(message.content):
+    if is_storable(message.content):
         del data["content"]
     return {
-        "content": carried(message.content),
+        "content": storable_text(message.content),
         "rest": json.dumps(data, ensure_ascii=False, separators=(",", ":")),
     }
 
 
-def restored(content: str, rest: str) -> Message:
+def message_from_columns(content: str, rest: str) -> Message:
     """Return the message from the columns of `stored`."""
     return Message.model_validate({"content": content, **json.loads(rest)})
 
 
 def _known(connection: Connection, conversation: str, ids: Sequence[str]) -> Iterator[str]:
-    for start in range(0, len(ids), _SOME):
-        some: Iterable[str] = ids[start : start + _SOME]
+    for start in range(0, len(ids), _BATCH_SIZE):
+        some: Iterable[str] = ids[start : start + _BATCH_SIZE]
         query = select(MESSAGE.c.message_id).where(
             MESSAGE.c.conversation == conversation, MESSAGE.c.message_id.in_(some)
         )
         yield from connection.execute(query).scalars()
 
 
-def _row(conversation: str, number: int, at_ms: int, it: Incoming) -> dict[str, Any]:
+def _row(conversation: str, number: int, at_ms: int, it: IncomingMessage) -> dict[str, Any]:
     return {
         "conversation": conversation,
         "message_id": it.message_id,
         "at_ms": at_ms,
         "seq": number,
         "role": it.message.role.value,
-        "speaker": it.message.speaker and speaking(it.message.speaker),
+        "speaker": it.message.speaker and speaker_id(it.message.speaker),
         "turn": it.message.turn_number,
-        **stored(it.message),
+        **message_columns(it.message),
     }

@@ -14,20 +14,20 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.elements import ColumnElement
 
 from ...models.protocol.dialog import DialogStatus
-from ...models.workspace.conversation import Conversation, Incoming
+from ...models.workspace.conversation import Conversation, IncomingMessage
 from ...models.workspace.task import Task, TaskRequest, TaskStatus
 from ...models.workspace.values import Metadata
-from ..database.engine import carried
+from ..database.engine import storable_text
 from ..tables import DIALOG, MESSAGE
 from . import mapping
-from .appending import append, locked
+from .appending import append_messages, lock_conversation_row
 from .tables import CONVERSATION, MEMBER, TASK, TASK_PARTICIPANT
 
 #: Status of the dialogs of an ended task.
-_ENDS = {TaskStatus.CLOSED: DialogStatus.COMPLETED, TaskStatus.FAILED: DialogStatus.CANCELLED}
+_DIALOG_STATUS_AT_END = {TaskStatus.CLOSED: DialogStatus.COMPLETED, TaskStatus.FAILED: DialogStatus.CANCELLED}
 
 
-class Changes:
+class WorkspaceChanges:
     """The changes of one transaction. Times are milliseconds since the epoch."""
 
     def __init__(self, connection: Connection) -> None:
@@ -39,7 +39,7 @@ class Changes:
         """Add a task that waits for its verdict, with all participants admitted."""
         row = {
             "id": request.task_id,
-            "app": carried(request.app),
+            "app": storable_text(request.app),
             "task_manager": task_manager,
             "created_by": request.initiator,
             "status": TaskStatus.WAITING.value,
@@ -63,7 +63,7 @@ class Changes:
             self._connection.execute(select(TASK.c.status).where(TASK.c.id == task_id)).scalar_one()
         )
 
-    def stale(self, *, before_ms: int, limit: int) -> list[str]:
+    def overdue_tasks(self, *, before_ms: int, limit: int) -> list[str]:
         """Return tasks whose verdict was due before a time."""
         query = select(TASK.c.id).where(TASK.c.status == TaskStatus.WAITING, TASK.c.decide_by_ms < before_ms)
         return list(self._connection.execute(query.order_by(TASK.c.decide_by_ms).limit(limit)).scalars())
@@ -74,7 +74,7 @@ class Changes:
 
     def end_task(self, task_id: str, status: TaskStatus, *, now_ms: int, reason: str | None = None) -> None:
         """End a task; its conversations are archived with one timestamp, and their dialogs end."""
-        why = None if reason is None else carried(reason)
+        why = None if reason is None else storable_text(reason)
         self._set_task(task_id, status=status, reason=why, updated_ms=now_ms, ended_ms=now_ms)
         if self._lock_conversations(task_id):
             self._set_conversations(
@@ -85,7 +85,9 @@ class Changes:
             theirs = DIALOG.c.conversation.in_(
                 select(CONVERSATION.c.id).where(CONVERSATION.c.task == task_id)
             )
-            self._connection.execute(update(DIALOG).where(theirs).values(status=_ENDS[status].value))
+            self._connection.execute(
+                update(DIALOG).where(theirs).values(status=_DIALOG_STATUS_AT_END[status].value)
+            )
 
     def admit(self, task_id: str, agents: Iterable[str], *, now_ms: int) -> None:
         """Admit agents to a task; agents already admitted stay unchanged."""
@@ -133,7 +135,7 @@ class Changes:
 
     def conversation(self, conversation_id: str) -> Conversation:
         """Return a conversation, locked for this transaction."""
-        locked(self._connection, conversation_id)
+        lock_conversation_row(self._connection, conversation_id)
         query = (
             select(CONVERSATION, DIALOG.c.status)
             .join(DIALOG, DIALOG.c.conversation == CONVERSATION.c.id)
@@ -194,11 +196,11 @@ class Changes:
 
     def lock_conversation(self, conversation_id: str) -> Row[Any] | None:
         """Return the row for `append`, locked for this transaction; None: the conversation does not exist."""
-        return locked(self._connection, conversation_id)
+        return lock_conversation_row(self._connection, conversation_id)
 
-    def append(self, into: Row[Any], said: Incoming) -> int:
+    def append(self, into: Row[Any], said: IncomingMessage) -> int:
         """Append a message; return its number."""
-        return append(self._connection, into, [said])
+        return append_messages(self._connection, into, [said])
 
     def number_of(self, conversation_id: str, message_id: str) -> int | None:
         """Return the position of a message in a conversation; None: the conversation does not contain it."""
@@ -247,4 +249,4 @@ class Changes:
 
 
 def _description(name: str | None, metadata: Metadata | None) -> dict[str, str | None]:
-    return {"name": None if name is None else carried(name), "tags": mapping.tags_of(metadata)}
+    return {"name": None if name is None else storable_text(name), "tags": mapping.tags_of(metadata)}

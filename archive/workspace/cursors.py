@@ -9,12 +9,12 @@ from typing import Any
 from ...models.errors import InvalidInput
 
 
-def written(*parts: int | str) -> str:
+def encode_cursor(*parts: int | str) -> str:
     """Return a cursor that holds these parts."""
     return urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
 
 
-def parts_of(cursor: str, *kinds: type[int] | type[str]) -> list[Any]:
+def decode_cursor(cursor: str, *kinds: type[int] | type[str]) -> list[Any]:
     """Return the parts of a cursor, of these kinds. Raises InvalidInput if the cursor is not valid."""
     try:
         parts = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))

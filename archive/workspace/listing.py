@@ -16,13 +16,13 @@ from sqlalchemy.sql.elements import ColumnElement
 from ...models.workspace.conversation import Conversation, ConversationMessage, ConversationSummary
 from ...models.workspace.task import Task, TaskStatus
 from ..tables import DIALOG, MESSAGE
-from ..values import PageOf
+from ..values import ResultPage
 from . import mapping
-from .cursors import parts_of, written
+from .cursors import decode_cursor, encode_cursor
 from .tables import CONVERSATION, MEMBER, TASK, TASK_PARTICIPANT
 
 
-class Pages:
+class WorkspaceQueries:
     """Read queries of tasks and conversations. The caller checks the limits."""
 
     def __init__(self, connection: Connection) -> None:
@@ -33,7 +33,9 @@ class Pages:
     def takes_part(self, task_id: str, agent: str) -> bool:
         """Return whether an agent is admitted to a task, or manages it."""
         return (
-            self._connection.execute(select(TASK.c.id).where(TASK.c.id == task_id, _mine(agent))).first()
+            self._connection.execute(
+                select(TASK.c.id).where(TASK.c.id == task_id, _involves_agent(agent))
+            ).first()
             is not None
         )
 
@@ -52,33 +54,33 @@ class Pages:
         row = self._connection.execute(query).one_or_none()
         return None if row is None else mapping.conversation(row, self._members([row.id])[row.id])
 
-    def unread(self, conversation_id: str, agent: str) -> int:
+    def count_unread(self, conversation_id: str, agent: str) -> int:
         """Return the number of messages of others after the position of a reader."""
         return self._unread(agent, [conversation_id])[conversation_id]
 
-    def waiting(self, *, before_ms: int) -> int:
+    def count_overdue_tasks(self, *, before_ms: int) -> int:
         """Return the number of tasks whose verdict was due before a time."""
         late = (TASK.c.status == TaskStatus.WAITING, TASK.c.decide_by_ms < before_ms)
         return self._connection.execute(select(func.count()).select_from(TASK).where(*late)).scalar_one()
 
     # -- many -------------------------------------------------------------------------------
 
-    def tasks(self, agent: str, *, after: str | None, limit: int) -> PageOf[Task]:
+    def tasks(self, agent: str, *, after: str | None, limit: int) -> ResultPage[Task]:
         """Return the tasks that an agent takes part in or manages, newest first."""
-        query = select(TASK).where(_mine(agent))
+        query = select(TASK).where(_involves_agent(agent))
         if after is not None:
-            query = query.where(_behind(TASK.c.created_ms, TASK.c.id, *parts_of(after, int, str)))
+            query = query.where(_after_row(TASK.c.created_ms, TASK.c.id, *decode_cursor(after, int, str)))
         query = query.order_by(TASK.c.created_ms.desc(), TASK.c.id)
-        rows, more = self._some(query, limit)
+        rows, more = self._fetch_page(query, limit)
         admitted = self._admitted([it.id for it in rows])
-        cursor = written(rows[-1].created_ms, rows[-1].id) if more else None
-        return PageOf(tuple(mapping.task(it, admitted[it.id]) for it in rows), cursor)
+        cursor = encode_cursor(rows[-1].created_ms, rows[-1].id) if more else None
+        return ResultPage(tuple(mapping.task(it, admitted[it.id]) for it in rows), cursor)
 
     def conversations(
         self, agent: str, *, task_id: str | None, archived: bool | None, after: str | None, limit: int
-    ) -> PageOf[ConversationSummary]:
+    ) -> ResultPage[ConversationSummary]:
         """Return the conversations of an agent, by last activity, then by id."""
-        as_of, *place = [self._newest_message()] if after is None else parts_of(after, int, int, str)
+        as_of, *place = [self._newest_message()] if after is None else decode_cursor(after, int, int, str)
         active = _active_ms(as_of).label("active_ms")
         mine = and_(
             MEMBER.c.conversation == CONVERSATION.c.id, MEMBER.c.agent == agent, MEMBER.c.left_ms.is_(None)
@@ -92,25 +94,29 @@ class Pages:
         found = query.subquery()
         listed = select(found).order_by(found.c.active_ms.desc(), found.c.id)
         if place:
-            listed = listed.where(_behind(found.c.active_ms, found.c.id, *place))
-        rows, more = self._some(listed, limit)
+            listed = listed.where(_after_row(found.c.active_ms, found.c.id, *place))
+        rows, more = self._fetch_page(listed, limit)
         ids = [it.id for it in rows]
         members, unread = self._members(ids), self._unread(agent, ids)
-        cursor = written(as_of, rows[-1].active_ms, rows[-1].id) if more else None
-        return PageOf(tuple(mapping.summary(it, members[it.id], unread=unread[it.id]) for it in rows), cursor)
+        cursor = encode_cursor(as_of, rows[-1].active_ms, rows[-1].id) if more else None
+        return ResultPage(
+            tuple(mapping.summary(it, members[it.id], unread=unread[it.id]) for it in rows), cursor
+        )
 
-    def history(self, conversation_id: str, *, before: str | None, limit: int) -> PageOf[ConversationMessage]:
+    def history(
+        self, conversation_id: str, *, before: str | None, limit: int
+    ) -> ResultPage[ConversationMessage]:
         """Return the newest messages, or the newest before a cursor, oldest first; the cursor leads to older ones."""
         query = select(MESSAGE).where(MESSAGE.c.conversation == conversation_id)
         if before is not None:
-            query = query.where(MESSAGE.c.seq < parts_of(before, int)[0])
-        rows, more = self._some(query.order_by(MESSAGE.c.seq.desc()), limit)
-        cursor = written(rows[-1].seq) if more else None
-        return PageOf(tuple(map(mapping.message, reversed(rows))), cursor)
+            query = query.where(MESSAGE.c.seq < decode_cursor(before, int)[0])
+        rows, more = self._fetch_page(query.order_by(MESSAGE.c.seq.desc()), limit)
+        cursor = encode_cursor(rows[-1].seq) if more else None
+        return ResultPage(tuple(map(mapping.message, reversed(rows))), cursor)
 
     # -- within -----------------------------------------------------------------------------
 
-    def _some(self, query: Any, limit: int) -> tuple[Sequence[Row[Any]], bool]:
+    def _fetch_page(self, query: Any, limit: int) -> tuple[Sequence[Row[Any]], bool]:
         """Return up to `limit` rows, and whether more follow."""
         found = self._connection.execute(query.limit(limit + 1)).all()
         return found[:limit], len(found) > limit
@@ -120,12 +126,12 @@ class Pages:
 
     def _admitted(self, ids: Sequence[str]) -> dict[str, list[str]]:
         query = select(TASK_PARTICIPANT.c.task, TASK_PARTICIPANT.c.agent)
-        return _grouped(ids, self._connection.execute(query.where(TASK_PARTICIPANT.c.task.in_(ids))))
+        return _group_agents(ids, self._connection.execute(query.where(TASK_PARTICIPANT.c.task.in_(ids))))
 
     def _members(self, ids: Sequence[str]) -> dict[str, list[str]]:
         query = select(MEMBER.c.conversation, MEMBER.c.agent)
         theirs = (MEMBER.c.conversation.in_(ids), MEMBER.c.left_ms.is_(None))
-        return _grouped(ids, self._connection.execute(query.where(*theirs)))
+        return _group_agents(ids, self._connection.execute(query.where(*theirs)))
 
     def _unread(self, agent: str, ids: Sequence[str]) -> dict[str, int]:
         # All messages after the position minus the reader's own: after a long absence most messages are from others.
@@ -139,12 +145,14 @@ class Pages:
         return {it[0]: it[1] for it in self._connection.execute(query)}
 
 
-def _mine(agent: str) -> ColumnElement[bool]:
+def _involves_agent(agent: str) -> ColumnElement[bool]:
     admitted = select(TASK_PARTICIPANT.c.task).where(TASK_PARTICIPANT.c.agent == agent)
     return or_(TASK.c.task_manager == agent, TASK.c.id.in_(admitted))
 
 
-def _behind(time: ColumnElement[int], name: ColumnElement[str], at_ms: int, last: str) -> ColumnElement[bool]:
+def _after_row(
+    time: ColumnElement[int], name: ColumnElement[str], at_ms: int, last: str
+) -> ColumnElement[bool]:
     """Return the condition for rows after a given row, in a list by time (newest first), then by id."""
     return or_(time < at_ms, and_(time == at_ms, name > last))
 
@@ -158,7 +166,7 @@ def _active_ms(as_of: int) -> ColumnElement[int]:
     return func.coalesce(case((has_moved, then), else_=CONVERSATION.c.last_ms), CONVERSATION.c.created_ms)
 
 
-def _grouped(ids: Iterable[str], pairs: Iterable[Any]) -> dict[str, list[str]]:
+def _group_agents(ids: Iterable[str], pairs: Iterable[Any]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {it: [] for it in ids}
     for key, agent in pairs:
         found[key].append(agent)

@@ -12,7 +12,7 @@ from ...models.text.ids import moment_from_ms
 from ...models.workspace.conversation import Conversation, ConversationMessage, ConversationSummary
 from ...models.workspace.task import Task
 from ...models.workspace.values import AgentRef, Metadata
-from .appending import restored
+from .appending import message_from_columns
 
 
 def task(row: Row[Any], agents: Iterable[str]) -> Task:
@@ -27,7 +27,7 @@ def task(row: Row[Any], agents: Iterable[str]) -> Task:
         participants=_refs(agents),
         created_at=moment_from_ms(row.created_ms),
         updated_at=moment_from_ms(row.updated_ms),
-        ended_at=_maybe(row.ended_ms),
+        ended_at=_optional_moment(row.ended_ms),
     )
 
 
@@ -39,8 +39,8 @@ def conversation(row: Row[Any], agents: Iterable[str]) -> Conversation:
         name=row.name,
         created_by=row.created_by,
         metadata=_metadata(row.tags),
-        last_message_timestamp=_maybe(row.last_ms),
-        archived_at=_maybe(row.archived_ms),
+        last_message_timestamp=_optional_moment(row.last_ms),
+        archived_at=_optional_moment(row.archived_ms),
         created_at=moment_from_ms(row.created_ms),
         updated_at=moment_from_ms(row.updated_ms),
         dialog_status=row.status,
@@ -54,9 +54,9 @@ def summary(row: Row[Any], agents: Iterable[str], *, unread: int) -> Conversatio
         id=row.id,
         name=row.name,
         last_message_preview=row.preview,
-        last_message_timestamp=_maybe(row.last_ms),
+        last_message_timestamp=_optional_moment(row.last_ms),
         unread_count=unread,
-        archived_at=_maybe(row.archived_ms),
+        archived_at=_optional_moment(row.archived_ms),
         metadata=_metadata(row.tags),
         participants=_refs(agents),
     )
@@ -64,7 +64,7 @@ def summary(row: Row[Any], agents: Iterable[str], *, unread: int) -> Conversatio
 
 def message(row: Row[Any]) -> ConversationMessage:
     """Convert a row of `message`."""
-    return ConversationMessage(row.message_id, row.seq, restored(row.content, row.rest))
+    return ConversationMessage(row.message_id, row.seq, message_from_columns(row.content, row.rest))
 
 
 def tags_of(metadata: Metadata | None) -> str | None:
@@ -72,7 +72,7 @@ def tags_of(metadata: Metadata | None) -> str | None:
     return None if metadata is None else metadata.to_json()
 
 
-def _maybe(ms: int | None) -> datetime | None:
+def _optional_moment(ms: int | None) -> datetime | None:
     return None if ms is None else moment_from_ms(ms)
 
 

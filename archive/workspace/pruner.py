@@ -11,7 +11,7 @@ from ..database.engine import Database
 from .tables import CONVERSATION, TASK
 
 
-class OldTask(NamedTuple):
+class ExpiredTask(NamedTuple):
     """A task to delete."""
 
     task_id: str
@@ -25,7 +25,7 @@ class TaskPruner:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def find(self, *, before_ms: int, behind: str = "", limit: int = 100) -> list[OldTask]:
+    def find(self, *, before_ms: int, behind: str = "", limit: int = 100) -> list[ExpiredTask]:
         """Return tasks that closed or failed before a time, by id, after the id `behind`. Active tasks stay."""
         theirs = select(func.coalesce(func.sum(CONVERSATION.c.messages), 0)).where(
             CONVERSATION.c.task == TASK.c.id
@@ -35,7 +35,7 @@ class TaskPruner:
         )
         with self._database.reading() as connection:
             found = connection.execute(query.order_by(TASK.c.id).limit(limit))
-            return [OldTask(task_id, int(messages)) for task_id, messages in found]
+            return [ExpiredTask(task_id, int(messages)) for task_id, messages in found]
 
     def delete(self, task_ids: Sequence[str]) -> None:
         """Delete tasks with their participants, conversations, members, dialogs and messages."""

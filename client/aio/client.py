@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 from ..client import Client
 from .jobs import AsyncCollabJob, AsyncReviewJob
-from .threads import Threads
-from .twins import Asynchronous, awaited, converted, documented
+from .threads import CallThreads
+from .twins import AsyncWrapper, async_method, converting_method, document_as
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -25,11 +25,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def _jobs(jobs: Sequence[CollabJob], threads: Threads) -> list[AsyncCollabJob]:
+def _jobs(jobs: Sequence[CollabJob], threads: CallThreads) -> list[AsyncCollabJob]:
     return [AsyncCollabJob(job, threads) for job in jobs]
 
 
-class AsyncClient(Asynchronous[Client]):
+class AsyncClient(AsyncWrapper[Client]):
     """`Client` for asyncio: each verb is awaited, and no call blocks the event loop.
 
         async with AsyncClient() as client:
@@ -54,7 +54,7 @@ class AsyncClient(Asynchronous[Client]):
         worker_grace_s: float = 0.0,
         max_threads: int = 16,
     ) -> None:
-        super().__init__(self._client, Threads(max_threads))
+        super().__init__(self._client, CallThreads(max_threads))
         self._make = partial(Client, settings, app=app, worker_grace_s=worker_grace_s)
         self._made: Client | None = None
         self._making = Lock()
@@ -93,23 +93,23 @@ class AsyncClient(Asynchronous[Client]):
         Raises:
             ClientClosed: The client is closed.
         """
-        return await self._threads.call(function, *args, **kwargs)
+        return await self._threads.run_call(function, *args, **kwargs)
 
-    submit = converted(Client.submit, AsyncCollabJob, "AsyncCollabJob")
-    get_job = converted(Client.get_job, AsyncCollabJob, "AsyncCollabJob")
-    jobs = converted(Client.jobs, _jobs, "list[AsyncCollabJob]")
-    inbox = awaited(Client.inbox)
-    restore = converted(Client.restore, AsyncCollabJob, "AsyncCollabJob")
-    review = converted(Client.review, AsyncReviewJob, "AsyncReviewJob")
-    review_sessions = converted(Client.review_sessions, AsyncReviewJob, "AsyncReviewJob")
-    get_review = converted(Client.get_review, AsyncReviewJob, "AsyncReviewJob")
-    archived = awaited(Client.archived)
-    tenant = awaited(Client.tenant)
-    known_agents = awaited(Client.known_agents)
+    submit = converting_method(Client.submit, AsyncCollabJob, "AsyncCollabJob")
+    get_job = converting_method(Client.get_job, AsyncCollabJob, "AsyncCollabJob")
+    jobs = converting_method(Client.jobs, _jobs, "list[AsyncCollabJob]")
+    inbox = async_method(Client.inbox)
+    restore = converting_method(Client.restore, AsyncCollabJob, "AsyncCollabJob")
+    review = converting_method(Client.review, AsyncReviewJob, "AsyncReviewJob")
+    review_sessions = converting_method(Client.review_sessions, AsyncReviewJob, "AsyncReviewJob")
+    get_review = converting_method(Client.get_review, AsyncReviewJob, "AsyncReviewJob")
+    archived = async_method(Client.archived)
+    tenant = async_method(Client.tenant)
+    known_agents = async_method(Client.known_agents)
 
-    @documented(Client.each_job, "AsyncIterator[AsyncCollabJob]")
+    @document_as(Client.each_job, "AsyncIterator[AsyncCollabJob]")
     async def each_job(self) -> AsyncGenerator[AsyncCollabJob, None]:  # noqa: D102 - as the verb
-        jobs = self._threads.iterate(lambda: self._blocking().each_job())
+        jobs = self._threads.run_iterator(lambda: self._blocking().each_job())
         async with aclosing(jobs):
             async for job in jobs:
                 yield AsyncCollabJob(job, self._threads)

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
-from ...jobs.collab import CollabJob, JobResult, connections_of, pieces_of
+from ...jobs.collab import CollabJob, JobResult, connections_of, output_pieces
 from ...models.errors import ResultTimeout
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent
@@ -22,11 +22,11 @@ from ...state.redis.connect import aconnect
 from ...state.redis.stored import read_stored
 from ...state.redis.streams import Stream
 from ...state.reviews.records import BatchView
-from .threads import Threads
-from .twins import Asynchronous, awaited, documented, iterated
+from .threads import CallThreads
+from .twins import AsyncWrapper, async_iterator, async_method, document_as
 
 
-class AsyncCollabJob(Asynchronous[CollabJob]):
+class AsyncCollabJob(AsyncWrapper[CollabJob]):
     """`CollabJob` for asyncio.
 
     Args:
@@ -34,7 +34,7 @@ class AsyncCollabJob(Asynchronous[CollabJob]):
         threads: Where blocking calls are made.
     """
 
-    def __init__(self, job: CollabJob, threads: Threads) -> None:
+    def __init__(self, job: CollabJob, threads: CallThreads) -> None:
         super().__init__(lambda: job, threads)
         self.id = job.id
 
@@ -43,32 +43,32 @@ class AsyncCollabJob(Asynchronous[CollabJob]):
 
     async def spec(self) -> SessionSpec:
         """Return what the session is run with: agents, stop conditions, options and policies."""
-        return await self._threads.call(lambda: self._blocking().spec)
+        return await self._threads.run_call(lambda: self._blocking().spec)
 
-    state = awaited(CollabJob.state)
-    status = awaited(CollabJob.status)
-    queued_for_s = awaited(CollabJob.queued_for_s)
-    turn_state = awaited(CollabJob.turn_state)
-    collab = awaited(CollabJob.collab)
-    dialog = awaited(CollabJob.dialog)
-    ledger = awaited(CollabJob.ledger)
-    transcript = awaited(CollabJob.transcript)
-    board = awaited(CollabJob.board)
-    usage = awaited(CollabJob.usage)
-    graph = awaited(CollabJob.graph)
-    suspend = awaited(CollabJob.suspend)
-    resume = awaited(CollabJob.resume)
-    stop = awaited(CollabJob.stop)
-    cancel = awaited(CollabJob.cancel)
-    add_participant = awaited(CollabJob.add_participant)
-    remove_participant = awaited(CollabJob.remove_participant)
-    instruct = awaited(CollabJob.instruct)
-    post = awaited(CollabJob.post)
-    pending = awaited(CollabJob.pending)
-    reply = awaited(CollabJob.reply)
-    live = iterated(CollabJob.live)
+    state = async_method(CollabJob.state)
+    status = async_method(CollabJob.status)
+    queued_for_s = async_method(CollabJob.queued_for_s)
+    turn_state = async_method(CollabJob.turn_state)
+    collab = async_method(CollabJob.collab)
+    dialog = async_method(CollabJob.dialog)
+    ledger = async_method(CollabJob.ledger)
+    transcript = async_method(CollabJob.transcript)
+    board = async_method(CollabJob.board)
+    usage = async_method(CollabJob.usage)
+    graph = async_method(CollabJob.graph)
+    suspend = async_method(CollabJob.suspend)
+    resume = async_method(CollabJob.resume)
+    stop = async_method(CollabJob.stop)
+    cancel = async_method(CollabJob.cancel)
+    add_participant = async_method(CollabJob.add_participant)
+    remove_participant = async_method(CollabJob.remove_participant)
+    instruct = async_method(CollabJob.instruct)
+    post = async_method(CollabJob.post)
+    pending = async_method(CollabJob.pending)
+    reply = async_method(CollabJob.reply)
+    live = async_iterator(CollabJob.live)
 
-    @documented(CollabJob.messages, "AsyncIterator[Message]")
+    @document_as(CollabJob.messages, "AsyncIterator[Message]")
     async def messages(  # noqa: D102 - documented as the verb
         self, *, follow: bool = False
     ) -> AsyncGenerator[Message, None]:
@@ -77,10 +77,10 @@ class AsyncCollabJob(Asynchronous[CollabJob]):
             async for text in self._follow("dialog"):
                 yield read_stored(Message, text, session_id=self.id, part="dialog")
             return
-        for message in await self._threads.call(lambda: list(job.messages(follow=follow))):
+        for message in await self._threads.run_call(lambda: list(job.messages(follow=follow))):
             yield message
 
-    @documented(CollabJob.events, "AsyncIterator[MapEvent]")
+    @document_as(CollabJob.events, "AsyncIterator[MapEvent]")
     async def events(  # noqa: D102 - documented as the verb
         self, *, follow: bool = False
     ) -> AsyncGenerator[MapEvent, None]:
@@ -89,17 +89,17 @@ class AsyncCollabJob(Asynchronous[CollabJob]):
             async for text in self._follow("events"):
                 yield read_stored(MapEvent, text, session_id=self.id, part="events")
             return
-        for event in await self._threads.call(lambda: list(job.events(follow=follow))):
+        for event in await self._threads.run_call(lambda: list(job.events(follow=follow))):
             yield event
 
-    @documented(CollabJob.stream, "AsyncIterator[Delta | Message]")
+    @document_as(CollabJob.stream, "AsyncIterator[Delta | Message]")
     async def stream(self) -> AsyncGenerator[Delta | Message, None]:  # noqa: D102
         async with aclosing(self.live()) as moments:
             async for moment in moments:
-                for piece in pieces_of(moment):
+                for piece in output_pieces(moment):
                     yield piece
 
-    @documented(CollabJob.result)
+    @document_as(CollabJob.result)
     async def result(self, timeout: float | None = None) -> JobResult:  # noqa: D102
         job = self._blocking()
         if job.is_live:
@@ -109,7 +109,7 @@ class AsyncCollabJob(Asynchronous[CollabJob]):
                         pass
             except TimeoutError:
                 raise ResultTimeout(self.id, timeout_s=timeout or 0) from None
-        return await self._threads.call(job.result)
+        return await self._threads.run_call(job.result)
 
     async def _follow(self, stream: Stream, *, after: str = "0") -> AsyncGenerator[str, None]:
         """Read a stream of a live session until it has ended, without a thread."""
@@ -120,14 +120,14 @@ class AsyncCollabJob(Asynchronous[CollabJob]):
         async def look() -> None:
             self._threads.check_open()
             if watch.is_due():
-                await self._threads.call(watch.look)
+                await self._threads.run_call(watch.check)
 
         async with aconnect(to.redis_url) as client:
             async for _, text in afollow(client, self.id, stream, after=after, waiting=look):
                 yield text
 
 
-class AsyncReviewJob(Asynchronous[ReviewJob]):
+class AsyncReviewJob(AsyncWrapper[ReviewJob]):
     """`ReviewJob` for asyncio.
 
     Args:
@@ -135,20 +135,20 @@ class AsyncReviewJob(Asynchronous[ReviewJob]):
         threads: Where blocking calls are made.
     """
 
-    def __init__(self, job: ReviewJob, threads: Threads) -> None:
+    def __init__(self, job: ReviewJob, threads: CallThreads) -> None:
         super().__init__(lambda: job, threads)
         self.id = job.id
 
     def __repr__(self) -> str:
         return f"AsyncReviewJob({self.id!r})"
 
-    progress = awaited(ReviewJob.progress)
-    follow = iterated(ReviewJob.follow)
-    run = awaited(ReviewJob.run)
-    cancel = awaited(ReviewJob.cancel)
-    retry = awaited(ReviewJob.retry)
+    progress = async_method(ReviewJob.progress)
+    follow = async_iterator(ReviewJob.follow)
+    run = async_method(ReviewJob.run)
+    cancel = async_method(ReviewJob.cancel)
+    retry = async_method(ReviewJob.retry)
 
-    @documented(ReviewJob.result)
+    @document_as(ReviewJob.result)
     async def result(  # noqa: D102
         self, timeout: float | None = None, *, on_progress: Callable[[BatchView], None] = lambda _: None
     ) -> ReviewRun:

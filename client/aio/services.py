@@ -4,63 +4,63 @@ from __future__ import annotations
 
 from ...reviews.schedules.schedules import Schedules
 from ...state.memory.rooms import DialogMemory
-from ...tasks.workspace.service import Conversations
-from .twins import Asynchronous, awaited
+from ...tasks.workspace.service import WorkspaceService
+from .twins import AsyncWrapper, async_method
 
 
-class AsyncSchedules(Asynchronous[Schedules]):
+class AsyncSchedules(AsyncWrapper[Schedules]):
     """`Schedules` for asyncio."""
 
-    add = awaited(Schedules.add)
-    put = awaited(Schedules.put)
-    sync = awaited(Schedules.sync)
-    entries = awaited(Schedules.entries)
-    get = awaited(Schedules.get)
-    pause = awaited(Schedules.pause)
-    resume = awaited(Schedules.resume)
-    remove = awaited(Schedules.remove)
-    run_now = awaited(Schedules.run_now)
-    history = awaited(Schedules.history)
+    add = async_method(Schedules.add)
+    put = async_method(Schedules.put)
+    sync = async_method(Schedules.sync)
+    entries = async_method(Schedules.entries)
+    get = async_method(Schedules.get)
+    pause = async_method(Schedules.pause)
+    resume = async_method(Schedules.resume)
+    remove = async_method(Schedules.remove)
+    run_now = async_method(Schedules.run_now)
+    history = async_method(Schedules.history)
 
 
-class AsyncDialogMemory(Asynchronous[DialogMemory]):
+class AsyncDialogMemory(AsyncWrapper[DialogMemory]):
     """`DialogMemory` for asyncio."""
 
-    get = awaited(DialogMemory.get)
-    recall = awaited(DialogMemory.recall)
-    merge = awaited(DialogMemory.merge)
-    store = awaited(DialogMemory.store)
-    show = awaited(DialogMemory.show)
-    export = awaited(DialogMemory.export)
-    forget = awaited(DialogMemory.forget)
-    forget_all = awaited(DialogMemory.forget_all)
-    rooms = awaited(DialogMemory.rooms)
-    share = awaited(DialogMemory.share)
-    unshare = awaited(DialogMemory.unshare)
-    shared = awaited(DialogMemory.shared)
-    counts = awaited(DialogMemory.counts)
+    get = async_method(DialogMemory.get)
+    recall = async_method(DialogMemory.recall)
+    merge = async_method(DialogMemory.merge)
+    store = async_method(DialogMemory.store)
+    show = async_method(DialogMemory.show)
+    export = async_method(DialogMemory.export)
+    forget = async_method(DialogMemory.forget)
+    forget_all = async_method(DialogMemory.forget_all)
+    rooms = async_method(DialogMemory.rooms)
+    share = async_method(DialogMemory.share)
+    unshare = async_method(DialogMemory.unshare)
+    shared = async_method(DialogMemory.shared)
+    counts = async_method(DialogMemory.counts)
 
 
-class AsyncConversations(Asynchronous[Conversations]):
-    """`Conversations` for asyncio."""
+class AsyncConversations(AsyncWrapper[WorkspaceService]):
+    """`WorkspaceService` for asyncio."""
 
-    request_task = awaited(Conversations.request_task)
-    task_list = awaited(Conversations.task_list)
-    task_add_participant = awaited(Conversations.task_add_participant)
-    task_remove_participant = awaited(Conversations.task_remove_participant)
-    task_leave = awaited(Conversations.task_leave)
-    task_close = awaited(Conversations.task_close)
-    conversation_create = awaited(Conversations.conversation_create)
-    conversation_get = awaited(Conversations.conversation_get)
-    conversation_list = awaited(Conversations.conversation_list)
-    conversation_update = awaited(Conversations.conversation_update)
-    participants_add = awaited(Conversations.participants_add)
-    participants_remove = awaited(Conversations.participants_remove)
-    archive = awaited(Conversations.archive)
-    unarchive = awaited(Conversations.unarchive)
-    send = awaited(Conversations.send)
-    history = awaited(Conversations.history)
-    mark_read = awaited(Conversations.mark_read)
-    notices = awaited(Conversations.notices)
-    left_waiting = awaited(Conversations.left_waiting)
-    fail_left_waiting = awaited(Conversations.fail_left_waiting)
+    request_task = async_method(WorkspaceService.request_task)
+    task_list = async_method(WorkspaceService.task_list)
+    task_add_participant = async_method(WorkspaceService.task_add_participant)
+    task_remove_participant = async_method(WorkspaceService.task_remove_participant)
+    task_leave = async_method(WorkspaceService.task_leave)
+    task_close = async_method(WorkspaceService.task_close)
+    conversation_create = async_method(WorkspaceService.conversation_create)
+    conversation_get = async_method(WorkspaceService.conversation_get)
+    conversation_list = async_method(WorkspaceService.conversation_list)
+    conversation_update = async_method(WorkspaceService.conversation_update)
+    participants_add = async_method(WorkspaceService.participants_add)
+    participants_remove = async_method(WorkspaceService.participants_remove)
+    archive = async_method(WorkspaceService.archive)
+    unarchive = async_method(WorkspaceService.unarchive)
+    send = async_method(WorkspaceService.send)
+    history = async_method(WorkspaceService.history)
+    mark_read = async_method(WorkspaceService.mark_read)
+    notices = async_method(WorkspaceService.notices)
+    left_waiting = async_method(WorkspaceService.count_abandoned)
+    fail_left_waiting = async_method(WorkspaceService.fail_abandoned)

@@ -12,15 +12,15 @@ from typing import Any, ParamSpec, TypeVar
 
 from ...models.errors import ClientClosed
 
-P = ParamSpec("P")
-R = TypeVar("R")
-T = TypeVar("T")
+CallP = ParamSpec("CallP")
+CallR = TypeVar("CallR")
+ItemT = TypeVar("ItemT")
 
 #: What `next` answers at the end of an iterator.
 _END: Any = object()
 
 
-class Threads:
+class CallThreads:
     """The threads of one asynchronous client.
 
     Args:
@@ -33,19 +33,21 @@ class Threads:
         self._streams = ThreadPoolExecutor(limit, thread_name_prefix="symposia-stream")
         self._is_closed = False
 
-    async def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def run_call(
+        self, function: Callable[CallP, CallR], /, *args: CallP.args, **kwargs: CallP.kwargs
+    ) -> CallR:
         """Call a blocking function in a thread. It runs to its end, also when the task that waits is cancelled."""
         return await asyncio.wrap_future(self._start(self._calls, partial(function, *args, **kwargs)))
 
-    async def iterate(
-        self, function: Callable[P, Iterator[T]], /, *args: P.args, **kwargs: P.kwargs
-    ) -> AsyncGenerator[T, None]:
+    async def run_iterator(
+        self, function: Callable[CallP, Iterator[ItemT]], /, *args: CallP.args, **kwargs: CallP.kwargs
+    ) -> AsyncGenerator[ItemT, None]:
         """Iterate over what a blocking function returns; each step runs in a thread.
 
         When the consumer stops, the iterator is closed after the step that is running.
         """
-        items = await self.call(function, *args, **kwargs)
-        step: Future[T] | None = None
+        items = await self.run_call(function, *args, **kwargs)
+        step: Future[ItemT] | None = None
         try:
             while True:
                 step = self._start(self._streams, partial(next, items, _END))
@@ -67,7 +69,7 @@ class Threads:
         self._calls.shutdown(wait=False)
         self._streams.shutdown(wait=False)
 
-    def _start(self, pool: ThreadPoolExecutor, function: Callable[[], R]) -> Future[R]:
+    def _start(self, pool: ThreadPoolExecutor, function: Callable[[], CallR]) -> Future[CallR]:
         self.check_open()
         return pool.submit(contextvars.copy_context().run, function)
 

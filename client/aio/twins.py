@@ -14,7 +14,7 @@ from contextlib import aclosing
 from functools import partial, update_wrapper
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
-from .threads import Threads
+from .threads import CallThreads
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -23,7 +23,7 @@ T = TypeVar("T")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-class Asynchronous(Generic[S]):
+class AsyncWrapper(Generic[S]):
     """An object whose verbs are twins of those of a blocking object.
 
     Args:
@@ -31,18 +31,20 @@ class Asynchronous(Generic[S]):
         threads: Where blocking calls are made.
     """
 
-    def __init__(self, blocking: Callable[[], S], threads: Threads) -> None:
+    def __init__(self, blocking: Callable[[], S], threads: CallThreads) -> None:
         self._blocking = blocking
         self._threads = threads
 
 
-def awaited(verb: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
+def async_method(
+    verb: Callable[Concatenate[Any, P], R],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
     """Return the twin of a verb."""
-    return converted(verb, lambda value, _threads: value)
+    return converting_method(verb, lambda value, _threads: value)
 
 
-def converted(
-    verb: Callable[Concatenate[Any, P], R], convert: Callable[[R, Threads], T], returns: str | None = None
+def converting_method(
+    verb: Callable[Concatenate[Any, P], R], convert: Callable[[R, CallThreads], T], returns: str | None = None
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
     """Return the twin of a verb whose value is converted.
 
@@ -52,23 +54,23 @@ def converted(
         returns: The return annotation that `help()` shows. None: that of the verb.
     """
 
-    @documented(verb, returns)
-    async def twin(self: Asynchronous[Any], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    @document_as(verb, returns)
+    async def twin(self: AsyncWrapper[Any], /, *args: P.args, **kwargs: P.kwargs) -> T:
         # By its name: the object may be of a subclass.
         call = partial(_call, self._blocking, verb.__name__, args, kwargs)
-        return convert(await self._threads.call(call), self._threads)
+        return convert(await self._threads.run_call(call), self._threads)
 
     return twin
 
 
-def iterated(
+def async_iterator(
     verb: Callable[Concatenate[Any, P], Iterator[T]],
 ) -> Callable[Concatenate[Any, P], AsyncGenerator[T, None]]:
     """Return the twin of a verb that streams."""
 
-    @documented(verb, _streaming(verb))
-    async def twin(self: Asynchronous[Any], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
-        items = self._threads.iterate(partial(_call, self._blocking, verb.__name__, args, kwargs))
+    @document_as(verb, _streaming(verb))
+    async def twin(self: AsyncWrapper[Any], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
+        items = self._threads.run_iterator(partial(_call, self._blocking, verb.__name__, args, kwargs))
         async with aclosing(items):
             async for item in items:
                 yield item
@@ -76,7 +78,7 @@ def iterated(
     return twin
 
 
-def documented(verb: Callable[..., Any], returns: str | None = None) -> Callable[[Method], Method]:
+def document_as(verb: Callable[..., Any], returns: str | None = None) -> Callable[[Method], Method]:
     """Return a decorator that gives a twin the name, the parameters and the documentation of a verb.
 
     Args:

@@ -11,19 +11,19 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from .document.markers.refs import Ref, read_refs
+from .document.markers.refs import MarkerRef, read_refs
 from .document.text.vocabulary import MarkerType, TensionState
-from .marks import Scores, Sign, Signs, Value
+from .marks import LedgerValue, Scores, TurnMark, TurnMarks
 
 #: Entries of a kind that are kept; further ones are not recorded.
 MOST_ENTRIES = 250
 #: Changes of one tension that are kept: the newest.
 MOST_CHANGES = 12
 MOST_ROUNDS = 500
-_SETTLED = frozenset({TensionState.RESOLVED, TensionState.DEFERRED})
+_CLOSED_STATES = frozenset({TensionState.RESOLVED, TensionState.DEFERRED})
 
 
-class Change(Value):
+class Change(LedgerValue):
     """A tension came into a state."""
 
     state: TensionState
@@ -31,7 +31,7 @@ class Change(Value):
     round: int
 
 
-class TensionEntry(Value):
+class TensionEntry(LedgerValue):
     """A tension under its global id, with its history; the last change is its current state."""
 
     id: str
@@ -49,7 +49,7 @@ class TensionEntry(Value):
         return self.model_copy(update={"changes": (*self.changes, change)[-MOST_CHANGES:]})
 
 
-class PerspectiveEntry(Value):
+class PerspectiveEntry(LedgerValue):
     """A perspective under its global id."""
 
     id: str
@@ -58,7 +58,7 @@ class PerspectiveEntry(Value):
     round: int
 
 
-class RoundEntry(Value):
+class RoundEntry(LedgerValue):
     """Result of a round. Velocity: its new perspectives plus the tensions still open."""
 
     round: int
@@ -75,7 +75,7 @@ class RoundEntry(Value):
         return self.new_perspectives + self.open_tensions
 
 
-class Ledger(Value):
+class Ledger(LedgerValue):
     """The markers so far."""
 
     tensions: tuple[TensionEntry, ...] = ()
@@ -100,21 +100,21 @@ class Ledger(Value):
     @property
     def open_tensions(self) -> tuple[TensionEntry, ...]:
         """Tensions that are neither resolved nor deferred."""
-        return tuple(it for it in self.tensions if it.state not in _SETTLED)
+        return tuple(it for it in self.tensions if it.state not in _CLOSED_STATES)
 
-    def after(self, turn: int, participant: str, signs: Signs, *, experts: Sequence[str]) -> Ledger:
+    def after_turn(self, turn: int, participant: str, signs: TurnMarks, *, experts: Sequence[str]) -> Ledger:
         """Return the ledger after one more turn. The judge, who is no expert, may settle tensions, but not agree."""
         ledger = self.model_copy(update={"scores": {**self.scores, **signs.scores}, "converged": False})
         for sign in signs.said:
-            ledger = ledger.marked(sign, participant)
+            ledger = ledger.with_mark(sign, participant)
         if participant not in experts:
             return ledger.model_copy(update={"converged": self.converged})
         agreed = [name for name in ledger.agreed if name != participant] + [participant] * signs.converges
         spoke = tuple(dict.fromkeys((*ledger.spoke, participant)))
         ledger = ledger.model_copy(update={"spoke": spoke, "agreed": tuple(agreed)})
-        return ledger.ended(turn, experts) if {*experts} <= {*spoke} else ledger
+        return ledger.with_round_ended(turn, experts) if {*experts} <= {*spoke} else ledger
 
-    def global_id(self, ref: Ref, participant: str) -> str | None:
+    def global_id(self, ref: MarkerRef, participant: str) -> str | None:
         """Return the global id that a participant means by an id.
 
         In this order: their own, the named expert's, the only one that exists, or a global one.
@@ -134,7 +134,7 @@ class Ledger(Value):
         known = {*(it.id for it in self.tensions), *(it.id for it in self.perspectives)}
         return ref.id if ref.id in known else None
 
-    def marked(self, sign: Sign, participant: str) -> Ledger:
+    def with_mark(self, sign: TurnMark, participant: str) -> Ledger:
         """Return the ledger after one marker."""
         kind = MarkerType(sign.kind)
         refs = [ref for text in sign.refs for ref in read_refs(text, strict=True).found]
@@ -145,10 +145,10 @@ class Ledger(Value):
             elif kind is MarkerType.TENSION:
                 ledger = ledger.with_tension(ref, sign.label, participant)
             elif (name := ledger.global_id(ref, participant)) is not None:
-                ledger = ledger.moved(name, _state_after(kind, sign.label), participant)
+                ledger = ledger.with_tension_state(name, _state_after(kind, sign.label), participant)
         return ledger
 
-    def with_perspective(self, ref: Ref, label: str, by: str) -> Ledger:
+    def with_perspective(self, ref: MarkerRef, label: str, by: str) -> Ledger:
         """Take a perspective. Experts number from 1 in each round: an old id with another label is a new one."""
         key, number = _key(by, ref.id), self.round
         used = next((it for it in self.perspectives if it.id == self.local.get(key)), None)
@@ -167,13 +167,17 @@ class Ledger(Value):
             }
         )
 
-    def with_tension(self, ref: Ref, label: str, by: str) -> Ledger:
+    def with_tension(self, ref: MarkerRef, label: str, by: str) -> Ledger:
         """Raise a tension; one that was settled is open again."""
         key = _key(ref.agent or by, ref.id)
         # The same id may have been written for a perspective: then it is no tension's yet.
         known = next((it for it in self.tensions if it.id == self.local.get(key)), None)
         if known is not None:
-            return self.moved(known.id, TensionState.REOPENED, by) if known.state in _SETTLED else self
+            return (
+                self.with_tension_state(known.id, TensionState.REOPENED, by)
+                if known.state in _CLOSED_STATES
+                else self
+            )
         if len(self.tensions) >= MOST_ENTRIES:
             return self
         raised = Change(state=TensionState.OPEN, by=by, round=self.round)
@@ -182,17 +186,17 @@ class Ledger(Value):
             update={"tensions": (*self.tensions, entry), "local": {**self.local, key: entry.id}}
         )
 
-    def moved(self, name: str, state: TensionState, by: str) -> Ledger:
+    def with_tension_state(self, name: str, state: TensionState, by: str) -> Ledger:
         """Bring a tension into a state; a settled one is not addressed again."""
 
         def moved(entry: TensionEntry) -> TensionEntry:
             is_it = entry.id == name and entry.state is not state
-            back = state is TensionState.ADDRESSED and entry.state in _SETTLED
+            back = state is TensionState.ADDRESSED and entry.state in _CLOSED_STATES
             return entry.changed(state, by, self.round) if is_it and not back else entry
 
         return self.model_copy(update={"tensions": tuple(map(moved, self.tensions))})
 
-    def ended(self, turn: int, experts: Sequence[str]) -> Ledger:
+    def with_round_ended(self, turn: int, experts: Sequence[str]) -> Ledger:
         """Return the round is over: it is recorded, and the next begins."""
         entry = RoundEntry(
             round=self.round,

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 #: Markers of one turn that count, and characters of a label that are kept.
-MOST_SIGNS, LONGEST_LABEL = 64, 120
+MAX_MARKS, LONGEST_LABEL = 64, 120
 
 #: The highest score there is.
 MOST_SCORED = 1_000
@@ -16,13 +16,13 @@ _Score = Annotated[int, Field(strict=True, ge=0, le=MOST_SCORED)]
 _Label = Annotated[str, Field(max_length=LONGEST_LABEL)]
 
 
-class Value(BaseModel):
+class LedgerValue(BaseModel):
     """Base of these values: immutable, closed to unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Scores(Value):
+class Scores(LedgerValue):
     """The judge's scores for one expert; their total is computed, never given."""
 
     wisdom: _Score = 0
@@ -36,7 +36,7 @@ class Scores(Value):
         return self.wisdom + self.consistency + self.truth + self.relationships
 
 
-class Sign(Value):
+class TurnMark(LedgerValue):
     """One marker: its type, its ids as written (`T01`, `MUFFIN R1-T01`), and its label."""
 
     kind: str
@@ -44,10 +44,10 @@ class Sign(Value):
     label: _Label = ""
 
 
-class Signs(Value):
+class TurnMarks(LedgerValue):
     """All signs of a turn."""
 
-    said: tuple[Sign, ...] = Field(default=(), max_length=MOST_SIGNS)
+    said: tuple[TurnMark, ...] = Field(default=(), max_length=MAX_MARKS)
     #: The expert has nothing left to discuss, without a condition.
     converges: bool = False
     #: Participant id, or any name of one -> the judge's scores.

@@ -10,7 +10,7 @@ from ..errors import InvalidInput
 from ..protocol.collab import Collab, CollabMode, Participant
 from ..protocol.dialog import Message
 from .document import Turn
-from .document.headings.names import person
+from .document.headings.names import split_name
 from .document.text.vocabulary import JUDGE
 
 _EXPERT = "Expert"
@@ -19,7 +19,7 @@ _JUDGES = {CollabMode.ORCHESTRATED: "Orchestrator", CollabMode.BROADCAST: "Aggre
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
+class TranscriptNames:
     """The experts' names and roles by participant id, and the judge's role; None: there is no judge."""
 
     names: dict[str, str]
@@ -27,7 +27,7 @@ class Cast:
     judge: str | None = None
 
 
-def cast_of(collab: Collab, messages: Sequence[Message], experts: Sequence[str]) -> Cast:
+def transcript_names(collab: Collab, messages: Sequence[Message], experts: Sequence[str]) -> TranscriptNames:
     """Return the participants by name. Experts who left are named by their id; any other speaker is the judge."""
     known = {it.participant_id: it for it in collab.participants}
     left = (it for it in experts if it not in known)
@@ -37,9 +37,9 @@ def cast_of(collab: Collab, messages: Sequence[Message], experts: Sequence[str])
     spoke = {it.speaker for it in messages if it.turn_number is not None and it.speaker is not None}
     judges = [known.get(it) for it in dict.fromkeys((*known, *sorted(spoke))) if it not in experts]
     if not judges:
-        return Cast(_names(named), roles)
+        return TranscriptNames(_names(named), roles)
     default = _JUDGES.get(collab.mode, JUDGE)
-    return Cast(_names(named), roles, _role(judges[0], default) if judges[0] else default)
+    return TranscriptNames(_names(named), roles, _role(judges[0], default) if judges[0] else default)
 
 
 def _role(participant: Participant, default: str) -> str:
@@ -64,6 +64,6 @@ def _names(people: Iterable[Participant]) -> dict[str, str]:
 def _name(text: str | None) -> str:
     """Return the name that a heading with `text` is read with; empty if there is none."""
     try:
-        return Turn(person(text)[0]).agent if text else ""
+        return Turn(split_name(text)[0]).agent if text else ""
     except InvalidInput:
         return ""

@@ -16,11 +16,11 @@ from .document import (
     Block,
     Judge,
     Marker,
+    MarkerRef,
     MarkerType,
     Metadata,
     Part,
     Prose,
-    Ref,
     Round,
     Section,
     Table,
@@ -30,7 +30,7 @@ from .document import (
     parse,
     render,
 )
-from .document.headings.names import Names
+from .document.headings.names import ExpertNames
 from .document.reading.blocks import BlockReader
 from .document.scan import LineReader
 from .document.text.vocabulary import (
@@ -46,19 +46,21 @@ from .document.text.vocabulary import (
     TOTAL_KEY,
 )
 from .ledger import Ledger, TensionEntry
-from .participants import Cast, cast_of
+from .participants import TranscriptNames, transcript_names
 
 _FIRST_LABEL, _LABEL = "Opening Arguments", "Tension Resolution"
 _DECLARING = frozenset({MarkerType.PERSPECTIVE, MarkerType.TENSION})
 
 
-def written(collab: Collab, messages: Sequence[Message], ledger: Ledger, experts: Sequence[str]) -> str:
+def render_transcript(
+    collab: Collab, messages: Sequence[Message], ledger: Ledger, experts: Sequence[str]
+) -> str:
     """Return the session as Markdown.
 
     Raises:
         SessionError: the text is not read back as the same document; a defect of Symposia.
     """
-    document = transcript(collab, messages, ledger, experts)
+    document = build_transcript(collab, messages, ledger, experts)
     text = render(document)
     if parse(text) != document:
         raise SessionError(
@@ -67,16 +69,16 @@ def written(collab: Collab, messages: Sequence[Message], ledger: Ledger, experts
     return text
 
 
-def faults_of(text: str) -> list[str]:
+def lint_transcript(text: str) -> list[str]:
     """Return the findings of strict lint in a transcript, one line each."""
     return [f"line {it.line}: {it.message} [{it.code.value}]" for it in lint(text, strict=True)]
 
 
-def transcript(
+def build_transcript(
     collab: Collab, messages: Sequence[Message], ledger: Ledger, experts: Sequence[str]
 ) -> AlignmentDialogue:
     """Return the session as a document; `experts` are participant ids, any other speaker is the judge."""
-    cast = cast_of(collab, messages, experts)
+    cast = transcript_names(collab, messages, experts)
     writer = _Writer(ledger, cast)
     people = [f"{EXPERT_EMOJI} {name}" for name in cast.names.values()]
     if cast.judge:
@@ -94,7 +96,7 @@ def transcript(
 class _Writer:
     """Turns a dialog into rounds, with what the ledger knows."""
 
-    def __init__(self, ledger: Ledger, cast: Cast) -> None:
+    def __init__(self, ledger: Ledger, cast: TranscriptNames) -> None:
         self._ledger, self._cast, self._names = ledger, cast, cast.names
 
     def rounds(self, messages: Sequence[Message]) -> Iterator[Part]:
@@ -136,18 +138,18 @@ class _Writer:
             return Table((*block.header, *("",) * (width - len(block.header))), rows)
         if not isinstance(block, Marker):
             return block
-        refs = (Ref(it.id, it.agent, number if it.round is None else it.round) for it in block.refs)
+        refs = (MarkerRef(it.id, it.agent, number if it.round is None else it.round) for it in block.refs)
         found = {self._ledger.global_id(ref, speaker) for ref in refs}
         names = sorted(name for name in found if name is not None)
         if len(names) < len(block.refs) or (block.type in _DECLARING and not names):
             if block.type in (MarkerType.REFINEMENT, MarkerType.CONCESSION):
-                return Marker(block.type, tuple(map(Ref, names)), block.label or "as said")
+                return Marker(block.type, tuple(map(MarkerRef, names)), block.label or "as said")
             return Prose(str(block))
         kind = block.type
         if kind in _DECLARING and any((number, speaker, name) in declared for name in names):
             kind = MarkerType.REFINEMENT
         declared.update((number, speaker, name) for name in names if kind in _DECLARING)
-        return Marker(kind, tuple(map(Ref, names)), block.label)
+        return Marker(kind, tuple(map(MarkerRef, names)), block.label)
 
     def tables(self) -> Iterator[Section]:
         """Yield panel, scoreboard, inventory and tracker; empty ones are left out."""
@@ -166,7 +168,9 @@ class _Writer:
             total = Prose(str(Metadata(TOTAL_KEY, str(sum(s.total for _, s in scores)))))
             yield Section(SCOREBOARD_TITLE, (Table(("Agent", *DIMENSIONS, "Total"), tuple(cells)), total))
         if self._ledger.perspectives:
-            rows = tuple((p.id, self._called(p.by), p.label, str(p.round)) for p in self._ledger.perspectives)
+            rows = tuple(
+                (p.id, self._display_name(p.by), p.label, str(p.round)) for p in self._ledger.perspectives
+            )
             yield Section(PERSPECTIVES_TITLE, (Table(("ID", "Agent", "Perspective", "Round"), rows),))
         if self._ledger.tensions:
             header = ("ID", "Tension", "Status", "Raised", "Resolved")
@@ -181,16 +185,18 @@ class _Writer:
 
     def _row(self, entry: TensionEntry) -> tuple[str, ...]:
         first, last = entry.changes[0], entry.changes[-1]
-        settled = f"{self._called(last.by)} R{last.round}" if last.state is TensionState.RESOLVED else "—"
+        settled = (
+            f"{self._display_name(last.by)} R{last.round}" if last.state is TensionState.RESOLVED else "—"
+        )
         return (
             entry.id,
             entry.label,
             entry.state.value.capitalize(),
-            f"{self._called(first.by)} R{first.round}",
+            f"{self._display_name(first.by)} R{first.round}",
             settled,
         )
 
-    def _called(self, participant: str) -> str:
+    def _display_name(self, participant: str) -> str:
         return (
             f"{EXPERT_EMOJI} {self._names[participant]}"
             if participant in self._names
@@ -200,6 +206,6 @@ class _Writer:
 
 def _blocks(text: str) -> list[Block]:
     """Return the blocks of a message: prose, markers and tables."""
-    builder = BlockReader(Names())
+    builder = BlockReader(ExpertNames())
     builder.read_prose(LineReader(text))
     return builder.blocks

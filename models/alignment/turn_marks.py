@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .document import Finding, Rule, lint, parse, parse_markers, scan, scoreboards
-from .document.reading.notes import Form
+from .document import ContentRule, LintFinding, lint, parse, parse_markers, scan, scoreboards
+from .document.reading.notes import FormRule
 from .document.text.vocabulary import CONVERGE_MOVE, DIMENSIONS
-from .marks import LONGEST_LABEL, MOST_SCORED, MOST_SIGNS, Scores, Sign, Signs
+from .marks import LONGEST_LABEL, MAX_MARKS, MOST_SCORED, Scores, TurnMark, TurnMarks
 
 _MOVE = CONVERGE_MOVE.casefold()
 _DECORATION = " \t*_-"
@@ -29,29 +29,29 @@ _HEAD_LINES = _HEAD.count("\n")
 #: Findings that a turn alone can cause.
 _OWN = frozenset(
     {
-        Form.MARKER,
-        Form.NEAR_MARKER,
-        Form.UNCLOSED_MARKER,
-        Form.UNCLOSED_FENCE,
-        Rule.COLUMNS,
-        Rule.MISSING_ID,
-        Rule.DUPLICATE_ID,
+        FormRule.MARKER,
+        FormRule.NEAR_MARKER,
+        FormRule.UNCLOSED_MARKER,
+        FormRule.UNCLOSED_FENCE,
+        ContentRule.COLUMNS,
+        ContentRule.MISSING_ID,
+        ContentRule.DUPLICATE_ID,
     }
 )
 
 
-def read_signs(texts: Sequence[str], *, scores: Mapping[str, Scores] | None = None) -> Signs:
+def read_turn_marks(texts: Sequence[str], *, scores: Mapping[str, Scores] | None = None) -> TurnMarks:
     """Return the signs of a turn. Scores given as data take precedence over a scoreboard in the text."""
     text = "\n\n".join(texts)
     said = [
-        Sign(
+        TurnMark(
             kind=marker.type.value,
             refs=tuple(map(str, marker.refs))[:100],
             label=marker.label[:LONGEST_LABEL].strip(),
         )
-        for marker in parse_markers(text)[:MOST_SIGNS]
+        for marker in parse_markers(text)[:MAX_MARKS]
     ]
-    return Signs(said=tuple(said), converges=_converges(text), scores=dict(scores or {}) or _scores(text))
+    return TurnMarks(said=tuple(said), converges=_converges(text), scores=dict(scores or {}) or _scores(text))
 
 
 def _converges(text: str) -> bool:
@@ -60,12 +60,12 @@ def _converges(text: str) -> bool:
         return False
     lines = ["" if line.fenced else line.raw.casefold().strip().strip(_DECORATION) for line in scan(text)]
     return any(
-        _moves(line.rstrip(".")) and not below.startswith(_CONDITIONS)
+        _is_converge_move(line.rstrip(".")) and not below.startswith(_CONDITIONS)
         for line, below in zip(lines, [*lines[1:], ""], strict=True)
     )
 
 
-def _moves(line: str) -> bool:
+def _is_converge_move(line: str) -> bool:
     """Return True for `[MOVE:CONVERGE]`, and for `All is said. [MOVE:CONVERGE]`."""
     if not line.endswith(_MOVE):
         return False
@@ -87,7 +87,7 @@ def _scores(text: str) -> dict[str, Scores]:
     return found
 
 
-def faults(texts: Sequence[str]) -> tuple[Finding, ...]:
+def check_turn_form(texts: Sequence[str]) -> tuple[LintFinding, ...]:
     """Check the form of a turn: its markers, tables and fences, but not its headings."""
     text = "\n\n".join(texts)
     if not any(c in text for c in "[|`~"):
@@ -95,7 +95,7 @@ def faults(texts: Sequence[str]) -> tuple[Finding, ...]:
     return tuple(it for it in lint(_HEAD + text, strict=True) if it.code in _OWN and it.line > _HEAD_LINES)
 
 
-def explained(findings: Sequence[Finding]) -> str:
+def format_corrections(findings: Sequence[LintFinding]) -> str:
     """Return the findings with the lines to write instead, for the agent that wrote the turn."""
     lines = [
         "Your answer does not follow the format. Send the whole answer again, with these lines corrected:",

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pydantic import JsonValue
 
 from .learned import Learned
-from .merge import Statement, lowered
-from .state import MemoryState, Remembered, Shelf
-from .values import compact, size_bytes
+from .merge import Statement, with_cutoff
+from .state import MemoryState, RememberedValue, ServiceMemory
+from .values import size_bytes, to_compact_json
 from .wire_form import write_state
 
 #: The least cap: what a state needs besides its parameters fits into it.
@@ -21,7 +21,7 @@ MIN_BYTES = 2_048
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class CappedState:
     """A state within the cap, as stored."""
 
     state: MemoryState
@@ -30,17 +30,20 @@ class Fitted:
     evicted: tuple[str, ...] = ()
 
 
-def too_large(statement: Statement, *, max_bytes: int) -> tuple[str, ...]:
+def oversized_parameters(statement: Statement, *, max_bytes: int) -> tuple[str, ...]:
     """Return names of the parameters that would not fit even into a memory of their own."""
     names = []
     for name, known in statement.parameters.items():
         # Short values are not measured.
-        if size_bytes(compact(known.value)) > max_bytes // 2 and _alone(statement, name, known) > max_bytes:
+        if (
+            size_bytes(to_compact_json(known.value)) > max_bytes // 2
+            and _size_alone(statement, name, known) > max_bytes
+        ):
             names.append(name)
     return tuple(names)
 
 
-def within(learned: Learned, *, max_bytes: int) -> tuple[Learned, tuple[str, ...]]:
+def cap_learned(learned: Learned, *, max_bytes: int) -> tuple[Learned, tuple[str, ...]]:
     """Return the part that fits into a memory of this size, the first parameters first, and the names left out.
 
     The part is stored with the result of the turn, so it must be short.
@@ -50,7 +53,7 @@ def within(learned: Learned, *, max_bytes: int) -> tuple[Learned, tuple[str, ...
     for part, values in (("parameters", learned.parameters), ("inferred", learned.inferred)):
         kept[part] = {}
         for name, value in values.items():
-            size = size_bytes(compact(name)) + size_bytes(compact(value))
+            size = size_bytes(to_compact_json(name)) + size_bytes(to_compact_json(value))
             if size > room_bytes:
                 left_out.append(name)
             else:
@@ -59,41 +62,49 @@ def within(learned: Learned, *, max_bytes: int) -> tuple[Learned, tuple[str, ...
     return (learned.model_copy(update=kept) if left_out else learned), tuple(left_out)
 
 
-def _alone(statement: Statement, name: str, known: Remembered) -> int:
-    state = MemoryState(service=statement.service, shelves={statement.service or "": Shelf({name: known})})
+def _size_alone(statement: Statement, name: str, known: RememberedValue) -> int:
+    state = MemoryState(
+        service=statement.service, service_memories={statement.service or "": ServiceMemory({name: known})}
+    )
     # Half of the least cap is for metadata.
     return size_bytes(write_state(state)) + MIN_BYTES // 2
 
 
-def fitted(state: MemoryState, *, max_bytes: int) -> Fitted:
+def cap_state(state: MemoryState, *, max_bytes: int) -> CappedState:
     """Return the state without as many of its oldest parameters as the cap asks for."""
     text = write_state(state)
     if size_bytes(text) <= max_bytes:
-        return Fitted(state, text)
-    if any(shelf.forgotten for shelf in state.shelves.values()):
-        tombs = (at_ms for shelf in state.shelves.values() for at_ms in shelf.forgotten.values())
-        return fitted(lowered(state, max(tombs)), max_bytes=max_bytes)
+        return CappedState(state, text)
+    if any(shelf.forgotten for shelf in state.service_memories.values()):
+        tombs = (at_ms for shelf in state.service_memories.values() for at_ms in shelf.forgotten.values())
+        return cap_state(with_cutoff(state, max(tombs)), max_bytes=max_bytes)
     oldest = sorted(state.all_parameters(), key=lambda entry: entry[2].at_ms)
     evicted: list[tuple[str, str]] = []
     excess = size_bytes(text) - max_bytes
     while excess > 0 and oldest:
         service, name, known = oldest.pop(0)
         evicted.append((service, name))
-        excess -= size_bytes(compact(known.value)) + size_bytes(compact(name))
+        excess -= size_bytes(to_compact_json(known.value)) + size_bytes(to_compact_json(name))
         if excess <= 0:
             state = _without(state, evicted)
             text = write_state(state)
             excess = size_bytes(text) - max_bytes
     if excess > 0:
-        state = replace(_without(state, evicted), sessions=state.sessions[-1:], written=state.written[-1:])
+        state = replace(
+            _without(state, evicted), sessions=state.sessions[-1:], write_marks=state.write_marks[-1:]
+        )
         text = write_state(state)
-    return Fitted(state, text, tuple(f"{service}.{name}" for service, name in evicted))
+    return CappedState(state, text, tuple(f"{service}.{name}" for service, name in evicted))
 
 
 def _without(state: MemoryState, gone: Iterable[tuple[str, str]]) -> MemoryState:
     gone = set(gone)
     shelves = {
-        service: Shelf({n: known for n, known in shelf.parameters.items() if (service, n) not in gone})
-        for service, shelf in state.shelves.items()
+        service: ServiceMemory(
+            {n: known for n, known in shelf.parameters.items() if (service, n) not in gone}
+        )
+        for service, shelf in state.service_memories.items()
     }
-    return replace(state, shelves={name: shelf for name, shelf in shelves.items() if shelf.parameters})
+    return replace(
+        state, service_memories={name: shelf for name, shelf in shelves.items() if shelf.parameters}
+    )

@@ -11,14 +11,14 @@ from typing import Annotated, Any, TypedDict
 
 from pydantic import BeforeValidator, Field, JsonValue
 
-from ..protocol.base import JsonObject, NonBlank, Wire
-from .services import Service, service_named
+from ..protocol.base import JsonObject, NonBlank, ProtocolObject
+from .services import Service, find_service
 from .values import MAX_NAME, room_key, user_key
 
 _Name = Annotated[NonBlank, Field(max_length=MAX_NAME)]
 
 
-class Learned(Wire):
+class Learned(ProtocolObject):
     """Parameters that an agent took from the user's words; stored after its turn is written."""
 
     #: The service it is about; None: the one the turn is shown. Naming one selects it.
@@ -36,7 +36,7 @@ class Learned(Wire):
         return bool(self.parameters or self.inferred or self.forget or self.service)
 
 
-class ToRemember(Wire):
+class MemoryUpdate(ProtocolObject):
     """What the memory stores of a written turn."""
 
     #: The turn's stamp.
@@ -46,7 +46,7 @@ class ToRemember(Wire):
     learned: Learned | None = None
 
 
-class MemoryOptions(Wire):
+class MemoryOptions(ProtocolObject):
     """User whose memory a session uses, and the parameters of the session's own message."""
 
     #: None: no user; the memory is discarded with the session.
@@ -83,7 +83,7 @@ def memory_options(choices: Mapping[str, Any], *, conversation: str) -> MemoryOp
     if not made:
         return None
     if "service" in made:
-        service = service_named(made["service"])
+        service = find_service(made["service"])
         for part in ("said", "defaults"):
             if isinstance(made.get(part), Mapping):
                 made[part] = _typed(service, made[part], part)
@@ -91,7 +91,7 @@ def memory_options(choices: Mapping[str, Any], *, conversation: str) -> MemoryOp
 
 
 def _typed(service: Service, parameters: Mapping[str, object], part: str) -> dict[str, JsonValue]:
-    good, bad = service.sorted_out(parameters)
+    good, bad = service.split_valid(parameters)
     if bad:
         raise bad[0].within(part)
     return good

@@ -40,39 +40,39 @@ _LONG_NUMBER = 10**9
 def mask(name: str, value: JsonValue, *, private: bool = False) -> JsonValue:
     """Return `value` masked: a private value keeps its last four characters; text loses its private parts only."""
     if private or _PRIVATE_NAME.search(name):
-        return _hidden(value)
+        return _mask_all(value)
     match value:
         case str():
-            return _FORMS.sub(_replaced, value)
+            return _FORMS.sub(_mask_match, value)
         case list():
             return [mask(name, part) for part in value]
         case dict():
-            return {_FORMS.sub(_replaced, key): mask(key, part) for key, part in value.items()}
+            return {_FORMS.sub(_mask_match, key): mask(key, part) for key, part in value.items()}
         case int() | float() if abs(value) >= _LONG_NUMBER:
             return _tail(str(value) if isinstance(value, int) else f"{value:.0f}")
         case _:
             return value
 
 
-def masked(
+def mask_parameters(
     parameters: Mapping[str, JsonValue], private: frozenset[str] = frozenset()
 ) -> dict[str, JsonValue]:
     """Return parameters as they may be shown; `private` names more of them."""
     return {name: mask(name, value, private=name in private) for name, value in parameters.items()}
 
 
-def for_log(parameters: Mapping[str, JsonValue], private: frozenset[str] = frozenset()) -> str:
+def format_for_log(parameters: Mapping[str, JsonValue], private: frozenset[str] = frozenset()) -> str:
     """Return parameters as the document's log lines have them: `{from: Nairobi, to: London}`, masked, on one line."""
-    pairs = (f"{name}: {value}" for name, value in masked(parameters, private).items())
+    pairs = (f"{name}: {value}" for name, value in mask_parameters(parameters, private).items())
     return "{" + " ".join(", ".join(pairs).split()) + "}"
 
 
-def _hidden(value: JsonValue) -> JsonValue:
+def _mask_all(value: JsonValue) -> JsonValue:
     match value:
         case list():
-            return [_hidden(part) for part in value]
+            return [_mask_all(part) for part in value]
         case dict():
-            return {_FORMS.sub(_replaced, key): _hidden(part) for key, part in value.items()}
+            return {_FORMS.sub(_mask_match, key): _mask_all(part) for key, part in value.items()}
         case None | bool():
             return value
         case _:
@@ -89,7 +89,7 @@ def _address(text: str) -> str:
     return f"{MASK}@{text.rpartition('@')[2]}"
 
 
-def _replaced(found: re.Match[str]) -> str:
+def _mask_match(found: re.Match[str]) -> str:
     text = found[0]
     match found.lastgroup:
         case "plain":

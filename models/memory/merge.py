@@ -12,8 +12,8 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from .state import MAX_FORGOTTEN, MAX_SESSIONS, MAX_WRITES, MemoryState, Remembered, Shelf
-from .values import is_said
+from .state import MAX_FORGOTTEN, MAX_SESSIONS, MAX_WRITES, MemoryState, RememberedValue, ServiceMemory
+from .values import is_stated
 
 #: Characters of a mark.
 _MARK = 12
@@ -27,7 +27,7 @@ class Statement:
     service: str | None
     #: When the turn began: everything in it has this stamp.
     at_ms: int
-    parameters: Mapping[str, Remembered] = field(default_factory=dict)
+    parameters: Mapping[str, RememberedValue] = field(default_factory=dict)
     forget: tuple[str, ...] = ()
     #: Forget all that was said until now, for every service.
     forget_all: bool = False
@@ -38,7 +38,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class WriteMetadata:
     """Writer and time of a write, for the metadata."""
 
     #: Now, by the server's clock.
@@ -51,26 +51,26 @@ class Writer:
     messages: int = 1
 
 
-def mark_of(session: str, turn: int) -> str:
+def write_mark(session: str, turn: int) -> str:
     """Return the mark by which a state recognises a turn's write; short, because it is stored."""
     return hashlib.sha256(f"{session}:{turn}".encode()).hexdigest()[:_MARK]
 
 
-def applied(state: MemoryState, statement: Statement) -> MemoryState:
+def apply_statement(state: MemoryState, statement: Statement) -> MemoryState:
     """Return the state after a statement. Of two statements on one parameter the one with the later stamp holds."""
     if statement.forget_all:
-        return _emptied(state, statement.at_ms)
-    if statement.at_ms <= state.floor_ms or statement.service is None:
+        return _forget_all(state, statement.at_ms)
+    if statement.at_ms <= state.cutoff_ms or statement.service is None:
         return state
-    shelf = _said(_forgotten(state.shelf(statement.service), statement), statement)
-    shelves = {**state.shelves, statement.service: shelf}
+    shelf = _set_parameters(_forget_parameters(state.service_memory(statement.service), statement), statement)
+    shelves = {**state.service_memories, statement.service: shelf}
     if not (shelf.parameters or shelf.forgotten):
         del shelves[statement.service]
-    state = _with_few_tombstones(replace(state, shelves=shelves))
-    return _selected(state, statement) if statement.selects else state
+    state = _limit_tombstones(replace(state, service_memories=shelves))
+    return _select_service(state, statement) if statement.selects else state
 
 
-def signed(state: MemoryState, writer: Writer) -> MemoryState:
+def with_write_metadata(state: MemoryState, writer: WriteMetadata) -> MemoryState:
     """Return the state with metadata that says who wrote it."""
     return replace(
         state,
@@ -79,11 +79,11 @@ def signed(state: MemoryState, writer: Writer) -> MemoryState:
         message_count=state.message_count + writer.messages,
         conversation_id=writer.conversation_id or state.conversation_id,
         sessions=_newest(state.sessions, writer.session, MAX_SESSIONS),
-        written=_newest(state.written, writer.mark, MAX_WRITES),
+        write_marks=_newest(state.write_marks, writer.mark, MAX_WRITES),
     )
 
 
-def _selected(state: MemoryState, statement: Statement) -> MemoryState:
+def _select_service(state: MemoryState, statement: Statement) -> MemoryState:
     if statement.at_ms < state.selected_ms:
         return state
     return replace(
@@ -91,20 +91,20 @@ def _selected(state: MemoryState, statement: Statement) -> MemoryState:
     )
 
 
-def _said(shelf: Shelf, statement: Statement) -> Shelf:
+def _set_parameters(shelf: ServiceMemory, statement: Statement) -> ServiceMemory:
     parameters, forgotten = dict(shelf.parameters), dict(shelf.forgotten)
     for name, new in statement.parameters.items():
         old = parameters.get(name)
         is_later = (old is None or old.at_ms <= new.at_ms) and forgotten.get(name, -1) < new.at_ms
-        if is_said(new.value) and is_later:
+        if is_stated(new.value) and is_later:
             # Set last, it is last: of two with one stamp the earlier one goes first.
             parameters.pop(name, None)
             parameters[name] = new
             forgotten.pop(name, None)
-    return Shelf(parameters, forgotten)
+    return ServiceMemory(parameters, forgotten)
 
 
-def _forgotten(shelf: Shelf, statement: Statement) -> Shelf:
+def _forget_parameters(shelf: ServiceMemory, statement: Statement) -> ServiceMemory:
     # A parameter that the same turn states again is not forgotten.
     names = [name for name in statement.forget if name not in statement.parameters]
     if not names:
@@ -115,41 +115,41 @@ def _forgotten(shelf: Shelf, statement: Statement) -> Shelf:
         if old is None or old.at_ms <= statement.at_ms:
             parameters.pop(name, None)
             forgotten[name] = max(forgotten.get(name, 0), statement.at_ms)
-    return Shelf(parameters, forgotten)
+    return ServiceMemory(parameters, forgotten)
 
 
-def _emptied(state: MemoryState, at_ms: int) -> MemoryState:
+def _forget_all(state: MemoryState, at_ms: int) -> MemoryState:
     """Return the state with only what was said after the stamp, and a floor that rejects anything older."""
     shelves = {}
-    for service, shelf in state.shelves.items():
+    for service, shelf in state.service_memories.items():
         later = {name: known for name, known in shelf.parameters.items() if known.at_ms > at_ms}
         tombs = {name: tomb_ms for name, tomb_ms in shelf.forgotten.items() if tomb_ms > at_ms}
         if later or tombs:
-            shelves[service] = Shelf(later, tombs)
-    floor_ms = max(state.floor_ms, at_ms)
+            shelves[service] = ServiceMemory(later, tombs)
+    floor_ms = max(state.cutoff_ms, at_ms)
     if shelves:
-        return replace(state, shelves=shelves, floor_ms=floor_ms)
-    return MemoryState(timestamp_ms=state.timestamp_ms, floor_ms=floor_ms, written=state.written)
+        return replace(state, service_memories=shelves, cutoff_ms=floor_ms)
+    return MemoryState(timestamp_ms=state.timestamp_ms, cutoff_ms=floor_ms, write_marks=state.write_marks)
 
 
-def _with_few_tombstones(state: MemoryState) -> MemoryState:
-    stamps = sorted(at_ms for shelf in state.shelves.values() for at_ms in shelf.forgotten.values())
+def _limit_tombstones(state: MemoryState) -> MemoryState:
+    stamps = sorted(at_ms for shelf in state.service_memories.values() for at_ms in shelf.forgotten.values())
     excess = len(stamps) - MAX_FORGOTTEN
-    return lowered(state, stamps[excess - 1]) if excess > 0 else state
+    return with_cutoff(state, stamps[excess - 1]) if excess > 0 else state
 
 
-def lowered(state: MemoryState, floor_ms: int) -> MemoryState:
+def with_cutoff(state: MemoryState, floor_ms: int) -> MemoryState:
     """Return the state with a floor in place of its tombstones up to then: turns that began before it add nothing
     any more, new statements included. Parameters stay.
     """
     shelves = {
-        service: Shelf(
+        service: ServiceMemory(
             shelf.parameters, {name: at_ms for name, at_ms in shelf.forgotten.items() if at_ms > floor_ms}
         )
-        for service, shelf in state.shelves.items()
+        for service, shelf in state.service_memories.items()
     }
     kept = {name: shelf for name, shelf in shelves.items() if shelf.parameters or shelf.forgotten}
-    return replace(state, shelves=kept, floor_ms=max(state.floor_ms, floor_ms))
+    return replace(state, service_memories=kept, cutoff_ms=max(state.cutoff_ms, floor_ms))
 
 
 def _newest(known: tuple[str, ...], new: str, most: int) -> tuple[str, ...]:

@@ -14,18 +14,18 @@ from typing import Any
 
 from pydantic import Field, JsonValue
 
-from ..protocol.base import JsonObject, Wire
+from ..protocol.base import JsonObject, ProtocolObject
 from .services import Service
-from .state import MemoryState, Remembered, Shelf, Source
-from .values import is_said
+from .state import MemoryState, RememberedValue, ServiceMemory, Source
+from .values import is_stated
 
 #: Inferred parameters are less certain than stated ones.
 INFERRED_CONFIDENCE = 0.7
 #: Parameters of another room are less certain than those of this room.
-OTHER_ROOM = 0.8
+OTHER_ROOM_FACTOR = 0.8
 
 
-class Known(Wire):
+class ParameterOrigin(ProtocolObject):
     """Source and confidence of a merged parameter."""
 
     source: Source
@@ -36,7 +36,7 @@ class Known(Wire):
     turn: int = 0
 
 
-class MemoryView(Wire):
+class MemoryView(ProtocolObject):
     """The memory as a turn sees it."""
 
     #: The service in question; None: none has been named yet.
@@ -44,7 +44,7 @@ class MemoryView(Wire):
     #: Everything known, merged by priority.
     parameters: JsonObject = Field(default_factory=dict)
     #: How each of `parameters` is known.
-    known: dict[str, Known] = Field(default_factory=dict)
+    known: dict[str, ParameterOrigin] = Field(default_factory=dict)
     #: Required parameters that are not known.
     missing: tuple[str, ...] = ()
     #: Parameters to ask the user for: missing, or too uncertain.
@@ -56,7 +56,7 @@ class MemoryView(Wire):
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class RecallContext:
     """The session that reads the memory, and the time."""
 
     #: Now, by the server's clock.
@@ -71,11 +71,11 @@ class Asker:
 def recall(
     state: MemoryState,
     service: Service | None,
-    asker: Asker,
+    asker: RecallContext,
     *,
     said: Mapping[str, JsonValue] | None = None,
     defaults: Mapping[str, JsonValue] | None = None,
-    other_rooms: Shelf | None = None,
+    other_rooms: ServiceMemory | None = None,
     degraded: bool = False,
 ) -> MemoryView:
     """Return the view of a service's memory; `state` has the new message in it already.
@@ -83,15 +83,17 @@ def recall(
     Without a service it could not be merged: `said` goes through, over the defaults.
     """
     if service is None:
-        return unmerged(said or {}, defaults, services=tuple(state.shelves), degraded=degraded)
-    shelf = state.shelf(service.name)
+        return view_without_service(
+            said or {}, defaults, services=tuple(state.service_memories), degraded=degraded
+        )
+    shelf = state.service_memory(service.name)
     values: dict[str, JsonValue] = {}
-    known: dict[str, Known] = {}
-    for name, it in _from_elsewhere(state, shelf, other_rooms).items():
-        values[name], known[name] = it.value, _known(it, asker, share=OTHER_ROOM)
+    known: dict[str, ParameterOrigin] = {}
+    for name, it in _from_other_rooms(state, shelf, other_rooms).items():
+        values[name], known[name] = it.value, _known(it, asker, share=OTHER_ROOM_FACTOR)
     for name, value in (defaults or {}).items():
-        if is_said(value):
-            values[name], known[name] = value, Known(source=Source.DEFAULT, confidence=1.0)
+        if is_stated(value):
+            values[name], known[name] = value, ParameterOrigin(source=Source.DEFAULT, confidence=1.0)
     for name, it in shelf.parameters.items():
         values[name], known[name] = it.value, _known(it, asker)
     missing = tuple(name for name in service.required if name not in values)
@@ -102,12 +104,12 @@ def recall(
         known=known,
         missing=missing,
         ask=(*missing, *doubtful),
-        services=tuple(state.shelves),
+        services=tuple(state.service_memories),
         degraded=degraded,
     )
 
 
-def unmerged(
+def view_without_service(
     said: Mapping[str, Any],
     defaults: Mapping[str, JsonValue] | None = None,
     *,
@@ -120,16 +122,16 @@ def unmerged(
         InvalidInput: a name or a value is not JSON.
     """
     layers = ((defaults or {}, Source.DEFAULT), (said, Source.SAID))
-    found = {name: (value, it) for layer, it in layers for name, value in layer.items() if is_said(value)}
+    found = {name: (value, it) for layer, it in layers for name, value in layer.items() if is_stated(value)}
     return MemoryView(
         parameters={name: value for name, (value, _) in found.items()},
-        known={name: Known(source=it, confidence=1.0) for name, (_, it) in found.items()},
+        known={name: ParameterOrigin(source=it, confidence=1.0) for name, (_, it) in found.items()},
         services=services,
         degraded=degraded,
     )
 
 
-def confidence_now(known: Remembered, asker: Asker) -> float:
+def confidence_now(known: RememberedValue, asker: RecallContext) -> float:
     """Return the current confidence: unchanged within the session that set it, otherwise decaying."""
     if known.session and known.session == asker.session and known.source is not Source.CARRIED:
         return known.confidence
@@ -137,10 +139,10 @@ def confidence_now(known: Remembered, asker: Asker) -> float:
     return float(known.confidence * 0.5 ** (age_ms / asker.half_life_ms))
 
 
-def _known(it: Remembered, asker: Asker, *, share: float | None = None) -> Known:
+def _known(it: RememberedValue, asker: RecallContext, *, share: float | None = None) -> ParameterOrigin:
     is_carried = share is not None or it.session != asker.session or not it.session
     confidence = confidence_now(it, asker) * (1.0 if share is None else share)
-    return Known(
+    return ParameterOrigin(
         source=Source.CARRIED if is_carried else it.source,
         confidence=round(confidence, 3),
         session=it.session,
@@ -148,11 +150,13 @@ def _known(it: Remembered, asker: Asker, *, share: float | None = None) -> Known
     )
 
 
-def _from_elsewhere(state: MemoryState, here: Shelf, other_rooms: Shelf | None) -> dict[str, Remembered]:
+def _from_other_rooms(
+    state: MemoryState, here: ServiceMemory, other_rooms: ServiceMemory | None
+) -> dict[str, RememberedValue]:
     """Return the parameters of other rooms that this room has not forgotten."""
     elsewhere = {} if other_rooms is None else other_rooms.parameters
     return {
         name: it
         for name, it in elsewhere.items()
-        if it.at_ms > max(state.floor_ms, here.forgotten.get(name, 0))
+        if it.at_ms > max(state.cutoff_ms, here.forgotten.get(name, 0))
     }

@@ -26,7 +26,7 @@ _AROUND = "*_`\"' "
 _MOST = 100
 
 
-def learned_from(lines: Iterable[str]) -> Learned | None:
+def read_remarks(lines: Iterable[str]) -> Learned | None:
     """Return what the lines of an answer ask to remember; None if there is no such line."""
     service: str | None = None
     parameters: dict[str, JsonValue] = {}
@@ -42,12 +42,12 @@ def learned_from(lines: Iterable[str]) -> Learned | None:
             case "FORGET" if not name:
                 forget += [part.strip(_AROUND)[:MAX_NAME] for part in text.split(",") if part.strip(_AROUND)]
             case "REMEMBER" if name and len(parameters) < _MOST:
-                _take(parameters, name, text)
+                _add_remark(parameters, name, text)
     learned = Learned(service=service, parameters=parameters, forget=tuple(forget[:_MOST]))
     return learned or None
 
 
-def _take(parameters: dict[str, JsonValue], name: str, text: str) -> None:
+def _add_remark(parameters: dict[str, JsonValue], name: str, text: str) -> None:
     """Keep one remark; one that cannot be kept is no remark."""
     try:
         value: JsonValue = json.loads(text) if text[:1] in ("[", "{") else text.strip(_AROUND)

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from ..text.ids import timestamp_from_ms
 from .masking import mask
-from .recall import Asker, confidence_now
+from .recall import RecallContext, confidence_now
 from .services import private_names
 from .state import MemoryState, Source
 
@@ -84,12 +84,12 @@ class MemoryReport:
         }
 
 
-def report(
+def build_report(
     state: MemoryState, *, user_id: str, room_id: str, now_ms: int, half_life_ms: int, ttl_ms: int
 ) -> MemoryReport:
     """Return the report on a state; what its newest session has set counts as said there."""
     session = state.sessions[-1] if state.sessions else ""
-    asker = Asker(now_ms=now_ms, half_life_ms=half_life_ms, session=session)
+    asker = RecallContext(now_ms=now_ms, half_life_ms=half_life_ms, session=session)
     lines = [
         ReportLine(
             service=service,
@@ -104,7 +104,9 @@ def report(
         for service, name, known in state.all_parameters()
     ]
     forgotten = {
-        service: tuple(shelf.forgotten) for service, shelf in state.shelves.items() if shelf.forgotten
+        service: tuple(shelf.forgotten)
+        for service, shelf in state.service_memories.items()
+        if shelf.forgotten
     }
     return MemoryReport(
         user_id=user_id,

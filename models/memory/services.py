@@ -18,7 +18,7 @@ from pydantic import JsonValue
 from ..errors import InvalidInput
 from .parameters import Parameter
 from .parameters import ParameterKind as Kind
-from .values import check_name, is_said
+from .values import check_name, is_stated
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 
@@ -58,14 +58,14 @@ class Service:
         parameter = self.by_name.get(name) or Parameter(name, Kind.ANY)
         return parameter.read(value)
 
-    def sorted_out(
+    def split_valid(
         self, parameters: Mapping[str, object]
     ) -> tuple[dict[str, JsonValue], tuple[InvalidInput, ...]]:
         """Return the valid parameters, and the errors of the others; "not said" values are left out."""
         good: dict[str, JsonValue] = {}
         bad: list[InvalidInput] = []
         for name, value in parameters.items():
-            if is_said(value):
+            if is_stated(value):
                 try:
                     good[name] = self.read(name, value)
                 except InvalidInput as error:
@@ -164,7 +164,7 @@ def private_names(name: str | None) -> frozenset[str]:
     return frozenset() if service is None else service.private
 
 
-def service_named(name: object) -> Service:
+def find_service(name: object) -> Service:
     """Return the service of this name. Raises InvalidInput, which lists those there are."""
     service = _SERVICES.get(name) if isinstance(name, str) else None
     if service is None:

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ..errors import CorruptMemory, InvalidInput
-from .merge import Statement, applied
-from .services import service_named
-from .state import MemoryState, Shelf
-from .values import check_name, compact
+from .merge import Statement, apply_statement
+from .services import find_service
+from .state import MemoryState, ServiceMemory
+from .values import check_name, to_compact_json
 from .wire_form import read_state, write_state
 
 #: Parameters a user may share: every turn of theirs reads the list.
@@ -22,7 +22,7 @@ MAX_SHARED = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Sharing:
+class SharingConsent:
     """A user's consent, and what it covers."""
 
     #: `service.name`
@@ -34,7 +34,7 @@ class Sharing:
         names = (*statement.parameters, *statement.forget)
         return any(f"{statement.service}.{name}" in self.allowed for name in names)
 
-    def after(self, statements: Iterable[Statement]) -> Sharing:
+    def apply_statements(self, statements: Iterable[Statement]) -> SharingConsent:
         """Return the shared values after these statements."""
         state = self.state
         for statement in statements:
@@ -43,50 +43,52 @@ class Sharing:
             }
             gone = tuple(n for n in statement.forget if f"{statement.service}.{n}" in self.allowed)
             if mine or gone:
-                state = applied(state, replace(statement, parameters=mine, forget=gone))
+                state = apply_statement(state, replace(statement, parameters=mine, forget=gone))
         return replace(self, state=state)
 
-    def shelf(self, service: str | None, *, now_ms: int, ttl_ms: int) -> Shelf:
+    def service_memory(self, service: str | None, *, now_ms: int, ttl_ms: int) -> ServiceMemory:
         """Return the parameters of a service that another room may see now: allowed and not expired."""
         kept = {
             name: known
-            for name, known in self.state.shelf(service).parameters.items()
+            for name, known in self.state.service_memory(service).parameters.items()
             if f"{service}.{name}" in self.allowed and now_ms - known.at_ms <= ttl_ms
         }
-        return Shelf(kept)
+        return ServiceMemory(kept)
 
-    def knowing(self, rooms: Iterable[MemoryState]) -> Sharing:
+    def with_room_values(self, rooms: Iterable[MemoryState]) -> SharingConsent:
         """Return the same consent with what these rooms remember already; of several values the newest one holds."""
-        return self.after(
+        return self.apply_statements(
             Statement(service, known.at_ms, {name: known}, selects=False)
             for room in rooms
             for service, name, known in room.all_parameters()
         )
 
-    def adding(self, names: Iterable[str]) -> Sharing:
+    def with_parameters(self, names: Iterable[str]) -> SharingConsent:
         """Return the consent with these parameters added. Raises InvalidInput."""
         allowed = self.allowed.union(map(_checked, names))
         if len(allowed) > MAX_SHARED:
             raise InvalidInput("share", len(allowed), f"must be at most {MAX_SHARED} parameters")
         return replace(self, allowed=allowed)
 
-    def without(self, names: Iterable[str] | None = None) -> Sharing:
+    def without_parameters(self, names: Iterable[str] | None = None) -> SharingConsent:
         """Return the consent without these parameters and their values; None: without any."""
         allowed = frozenset() if names is None else self.allowed.difference(names)
         shelves = {}
-        for service, shelf in self.state.shelves.items():
+        for service, shelf in self.state.service_memories.items():
             kept = {n: known for n, known in shelf.parameters.items() if f"{service}.{n}" in allowed}
             if kept:
-                shelves[service] = Shelf(kept, shelf.forgotten)
-        return Sharing(allowed, replace(self.state, shelves=shelves))
+                shelves[service] = ServiceMemory(kept, shelf.forgotten)
+        return SharingConsent(allowed, replace(self.state, service_memories=shelves))
 
 
-def write_sharing(sharing: Sharing) -> str:
+def write_sharing(sharing: SharingConsent) -> str:
     """Return a consent as stored."""
-    return compact({"allowed": sorted(sharing.allowed), "memory": json.loads(write_state(sharing.state))})
+    return to_compact_json(
+        {"allowed": sorted(sharing.allowed), "memory": json.loads(write_state(sharing.state))}
+    )
 
 
-def read_sharing(text: str) -> Sharing:
+def read_sharing(text: str) -> SharingConsent:
     """Return the stored consent. Raises CorruptMemory."""
     try:
         data = json.loads(text)
@@ -95,12 +97,12 @@ def read_sharing(text: str) -> Sharing:
         raise CorruptMemory(type(error).__name__) from error
     if not isinstance(allowed, list):
         raise CorruptMemory("allowed")
-    return Sharing(frozenset(map(str, allowed)), read_state(compact(memory)))
+    return SharingConsent(frozenset(map(str, allowed)), read_state(to_compact_json(memory)))
 
 
 def _checked(name: str) -> str:
     service, _, parameter = name.partition(".")
-    known = service_named(service)
+    known = find_service(service)
     check_name(parameter)
     if not known.shareable:
         raise InvalidInput(

@@ -33,7 +33,7 @@ class Source(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class RememberedValue:
     """One parameter as it was set."""
 
     value: JsonValue
@@ -48,10 +48,10 @@ class Remembered:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class ServiceMemory:
     """Remembered parameters of one service."""
 
-    parameters: Mapping[str, Remembered] = field(default_factory=dict)
+    parameters: Mapping[str, RememberedValue] = field(default_factory=dict)
     #: Name -> stamp: nothing at or before it fills this parameter again.
     forgotten: Mapping[str, int] = field(default_factory=dict)
 
@@ -67,7 +67,7 @@ class MemoryState:
     #: Their session; empty: a program.
     selected_by: str = ""
     #: Service -> what is remembered for it, side by side.
-    shelves: Mapping[str, Shelf] = field(default_factory=dict)
+    service_memories: Mapping[str, ServiceMemory] = field(default_factory=dict)
     #: When it was written last, by the server's clock.
     timestamp_ms: int = 0
     last_updated_by: str = ""
@@ -76,31 +76,31 @@ class MemoryState:
     #: The newest sessions that wrote here, oldest first.
     sessions: tuple[str, ...] = ()
     #: Marks of the newest writes, oldest first.
-    written: tuple[str, ...] = ()
+    write_marks: tuple[str, ...] = ()
     #: Everything at or before this stamp is forgotten.
-    floor_ms: int = 0
+    cutoff_ms: int = 0
 
     @property
     def is_blank(self) -> bool:
         """True if nothing is remembered: no service, and no parameter."""
-        return self.service is None and not any(shelf.parameters for shelf in self.shelves.values())
+        return self.service is None and not any(shelf.parameters for shelf in self.service_memories.values())
 
-    def shelf(self, service: str | None) -> Shelf:
+    def service_memory(self, service: str | None) -> ServiceMemory:
         """Return the remembered parameters of a service; an empty shelf if there are none."""
-        return self.shelves.get(service or "", _EMPTY)
+        return self.service_memories.get(service or "", _EMPTY)
 
     def values(self, service: str | None = None) -> dict[str, JsonValue]:
         """Return parameters of a service (default: the current one), by name."""
-        shelf = self.shelf(service or self.service)
+        shelf = self.service_memory(service or self.service)
         return {name: known.value for name, known in shelf.parameters.items()}
 
-    def all_parameters(self) -> Iterator[tuple[str, str, Remembered]]:
+    def all_parameters(self) -> Iterator[tuple[str, str, RememberedValue]]:
         """Yield service, name and value of every parameter."""
-        for service, shelf in self.shelves.items():
+        for service, shelf in self.service_memories.items():
             for name, known in shelf.parameters.items():
                 yield service, name, known
 
-    def opened_for(self, session: str) -> str | None:
+    def service_of_session(self, session: str) -> str | None:
         """Return the service for which a session's own message is remembered; None: it is not."""
         mine = (service for service, _, it in self.all_parameters() if it.session == session and not it.turn)
         return next(mine, None) if session else None
@@ -108,8 +108,10 @@ class MemoryState:
     def newest_ms(self) -> int:
         """Return the newest stamp in it."""
         set_ms = (known.at_ms for _, _, known in self.all_parameters())
-        forgotten_ms = (at_ms for shelf in self.shelves.values() for at_ms in shelf.forgotten.values())
-        return max(self.floor_ms, self.selected_ms, *set_ms, *forgotten_ms, 0)
+        forgotten_ms = (
+            at_ms for shelf in self.service_memories.values() for at_ms in shelf.forgotten.values()
+        )
+        return max(self.cutoff_ms, self.selected_ms, *set_ms, *forgotten_ms, 0)
 
     def stamp(self, now_ms: int) -> int:
         """Return the stamp of a turn that has read this state now: later than anything it has seen, though the
@@ -122,4 +124,4 @@ class MemoryState:
         return now_ms - self.timestamp_ms > ttl_ms
 
 
-_EMPTY = Shelf()
+_EMPTY = ServiceMemory()

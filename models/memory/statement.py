@@ -9,11 +9,11 @@ from ..errors import InvalidInput
 from .merge import Statement
 from .recall import INFERRED_CONFIDENCE
 from .services import Service
-from .state import Remembered, Source
+from .state import RememberedValue, Source
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class StatementOrigin:
     """Session and time of a statement."""
 
     #: Stamp of the statement.
@@ -23,34 +23,34 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ParsedStatement:
     """A statement, and what was wrong with the rest of what was said."""
 
     statement: Statement
     invalid: tuple[InvalidInput, ...] = ()
 
-    def checked(self) -> Statement:
+    def require_valid(self) -> Statement:
         """Return the statement. Raises InvalidInput for the first thing that is wrong."""
         if self.invalid:
             raise self.invalid[0]
         return self.statement
 
 
-def heard(
+def parse_statement(
     service: Service,
-    origin: Origin,
+    origin: StatementOrigin,
     said: Mapping[str, object],
     *,
     inferred: Mapping[str, object] | None = None,
     confidence: Mapping[str, float] | None = None,
     forget: tuple[str, ...] = (),
-) -> Heard:
+) -> ParsedStatement:
     """Return stated and inferred parameters as one statement; a parameter given as both counts as stated."""
     sure = confidence or {}
-    concluded, odd = service.sorted_out(inferred or {})
-    stated, bad = service.sorted_out(said)
+    concluded, odd = service.split_valid(inferred or {})
+    stated, bad = service.split_valid(said)
     parameters = {
-        name: Remembered(
+        name: RememberedValue(
             value,
             origin.at_ms,
             source,
@@ -65,4 +65,4 @@ def heard(
         for name, value in values.items()
     }
     statement = Statement(service.name, origin.at_ms, parameters, forget, session=origin.session)
-    return Heard(statement, (*bad, *odd))
+    return ParsedStatement(statement, (*bad, *odd))

@@ -15,12 +15,12 @@ MAX_ID = 200
 MAX_DEPTH = 16
 
 
-def is_said(value: object) -> bool:
+def is_stated(value: object) -> bool:
     """Return False for `None`, `""`, `[]` and `{}`, which mean "not said"; `0` and `False` are values."""
     return value is not None and not (isinstance(value, str | list | tuple | dict) and not value)
 
 
-def compact(value: object) -> str:
+def to_compact_json(value: object) -> str:
     """Return JSON without blanks, in the characters as they are. Raises ValueError for what JSON cannot hold."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
@@ -41,10 +41,10 @@ def check_name(name: object) -> str:
 
 def check_value(name: str, value: object) -> None:
     """Refuse what cannot be kept as JSON, by the parameter's name. Raises InvalidInput."""
-    if nesting(value, MAX_DEPTH) > MAX_DEPTH:
+    if nesting_depth(value, MAX_DEPTH) > MAX_DEPTH:
         raise InvalidInput(name, value, f"must not nest deeper than {MAX_DEPTH} levels")
     try:
-        compact(value).encode()
+        to_compact_json(value).encode()
     except (TypeError, ValueError):
         raise InvalidInput(name, value, "must be valid JSON in UTF-8") from None
 
@@ -83,9 +83,9 @@ def _id_text(field: str, value: object) -> str | None:
     return text
 
 
-def nesting(value: object, limit: int) -> int:
+def nesting_depth(value: object, limit: int) -> int:
     """Return levels of a value; one that is deeper than `limit` counts as one more."""
     if limit < 0 or not isinstance(value, Mapping | list | tuple):
         return 0
     parts = value.values() if isinstance(value, Mapping) else value
-    return 1 + max((nesting(part, limit - 1) for part in parts), default=0)
+    return 1 + max((nesting_depth(part, limit - 1) for part in parts), default=0)

@@ -22,8 +22,8 @@ from pydantic import JsonValue
 
 from ..errors import CorruptMemory
 from ..text.ids import timestamp_from_ms
-from .state import MemoryState, Remembered, Shelf, Source
-from .values import MAX_DEPTH, compact, nesting
+from .state import MemoryState, RememberedValue, ServiceMemory, Source
+from .values import MAX_DEPTH, nesting_depth, to_compact_json
 
 #: The end of the year 9999: a later time cannot be represented.
 _END_MS = 253_402_300_800_000
@@ -33,22 +33,22 @@ def write_state(state: MemoryState) -> str:
     """Return the state as stored."""
     others = {
         name: _shelf(shelf)
-        for name, shelf in state.shelves.items()
+        for name, shelf in state.service_memories.items()
         if name != state.service and (shelf.parameters or shelf.forgotten)
     }
     more = {
         "others": others,
         "sessions": list(state.sessions),
-        "written": list(state.written),
+        "written": list(state.write_marks),
         "selected": state.selected_ms,
         "selected_by": state.selected_by,
-        "floor": state.floor_ms,
+        "floor": state.cutoff_ms,
     }
-    document = {**documented(state), **_annotations(state.shelf(state.service))}
-    return compact({**document, **{name: value for name, value in more.items() if value}})
+    document = {**to_document(state), **_annotations(state.service_memory(state.service))}
+    return to_compact_json({**document, **{name: value for name, value in more.items() if value}})
 
 
-def documented(state: MemoryState) -> dict[str, JsonValue]:
+def to_document(state: MemoryState) -> dict[str, JsonValue]:
     """Return the state as the document shows it."""
     return {
         "timestamp": state.timestamp_ms / 1000,
@@ -68,24 +68,24 @@ def read_state(text: str) -> MemoryState:
     try:
         data = json.loads(text, parse_constant=_no_constant)
         if "\\u" in text:
-            compact(data).encode()  # half of a pair cannot be written again
+            to_compact_json(data).encode()  # half of a pair cannot be written again
         return _state(data)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise CorruptMemory(type(error).__name__) from error
 
 
-def _shelf(shelf: Shelf) -> dict[str, Any]:
+def _shelf(shelf: ServiceMemory) -> dict[str, Any]:
     values = {name: known.value for name, known in shelf.parameters.items()}
     return {"parameters": values, **_annotations(shelf)}
 
 
-def _annotations(shelf: Shelf) -> dict[str, Any]:
+def _annotations(shelf: ServiceMemory) -> dict[str, Any]:
     notes = {name: _note(known) for name, known in shelf.parameters.items()}
     parts = {"notes": notes, "forgotten": dict(shelf.forgotten)}
     return {name: part for name, part in parts.items() if part}
 
 
-def _note(known: Remembered) -> dict[str, Any]:
+def _note(known: RememberedValue) -> dict[str, Any]:
     note: dict[str, Any] = {"at": known.at_ms}
     if known.source is not Source.SAID:
         note["source"] = known.source.value
@@ -107,33 +107,37 @@ def _state(data: Any) -> MemoryState:
         shelves[service] = current
     return MemoryState(
         service=service,
-        shelves={name: shelf for name, shelf in shelves.items() if shelf.parameters or shelf.forgotten},
+        service_memories={
+            name: shelf for name, shelf in shelves.items() if shelf.parameters or shelf.forgotten
+        },
         timestamp_ms=timestamp_ms,
         last_updated_by=str(metadata.get("last_updated_by") or ""),
         message_count=int(metadata.get("message_count") or 0),
         conversation_id=str(metadata.get("conversation_id") or ""),
         sessions=tuple(map(str, data.get("sessions", ()))),
-        written=tuple(map(str, data.get("written", ()))),
+        write_marks=tuple(map(str, data.get("written", ()))),
         selected_ms=_stamp(data.get("selected", 0)),
         selected_by=str(data.get("selected_by", "")),
-        floor_ms=_stamp(data.get("floor", 0)),
+        cutoff_ms=_stamp(data.get("floor", 0)),
     )
 
 
-def _read_shelf(data: Mapping[str, Any], timestamp_ms: int) -> Shelf:
+def _read_shelf(data: Mapping[str, Any], timestamp_ms: int) -> ServiceMemory:
     notes = data.get("notes", {})
     parameters = {
         name: _remembered(value, notes.get(name), timestamp_ms) for name, value in data["parameters"].items()
     }
-    return Shelf(parameters, {name: _stamp(at_ms) for name, at_ms in data.get("forgotten", {}).items()})
+    return ServiceMemory(
+        parameters, {name: _stamp(at_ms) for name, at_ms in data.get("forgotten", {}).items()}
+    )
 
 
-def _remembered(value: JsonValue, note: Mapping[str, Any] | None, timestamp_ms: int) -> Remembered:
-    if nesting(value, MAX_DEPTH) > MAX_DEPTH:
+def _remembered(value: JsonValue, note: Mapping[str, Any] | None, timestamp_ms: int) -> RememberedValue:
+    if nesting_depth(value, MAX_DEPTH) > MAX_DEPTH:
         raise ValueError("nested too deep")
     if note is None:
-        return Remembered(value, timestamp_ms, Source.CARRIED)
-    return Remembered(
+        return RememberedValue(value, timestamp_ms, Source.CARRIED)
+    return RememberedValue(
         value,
         _stamp(note["at"]),
         Source(note.get("source", Source.SAID)),

@@ -15,7 +15,7 @@ from pydantic_core import from_json, to_json
 from ..errors import InvalidInput, invalid_input
 from .repairs import with_nearest_form
 
-T = TypeVar("T")
+Element = TypeVar("Element")
 
 
 def _not_blank(text: str) -> str:
@@ -43,12 +43,12 @@ JsonObject = Annotated[dict[str, JsonValue], AfterValidator(_encodable)]
 
 if TYPE_CHECKING:
     #: Takes a list or a tuple, keeps a tuple.
-    Many: TypeAlias = Sequence[T]
+    Many: TypeAlias = Sequence[Element]
 else:
-    Many = tuple[T, ...]
+    Many = tuple[Element, ...]
 
 
-class Wire(BaseModel):
+class ProtocolObject(BaseModel):
     """Base of the protocol objects.
 
     Raises:
@@ -66,7 +66,7 @@ class Wire(BaseModel):
             try:
                 super().__init__(**data)
             except ValidationError as error:
-                raise _refusal(error, data) from None
+                raise _to_invalid_input(error, data) from None
 
         # Objects inside this one are still validated by pydantic itself, so that a path is kept whole.
         __init__.__pydantic_base_init__ = True
@@ -81,7 +81,7 @@ class Wire(BaseModel):
         try:
             return super().model_validate(obj, **options)
         except ValidationError as error:
-            raise _refusal(error, obj) from None
+            raise _to_invalid_input(error, obj) from None
 
     @classmethod
     def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self:
@@ -89,7 +89,7 @@ class Wire(BaseModel):
         try:
             return super().model_validate_json(json_data, **options)
         except ValidationError as error:
-            raise _refusal(error, _parsed(json_data)) from None
+            raise _to_invalid_input(error, _parsed(json_data)) from None
 
     def changed(self, **changes: object) -> Self:
         """Return a copy with other values in some fields, validated like a new object."""
@@ -111,5 +111,5 @@ def _parsed(json_data: str | bytes | bytearray) -> object:
         return None
 
 
-def _refusal(error: ValidationError, data: object) -> InvalidInput:
+def _to_invalid_input(error: ValidationError, data: object) -> InvalidInput:
     return with_nearest_form(invalid_input(error), data)

@@ -14,7 +14,7 @@ from pydantic import Field
 from ..errors import InvariantViolation
 from ..text.ids import Id, Timestamp, new_id, utcnow
 from ..text.redact import ABSENT
-from .base import Many, NonBlank, Text, Wire
+from .base import Many, NonBlank, ProtocolObject, Text
 from .meta import Event, Governance, Meta, Trace
 
 
@@ -62,7 +62,7 @@ class ParticipantKind(StrEnum):
     EXTERNAL = "external"
 
 
-class Participant(Wire):
+class Participant(ProtocolObject):
     """A participant of a session (section 2.3)."""
 
     REQUIRED: ClassVar[frozenset[str]] = frozenset({"kind"})
@@ -74,7 +74,7 @@ class Participant(Wire):
     display_name: Text | None = None
 
 
-class Collab(Wire):
+class Collab(ProtocolObject):
     """A collaboration session; immutable, its status moves through `lifecycle.transition_collab`."""
 
     REQUIRED: ClassVar[frozenset[str]] = frozenset(

@@ -18,7 +18,7 @@ from pydantic import Field, JsonValue
 
 from ..errors import DialogNotActive, Locked
 from ..text.ids import Id, Timestamp, new_id, utcnow
-from .base import Many, Text, Wire
+from .base import Many, ProtocolObject, Text
 from .meta import Event, Governance, Meta, Trace
 
 T = TypeVar("T")
@@ -47,7 +47,7 @@ class DialogStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
-class Message(Wire):
+class Message(ProtocolObject):
     """One message (section 2.3)."""
 
     REQUIRED: ClassVar[frozenset[str]] = frozenset({"timestamp"})
@@ -60,27 +60,27 @@ class Message(Wire):
     @property
     def speaker(self) -> str | None:
         """Participant id of the speaker; None for a message that was not said in a turn."""
-        return self._told("participant_id", str)
+        return self._event_field("participant_id", str)
 
     @property
     def turn_number(self) -> int | None:
         """Number of the turn it was said in."""
-        return self._told("turn_number", int)
+        return self._event_field("turn_number", int)
 
     @property
     def token_id(self) -> str | None:
         """The execution token it was written under."""
-        return self._told("token_id", str)
+        return self._event_field("token_id", str)
 
     @property
     def fence(self) -> int | None:
         """The fencing number it was written under."""
-        return self._told("fence", int)
+        return self._event_field("fence", int)
 
     @property
     def history(self) -> Mapping[str, JsonValue]:
         """Speaker, turn, token and fencing number in the dialog it was taken from; empty if there is none."""
-        return self._told(_HISTORY, dict) or {}
+        return self._event_field(_HISTORY, dict) or {}
 
     @property
     def former_speaker(self) -> str | None:
@@ -104,14 +104,14 @@ class Message(Wire):
         data[_HISTORY] = {**self.history, **provenance}
         return self.changed(event=self.event.changed(data=data))
 
-    def _told(self, name: str, kind: type[T]) -> T | None:
+    def _event_field(self, name: str, kind: type[T]) -> T | None:
         if self.event is None or self.event.event_type != MESSAGE_EVENT:
             return None
         value = (self.event.data or {}).get(name)
         return value if isinstance(value, kind) else None
 
 
-def said(
+def build_turn_message(
     role: Role,
     content: str,
     *,
@@ -135,7 +135,7 @@ def said(
     return Message(role=role, content=content, timestamp=timestamp, event=event)
 
 
-class Dialog(Wire):
+class Dialog(ProtocolObject):
     """A conversation. It grows through `add_message` and `append`; everything else in it is fixed."""
 
     REQUIRED: ClassVar[frozenset[str]] = frozenset({"meta", "dialog_id", "status", "messages"})

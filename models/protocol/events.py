@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field, JsonValue, StrictInt, model_validator
 
 from ..errors import InvalidInput
 from ..text.ids import AnyUuid, Timestamp, new_id, utcnow
-from .base import JsonObject, Many, Text, Wire
+from .base import JsonObject, Many, ProtocolObject, Text
 
 
 class MAPEventType(StrEnum):
@@ -32,7 +32,7 @@ class MAPEventType(StrEnum):
     SESSION_COMPLETED = "MAPSessionCompleted"
 
 
-class Payload(Wire):
+class Payload(ProtocolObject):
     """Payload of an event. Fields not declared here are kept unchanged."""
 
     model_config = ConfigDict(extra="allow")
@@ -105,7 +105,7 @@ PAYLOADS: dict[MAPEventType, type[Payload]] = {
 }
 
 
-class MapEvent(Wire):
+class MapEvent(ProtocolObject):
     """One event. A payload that is there must be what its type asks for."""
 
     REQUIRED: ClassVar[frozenset[str]] = frozenset({"event_id", "timestamp"})

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StringConstr
 from pydantic.alias_generators import to_camel
 
 from ..text.ids import Id, Timestamp, new_id, utcnow
-from .base import JsonObject, Many, Text, Wire
+from .base import JsonObject, Many, ProtocolObject, Text
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ class CrossCutting(StrEnum):
     TRANSACTION = "transaction"
 
 
-class Meta(Wire):
+class Meta(ProtocolObject):
     """Versions, authorship and tags of an object (metadata.schema.json)."""
 
     REQUIRED: ClassVar[frozenset[str]] = frozenset({"protocol_version", "schema_version"})
@@ -73,7 +73,7 @@ class Module(StrEnum):
     NETWORK = "network"
 
 
-class Ref(Wire):
+class Ref(ProtocolObject):
     """A reference to another protocol object (common-types.schema.json)."""
 
     id: Id
@@ -81,7 +81,7 @@ class Ref(Wire):
     description: Text | None = None
 
 
-class Governance(Wire):
+class Governance(ProtocolObject):
     """Lifecycle phase, truth domain and lock of an object; camelCase on the wire."""
 
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True)
@@ -93,7 +93,7 @@ class Governance(Wire):
     last_confirm_ref: Ref | None = None
 
 
-class Trace(Wire):
+class Trace(ProtocolObject):
     """The execution chain and step an object belongs to (trace-base.schema.json)."""
 
     trace_id: Id
@@ -103,7 +103,7 @@ class Trace(Wire):
     attributes: JsonObject | None = None
 
 
-class Event(Wire):
+class Event(ProtocolObject):
     """An event embedded in a collab, a dialog or a message (events.schema.json)."""
 
     REQUIRED: ClassVar[frozenset[str]] = frozenset({"event_id", "timestamp"})

@@ -19,28 +19,28 @@ from pydantic_core import from_json
 
 from ..errors import InvalidInput
 from ..text.redact import ABSENT
-from .base import Wire
+from .base import ProtocolObject
 from .collab import Collab
 from .dialog import Dialog, Message
 from .events import MapEvent
 from .repairs import Repair, repair
 
 T = TypeVar("T")
-W = TypeVar("W", bound=Wire)
+W = TypeVar("W", bound=ProtocolObject)
 
 #: A document: JSON text, or the data of one.
 Document = str | bytes | Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading(Generic[T]):
+class RepairedDocument(Generic[T]):
     """The object that was read, and the repairs."""
 
     value: T
     repairs: tuple[Repair, ...] = ()
 
 
-def read_collab(data: Document) -> Reading[Collab]:
+def read_collab(data: Document) -> RepairedDocument[Collab]:
     """Return a collab from JSON text or data (mplp-collab.schema.json).
 
     Raises:
@@ -49,7 +49,7 @@ def read_collab(data: Document) -> Reading[Collab]:
     return _read(Collab, _parsed(data, "collab"))
 
 
-def read_dialog(data: Document) -> Reading[Dialog]:
+def read_dialog(data: Document) -> RepairedDocument[Dialog]:
     """Return a dialog from JSON text or data (mplp-dialog.schema.json).
 
     Raises:
@@ -58,7 +58,7 @@ def read_dialog(data: Document) -> Reading[Dialog]:
     return _read(Dialog, _parsed(data, "dialog"))
 
 
-def read_message(data: Document) -> Reading[Message]:
+def read_message(data: Document) -> RepairedDocument[Message]:
     """Return one message of a dialog from JSON text or data.
 
     Raises:
@@ -67,7 +67,7 @@ def read_message(data: Document) -> Reading[Message]:
     return _read(Message, _parsed(data, "message"))
 
 
-def read_map_event(data: Document) -> Reading[MapEvent]:
+def read_map_event(data: Document) -> RepairedDocument[MapEvent]:
     """Return a MAP event from JSON text or data (mplp-map-event.schema.json). Its payload is never repaired.
 
     Raises:
@@ -88,22 +88,22 @@ def _parsed(data: object, kind: str) -> dict[str, Any]:
     return dict(document)
 
 
-def _read(model: type[W], document: dict[str, Any]) -> Reading[W]:
+def _read(model: type[W], document: dict[str, Any]) -> RepairedDocument[W]:
     repairs = tuple(repair(document))
     value = model.model_validate(document, by_alias=True, by_name=False)
     for field in _missing(value):
         raise InvalidInput(field, ABSENT, "is required")
-    return Reading(value, repairs)
+    return RepairedDocument(value, repairs)
 
 
-def _missing(model: Wire, path: str = "") -> Iterator[str]:
+def _missing(model: ProtocolObject, path: str = "") -> Iterator[str]:
     """Yield fields the schema requires that were filled with a default, depth first."""
     for name in sorted(model.REQUIRED - model.model_fields_set):
         yield f"{path}{name}"
     for name, value in model:
-        if isinstance(value, Wire):
+        if isinstance(value, ProtocolObject):
             yield from _missing(value, f"{path}{name}.")
         elif isinstance(value, tuple):
             for index, item in enumerate(value):
-                if isinstance(item, Wire):
+                if isinstance(item, ProtocolObject):
                     yield from _missing(item, f"{path}{name}[{index}].")

@@ -12,7 +12,7 @@ def role_of(participant: Participant) -> str:
     return participant.role_id or participant.participant_id
 
 
-def named(name: str, roster: Sequence[Participant]) -> tuple[str, ...]:
+def find_participants(name: str, roster: Sequence[Participant]) -> tuple[str, ...]:
     """Return ids of the participants `name` may mean, in roster order; none: unknown, several: ambiguous.
 
     An exact id wins over everything, then an id in another case, then a role id, then a display
@@ -30,9 +30,9 @@ def named(name: str, roster: Sequence[Participant]) -> tuple[str, ...]:
     return tuple(p.participant_id for p in found)
 
 
-def seat_named(name: str, roster: Sequence[Participant]) -> str | None:
+def find_participant_or_role(name: str, roster: Sequence[Participant]) -> str | None:
     """Return the participant id or the role id (of one or several) that `name` means, or None."""
-    ids, wanted = named(name, roster), name.strip().casefold()
+    ids, wanted = find_participants(name, roster), name.strip().casefold()
     if not ids or wanted == ids[0].casefold():
         return ids[0] if ids else None
     role = next(p.role_id for p in roster if p.participant_id == ids[0])

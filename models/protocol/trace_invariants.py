@@ -16,10 +16,10 @@ from ..errors import InvariantViolation
 from .dialog import Message
 from .events import MapEvent, MAPEventType
 
-Found = Iterator[InvariantViolation]
+TraceViolations = Iterator[InvariantViolation]
 
 
-def map_turn_completion_matches_dispatch(events: Sequence[MapEvent]) -> Found:
+def map_turn_completion_matches_dispatch(events: Sequence[MapEvent]) -> TraceViolations:
     """Return every dispatch has its completion in the same session by the same role, and the other way round.
 
     Where both sides name their token, the tokens agree: a turn that was granted twice completes twice.
@@ -30,24 +30,24 @@ def map_turn_completion_matches_dispatch(events: Sequence[MapEvent]) -> Found:
     yield from _unmatched(completed, dispatched, "was completed and must have been dispatched")
 
 
-def map_broadcast_has_receivers(events: Sequence[MapEvent]) -> Found:
+def map_broadcast_has_receivers(events: Sequence[MapEvent]) -> TraceViolations:
     """Return a session with a broadcast has at least one that received it."""
     received = {e.session_id for e in events if e.event_type is MAPEventType.BROADCAST_RECEIVED}
     sent = dict.fromkeys(e.session_id for e in events if e.event_type is MAPEventType.BROADCAST_SENT)
     for session_id in sent:
         if session_id not in received:
             rule = "has a MAPBroadcastSent and must have a MAPBroadcastReceived"
-            yield _violation("map_broadcast_has_receivers", "session_id", session_id, rule)
+            yield _trace_violation("map_broadcast_has_receivers", "session_id", session_id, rule)
 
 
-def map_exclusive_write(messages: Sequence[Message], events: Sequence[MapEvent]) -> Found:
+def map_exclusive_write(messages: Sequence[Message], events: Sequence[MapEvent]) -> TraceViolations:
     """Check that only the holder of the turn writes: each message carries the token last granted for its turn.
 
     `messages` and `events` are those of one session. Messages said outside of a turn, such as
     the one that opens a dialog, need no grant.
     """
     grants = {
-        _told(event, "turn_number"): _grant(event)
+        _payload_field(event, "turn_number"): _grant(event)
         for event in events
         if event.event_type is MAPEventType.TURN_DISPATCHED
     }
@@ -57,10 +57,10 @@ def map_exclusive_write(messages: Sequence[Message], events: Sequence[MapEvent])
         field, grant = f"messages[{index}]", grants.get(message.turn_number)
         if grant is None or grant.token_id != message.token_id:
             rule = f"must have the last token granted for turn {message.turn_number}"
-            yield _violation("map_exclusive_write", field, message.token_id, rule)
+            yield _trace_violation("map_exclusive_write", field, message.token_id, rule)
         elif grant.participant_id not in (None, message.speaker):
             rule = f"must be from {grant.participant_id!r}, the owner of turn {message.turn_number}"
-            yield _violation("map_exclusive_write", field, message.speaker, rule)
+            yield _trace_violation("map_exclusive_write", field, message.speaker, rule)
 
 
 class _Turn(NamedTuple):
@@ -78,20 +78,22 @@ class _Grant(NamedTuple):
     participant_id: JsonValue
 
 
-def _told(event: MapEvent, name: str) -> JsonValue:
+def _payload_field(event: MapEvent, name: str) -> JsonValue:
     return (event.payload or {}).get(name)
 
 
 def _turn(event: MapEvent) -> _Turn:
-    role_id, number, token_id = (_told(event, name) for name in ("role_id", "turn_number", "token_id"))
+    role_id, number, token_id = (
+        _payload_field(event, name) for name in ("role_id", "turn_number", "token_id")
+    )
     return _Turn(event.session_id, role_id, number, token_id)
 
 
 def _grant(event: MapEvent) -> _Grant:
-    return _Grant(_told(event, "token_id"), _told(event, "participant_id"))
+    return _Grant(_payload_field(event, "token_id"), _payload_field(event, "participant_id"))
 
 
-def _unmatched(turns: Sequence[_Turn], others: Sequence[_Turn], rule: str) -> Found:
+def _unmatched(turns: Sequence[_Turn], others: Sequence[_Turn], rule: str) -> TraceViolations:
     tokens: dict[Hashable, set[str | None]] = {}
     for other in others:
         tokens.setdefault(other.key(), set()).add(_text(other.token_id))
@@ -102,12 +104,12 @@ def _unmatched(turns: Sequence[_Turn], others: Sequence[_Turn], rule: str) -> Fo
         )
         if not is_matched:
             value = f"session {turn.session_id}, role {turn.role_id}"
-            yield _violation("map_turn_completion_matches_dispatch", f"turn {turn.number}", value, rule)
+            yield _trace_violation("map_turn_completion_matches_dispatch", f"turn {turn.number}", value, rule)
 
 
 def _text(value: JsonValue) -> str | None:
     return None if value is None else str(value)
 
 
-def _violation(name: str, field: str, value: object, rule: str) -> InvariantViolation:
+def _trace_violation(name: str, field: str, value: object, rule: str) -> InvariantViolation:
     return InvariantViolation(name, field=field, value=value, rule=rule)

@@ -61,7 +61,7 @@ class Finding(Frozen):
     status: FindingStatus | None = None
 
     @model_validator(mode="after")
-    def _ends_behind_its_start(self) -> Self:
+    def _check_line_order(self) -> Self:
         if self.end_line < self.start_line:
             raise ValueError("end_line must not be before start_line")
         return self
@@ -72,7 +72,7 @@ class Finding(Frozen):
 
         Two findings alike in everything but their place share one.
         """
-        identity = (self.path, self.rule.casefold(), normalised(self.message), self.snippet_sha)
+        identity = (self.path, self.rule.casefold(), normalise_message(self.message), self.snippet_sha)
         return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32]
 
     @property
@@ -91,6 +91,6 @@ class Finding(Frozen):
         return f"{self.path}:{lines}"
 
 
-def normalised(message: str) -> str:
+def normalise_message(message: str) -> str:
     """Return the content of a message, independent of its spacing, its case and the numbers in it."""
     return _NUMBERS.sub("0", " ".join(message.casefold().split()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..text.redact import one_line
-from .counts import counts_told
+from .counts import format_counts
 from .findings import FindingStatus
 from .runs import ReviewRun, RunState
 
@@ -13,7 +13,7 @@ _CHANGES = (FindingStatus.NEW, FindingStatus.GONE, FindingStatus.SUPPRESSED)
 def headline(run: ReviewRun) -> str:
     """Return one line: root and reviewers, state if not completed, open findings, and changes."""
     state = "" if run.state is RunState.COMPLETED else f", {run.state.value}"
-    found = counts_told(run.open_findings) or "no findings"
+    found = format_counts(run.open_findings) or "no findings"
     changes = ", ".join(
         f"{count} {status.value}"
         for status in _CHANGES

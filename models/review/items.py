@@ -39,14 +39,14 @@ class Item(Frozen):
     changed: tuple[tuple[int, int], ...] | None = None
 
 
-class Read(Frozen):
+class ReadItem(Frozen):
     """An item that was read."""
 
     item: Item
     text: Text
 
 
-class Skipped(Frozen):
+class SkippedItem(Frozen):
     """Something that is not reviewed, and why."""
 
     path: Text

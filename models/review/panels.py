@@ -32,7 +32,7 @@ from ..protocol.collab import CollabMode
 from ..sessions.limits import TurnLimits
 from ..sessions.options import AfterRetries, AgentName, FailurePolicy, ModeOptions, Protocol
 from ..sessions.stop_syntax import read_stop
-from ..turns.turn import Frozen, Name
+from ..turns.turn import Frozen, ShortText
 
 #: Seats of a panel.
 MAX_SEATS = 50
@@ -47,13 +47,13 @@ class Seat(Frozen):
     #: True: the requested model takes this seat.
     model: bool = False
     #: Its role id in the session.
-    role: Name | None = None
+    role: ShortText | None = None
     instructions: Annotated[Text, Field(max_length=32_768)] | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None
 
     @model_validator(mode="after")
-    def _has_somebody(self) -> Self:
+    def _requires_agent(self) -> Self:
         if self.agent is None and not self.model:
             raise ValueError("must have an `agent`, or `model` set")
         return self
@@ -106,19 +106,19 @@ class Panel(Frozen):
     batch: BatchLimits = BatchLimits()
 
     @model_validator(mode="after")
-    def _has_different_seats(self) -> Self:
+    def _check_seat_names(self) -> Self:
         names = [seat.name for seat in self.seats]
         if len(set(names)) < len(names):
             raise ValueError("must have seats with different names")
         return self
 
-    def seated(self, model: str | None) -> Self:
+    def with_model(self, model: str | None) -> Self:
         """Return the panel with the agent `model` in the seats for one; None: without any.
 
         Raises:
             InvalidInput: no seat is left.
         """
-        taken = (_taken(seat, model) for seat in self.seats)
+        taken = (_fill_seat(seat, model) for seat in self.seats)
         seats = tuple(seat for seat in taken if seat is not None)
         if not seats:
             raise InvalidInput("model", model, f"must be an agent: panel {self.name!r} has no other seat")
@@ -136,7 +136,7 @@ class Panel(Frozen):
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _taken(seat: Seat, model: str | None) -> Seat | None:
+def _fill_seat(seat: Seat, model: str | None) -> Seat | None:
     if not seat.model:
         return seat
     agent = model or seat.agent

@@ -39,10 +39,10 @@ _SEVERITIES = {
 }
 _CONFIDENCES = {"high": 0.9, "medium": 0.6, "low": 0.3}
 #: Confidence of a finding without one.
-_UNTOLD_CONFIDENCE = 0.5
+_DEFAULT_CONFIDENCE = 0.5
 
 
-class Said(NamedTuple):
+class ReviewerAnswer(NamedTuple):
     """The answer of a reviewer about an item."""
 
     findings: tuple[Finding, ...]
@@ -51,20 +51,20 @@ class Said(NamedTuple):
     left_out: int = 0
 
 
-def read_said(text: str, *, path: str, agent: str) -> Said:
+def parse_reviewer_answer(text: str, *, path: str, agent: str) -> ReviewerAnswer:
     """Return the findings in a message of `agent` (a participant id) about the item at `path`.
 
     Every finding is about that item, even if it names another path: the agent has seen no other.
     """
     data, rest = _object_in(text)
     if data is None:
-        return Said((), _clean(text, MAX_SUMMARY))
+        return ReviewerAnswer((), _clean(text, MAX_SUMMARY))
     told = data.get("findings")
     entries = told if isinstance(told, list) else []
     found = [_finding(entry, path, agent) for entry in entries[:MAX_FINDINGS]]
     findings = tuple(finding for finding in found if finding is not None)
     summary = data.get("summary")
-    return Said(
+    return ReviewerAnswer(
         findings,
         _clean(summary if isinstance(summary, str) else rest, MAX_SUMMARY),
         left_out=len(entries) - len(findings),
@@ -169,8 +169,8 @@ def _confidence(told: object) -> float:
         try:
             told = float(word.removesuffix("%"))
         except ValueError:
-            return _UNTOLD_CONFIDENCE
+            return _DEFAULT_CONFIDENCE
     if isinstance(told, bool) or not isinstance(told, int | float) or not math.isfinite(told):
-        return _UNTOLD_CONFIDENCE
+        return _DEFAULT_CONFIDENCE
     share = told / 100 if told > 1 else told
     return float(min(max(share, 0), 1))

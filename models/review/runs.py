@@ -12,8 +12,8 @@ from ..severity import Severity
 from ..text.ids import Id, Timestamp
 from ..turns.turn import Frozen, Usage
 from .findings import Finding
-from .items import Item, Skipped
-from .verdict import verdict_on
+from .items import Item, SkippedItem
+from .verdict import summarise_findings
 
 
 class ItemState(StrEnum):
@@ -69,7 +69,7 @@ class ReviewRun(Frozen):
     ended_at: Timestamp | None = None
     state: RunState = RunState.RUNNING
     results: tuple[ItemResult, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[SkippedItem, ...] = ()
     #: Merged, each with its status; what is gone since the last run is among them.
     findings: tuple[Finding, ...] = ()
     usage: Usage = Usage()
@@ -86,8 +86,8 @@ class ReviewRun(Frozen):
     def verdict(self) -> str:
         """Verdict on the whole run: how many findings are open, and which to fix first."""
         is_reviewed = any(it.state in (ItemState.DONE, ItemState.UNCHANGED) for it in self.results)
-        return verdict_on(self.open_findings) or ("Nothing to fix." if is_reviewed else "")
+        return summarise_findings(self.open_findings) or ("Nothing to fix." if is_reviewed else "")
 
-    def fails(self, least: Severity) -> bool:
+    def has_finding_at_least(self, least: Severity) -> bool:
         """Return whether an open finding matters as much as `least`, or more."""
         return any(it.severity.at_least(least) for it in self.open_findings)

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from .counts import counts_told
+from .counts import format_counts
 from .findings import Finding
 
 
-def verdict_on(findings: Sequence[Finding], *, where: Callable[[Finding], str] = lambda it: it.place) -> str:
+def summarise_findings(
+    findings: Sequence[Finding], *, where: Callable[[Finding], str] = lambda it: it.place
+) -> str:
     """Return the verdict on some findings; empty without findings. `where` formats the place of the worst."""
     if not findings:
         return ""
     found = Counter(agent for it in findings for agent in it.agents)
     return " ".join(
         [
-            f"{len(findings)} to fix: {counts_told(findings)}.",
+            f"{len(findings)} to fix: {format_counts(findings)}.",
             _worst(findings, where),
             *(f"{agent} found {count}." for agent, count in found.items()),
         ]

@@ -133,7 +133,7 @@ class Crontab:
         """Return the first matching time after `moment`."""
         day = moment.astimezone(zone).date() - _DAY
         for number in range(_SEARCHED_DAYS):
-            found = [it for it in self._on(day + number * _DAY, zone) if it > moment]
+            found = [it for it in self._moments_on_day(day + number * _DAY, zone) if it > moment]
             if found:
                 return min(found)
         raise AssertionError("an expression that was read names a day in eight years")
@@ -142,12 +142,12 @@ class Crontab:
         """Return the last matching time at or before `moment`."""
         day = moment.astimezone(zone).date() + _DAY
         for number in range(_SEARCHED_DAYS):
-            found = [it for it in self._on(day - number * _DAY, zone) if it <= moment]
+            found = [it for it in self._moments_on_day(day - number * _DAY, zone) if it <= moment]
             if found:
                 return max(found)
         raise AssertionError("an expression that was read names a day in eight years")
 
-    def _on(self, day: date, zone: ZoneInfo) -> Iterator[datetime]:
+    def _moments_on_day(self, day: date, zone: ZoneInfo) -> Iterator[datetime]:
         """Yield the moments of a day of the zone's calendar."""
         if day.month not in self.months or not self._is_day(day):
             return

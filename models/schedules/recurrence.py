@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from ..protocol.base import Wire
+from ..protocol.base import ProtocolObject
 from .crontab import Crontab
 
 #: Seconds between two times that are due, at most: a leap year.
@@ -54,7 +54,7 @@ def _zone(name: str) -> ZoneInfo:
     return ZoneInfo(name)
 
 
-class Recurrence(Wire):
+class Recurrence(ProtocolObject):
     """Either `cron`, read in `zone`, or `every` n seconds. Moments carry a zone."""
 
     #: Five fields, or a word such as `@daily`.
@@ -65,7 +65,7 @@ class Recurrence(Wire):
     zone: Annotated[str, Field(max_length=64), AfterValidator(_known_zone)] = "UTC"
 
     @model_validator(mode="after")
-    def _is_one_of_both(self) -> Self:
+    def _check_kind(self) -> Self:
         if (self.cron is None) == (self.every is None):
             raise ValueError("must have exactly one of `cron` and `every`")
         return self
@@ -93,11 +93,11 @@ class Recurrence(Wire):
 
     def __str__(self) -> str:
         if self.every is not None:
-            return f"every {span(self.every)}"
+            return f"every {format_span(self.every)}"
         return f"{self.cron} ({self.zone})"
 
 
-def span(seconds: int) -> str:
+def format_span(seconds: int) -> str:
     """Return seconds in the form that `read_span` reads, such as `1h30m`."""
     parts = []
     for unit, letter in zip(_SECONDS, "wdhms", strict=True):

@@ -12,7 +12,7 @@ from ..text.ids import Id, derived_id
 from ..turns.turn import Frozen, Usage
 
 
-class Outcome(StrEnum):
+class RunOutcome(StrEnum):
     """Outcome of a schedule run."""
 
     COMPLETED = "completed"
@@ -28,7 +28,7 @@ class Outcome(StrEnum):
     MISSED = "missed"
 
 
-class Occurrence(Frozen):
+class ScheduleRun(Frozen):
     """A time that was claimed, or asked for by hand."""
 
     #: The same for the same schedule and time, so what is started under it is started once.
@@ -43,13 +43,13 @@ class Occurrence(Frozen):
     kind: str = ""
 
 
-class Record(Frozen):
+class ScheduleRunRecord(Frozen):
     """An occurrence in the history, newest first there."""
 
     id: Id
     due_ms: int
     by_hand: bool = False
-    outcome: Outcome
+    outcome: RunOutcome
     started_ms: int = 0
     ended_ms: int
     usage: Usage = Usage()
@@ -63,17 +63,17 @@ class Record(Frozen):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ScheduleRunProgress:
     """Progress of an occurrence; `outcome` is None while it runs."""
 
-    outcome: Outcome | None = None
+    outcome: RunOutcome | None = None
     usage: Usage = Usage()  # noqa: RUF009 - frozen
     detail: str = ""
     #: When it ended, by the clock of the server; 0: when that was seen.
     ended_ms: int = 0
 
 
-def occurrence_id(schedule: str, origin_ms: int, due_ms: int, *, by_hand: str = "") -> str:
+def schedule_run_id(schedule: str, origin_ms: int, due_ms: int, *, by_hand: str = "") -> str:
     """Return the id of the occurrence of a schedule, added at `origin_ms`, that is due at `due_ms`.
 
     `by_hand`: id of the request of a manual run: two may be requested in the same millisecond.

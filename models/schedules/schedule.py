@@ -12,20 +12,20 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from ..protocol.base import NonBlank, Wire
+from ..protocol.base import NonBlank, ProtocolObject
 from ..severity import Severity
 from .recurrence import Recurrence
 
 #: Name of a schedule, root, job, panel or delivery.
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+ResourceName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 
 Patterns = Annotated[tuple[Annotated[NonBlank, Field(max_length=200)], ...], Field(max_length=100)]
 
 #: Seconds after which a time that is due counts as missed.
-GRACE_S = 60
+DEFAULT_GRACE_S = 60
 
 
-class Overlap(StrEnum):
+class OverlapPolicy(StrEnum):
     """Policy for a due time while an earlier run is not done."""
 
     #: It is left out.
@@ -36,7 +36,7 @@ class Overlap(StrEnum):
     CANCEL = "cancel"
 
 
-class Missed(StrEnum):
+class MissedPolicy(StrEnum):
     """Policy for missed runs."""
 
     SKIP = "skip"
@@ -44,7 +44,7 @@ class Missed(StrEnum):
     ONCE = "once"
 
 
-class Sessions(Wire):
+class SessionSelection(ProtocolObject):
     """Filter of archived sessions: those that have ended, newest first."""
 
     tag: Annotated[NonBlank, Field(max_length=200)] | None = None
@@ -53,14 +53,14 @@ class Sessions(Wire):
     newest: int | None = Field(default=None, ge=1, le=5_000)
 
 
-class Review(Wire):
+class ReviewAction(ProtocolObject):
     """A panel reviews a named root, or archived sessions."""
 
-    panel: Name
-    root: Name | None = None
-    sessions: Sessions | None = None
+    panel: ResourceName
+    root: ResourceName | None = None
+    sessions: SessionSelection | None = None
     #: The agent in the panel's seats for a model; None: programs alone.
-    model: Name | None = None
+    model: ResourceName | None = None
     #: Only files that one of these patterns fits; none: every file.
     include: Patterns = ()
     exclude: Patterns = ()
@@ -69,16 +69,16 @@ class Review(Wire):
     #: Only what changed since the checked-out branch left this one.
     base: Annotated[NonBlank, Field(max_length=200)] | None = None
     #: Reports in these formats.
-    formats: Annotated[tuple[Name, ...], Field(max_length=10)] = ("markdown",)
+    formats: Annotated[tuple[ResourceName, ...], Field(max_length=10)] = ("markdown",)
     #: Destinations of the report, by their names in the settings.
-    deliver: Annotated[tuple[Name, ...], Field(max_length=10)] = ()
+    deliver: Annotated[tuple[ResourceName, ...], Field(max_length=10)] = ()
     #: Deliver only when findings are new or gone.
     only_on_change: bool = False
     #: The outcome is `findings` when one that is open matters as much as this.
     fail_on: Severity | None = None
 
     @model_validator(mode="after")
-    def _is_of_one_thing(self) -> Self:
+    def _check_source(self) -> Self:
         if (self.root is None) == (self.sessions is None):
             raise ValueError("must have exactly one of `root` and `sessions`")
         if self.sessions is not None and (self.include or self.exclude or self.base or self.since_last):
@@ -86,30 +86,30 @@ class Review(Wire):
         return self
 
     @property
-    def what(self) -> str:
+    def description(self) -> str:
         """Description of the reviewed items, for people."""
         return self.root or "archived sessions"
 
 
-class Schedule(Wire):
+class Schedule(ProtocolObject):
     """An action at set times: a review, or a job of the settings.
 
     Raises:
         InvalidInput: on construction, for the first field that breaks a rule.
     """
 
-    name: Name
+    name: ResourceName
     when: Recurrence
-    review: Review | None = None
+    review: ReviewAction | None = None
     #: The name of a session file in the workers' settings (`SYMPOSIA_JOBS`).
-    job: Name | None = None
-    overlap: Overlap = Overlap.SKIP
-    missed: Missed = Missed.SKIP
+    job: ResourceName | None = None
+    overlap: OverlapPolicy = OverlapPolicy.SKIP
+    missed: MissedPolicy = MissedPolicy.SKIP
     #: Seconds for which a time may be late before it counts as missed.
-    grace_s: int = Field(default=GRACE_S, ge=10, le=3_600)
+    grace_s: int = Field(default=DEFAULT_GRACE_S, ge=10, le=3_600)
 
     @model_validator(mode="after")
-    def _does_one_thing(self) -> Self:
+    def _check_action(self) -> Self:
         if (self.review is None) == (self.job is None):
             raise ValueError("must have exactly one of `review` and `job`")
         return self
@@ -120,8 +120,8 @@ class Schedule(Wire):
         return "job" if self.review is None else "review"
 
     @property
-    def what(self) -> str:
+    def description(self) -> str:
         """Description of the action, for people."""
         if self.review is None:
             return f"job {self.job}"
-        return f"review {self.review.what} by {self.review.panel}"
+        return f"review {self.review.description} by {self.review.panel}"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 Entry = tuple[str, str]
 
 
-class Marks(NamedTuple):
+class StreamPositions(NamedTuple):
     """The newest archived entry of each of a session's streams, by its id."""
 
     dialog: str = "0-0"
@@ -18,7 +18,7 @@ class Marks(NamedTuple):
     journal: str = "0-0"
 
 
-NOTHING_YET = Marks()
+STREAM_STARTS = StreamPositions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,36 +40,36 @@ class Documents:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ArchivePage:
     """Entries after `since`. With a snapshot they are complete as of its instant; without, more follow."""
 
     session_id: str
     #: Distinguishes sessions that had the same id, one after the other.
     opened_ms: int
     documents: Documents
-    since: Marks
+    since: StreamPositions
     dialog: tuple[Entry, ...] = ()
     events: tuple[Entry, ...] = ()
     journal: tuple[Entry, ...] = ()
     snapshot: Snapshot | None = None
 
     @property
-    def until(self) -> Marks:
+    def until(self) -> StreamPositions:
         """The marks once this page is archived."""
-        return Marks(
+        return StreamPositions(
             _last(self.dialog, self.since.dialog),
             _last(self.events, self.since.events),
             _last(self.journal, self.since.journal),
         )
 
 
-class Progress(NamedTuple):
+class ArchiveProgress(NamedTuple):
     """Archived progress of a session."""
 
     opened_ms: int = 0
     #: `updated_ms` of the newest snapshot.
     updated_ms: int = 0
-    marks: Marks = NOTHING_YET
+    marks: StreamPositions = STREAM_STARTS
 
 
 def _last(entries: tuple[Entry, ...], before: str) -> str:

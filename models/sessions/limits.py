@@ -29,7 +29,7 @@ class TurnLimits(Frozen):
     turn_usd: _Usd | None = None
 
 
-class Most(Frozen):
+class SpendingBounds(Frozen):
     """Upper bounds on what an agent spends in one turn, as far as they are known."""
 
     tokens: int | None = None
@@ -37,7 +37,7 @@ class Most(Frozen):
     cost_micros: int | None = None
 
 
-class Want(Frozen):
+class UnitReservation(Frozen):
     """Reservation request of a turn for one unit."""
 
     #: Limit of the whole session.
@@ -48,12 +48,12 @@ class Want(Frozen):
     least: int = 1
 
 
-class Wish(Frozen):
+class ReservationRequest(Frozen):
     """Reservation request of a turn for each limited unit."""
 
-    tokens: Want | None = None
+    tokens: UnitReservation | None = None
     #: In millionths of a US dollar.
-    cost: Want | None = None
+    cost: UnitReservation | None = None
 
 
 class DailyLimits(Frozen):

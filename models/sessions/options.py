@@ -71,7 +71,7 @@ class FailurePolicy(Frozen):
     turn_timeout_s: float | None = Field(default=None, gt=0, le=86_400)
 
     @model_validator(mode="after")
-    def _names_its_substitute(self) -> Self:
+    def _check_substitute(self) -> Self:
         if (self.then is AfterRetries.SUBSTITUTE) != (self.substitute is not None):
             raise ValueError("`then: substitute` requires `substitute: NAME`, and the reverse")
         return self
@@ -93,6 +93,6 @@ class AgentBinding(Frozen):
     #: For a seat that answers later: how long it is waited for. None: what the registry says.
     wait: WaitPolicy | None = None
 
-    def taken_by(self, agent: str | None) -> Self:
+    def with_agent(self, agent: str | None) -> Self:
         """Return the binding with another agent, which has its own wait policy; None: unchanged."""
         return self if agent is None else self.model_copy(update={"agent": agent, "wait": None})

@@ -17,7 +17,7 @@ from ..protocol.collab import CollabMode, Participant
 from ..turns.turn import Expects, Frozen, TurnResult, Usage, WorkItem
 from .options import ModeOptions
 
-FLOOR = "floor"
+FLOOR_SCOPE = "floor"
 
 
 class PlannedTurn(Frozen):
@@ -25,7 +25,7 @@ class PlannedTurn(Frozen):
 
     participant: str
     #: Lock of the turn: `floor` if one participant speaks at a time, a slot or an item if several do.
-    scope: str = FLOOR
+    scope: str = FLOOR_SCOPE
     instruction: str = Field(default="", max_length=10_000)
     expects: Expects = Expects.MESSAGE
     item: WorkItem | None = None
@@ -41,7 +41,7 @@ class OpenTurn:
 
     number: int
     participant: str
-    scope: str = FLOOR
+    scope: str = FLOOR_SCOPE
     item: WorkItem | None = None
     #: It waits for an answer, and does not delay a stop.
     parked: bool = False

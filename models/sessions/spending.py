@@ -11,7 +11,7 @@ from ..protocol.meta import Event
 from ..turns.turn import Usage
 
 #: Event with the usage of an attempt that was reported after the end of its turn.
-SPENT_LATE = "turn.spent"
+LATE_USAGE_EVENT = "turn.spent"
 
 
 def usage_by_participant(events: Iterable[MapEvent], journal: Iterable[Event] = ()) -> dict[str, Usage]:
@@ -21,7 +21,7 @@ def usage_by_participant(events: Iterable[MapEvent], journal: Iterable[Event] = 
     """
     told = [
         *(event.payload for event in events if event.event_type is MAPEventType.TURN_COMPLETED),
-        *(event.data for event in journal if event.event_type == SPENT_LATE),
+        *(event.data for event in journal if event.event_type == LATE_USAGE_EVENT),
     ]
     spent: dict[str, Usage] = {}
     for payload in filter(None, told):

@@ -19,7 +19,7 @@ from .options import AgentBinding
 from .sizes import check_sizes
 from .spec import SessionSpec
 from .stop_conditions import Converged
-from .submission import PERSON
+from .submission import HUMAN_AGENT
 
 #: Accepted forms of a binding: a registered agent's name, or a name with overrides.
 AnyBinding = str | AgentBinding | Mapping[str, Any]
@@ -28,21 +28,23 @@ AnyParticipant = str | Participant | Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
+class SessionParticipants:
     """Participants and their bindings."""
 
     collab: Collab
     spec: SessionSpec
 
-    def with_participant(self, participant: Participant, binding: AgentBinding, *, limit_bytes: int) -> Cast:
+    def with_participant(
+        self, participant: Participant, binding: AgentBinding, *, limit_bytes: int
+    ) -> SessionParticipants:
         """Return one more, last in the roster. Raises InvalidInput."""
         collab = self.collab.changed(participants=(*self.collab.participants, participant)).activated()
         agents = {**self.spec.agents, participant.participant_id: binding}
         return self._checked(collab, agents, limit_bytes=limit_bytes)
 
-    def without(self, name: str, *, limit_bytes: int) -> Cast:
+    def without_participant(self, name: str, *, limit_bytes: int) -> SessionParticipants:
         """Remove a participant. Raises InvalidInput for an unknown one, or one the session needs."""
-        self._find(name)
+        self._require_participant(name)
         spec = self.spec
         if name in (spec.orchestrator, spec.options.aggregator):
             part = "orchestrator" if name == spec.orchestrator else "aggregator"
@@ -53,13 +55,13 @@ class Cast:
         agents = {other: binding for other, binding in spec.agents.items() if other != name}
         return self._checked(self.collab.changed(participants=left), agents, limit_bytes=limit_bytes)
 
-    def instructed(self, name: str, text: str) -> Cast:
+    def with_instructions(self, name: str, text: str) -> SessionParticipants:
         """Change the instructions of a participant from the next turn on. Raises InvalidInput."""
-        self._find(name)
+        self._require_participant(name)
         data = {**dict(self.spec.agents[name]), "instructions": text}
         return replace(self, spec=self._with(agents={**self.spec.agents, name: read_binding(data)}))
 
-    def _find(self, name: str) -> None:
+    def _require_participant(self, name: str) -> None:
         ids = [p.participant_id for p in self.collab.participants]
         if name not in ids:
             raise InvalidInput("participant", name, f"must be the id of a participant: {', '.join(ids)}")
@@ -67,7 +69,9 @@ class Cast:
     def _with(self, *, agents: Mapping[str, AgentBinding]) -> SessionSpec:
         return self.spec.model_copy(update={"agents": agents})
 
-    def _checked(self, collab: Collab, agents: Mapping[str, AgentBinding], *, limit_bytes: int) -> Cast:
+    def _checked(
+        self, collab: Collab, agents: Mapping[str, AgentBinding], *, limit_bytes: int
+    ) -> SessionParticipants:
         # An id that was used before makes no difference, but two at once do.
         check_collab(collab, orchestrator=self.spec.orchestrator)
         check_sizes(collab, (), max_message_bytes=limit_bytes)
@@ -75,7 +79,7 @@ class Cast:
         size = len(spec.model_dump_json(exclude_defaults=True).encode())
         if size > limit_bytes:
             raise MessageTooLarge(size, limit_bytes=limit_bytes, field="agents")
-        return Cast(collab, spec)
+        return SessionParticipants(collab, spec)
 
 
 def read_participant(data: AnyParticipant) -> Participant:
@@ -98,7 +102,7 @@ def read_binding(data: AnyBinding) -> AgentBinding:
         raise invalid_input(error, "agent") from None
 
 
-def seat_for(
+def binding_for(
     participant: Participant, agent: AnyBinding | None, *, known_agents: frozenset[str]
 ) -> AgentBinding:
     """Return the agent of a participant: the given one, else the agent of the same name; `human` for a person.
@@ -108,7 +112,7 @@ def seat_for(
     """
     name = participant.participant_id
     is_person = participant.kind is ParticipantKind.HUMAN and name not in known_agents
-    binding = read_binding(agent if agent is not None else PERSON if is_person else name)
+    binding = read_binding(agent if agent is not None else HUMAN_AGENT if is_person else name)
     if known_agents and binding.agent not in known_agents:
         raise UnknownAgent(binding.agent, known=known_agents)
     return binding

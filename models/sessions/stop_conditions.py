@@ -20,7 +20,7 @@ from pydantic import ConfigDict, Field, JsonValue, SerializerFunctionWrapHandler
 from pydantic.dataclasses import dataclass
 
 from ..alignment.ledger import Ledger
-from ..turns.turn import Budget, Frozen, TurnResult
+from ..turns.turn import Frozen, RemainingBudget, TurnResult
 from .plan import Totals
 
 _CLOSED = ConfigDict(extra="forbid")
@@ -40,7 +40,7 @@ class StopReason(Frozen):
     broke: bool = False
 
 
-class _Memory(Frozen):
+class _ConditionState(Frozen):
     """Observations of a session's conditions: the JSON `state` of the methods below."""
 
     #: Indices of the `TextSeen` leaves that were met once.
@@ -52,17 +52,17 @@ class _Memory(Frozen):
     ledger: Ledger | None = None
 
 
-class _Facts(NamedTuple):
+class _Evaluation(NamedTuple):
     """Input of one evaluation."""
 
-    memory: _Memory
+    memory: _ConditionState
     totals: Totals
     #: The indices that the `TextSeen` leaves take, depth first.
     indices: Iterator[int]
 
 
 class _Limits(TypedDict, total=False):
-    """The fields of a `Budget` that are bounded."""
+    """The fields of a `RemainingBudget` that are bounded."""
 
     turns: int
     tokens: int
@@ -85,7 +85,7 @@ class Condition:
         """Yield the conditions that have no parts, depth first."""
         yield self
 
-    def marks(self, texts: Sequence[str], participant: str) -> tuple[int, ...]:
+    def match_texts(self, texts: Sequence[str], participant: str) -> tuple[int, ...]:
         """Return the indices, depth first, of the `TextSeen` leaves that one turn's texts satisfy."""
         wanted = (leaf for leaf in self.leaves() if isinstance(leaf, TextSeen))
         return tuple(i for i, leaf in enumerate(wanted) if leaf.seen_in(texts, participant))
@@ -94,33 +94,33 @@ class Condition:
         self, state: dict[str, JsonValue], results: Sequence[TurnResult], *, roster_size: int
     ) -> dict[str, JsonValue]:
         """Return the state after these closed turns, as JSON data. Observing them twice changes nothing."""
-        memory = _Memory.model_validate(state)
+        memory = _ConditionState.model_validate(state)
         silent, all_silent = memory.silent, memory.all_silent
         for result in results:
             silent = tuple(dict.fromkeys((*silent, result.participant))) if result.is_silent else ()
             all_silent = len(silent) >= roster_size
         seen = {*memory.seen, *(mark for result in results for mark in result.marks)}
-        ledger = self._kept(memory.ledger, results)
-        after = _Memory(seen=tuple(sorted(seen)), silent=silent, all_silent=all_silent, ledger=ledger)
+        ledger = self._update_ledger(memory.ledger, results)
+        after = _ConditionState(seen=tuple(sorted(seen)), silent=silent, all_silent=all_silent, ledger=ledger)
         return after.model_dump(mode="json", exclude_defaults=True)
 
-    def _kept(self, ledger: Ledger | None, results: Sequence[TurnResult]) -> Ledger | None:
+    def _update_ledger(self, ledger: Ledger | None, results: Sequence[TurnResult]) -> Ledger | None:
         """Return the ledger after these turns; turns of other sessions bring no signs."""
         for result in results:
             if result.signs is None:
                 continue
             experts = next((leaf.experts for leaf in self.leaves() if isinstance(leaf, Converged)), ())
             known = ledger or Ledger()
-            ledger = known.after(result.number, result.participant, result.signs, experts=experts)
+            ledger = known.after_turn(result.number, result.participant, result.signs, experts=experts)
         return ledger
 
     def reason(self, state: dict[str, JsonValue], totals: Totals) -> StopReason | None:
         """Return the reason to stop now, or None: the session continues."""
-        return self.judge(_Facts(_Memory.model_validate(state), totals, count()))
+        return self.evaluate(_Evaluation(_ConditionState.model_validate(state), totals, count()))
 
-    def remaining(self, totals: Totals) -> Budget:
+    def remaining(self, totals: Totals) -> RemainingBudget:
         """Return the remainder of each kind of limit that applies; None: unbounded."""
-        return Budget(**self.limits(totals))
+        return RemainingBudget(**self.limits(totals))
 
     def turns_left(self, totals: Totals) -> int | None:
         """Return the number of turns that may still close under the turn limits; None: any number."""
@@ -134,7 +134,7 @@ class Condition:
         """Return `remaining` of this node of the tree."""
         return {}
 
-    def judge(self, facts: _Facts) -> StopReason | None:
+    def evaluate(self, facts: _Evaluation) -> StopReason | None:
         """Return `reason` of this node of the tree."""
         raise NotImplementedError
 
@@ -149,7 +149,7 @@ class MaxTurns(Condition):
     def limits(self, totals: Totals) -> _Limits:
         return _Limits(turns=max(0, self.turns - totals.turns))
 
-    def judge(self, facts: _Facts) -> StopReason | None:
+    def evaluate(self, facts: _Evaluation) -> StopReason | None:
         return _limit(self.kind, facts.totals.turns, self.turns, unit="turns")
 
 
@@ -160,7 +160,7 @@ class MaxRounds(Condition):
     rounds: _Count
     kind: Literal["max_rounds"] = field(default="max_rounds", kw_only=True, repr=False)
 
-    def judge(self, facts: _Facts) -> StopReason | None:
+    def evaluate(self, facts: _Evaluation) -> StopReason | None:
         return _limit(self.kind, facts.totals.rounds, self.rounds, unit="rounds")
 
 
@@ -174,7 +174,7 @@ class TokenBudget(Condition):
     def limits(self, totals: Totals) -> _Limits:
         return _Limits(tokens=max(0, self.tokens - totals.usage.tokens))
 
-    def judge(self, facts: _Facts) -> StopReason | None:
+    def evaluate(self, facts: _Evaluation) -> StopReason | None:
         return _limit(self.kind, facts.totals.usage.tokens, self.tokens, unit="tokens", broke=True)
 
 
@@ -188,7 +188,7 @@ class CostBudget(Condition):
     def limits(self, totals: Totals) -> _Limits:
         return _Limits(cost_micros=max(0, round(self.usd * 1e6) - totals.usage.cost_micros))
 
-    def judge(self, facts: _Facts) -> StopReason | None:
+    def evaluate(self, facts: _Evaluation) -> StopReason | None:
         spent = facts.totals.usage.cost_micros / 1e6
         return _limit(self.kind, spent, self.usd, unit="US dollars", broke=True)
 
@@ -203,7 +203,7 @@ class Deadline(Condition):
     def limits(self, totals: Totals) -> _Limits:
         return _Limits(seconds=max(0.0, self.seconds - totals.elapsed_s))
 
-    def judge(self, facts: _Facts) -> StopReason | None:
+    def evaluate(self, facts: _Evaluation) -> StopReason | None:
         return _limit(self.kind, facts.totals.elapsed_s, self.seconds, unit="seconds", urgent=True)
 
 
@@ -224,7 +224,7 @@ class TextSeen(Condition):
             return any(self.text.casefold() in text.casefold() for text in texts)
         return any(self.text in text for text in texts)
 
-    def judge(self, facts: _Facts) -> StopReason | None:
+    def evaluate(self, facts: _Evaluation) -> StopReason | None:
         if next(facts.indices) not in facts.memory.seen:
             return None
         return StopReason(code=self.kind, detail=f"{self.by or 'someone'} said {self.text!r}")
@@ -236,7 +236,7 @@ class RoundOfPasses(Condition):
 
     kind: Literal["round_of_passes"] = field(default="round_of_passes", kw_only=True, repr=False)
 
-    def judge(self, facts: _Facts) -> StopReason | None:
+    def evaluate(self, facts: _Evaluation) -> StopReason | None:
         return (
             StopReason(code=self.kind, detail="every participant passed") if facts.memory.all_silent else None
         )
@@ -250,7 +250,7 @@ class Converged(Condition):
     experts: Annotated[tuple[str, ...], Field(min_length=1)]
     kind: Literal["converged"] = field(default="converged", kw_only=True, repr=False)
 
-    def judge(self, facts: _Facts) -> StopReason | None:
+    def evaluate(self, facts: _Evaluation) -> StopReason | None:
         ledger = facts.memory.ledger
         if ledger is None or not ledger.converged:
             return None
@@ -273,8 +273,8 @@ class AnyOf(Condition):
     def limits(self, totals: Totals) -> _Limits:
         return _combined(self.conditions, totals, tightest=True)
 
-    def judge(self, facts: _Facts) -> StopReason | None:
-        met = _met(self.conditions, facts)
+    def evaluate(self, facts: _Evaluation) -> StopReason | None:
+        met = _reasons_met(self.conditions, facts)
         return next((reason for reason in met if reason.urgent), met[0]) if met else None
 
 
@@ -291,8 +291,8 @@ class AllOf(Condition):
     def limits(self, totals: Totals) -> _Limits:
         return _combined(self.conditions, totals, tightest=False)
 
-    def judge(self, facts: _Facts) -> StopReason | None:
-        met = _met(self.conditions, facts)
+    def evaluate(self, facts: _Evaluation) -> StopReason | None:
+        met = _reasons_met(self.conditions, facts)
         if len(met) < len(self.conditions):
             return None
         code, detail = "+".join(r.code for r in met), " and ".join(r.detail for r in met)
@@ -325,9 +325,9 @@ def _parts(condition: Any, kind: type[AnyOf] | type[AllOf]) -> tuple[StopConditi
     return condition.conditions if isinstance(condition, kind) else (condition,)
 
 
-def _met(parts: tuple[StopCondition, ...], facts: _Facts) -> list[StopReason]:
+def _reasons_met(parts: tuple[StopCondition, ...], facts: _Evaluation) -> list[StopReason]:
     # A list, not a generator: every part is asked, so that each TextSeen takes its own index.
-    return [reason for reason in [part.judge(facts) for part in parts] if reason]
+    return [reason for reason in [part.evaluate(facts) for part in parts] if reason]
 
 
 def _limit(

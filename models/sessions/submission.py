@@ -18,7 +18,7 @@ from ..memory.learned import MemoryChoices, MemoryOptions, memory_options
 from ..protocol.collab import Collab, CollabMode, CollabStatus, Participant, ParticipantKind, orchestrator_of
 from ..protocol.dialog import Message, Role
 from ..protocol.invariants import check_collab
-from ..turns.waiting import Then
+from ..turns.waiting import TimeoutAction
 from .limits import TurnLimits
 from .options import AgentBinding, FailurePolicy, ModeOptions, Protocol
 from .sizes import MAX_MESSAGES, check_sizes
@@ -29,7 +29,7 @@ from .stop_syntax import check_size, read_stop
 M = TypeVar("M", bound=BaseModel)
 
 #: Fields of a session file that are not the collab's.
-_OWN = (
+_RUN_FIELDS = (
     *(
         "agents",
         "stop",
@@ -48,7 +48,7 @@ _OWN = (
     *MemoryChoices.__annotations__,
 )
 #: Built-in agent of human participants without an agent of their own; it waits for an answer.
-PERSON = "human"
+HUMAN_AGENT = "human"
 #: Rule for a participant without an agent.
 _NAME_ONE = "must be bound to an agent: agents={{{0!r}: 'NAME'}}"
 
@@ -181,28 +181,29 @@ class Submission:
             limits=_read(TurnLimits, how.get("limits"), "limits"),
             tenant=how.get("tenant"),
             messages=tuple(
-                _read_message(it, f"messages[{i}]") for i, it in enumerate(_listed(how.get("messages")))
+                _read_message(it, f"messages[{i}]")
+                for i, it in enumerate(_limit_messages(how.get("messages")))
             ),
             parameters=dict(_table(how.get("parameters"), "parameters")),
             thread_id=how.get("thread_id"),
             task=how.get("task"),
             conversation=how.get("conversation"),
             protocol=_read_protocol(how.get("protocol")),
-            memory=memory_options(how, conversation=_said_in(how) or collab.collab_id),
+            memory=memory_options(how, conversation=_default_room(how) or collab.collab_id),
         )
 
     @classmethod
     def from_document(cls, document: object) -> Self:
         """Read what a session file holds. Raises InvalidInput."""
         data = dict(_table(document, "")) if document is not None else {}
-        own = {name: data.pop(name) for name in _OWN if name in data}
+        own = {name: data.pop(name) for name in _RUN_FIELDS if name in data}
         participants, agents = _split_participants(data.get("participants"))
         collab = (
             Collab(**{**data, "participants": participants}) if "participants" in data else Collab(**data)
         )
         return cls.build(collab, **{**own, "agents": {**agents, **_table(own.get("agents"), "agents")}})
 
-    def prepared(self, *, known_agents: frozenset[str] = frozenset(), max_message_bytes: int) -> Submission:
+    def prepare(self, *, known_agents: frozenset[str] = frozenset(), max_message_bytes: int) -> Submission:
         """Return this submission with every gap filled and every rule between its parts checked.
 
         `known_agents` are the names that workers announced; empty when no worker was heard of.
@@ -266,7 +267,7 @@ class Submission:
         if name in self.agents:
             return self.agents[name]
         if participant.kind is ParticipantKind.HUMAN:
-            return AgentBinding(agent=name if name in known_agents else PERSON)
+            return AgentBinding(agent=name if name in known_agents else HUMAN_AGENT)
         if participant.kind is not ParticipantKind.AGENT:
             raise InvalidInput(f"participants.{name}.kind", participant.kind.value, _NAME_ONE.format(name))
         return _read(AgentBinding, {"agent": name}, f"agents.{name[:50]}")
@@ -276,7 +277,7 @@ class Submission:
         named |= {
             f"agents.{name}.wait.to": str(binding.wait.to)
             for name, binding in agents.items()
-            if binding.wait and binding.wait.then is Then.REASSIGN
+            if binding.wait and binding.wait.then is TimeoutAction.REASSIGN
         }
         for where, policy in {
             "policy": self.policy,
@@ -300,12 +301,12 @@ class Submission:
             )
 
 
-def _said_in(how: HowToRun) -> str | None:
+def _default_room(how: HowToRun) -> str | None:
     """Return the nearest of what a session may be a part of: by default the room of its memory."""
     return how.get("conversation") or how.get("task") or how.get("thread_id")
 
 
-def _listed(messages: object) -> Iterable[Any]:
+def _limit_messages(messages: object) -> Iterable[Any]:
     if messages is None:
         return ()
     if isinstance(messages, str | Mapping) or not isinstance(messages, Iterable):

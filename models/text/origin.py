@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ErrorOrigin:
     """The innermost frame of an exception in the agent's own code; holds no values of variables.
 
     Attributes:

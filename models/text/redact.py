@@ -62,7 +62,7 @@ def one_line(text: str) -> str:
     return cut if cut.isprintable() else "".join(c if c.isprintable() else " " for c in cut)
 
 
-def shown(value: object, *, field: str = "") -> str:
+def redact_value(value: object, *, field: str = "") -> str:
     """Return `value` in the form for a message about `field`.
 
     Scalars are shown as their repr, mappings and collections by their size,

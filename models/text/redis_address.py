@@ -60,7 +60,7 @@ class RedisAddress:
         return self.plain.startswith("rediss://")
 
     @classmethod
-    def of(cls, url: str) -> RedisAddress:
+    def parse(cls, url: str) -> RedisAddress:
         """Parse a URL. Raises ValueError, which names the rule."""
         parts = urlsplit(url)
         if parts.scheme not in SCHEMES:

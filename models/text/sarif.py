@@ -35,12 +35,12 @@ def sarif_log(
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def rule(rule_id: str, text: str, **more: Any) -> dict[str, Any]:
+def sarif_rule(rule_id: str, text: str, **more: Any) -> dict[str, Any]:
     """Return a rule with its description, one line."""
     return {"id": rule_id, "shortDescription": {"text": text}, **more}
 
 
-def message(level: str, text: str, *, uri: str, **region: int) -> dict[str, Any]:
+def sarif_message(level: str, text: str, *, uri: str, **region: int) -> dict[str, Any]:
     """Return a text about a file: a notification, or the core of a result.
 
     Args:

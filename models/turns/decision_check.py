@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..protocol.collab import Participant
-from ..protocol.roster import named
+from ..protocol.roster import find_participants
 from ..text.redact import excerpt
 from .turn import Decision
 
 #: Maximum number of faults reported for one decision.
-_TOLD = 3
+_MAX_FAULTS = 3
 
 
-def understood(
+def check_decision(
     decision: Decision | None, roster: Sequence[Participant], orchestrator: str | None
 ) -> tuple[Decision, str]:
     """Return the decision in participant ids, each once, and what is wrong with it (empty: nothing)."""
@@ -28,7 +28,7 @@ def understood(
     speakers: dict[str, None] = {}
     faults = []
     for name in decision.next:
-        ids = named(name, roster)
+        ids = find_participants(name, roster)
         if len(ids) != 1:
             said = repr(excerpt(name))
             faults.append(
@@ -40,6 +40,6 @@ def understood(
             speakers[ids[0]] = None
     instructions: dict[str, str] = {}
     for name, text in decision.instructions.items():
-        instructions |= dict.fromkeys(named(name, roster), text)
+        instructions |= dict.fromkeys(find_participants(name, roster), text)
     choice = decision.model_copy(update={"next": tuple(speakers), "instructions": instructions})
-    return choice, "; ".join(faults[:_TOLD]) or ("" if speakers else "it named no speaker")
+    return choice, "; ".join(faults[:_MAX_FAULTS]) or ("" if speakers else "it named no speaker")

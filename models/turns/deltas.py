@@ -34,7 +34,7 @@ class Delta(Frozen):
 
 
 @dataclass(slots=True)
-class Draft:
+class LiveDraft:
     """Output of one turn so far."""
 
     turn_number: int
@@ -58,9 +58,9 @@ class Drafts:
     """
 
     def __init__(self) -> None:
-        self._drafts: dict[int, Draft] = {}
+        self._drafts: dict[int, LiveDraft] = {}
 
-    def __iter__(self) -> Iterator[Draft]:
+    def __iter__(self) -> Iterator[LiveDraft]:
         """Return the drafts with words in them, by the number of their turns."""
         return iter([draft for _, draft in sorted(self._drafts.items()) if draft.text])
 
@@ -68,7 +68,7 @@ class Drafts:
         """Add the words where they belong; those of a superseded attempt are left out."""
         known = self._drafts.get(delta.turn_number)
         if known is None or delta.attempt > known.attempt:
-            known = self._drafts[delta.turn_number] = Draft(
+            known = self._drafts[delta.turn_number] = LiveDraft(
                 delta.turn_number, delta.participant_id, delta.attempt
             )
         if delta.attempt < known.attempt:

@@ -13,7 +13,7 @@ A directive is a line that begins with one of these words, in capitals:
     ITEM tester: check the logs  a new item for one role or participant  } swarm
     HAND OFF: tester             another participant continues, with the item in a swarm
 
-A line `ASK ben: ...` asks a person, see `asking`. Sessions with memory also read the lines of `memory.remarks`.
+A line `ASK ben: ...` asks a person, see `asking`. SessionSelection with memory also read the lines of `memory.remarks`.
 
 An answer that is nothing but `PASS` says nothing, in any mode. An instruction or an item continues
 until the next blank line or directive. Markdown around a directive (bold, bullets, headings)
@@ -29,9 +29,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from ..memory.remarks import learned_from
+from ..memory.remarks import read_remarks
 from ..protocol.collab import CollabMode, Participant
-from ..protocol.roster import named, seat_named
+from ..protocol.roster import find_participant_or_role, find_participants
 from .questions import read_question
 from .turn import Decision, Expects, NewItem, TurnContext, TurnOutcome
 
@@ -68,7 +68,7 @@ def read_directives(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome:
     """
     if context.memory is not None and outcome.learned is None:
         said = (line for message in outcome.messages for line in _spoken_lines(message.content))
-        outcome = outcome.model_copy(update={"learned": learned_from(map(_unwrapped, said))})
+        outcome = outcome.model_copy(update={"learned": read_remarks(map(_unwrapped, said))})
     structured = outcome.passed or outcome.decision or outcome.hand_off or outcome.items
     if structured or not outcome.messages:
         return outcome
@@ -85,7 +85,7 @@ def read_directives(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome:
     if context.mode is CollabMode.SWARM:
         return outcome.model_copy(update=_board_changes(directives, context.roster))
     targets = _hand_offs(directives)
-    hand_off = _person(targets[0], context.roster) if targets else None
+    hand_off = _participant_id(targets[0], context.roster) if targets else None
     return outcome.model_copy(update={"hand_off": hand_off}) if hand_off else outcome
 
 
@@ -103,7 +103,9 @@ def _decision(said: Sequence[_Directive], roster: Sequence[Participant]) -> Deci
         next=tuple(speakers),
         side_by_side="TOGETHER" in by_word and "NEXT" not in by_word,
         instruction=general[:8_000],
-        instructions={_person(d.target, roster): d.text[:8_000] for d in told[:_MOST_NAMES] if d.target},
+        instructions={
+            _participant_id(d.target, roster): d.text[:8_000] for d in told[:_MOST_NAMES] if d.target
+        },
         reason=(by_word.get("DONE") or by_word.get("STALLED") or "")[:2_000],
     )
 
@@ -119,9 +121,12 @@ def _board_changes(said: Sequence[_Directive], roster: Sequence[Participant]) ->
     targets = _hand_offs(said)
     items = [d for d in said if d.word == "ITEM" and d.text]
     return {
-        "hand_off": _seat(targets[0], roster) if targets else None,
+        "hand_off": _participant_or_role(targets[0], roster) if targets else None,
         "items": tuple(
-            NewItem(text=item.text[:8_000], role=_seat(item.target, roster) if item.target else None)
+            NewItem(
+                text=item.text[:8_000],
+                role=_participant_or_role(item.target, roster) if item.target else None,
+            )
             for item in items[:100]
         ),
     }
@@ -200,8 +205,12 @@ def _is_nothing_but(text: str, word: str) -> bool:
 def _people(texts: Iterable[str], roster: Sequence[Participant]) -> list[str]:
     """Return the people meant by names such as `coder, tester`, `coder and tester`, or one per line."""
     names = (name for part in islice(_parts(texts), _MOST_NAMES) for name in _split(part, roster))
-    people = [_person(name, roster) for name in islice(names, _MOST_NAMES)]
-    return [name for name in people if name and (name.casefold() not in _NOBODY or named(name, roster))]
+    people = [_participant_id(name, roster) for name in islice(names, _MOST_NAMES)]
+    return [
+        name
+        for name in people
+        if name and (name.casefold() not in _NOBODY or find_participants(name, roster))
+    ]
 
 
 def _parts(texts: Iterable[str]) -> Iterator[str]:
@@ -210,18 +219,22 @@ def _parts(texts: Iterable[str]) -> Iterator[str]:
 
 def _split(part: str, roster: Sequence[Participant]) -> list[str]:
     """Return `coder and tester` as two names, unless it is one participant's name."""
-    return [part] if named(part, roster) else re.split(r"(?<= )(?:and|&)(?= )", f" {part} ")
+    return [part] if find_participants(part, roster) else re.split(r"(?<= )(?:and|&)(?= )", f" {part} ")
 
 
 def _bare(name: str) -> str:
     return _unwrapped(name).strip(_EMPHASIS + " .\"'()[]@")
 
 
-def _person(name: str, roster: Sequence[Participant]) -> str:
+def _participant_id(name: str, roster: Sequence[Participant]) -> str:
     """Return the id of the one participant who is meant; the name as it was said for none or several."""
-    ids = named(name, roster) or named(_bare(name), roster)
+    ids = find_participants(name, roster) or find_participants(_bare(name), roster)
     return ids[0] if len(ids) == 1 else _bare(name)[:200]
 
 
-def _seat(name: str, roster: Sequence[Participant]) -> str:
-    return seat_named(name, roster) or seat_named(_bare(name), roster) or _bare(name)[:200]
+def _participant_or_role(name: str, roster: Sequence[Participant]) -> str:
+    return (
+        find_participant_or_role(name, roster)
+        or find_participant_or_role(_bare(name), roster)
+        or _bare(name)[:200]
+    )

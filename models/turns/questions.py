@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from ..protocol.collab import ParticipantKind
-from ..protocol.roster import named
-from .turn import Draft, Question, TurnContext, TurnOutcome
+from ..protocol.roster import find_participants
+from .turn import DraftMessage, Question, TurnContext, TurnOutcome
 
 _WORD = "ASK "
 #: Decoration that people and models put around a directive or a name.
@@ -30,9 +30,9 @@ def read_question(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome | N
         return None
     lines = "\n".join(message.content for message in outcome.messages).splitlines()
     for at in islice(_asking(lines), _MOST_ASKED):
-        if question := _read(lines[at], islice(lines, at + 1, None), context):
+        if question := _read_question_line(lines[at], islice(lines, at + 1, None), context):
             said = "\n".join(lines[:at]).strip()
-            before = (Draft(content=said, role=outcome.messages[0].role),) if said else ()
+            before = (DraftMessage(content=said, role=outcome.messages[0].role),) if said else ()
             return outcome.model_copy(update={"messages": before, "question": question})
     return None
 
@@ -47,12 +47,12 @@ def _asking(lines: Sequence[str]) -> Iterator[int]:
             yield at
 
 
-def _read(line: str, following: Iterable[str], context: TurnContext) -> Question | None:
+def _read_question_line(line: str, following: Iterable[str], context: TurnContext) -> Question | None:
     name, colon, text = line.strip(_AROUND).removeprefix(_WORD).partition(":")
     if not colon:
         return None
     people = [p for p in context.roster if p.kind is ParticipantKind.HUMAN]
-    ids = named(name.strip(_AROUND + "@()[]"), people)
+    ids = find_participants(name.strip(_AROUND + "@()[]"), people)
     if len(ids) != 1:
         return None
     # Once a text: of all its lines, only the one that asks is followed to the end.

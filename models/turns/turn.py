@@ -14,15 +14,15 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
-from ..alignment.marks import Scores, Signs
-from ..memory.learned import Learned, ToRemember
+from ..alignment.marks import Scores, TurnMarks
+from ..memory.learned import Learned, MemoryUpdate
 from ..memory.recall import MemoryView
 from ..protocol.collab import CollabMode, Participant
 from ..protocol.dialog import Message, Role
 from ..text.ids import format_timestamp, utcnow
 
 #: How an agent names someone: by participant id, role id or display name.
-Name = Annotated[str, Field(max_length=1_000)]
+ShortText = Annotated[str, Field(max_length=1_000)]
 
 
 class Frozen(BaseModel):
@@ -85,14 +85,14 @@ class Usage(Frozen):
         return Usage(**rest)
 
 
-def _within_a_turn(usage: Usage) -> Usage:
+def _check_turn_usage(usage: Usage) -> Usage:
     if max(vars(usage).values()) > MOST_SPENT:
         raise ValueError(f"must be at most {MOST_SPENT} of anything")
     return usage
 
 
 #: Usage of one turn.
-TurnUsage = Annotated[Usage, AfterValidator(_within_a_turn)]
+TurnUsage = Annotated[Usage, AfterValidator(_check_turn_usage)]
 
 
 class WorkItem(Frozen):
@@ -110,7 +110,7 @@ class NewItem(Frozen):
     """An item an agent adds to the board."""
 
     text: str = Field(min_length=1, max_length=8_000)
-    role: Name | None = None
+    role: ShortText | None = None
 
 
 class Decision(Frozen):
@@ -120,23 +120,23 @@ class Decision(Frozen):
     #: False: nothing moved since the last decision; a stall is counted.
     progress: bool = True
     #: Participant ids that speak next, in order.
-    next: tuple[Name, ...] = Field(default=(), max_length=1_000)
+    next: tuple[ShortText, ...] = Field(default=(), max_length=1_000)
     side_by_side: bool = False
     #: Said to every next speaker who has no entry in `instructions`.
     instruction: str = Field(default="", max_length=8_000)
-    instructions: dict[Name, Annotated[str, Field(max_length=8_000)]] = Field(
+    instructions: dict[ShortText, Annotated[str, Field(max_length=8_000)]] = Field(
         default_factory=dict, max_length=1_000
     )
     reason: str = Field(default="", max_length=2_000)
     #: In alignment sessions the judge's scores, by participant id.
-    scores: dict[Name, Scores] = Field(default_factory=dict, max_length=1_000)
+    scores: dict[ShortText, Scores] = Field(default_factory=dict, max_length=1_000)
 
     def instruction_for(self, participant_id: str) -> str:
         """Return the instruction that reaches one of the next speakers."""
         return self.instructions.get(participant_id, self.instruction)
 
 
-class Draft(Frozen):
+class DraftMessage(Frozen):
     """A message an agent wants written; the commit adds speaker, turn, token and time."""
 
     content: str = Field(min_length=1)
@@ -147,10 +147,10 @@ class Question(Frozen):
     """A question that a person must answer before a turn can end."""
 
     #: Participant id of the person.
-    to: Name
+    to: ShortText
     text: str = Field(default="", max_length=32_768)
     #: The answers that are taken; none: any text.
-    choices: tuple[Name, ...] = Field(default=(), max_length=100)
+    choices: tuple[ShortText, ...] = Field(default=(), max_length=100)
 
 
 class GivenAnswer(Frozen):
@@ -163,7 +163,7 @@ class GivenAnswer(Frozen):
     by: str | None = None
 
 
-class Budget(Frozen):
+class RemainingBudget(Frozen):
     """Remainder of the session's limits when a turn begins; None: no limit."""
 
     turns: int | None = None
@@ -203,7 +203,7 @@ class TurnContext(Frozen):
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
     #: Memory of the user; None in a session without memory.
     memory: MemoryView | None = None
-    remaining: Budget = Budget()
+    remaining: RemainingBudget = RemainingBudget()
     #: Seconds until the turn's deadline.
     timeout_s: float = 300.0
 
@@ -216,12 +216,12 @@ class TurnContext(Frozen):
 class TurnOutcome(Frozen):
     """Answer of an agent."""
 
-    messages: tuple[Draft, ...] = Field(default=(), max_length=100)
+    messages: tuple[DraftMessage, ...] = Field(default=(), max_length=100)
     #: Nothing to say this time.
     passed: bool = False
     decision: Decision | None = None
     #: Role id or participant id that should continue: with this turn's work item, or, outside a swarm, by speaking next.
-    hand_off: Name | None = None
+    hand_off: ShortText | None = None
     items: tuple[NewItem, ...] = Field(default=(), max_length=100)
     #: Parameters from the user's words, stored after the turn is written.
     learned: Learned | None = None
@@ -234,7 +234,7 @@ class TurnOutcome(Frozen):
     @classmethod
     def say(cls, content: str, *, usage: Usage | None = None) -> TurnOutcome:
         """Return one message in the agent's own role."""
-        return cls(messages=(Draft(content=content),), usage=usage or Usage())
+        return cls(messages=(DraftMessage(content=content),), usage=usage or Usage())
 
     @classmethod
     def ask(cls, to: str, text: str, *, choices: tuple[str, ...] = ()) -> TurnOutcome:
@@ -264,9 +264,9 @@ class TurnResult(Frozen):
     #: Indices of the `TextSeen` conditions this turn's text satisfied.
     marks: tuple[int, ...] = ()
     #: In alignment sessions, what the turn said.
-    signs: Signs | None = None
+    signs: TurnMarks | None = None
     #: Parameters from the user's words, to be stored before the next step is planned.
-    remember: ToRemember | None = None
+    remember: MemoryUpdate | None = None
     #: Why it failed or was skipped; one line, never a secret.
     error: str | None = Field(default=None, max_length=500)
 

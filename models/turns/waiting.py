@@ -13,14 +13,14 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from .turn import Draft, Expects, Frozen, GivenAnswer, Question
+from .turn import DraftMessage, Expects, Frozen, GivenAnswer, Question
 
 #: Seconds: a week.
-A_WEEK_S = 604_800
+DEFAULT_DEADLINE_S = 604_800
 Seconds = Annotated[float, Field(gt=0, le=31_536_000)]
 
 
-class Then(StrEnum):
+class TimeoutAction(StrEnum):
     """Policy for a question without an answer in time."""
 
     #: The turn is skipped; an agent that asked continues without an answer.
@@ -39,8 +39,8 @@ class WaitPolicy(Frozen):
     """Deadline of an answer, and the action after it."""
 
     #: Seconds; None: as long as the session lasts.
-    deadline_s: Seconds | None = A_WEEK_S
-    then: Then = Then.SKIP
+    deadline_s: Seconds | None = DEFAULT_DEADLINE_S
+    then: TimeoutAction = TimeoutAction.SKIP
     #: The answer when `then` is `default`.
     default: str | None = Field(default=None, min_length=1, max_length=32_768)
     #: Next addressee if `then` is `reassign` or `escalate`.
@@ -49,24 +49,24 @@ class WaitPolicy(Frozen):
     remind_after_s: tuple[Seconds, ...] = Field(default=(), max_length=20)
 
     @model_validator(mode="after")
-    def _is_whole(self) -> Self:
-        if (self.then is Then.DEFAULT) != (self.default is not None):
+    def _check_fields(self) -> Self:
+        if (self.then is TimeoutAction.DEFAULT) != (self.default is not None):
             raise ValueError("`then: default` requires `default: TEXT`, and the reverse")
-        if (self.then in (Then.REASSIGN, Then.ESCALATE)) != (self.to is not None):
+        if (self.then in (TimeoutAction.REASSIGN, TimeoutAction.ESCALATE)) != (self.to is not None):
             raise ValueError("`then: reassign` and `then: escalate` require `to: NAME`, and the reverse")
         if any(first >= second for first, second in pairwise(self.remind_after_s)):
             raise ValueError("`remind_after_s` must be in ascending order")
         return self
 
 
-class Line(Frozen):
+class AddedMessage(Frozen):
     """A message that is written with the turn's own once the turn ends."""
 
     speaker: str
-    draft: Draft
+    draft: DraftMessage
 
 
-class Delivery(Frozen):
+class RemoteDelivery(Frozen):
     """Progress of the delivery of a turn to a remote system."""
 
     #: The same at every attempt, so receivers can recognise a repetition.
@@ -79,7 +79,7 @@ class Delivery(Frozen):
     due_ms: int = 0
 
 
-class Waiting(Frozen):
+class ParkedQuestion(Frozen):
     """The open question of a parked turn, and its messages and answers so far."""
 
     question: Question
@@ -93,9 +93,9 @@ class Waiting(Frozen):
     escalated: bool = False
     #: How often the seat was passed on.
     passed_on: int = 0
-    delivery: Delivery | None = None
+    delivery: RemoteDelivery | None = None
     answers: tuple[GivenAnswer, ...] = ()
-    lines: tuple[Line, ...] = ()
+    lines: tuple[AddedMessage, ...] = ()
 
 
 class Pending(Frozen):

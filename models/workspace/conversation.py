@@ -11,12 +11,12 @@ from pydantic import Field
 from ..protocol.base import Many, Text
 from ..protocol.dialog import DialogStatus, Message
 from ..text.ids import Id, Timestamp, format_timestamp
-from .values import MAX_NAME, PREVIEW, AgentId, AgentRef, CamelWire, Metadata
+from .values import MAX_NAME, PREVIEW, AgentId, AgentRef, CamelProtocolObject, Metadata
 
-Name = Annotated[Text, Field(min_length=1, max_length=MAX_NAME)]
+ConversationName = Annotated[Text, Field(min_length=1, max_length=MAX_NAME)]
 
 
-class Conversation(CamelWire):
+class Conversation(CamelProtocolObject):
     """A conversation (section "Conversation schema"). There are no kinds of them, and all members are equal."""
 
     #: Data for Python callers that the schema has no field for.
@@ -24,7 +24,7 @@ class Conversation(CamelWire):
 
     id: Id
     task_id: Id
-    name: Name | None = None
+    name: ConversationName | None = None
     created_by: AgentId
     metadata: Metadata | None = None
     last_message_timestamp: Timestamp | None = None
@@ -46,11 +46,11 @@ class Conversation(CamelWire):
         return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=self._BESIDES)
 
 
-class ConversationSummary(CamelWire):
+class ConversationSummary(CamelProtocolObject):
     """Summary of a conversation in a listing (section "Conversation summary")."""
 
     id: Id
-    name: Name | None = None
+    name: ConversationName | None = None
     last_message_preview: Annotated[Text, Field(max_length=PREVIEW)] | None = None
     last_message_timestamp: Timestamp | None = None
     #: Messages of others after the reader's position.
@@ -107,7 +107,7 @@ class ConversationMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class IncomingMessage:
     """A message on its way into a conversation, where its id means it and no other."""
 
     message_id: str

@@ -5,10 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 
 from ..text.ids import Id, Timestamp
-from .values import AgentId, CamelWire
+from .values import AgentId, CamelProtocolObject
 
 
-class NoticeKind(StrEnum):
+class NotificationKind(StrEnum):
     """Kind of a notification."""
 
     TASK_CREATED = "task.created"
@@ -24,10 +24,10 @@ class NoticeKind(StrEnum):
     PARTICIPANT_REMOVED = "conversation.participant.removed"
 
 
-class Notice(CamelWire):
+class Notification(CamelProtocolObject):
     """One thing that happened."""
 
-    kind: NoticeKind
+    kind: NotificationKind
     task_id: Id
     conversation_id: Id | None = None
     #: The agent that it happened to, where it happened to one.

@@ -11,7 +11,7 @@ from pydantic import Field
 from ..protocol.base import Many, NonBlank, Text
 from ..text.ids import Id, Timestamp
 from .conversation import Conversation
-from .values import MAX_NAME, AgentId, AgentRef, CamelWire, Metadata
+from .values import MAX_NAME, AgentId, AgentRef, CamelProtocolObject, Metadata
 
 #: Characters of a task-manager's reason.
 MAX_REASON = 2_000
@@ -26,7 +26,7 @@ class TaskStatus(StrEnum):
     CLOSED = "closed"
 
 
-class Task(CamelWire):
+class Task(CamelProtocolObject):
     """A task; its conversations are listed by `conversation_list`."""
 
     REQUIRED: ClassVar[frozenset[str]] = frozenset({"participants"})
@@ -52,7 +52,7 @@ class Task(CamelWire):
         return tuple(it.id for it in self.participants)
 
 
-class ConversationHint(CamelWire):
+class InitialConversation(CamelProtocolObject):
     """The conversation that the server makes as soon as a task is accepted (the first minting path)."""
 
     name: Annotated[str, Field(min_length=1, max_length=MAX_NAME)] | None = None
@@ -61,14 +61,14 @@ class ConversationHint(CamelWire):
     metadata: Metadata | None = None
 
 
-class TaskRequest(CamelWire):
+class TaskRequest(CamelProtocolObject):
     """Request that a task-manager decides."""
 
     task_id: Id
     app: NonBlank
     initiator: AgentId
     invited: Many[AgentId] = ()
-    initial_conversation: ConversationHint | None = None
+    initial_conversation: InitialConversation | None = None
 
 
 @dataclass(frozen=True, slots=True)

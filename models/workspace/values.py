@@ -13,21 +13,21 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from pydantic.alias_generators import to_camel
 
 from ..errors import InvalidInput, invalid_input
-from ..protocol.base import Many, NonBlank, Wire
+from ..protocol.base import Many, NonBlank, ProtocolObject
 from ..sessions.sizes import MAX_ID
 from ..text.ids import is_uuid
 
 #: Members of a conversation.
 MAX_MEMBERS = 256
 #: Participants of a task.
-MAX_ADMITTED = 1_000
+MAX_TASK_PARTICIPANTS = 1_000
 #: Characters of a message, and of the beginning of one that a summary shows.
 MAX_TEXT = 32_768
 PREVIEW = 80
 #: Characters of a conversation's name.
 MAX_NAME = 100
 #: Messages of a page of history, and rows of a page of a listing.
-MOST = 100
+MAX_PAGE_SIZE = 100
 USUAL = 50
 
 _NUL = "\x00"
@@ -55,19 +55,19 @@ _Short = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 _Tag = Annotated[dict[_Short, Annotated[str, StringConstraints(max_length=1_000)]], Field(max_length=20)]
 
 
-class CamelWire(Wire):
+class CamelProtocolObject(ProtocolObject):
     """Base of the protocol objects of tasks: camelCase on the wire."""
 
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
 
 
-class Metadata(CamelWire):
+class Metadata(CamelProtocolObject):
     """Metadata of a conversation, from its creator."""
 
     tags: Annotated[Many[_Tag], Field(max_length=50)] | None = None
 
 
-class AgentRef(CamelWire):
+class AgentRef(CamelProtocolObject):
     """A member, as summaries list it."""
 
     type: Literal["agent"] = "agent"
@@ -87,7 +87,7 @@ def read_agent(agent: object, field: str = "agent") -> str:
     try:
         return _Agent(agent=agent).agent  # type: ignore[arg-type]  # what is checked here
     except ValidationError as error:
-        raise _blamed(error, "agent", field) from None
+        raise _with_field(error, "agent", field) from None
 
 
 def read_agents(agents: object, field: str = "participants") -> tuple[str, ...]:
@@ -97,10 +97,10 @@ def read_agents(agents: object, field: str = "participants") -> tuple[str, ...]:
     try:
         return tuple(dict.fromkeys(_Agents(agents=agents).agents))  # type: ignore[arg-type]  # checked here
     except ValidationError as error:
-        raise _blamed(error, "agents", field) from None
+        raise _with_field(error, "agents", field) from None
 
 
-def _blamed(error: ValidationError, ours: str, field: str) -> InvalidInput:
+def _with_field(error: ValidationError, ours: str, field: str) -> InvalidInput:
     found = invalid_input(error)
     found.field = field + found.field.removeprefix(ours)
     return found

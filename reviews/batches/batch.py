@@ -14,38 +14,38 @@ from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent
 from ...models.review.runs import ItemResult, ItemState, RunState
 from ...state.redis.stored import read_stored
-from ...state.reviews.index import LOOK_MS
+from ...state.reviews.index import BATCH_CHECK_MS
 from ...state.reviews.records import BatchHead, BatchView, ItemRecord
 from ...state.sessions.records import SessionState
-from .context import Office
-from .ending import finish, take_off
-from .item_sessions import opening_of, result_of, session_of, submission_of
+from .context import ReviewContext
+from .ending import deindex_batch, finish_batch
+from .item_sessions import item_session_id, opening_of, result_of, submission_of
 
 log = logging.getLogger(__name__)
 
 #: Number of batches that a sweep checks at once.
-_SWEPT = 100
+_SWEEP_LIMIT = 100
 
 
-def go_on(office: Office, batch_id: str) -> None:
+def advance_batch(office: ReviewContext, batch_id: str) -> None:
     """Dispatch the items that may start now, and end the batch when none is left. Raises RedisUnavailable."""
     word, claimed, overdue, unit = office.store.claim(batch_id)
     match word:
         case "claimed" | "stopping":
             office.queue.send_items(batch_id, [*claimed, *overdue])
         case "late":
-            stop(office, batch_id, RunState.PARTIAL, "time limit exceeded")
+            stop_batch(office, batch_id, RunState.PARTIAL, "time limit exceeded")
         case "exhausted":
-            stop(office, batch_id, RunState.PARTIAL, f"budget of {unit} exhausted")
+            stop_batch(office, batch_id, RunState.PARTIAL, f"budget of {unit} exhausted")
         case "idle":
-            finish(office, batch_id)
+            finish_batch(office, batch_id)
         case "closed" | "missing":
-            take_off(office, batch_id)
+            deindex_batch(office, batch_id)
         case _:  # it is still being handed over
             pass
 
 
-def stop(office: Office, batch_id: str, outcome: RunState, reason: str) -> bool:
+def stop_batch(office: ReviewContext, batch_id: str, outcome: RunState, reason: str) -> bool:
     """Cancel waiting and running items; findings so far stay. Return False: the batch has already ended.
 
     Raises:
@@ -57,23 +57,23 @@ def stop(office: Office, batch_id: str, outcome: RunState, reason: str) -> bool:
     for number in numbers:
         record = office.store.item(batch_id, number)
         if record is not None:
-            _cancel_session(office, session_of(batch_id, number, record.attempt))
+            _cancel_session(office, item_session_id(batch_id, number, record.attempt))
     office.queue.send_items(batch_id, numbers)
     if not numbers:
-        go_on(office, batch_id)
+        advance_batch(office, batch_id)
     return True
 
 
-def look_at(office: Office, batch_id: str, number: int) -> None:
+def advance_item(office: ReviewContext, batch_id: str, number: int) -> None:
     """Do the due work of a running item: open its session, or record its result. Raises ReviewNotFound."""
     record = office.store.item(batch_id, number)
     if record is None or record.state is not ItemState.RUNNING:
         return
-    session_id = session_of(batch_id, number, record.attempt)
+    session_id = item_session_id(batch_id, number, record.attempt)
     state = _state(office, session_id)
     # Read the batch before the session, because a stop ends the batch first, then its running items. Read the item again
     # together with the batch: by now it may be settled, its batch stopped and retried.
-    view, now = office.store.look(batch_id, number)
+    view, now = office.store.view_with_item(batch_id, number)
     if now is None or (now.state, now.attempt) != (record.state, record.attempt):
         return
     if state is None:
@@ -81,41 +81,41 @@ def look_at(office: Office, batch_id: str, number: int) -> None:
         return
     office.store.drop_text(batch_id, number)
     if state.is_final:
-        _settle(office, view, record, _result(office, record, state, view))
+        _record_result(office, view, record, _result(office, record, state, view))
         return
     if view.state == "stopping":  # it was opened while the batch was stopped
         _withdraw(office, batch_id, record)
 
 
-def _state(office: Office, session_id: str) -> SessionState | None:
+def _state(office: ReviewContext, session_id: str) -> SessionState | None:
     try:
         return office.sessions.state(session_id)
     except SessionNotFound:
         return None
 
 
-def sweep_batches(office: Office) -> int:
+def sweep_batches(office: ReviewContext) -> int:
     """Send a message for every batch that is due. Raises BrokerAway, RedisUnavailable."""
     sent = 0
     while True:
-        claimed = office.index.claim(limit=_SWEPT, hold_ms=LOOK_MS)
+        claimed = office.index.claim(limit=_SWEEP_LIMIT, hold_ms=BATCH_CHECK_MS)
         for batch_id in claimed:
             office.queue.send_batch(batch_id)
         sent += len(claimed)
-        if len(claimed) < _SWEPT:
+        if len(claimed) < _SWEEP_LIMIT:
             return sent
 
 
-def _begin(office: Office, view: BatchView, record: ItemRecord) -> None:
+def _begin(office: ReviewContext, view: BatchView, record: ItemRecord) -> None:
     batch_id, number = view.batch_id, record.number
     if view.state == "stopping":
-        _settle(office, view, record, ItemResult(item=record.item, state=ItemState.CANCELLED))
+        _record_result(office, view, record, ItemResult(item=record.item, state=ItemState.CANCELLED))
         return
     head = office.store.head(batch_id)
     opening = _opening(office, head, record)
     if opening is None:
         with suppress(SessionNotFound):  # opened concurrently
-            office.sessions.state(session_of(batch_id, number, record.attempt))
+            office.sessions.state(item_session_id(batch_id, number, record.attempt))
             return
     try:
         if opening is None:
@@ -123,28 +123,28 @@ def _begin(office: Office, view: BatchView, record: ItemRecord) -> None:
         office.opener.open(submission_of(head, record, opening))
     except (InvalidInput, LifecycleError, SessionConflict) as error:
         failed = ItemResult(item=record.item, state=ItemState.FAILED, error=str(error)[:500])
-        _settle(office, view, record, failed)
+        _record_result(office, view, record, failed)
         return
     office.store.drop_text(batch_id, number)
-    view, now = office.store.look(batch_id, number)
+    view, now = office.store.view_with_item(batch_id, number)
     if view.state != "running" or now is None or now.attempt != record.attempt:
         # It was stopped before there was a session to cancel; by now its item may be settled, or even retried.
         _withdraw(office, batch_id, record)
 
 
-def _opening(office: Office, head: BatchHead, record: ItemRecord) -> str | None:
+def _opening(office: ReviewContext, head: BatchHead, record: ItemRecord) -> str | None:
     """Return the opening of the session, from the text or from an earlier attempt; None: both are gone."""
     text = office.store.text(head.batch_id, record.number)
     if text is not None:
         return opening_of(record.item, text)
     for attempt in range(record.attempt - 1, 0, -1):
-        page = office.streams.page(session_of(head.batch_id, record.number, attempt), "dialog", count=1)
+        page = office.streams.page(item_session_id(head.batch_id, record.number, attempt), "dialog", count=1)
         if page:
             return read_stored(Message, page[0][1], session_id=head.batch_id, part="dialog").content
     return None
 
 
-def _result(office: Office, record: ItemRecord, state: SessionState, view: BatchView) -> ItemResult:
+def _result(office: ReviewContext, record: ItemRecord, state: SessionState, view: BatchView) -> ItemResult:
     session_id = state.session_id
     messages = [
         read_stored(Message, text, session_id=session_id, part="dialog")
@@ -163,13 +163,13 @@ def _result(office: Office, record: ItemRecord, state: SessionState, view: Batch
     return result
 
 
-def _settle(office: Office, view: BatchView, record: ItemRecord, result: ItemResult) -> None:
+def _record_result(office: ReviewContext, view: BatchView, record: ItemRecord, result: ItemResult) -> None:
     before = 0, 0
     if record.result is not None:
         usage = read_stored(ItemResult, record.result, session_id=view.batch_id, part="items").usage
         before = usage.tokens, usage.cost_micros
     spent = result.usage.tokens - before[0], result.usage.cost_micros - before[1]
-    word = office.store.settle(
+    word = office.store.record_result(
         record,
         view.batch_id,
         result.state,
@@ -179,16 +179,16 @@ def _settle(office: Office, view: BatchView, record: ItemRecord, result: ItemRes
     if result.error:
         log.warning("review %s: %r %s: %s", view.batch_id, record.item.path, word, result.error)
     if word in ("settled", "again"):
-        go_on(office, view.batch_id)
+        advance_batch(office, view.batch_id)
 
 
-def _withdraw(office: Office, batch_id: str, record: ItemRecord) -> None:
+def _withdraw(office: ReviewContext, batch_id: str, record: ItemRecord) -> None:
     """Cancel the session of an item and dispatch the item, so that its result is recorded."""
-    _cancel_session(office, session_of(batch_id, record.number, record.attempt))
+    _cancel_session(office, item_session_id(batch_id, record.number, record.attempt))
     office.queue.send_items(batch_id, [record.number])
 
 
-def _cancel_session(office: Office, session_id: str) -> None:
+def _cancel_session(office: ReviewContext, session_id: str) -> None:
     with suppress(LifecycleError, SessionNotFound):
         office.sessions.cancel(session_id, reason="review stopped", retention_ms=office.retention_ms)
-        office.session_index.settle(session_id)
+        office.session_index.mark_ended(session_id)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from celery import shared_task
 
 from ...models.errors import ArchiveUnavailable, ReviewNotFound
-from .batch import go_on, look_at
-from .context import office_of
-from .names import REVIEW, REVIEW_ITEM
+from .batch import advance_batch, advance_item
+from .context import review_context_of
+from .names import REVIEW_ITEM_TASK, REVIEW_TASK
 
 if TYPE_CHECKING:
     from celery import Task
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-@shared_task(name=REVIEW, bind=True, ignore_result=True)
+@shared_task(name=REVIEW_TASK, bind=True, ignore_result=True)
 def review_task(self: Task[..., None], *, batch: str) -> None:
     """Advance a batch. A message is only a hint: it may arrive twice, late or never."""
     try:
-        go_on(office_of(self.app), batch)
+        advance_batch(review_context_of(self.app), batch)
     except ArchiveUnavailable as error:
         log.warning("report of review %s delayed, will retry: %s", batch, error)
 
 
-@shared_task(name=REVIEW_ITEM, bind=True, ignore_result=True)
+@shared_task(name=REVIEW_ITEM_TASK, bind=True, ignore_result=True)
 def review_item_task(self: Task[..., None], *, batch: str, item: int) -> None:
     """Advance one item of a batch."""
     try:
-        look_at(office_of(self.app), batch, item)
+        advance_item(review_context_of(self.app), batch, item)
     except ReviewNotFound:
         return  # ended and expired
     except ArchiveUnavailable as error:

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from ...archive.archive import Archive
 
 #: Called for each ended run, before others see that it has ended; called again if it raised.
-Told = Callable[[ReviewRun, BatchHead], None]
+RunListener = Callable[[ReviewRun, BatchHead], None]
 
 
-def tells_nobody(_run: ReviewRun, _head: BatchHead) -> None:
+def ignore_run(_run: ReviewRun, _head: BatchHead) -> None:
     """Do nothing: for batches with a caller that waits for the end."""
 
 
 @dataclass(frozen=True, slots=True)
-class Office:
+class ReviewContext:
     """Stores of batches, their sessions and their runs."""
 
     store: ReviewStore
@@ -44,18 +44,18 @@ class Office:
     retention_ms: int
     #: None: there is no archive; then every item is reviewed every time.
     archive: Archive | None = None
-    tell: Told = tells_nobody
+    on_run_ended: RunListener = ignore_run
 
 
-_ATTRIBUTE = "symposia_office"
+_ATTRIBUTE = "symposia_review_context"
 
 
-def install_office(app: Celery, provider: Callable[[], Office]) -> None:
+def install_review_context(app: Celery, provider: Callable[[], ReviewContext]) -> None:
     """Set the provider of the review context of an app's tasks (called once a process, lazily)."""
     setattr(app, _ATTRIBUTE, provider)
 
 
-def office_of(app: Celery) -> Office:
+def review_context_of(app: Celery) -> ReviewContext:
     """Return the review context of this process."""
-    provider: Callable[[], Office] = getattr(app, _ATTRIBUTE)
+    provider: Callable[[], ReviewContext] = getattr(app, _ATTRIBUTE)
     return provider()

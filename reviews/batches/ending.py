@@ -15,18 +15,18 @@ from ...models.turns.turn import Usage
 from ...state.redis.stored import read_stored
 from ...state.reviews.records import BatchHead, BatchView, ItemRecord
 from ...state.reviews.store import ReviewStore
-from ..findings.comparing import settled
-from .context import Office
+from ..findings.comparing import compare_run
+from .context import ReviewContext
 
 log = logging.getLogger(__name__)
 
 #: Milliseconds after which another worker takes over the report of a batch.
 REPORTING_MS = 60_000
 #: Milliseconds for which a batch waits for an unavailable archive; then it ends without one.
-ARCHIVE_PATIENCE_MS = 120_000
+ARCHIVE_TIMEOUT_MS = 120_000
 
 
-def finish(office: Office, batch_id: str) -> bool:
+def finish_batch(office: ReviewContext, batch_id: str) -> bool:
     """Report the batch and end it. False: work is left, or another worker reports it.
 
     Raises:
@@ -37,39 +37,39 @@ def finish(office: Office, batch_id: str) -> bool:
         return False
     head, view = office.store.head(batch_id), office.store.view(batch_id)
     run = run_of(office.store, head, view, outcome=office.store.outcome(batch_id))
-    run = settled(run, previous=_previous(office, head, view), is_whole=head.is_whole)
+    run = compare_run(run, previous=_previous(office, head, view), is_whole=head.is_whole)
     if office.archive is not None:
         try:
             office.archive.prepare()
             office.archive.review_writer.write(run)
         except ArchiveUnavailable:
-            if not _waited_enough(office, view):
+            if not _archive_timed_out(office, view):
                 raise
             log.warning("archive unavailable, ending review %s without archiving it", batch_id)
-    office.tell(run, head)
+    office.on_run_ended(run, head)
     office.store.end(batch_id, reporter, lease_ms=REPORTING_MS, is_done=True)
-    take_off(office, batch_id)
+    deindex_batch(office, batch_id)
     log.info("review %s %s: %s", batch_id, run.state, run.summary)
     return True
 
 
-def take_off(office: Office, batch_id: str) -> None:
+def deindex_batch(office: ReviewContext, batch_id: str) -> None:
     """Remove a batch that has ended or expired from the index; one that was restarted meanwhile is put back."""
-    office.index.settle(batch_id)
+    office.index.remove_batch(batch_id)
     with suppress(ReviewNotFound):
         if not office.store.view(batch_id).has_ended:
-            office.index.add(batch_id, office.store.now_ms())
+            office.index.add_batch(batch_id, office.store.now_ms())
 
 
-def read_run(office: Office, batch_id: str) -> ReviewRun:
+def read_run(office: ReviewContext, batch_id: str) -> ReviewRun:
     """Return the current run; for an ended one, after its comparison with the previous run. Raises ReviewNotFound."""
     view = office.store.view(batch_id)
     if view.has_ended and office.archive is not None:
-        reader = office.archive.to_read()
+        reader = office.archive.open_reader()
         if reader is not None and office.archive.review_reader.ids(batch_id, limit=1):
             return office.archive.review_reader.run(batch_id)
     head = office.store.head(batch_id)
-    return settled(run_of(office.store, head, view), is_whole=head.is_whole)
+    return compare_run(run_of(office.store, head, view), is_whole=head.is_whole)
 
 
 def run_of(store: ReviewStore, head: BatchHead, view: BatchView, *, outcome: str = "") -> ReviewRun:
@@ -111,18 +111,18 @@ def _summary(results: Sequence[ItemResult], reason: str) -> str:
     return f"{words} Stopped: {reason}." if reason else words
 
 
-def _previous(office: Office, head: BatchHead, view: BatchView) -> tuple[Finding, ...]:
+def _previous(office: ReviewContext, head: BatchHead, view: BatchView) -> tuple[Finding, ...]:
     if office.archive is None:
         return ()
     try:
         office.archive.prepare()
         root = head.root or head.root_name
-        return office.archive.review_reader.previous(root, head.panel.name, without=head.batch_id)
+        return office.archive.review_reader.previous_findings(root, head.panel.name, without=head.batch_id)
     except ArchiveUnavailable:
-        if not _waited_enough(office, view):
+        if not _archive_timed_out(office, view):
             raise
         return ()
 
 
-def _waited_enough(office: Office, view: BatchView) -> bool:
-    return office.store.now_ms() - (view.ended_ms or 0) > ARCHIVE_PATIENCE_MS
+def _archive_timed_out(office: ReviewContext, view: BatchView) -> bool:
+    return office.store.now_ms() - (view.ended_ms or 0) > ARCHIVE_TIMEOUT_MS

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
-from ...agents.reviewers.markdown_fences import blocks, fenced
+from ...agents.reviewers.markdown_fences import fence_text, fenced_blocks
 from ...models.protocol.collab import CollabStatus
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent, MAPEventType
@@ -15,7 +15,7 @@ from ...models.review.findings import Finding
 from ...models.review.items import Item
 from ...models.review.panels import Seat
 from ...models.review.quotes import with_snippets
-from ...models.review.reading import Said, read_said
+from ...models.review.reading import ReviewerAnswer, parse_reviewer_answer
 from ...models.review.runs import ItemResult, ItemState
 from ...models.sessions.stop_conditions import CostBudget, StopCondition, TokenBudget
 from ...models.sessions.stop_syntax import read_stop
@@ -23,9 +23,9 @@ from ...models.sessions.submission import Submission
 from ...models.text.ids import derived_id
 from ...state.reviews.records import BatchHead, ItemRecord
 from ...state.sessions.records import SessionState
-from ...tasks.sessions.task_tree import Closed, Outcome
+from ...tasks.sessions.task_tree import GrantEnd, GrantOutcome
 from ..sources.sessions import REVIEW_TAG
-from .queue import PARAMETER
+from .queue import REVIEW_PARAMETER
 
 _LANGUAGES = {
     ".py": "python",
@@ -37,8 +37,8 @@ _LANGUAGES = {
 }
 _PLAIN_NAME = re.compile(r"[\w.-]{1,100}")
 #: Reasons for which a session ends before its panel has finished.
-_CUT_SHORT = frozenset({"token_budget", "cost_budget", "deadline", "no_answer", "exhausted"})
-_FORM = (
+_EARLY_END_REASONS = frozenset({"token_budget", "cost_budget", "deadline", "no_answer", "exhausted"})
+_ANSWER_FORMAT = (
     'Answer with JSON and nothing else: {"findings": [{"line": 3, "end_line": 4, "rule": "short-name", '
     '"severity": "critical, high, medium, low or info", "message": "what is wrong", '
     '"suggestion": "what to do", "confidence": 0.8}], "summary": "one sentence"}'
@@ -46,7 +46,7 @@ _FORM = (
 _TITLE_CHARACTERS = 200
 
 
-def session_of(batch_id: str, number: int, attempt: int) -> str:
+def item_session_id(batch_id: str, number: int, attempt: int) -> str:
     """Return the id of the session that reviews an item: always the same, so that it is opened once."""
     return derived_id(f"{batch_id}|{number}|{attempt}")
 
@@ -57,7 +57,10 @@ def opening_of(item: Item, text: str) -> str:
     language = _LANGUAGES.get(path.suffix, path.suffix.removeprefix("."))
     words = [it for it in (language or "text", path.name) if _PLAIN_NAME.fullmatch(it)]
     return "\n".join(
-        [f"Review {json.dumps(item.path)}.{_changed(item)} {_FORM}", fenced(text, " ".join(words))]
+        [
+            f"Review {json.dumps(item.path)}.{_changed(item)} {_ANSWER_FORMAT}",
+            fence_text(text, " ".join(words)),
+        ]
     )
 
 
@@ -73,7 +76,7 @@ def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submissi
     panel = head.panel
     title = "".join(it if it.isprintable() else "?" for it in f"Review of {record.item.path}")
     collab = {
-        "collab_id": session_of(head.batch_id, record.number, record.attempt),
+        "collab_id": item_session_id(head.batch_id, record.number, record.attempt),
         "title": title[:_TITLE_CHARACTERS],
         "purpose": panel.purpose,
         "mode": panel.mode,
@@ -89,7 +92,9 @@ def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submissi
         limits=panel.limits,
         protocol=panel.protocol,
         messages=[opening],
-        parameters={PARAMETER: {"batch": head.batch_id, "item": record.number, "path": record.item.path}},
+        parameters={
+            REVIEW_PARAMETER: {"batch": head.batch_id, "item": record.number, "path": record.item.path}
+        },
     )
 
 
@@ -132,7 +137,9 @@ def result_of(
     An item whose reviewer could not speak counts as failed, with the findings of the others.
     """
     said = {
-        (it.speaker, it.turn_number): read_said(it.content, path=record.item.path, agent=it.speaker)
+        (it.speaker, it.turn_number): parse_reviewer_answer(
+            it.content, path=record.item.path, agent=it.speaker
+        )
         for it in messages
         if it.speaker
     }
@@ -148,14 +155,14 @@ def result_of(
     )
 
 
-def _findings(said: Iterable[Said], messages: Sequence[Message]) -> tuple[Finding, ...]:
+def _findings(said: Iterable[ReviewerAnswer], messages: Sequence[Message]) -> tuple[Finding, ...]:
     """Return all findings, each once per reviewer, with their lines."""
-    text = next((body for it in messages[:1] for _, body in blocks(it.content)), "")
+    text = next((body for it in messages[:1] for _, body in fenced_blocks(it.content)), "")
     found = dict.fromkeys(finding for one in said for finding in one.findings)
     return with_snippets(found, text) if text else tuple(found)
 
 
-def _summary(said: Sequence[Said]) -> str:
+def _summary(said: Sequence[ReviewerAnswer]) -> str:
     """Return the last message of the panel; free text of a model is in the judge's message."""
     return next((it.summary for it in reversed(said) if it.summary), "")
 
@@ -163,8 +170,8 @@ def _summary(said: Sequence[Said]) -> str:
 def _error(state: SessionState, events: Iterable[MapEvent]) -> str:
     if state.status is not CollabStatus.COMPLETED:
         return " ".join(filter(None, [state.reason, state.detail])) or str(state.status)
-    ends = [Closed.of(it) for it in events if it.event_type is MAPEventType.TURN_COMPLETED]
-    silent = [it for it in ends if it.is_final and it.outcome in (Outcome.SKIPPED, Outcome.FAILED)]
+    ends = [GrantEnd.from_event(it) for it in events if it.event_type is MAPEventType.TURN_COMPLETED]
+    silent = [it for it in ends if it.is_final and it.outcome in (GrantOutcome.SKIPPED, GrantOutcome.FAILED)]
     if silent:
         return "; ".join(f"{it.participant}: {it.error or it.outcome}" for it in silent)
-    return f"ended early: {state.detail or state.reason}" if state.reason in _CUT_SHORT else ""
+    return f"ended early: {state.detail or state.reason}" if state.reason in _EARLY_END_REASONS else ""

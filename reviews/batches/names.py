@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-REVIEW = "symposia.review"
-REVIEW_ITEM = "symposia.review.item"
+REVIEW_TASK = "symposia.review"
+REVIEW_ITEM_TASK = "symposia.review.item"

@@ -12,13 +12,13 @@ from typing import Any
 from celery import Celery, group
 from pydantic import JsonValue
 
-from ...tasks.runtime.graph import BrokerAway
-from .names import REVIEW, REVIEW_ITEM
+from ...tasks.runtime.graph import BrokerConnectionError
+from .names import REVIEW_ITEM_TASK, REVIEW_TASK
 
 log = logging.getLogger(__name__)
 
 #: Session parameter with the batch and item it reviews.
-PARAMETER = "review"
+REVIEW_PARAMETER = "review"
 
 
 class ReviewQueue:
@@ -31,7 +31,7 @@ class ReviewQueue:
         """Dispatch items that must be started or settled."""
         tasks = [
             self._app.signature(
-                REVIEW_ITEM,
+                REVIEW_ITEM_TASK,
                 kwargs={"batch": batch_id, "item": number},
                 options=_options(f"batch={batch_id} item={number}"),
             )
@@ -41,18 +41,18 @@ class ReviewQueue:
             return
         try:
             group(tasks, app=self._app).apply_async(root_id=batch_id, add_to_parent=False)
-        except BrokerAway as error:
+        except BrokerConnectionError as error:
             log.warning("broker unavailable, the sweep will dispatch review %s: %s", batch_id, error)
 
     def send_batch(self, batch_id: str) -> None:
         """Dispatch a batch. Raises BrokerAway."""
         self._app.send_task(
-            REVIEW, kwargs={"batch": batch_id}, root_id=batch_id, **_options(f"batch={batch_id}")
+            REVIEW_TASK, kwargs={"batch": batch_id}, root_id=batch_id, **_options(f"batch={batch_id}")
         )
 
     def session_ended(self, parameters: Mapping[str, JsonValue]) -> None:
         """Handle the end of a session with these parameters: if it reviewed an item, settle the item."""
-        told = parameters.get(PARAMETER)
+        told = parameters.get(REVIEW_PARAMETER)
         if not isinstance(told, dict):
             return
         batch, number = told.get("batch"), told.get("item")

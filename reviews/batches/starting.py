@@ -11,30 +11,30 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from ...models.errors import ReviewNotFound
-from ...models.review.items import Read, Skipped
+from ...models.review.items import ReadItem, SkippedItem
 from ...models.review.panels import Panel
 from ...models.review.runs import ItemResult, ItemState
 from ...models.text.ids import new_id
 from ...state.reviews.records import MAX_ITEMS, MAX_TEXT_BYTES, BatchHead
-from ..panels import looks_at, panel_sha
-from .batch import go_on
-from .context import Office
+from ..panels import panel_reviews, panel_sha
+from .batch import advance_batch
+from .context import ReviewContext
 
 #: Number of items looked up in the archive at once.
 _CHUNK = 100
 #: Maximum number of skipped items that are listed.
-_TOLD = 1_000
+_MAX_SKIPPED_LISTED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ReviewRequest:
     """What to review, and the panel that reviews it."""
 
     #: The named root, or the name of the folder.
     root_name: str
-    #: The panel, with an agent in every seat (`Panel.seated`).
+    #: The panel, with an agent in every seat (`Panel.with_model`).
     panel: Panel
-    source: Iterable[Read | Skipped]
+    source: Iterable[ReadItem | SkippedItem]
     #: True: include what has not changed since this panel reviewed it last.
     everything: bool = False
     #: True if the source is all of the root.
@@ -48,7 +48,9 @@ class Order:
     then: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
-def start(office: Office, order: Order, *, on_read: Callable[[int], None] = lambda _: None) -> str:
+def start_batch(
+    office: ReviewContext, order: ReviewRequest, *, on_read: Callable[[int], None] = lambda _: None
+) -> str:
     """Start a batch and return its id; the same `batch_id` again is the same batch.
 
     `on_read` is called with the number of items read so far.
@@ -58,7 +60,7 @@ def start(office: Office, order: Order, *, on_read: Callable[[int], None] = lamb
         RedisUnavailable, ArchiveUnavailable: nothing of it begins.
     """
     if _is_there(office, order.batch_id):
-        go_on(office, order.batch_id)
+        advance_batch(office, order.batch_id)
         return order.batch_id
     head = BatchHead(
         batch_id=order.batch_id,
@@ -71,27 +73,27 @@ def start(office: Office, order: Order, *, on_read: Callable[[int], None] = lamb
         then=dict(order.then),
     )
     office.store.open(head)
-    handing = _HandingOver(office, head, everything=order.everything)
+    handing = _ItemUploader(office, head, everything=order.everything)
     for chunk in _chunks(order.source):
-        handing.take(chunk)
+        handing.add_chunk(chunk)
         on_read(handing.total)
     # Into the index first: a crash after this line leaves a check of a batch that never began.
-    office.index.add(head.batch_id, office.store.now_ms())
+    office.index.add_batch(head.batch_id, office.store.now_ms())
     head = head.model_copy(update={"skipped": tuple(handing.skipped)})
     office.store.start(head, total=handing.total, unchanged=handing.unchanged)
-    go_on(office, head.batch_id)
+    advance_batch(office, head.batch_id)
     return head.batch_id
 
 
-def _is_there(office: Office, batch_id: str) -> bool:
+def _is_there(office: ReviewContext, batch_id: str) -> bool:
     try:
         return office.store.view(batch_id).state != "opening"
     except ReviewNotFound:
         return False
 
 
-def _chunks(source: Iterable[Read | Skipped]) -> Iterator[list[Read | Skipped]]:
-    chunk: list[Read | Skipped] = []
+def _chunks(source: Iterable[ReadItem | SkippedItem]) -> Iterator[list[ReadItem | SkippedItem]]:
+    chunk: list[ReadItem | SkippedItem] = []
     for it in source:
         chunk.append(it)
         if len(chunk) == _CHUNK:
@@ -101,26 +103,26 @@ def _chunks(source: Iterable[Read | Skipped]) -> Iterator[list[Read | Skipped]]:
         yield chunk
 
 
-class _HandingOver:
+class _ItemUploader:
     """Handover of the read items, chunk by chunk."""
 
-    def __init__(self, office: Office, head: BatchHead, *, everything: bool) -> None:
+    def __init__(self, office: ReviewContext, head: BatchHead, *, everything: bool) -> None:
         self.total = 0
         self.unchanged = 0
-        self.skipped: list[Skipped] = []
+        self.skipped: list[SkippedItem] = []
         self._bytes = 0
         self._office = office
         self._head = head
         self._everything = everything
 
-    def take(self, chunk: Iterable[Read | Skipped]) -> None:
+    def add_chunk(self, chunk: Iterable[ReadItem | SkippedItem]) -> None:
         """Hand over the next chunk."""
-        reads = [it for it in chunk if isinstance(it, Read) or self._skip(it)]
-        wanted = [it for it in reads if isinstance(it, Read) and self._is_wanted(it)]
+        reads = [it for it in chunk if isinstance(it, ReadItem) or self._skip(it)]
+        wanted = [it for it in reads if isinstance(it, ReadItem) and self._is_wanted(it)]
         known = self._known(wanted)
         for read in wanted:
             if self.total >= MAX_ITEMS:
-                self._skip(Skipped(path=read.item.path, reason=f"over the limit of {MAX_ITEMS} items"))
+                self._skip(SkippedItem(path=read.item.path, reason=f"over the limit of {MAX_ITEMS} items"))
             elif (result := known.get(read.item.key)) is not None:
                 self.total, self.unchanged = self.total + 1, self.unchanged + 1
                 self._office.store.add_known(
@@ -128,34 +130,36 @@ class _HandingOver:
                 )
             elif self._bytes + read.item.size > MAX_TEXT_BYTES:
                 self._skip(
-                    Skipped(path=read.item.path, reason=f"over the limit of {MAX_TEXT_BYTES} bytes in total")
+                    SkippedItem(
+                        path=read.item.path, reason=f"over the limit of {MAX_TEXT_BYTES} bytes in total"
+                    )
                 )
             else:
                 self.total, self._bytes = self.total + 1, self._bytes + read.item.size
                 self._office.store.add(self._head.batch_id, self.total, read.item, read.text)
 
-    def _is_wanted(self, read: Read) -> bool:
-        if not looks_at(self._head.panel, read.item.path):
+    def _is_wanted(self, read: ReadItem) -> bool:
+        if not panel_reviews(self._head.panel, read.item.path):
             return self._skip(
-                Skipped(
+                SkippedItem(
                     path=read.item.path, reason=f"the panel reviews {', '.join(self._head.panel.files)} only"
                 )
             )
-        return bool(read.text.strip()) or self._skip(Skipped(path=read.item.path, reason="empty"))
+        return bool(read.text.strip()) or self._skip(SkippedItem(path=read.item.path, reason="empty"))
 
-    def _skip(self, skipped: Skipped) -> bool:
+    def _skip(self, skipped: SkippedItem) -> bool:
         """Record a skipped item; return False, because there is nothing to review."""
-        if len(self.skipped) < _TOLD:
+        if len(self.skipped) < _MAX_SKIPPED_LISTED:
             self.skipped.append(skipped)
         return False
 
-    def _known(self, reads: Iterable[Read]) -> dict[str, ItemResult]:
+    def _known(self, reads: Iterable[ReadItem]) -> dict[str, ItemResult]:
         archive = self._office.archive
         if archive is None or self._everything:
             return {}
         archive.prepare()
         items = {read.item.key: read.item for read in reads}
-        found = archive.review_reader.known(self._head.panel_sha, items.values())
+        found = archive.review_reader.cached_results(self._head.panel_sha, items.values())
         return {
             key: ItemResult(
                 item=items[key],

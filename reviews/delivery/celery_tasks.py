@@ -10,9 +10,9 @@ from celery import Celery, shared_task
 from pydantic import ValidationError
 
 from ...models.errors import ArchiveUnavailable
-from ...models.review.deliveries import Errand
+from ...models.review.deliveries import DeliveryJob
 from ...models.text.ids import new_id
-from .deliverer import Courier, sweep_errands
+from .deliverer import Deliverer, sweep_deliveries
 
 if TYPE_CHECKING:
     from celery import Task
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DELIVER = "symposia.deliver"
-_ATTRIBUTE = "symposia_courier"
+_ATTRIBUTE = "symposia_deliverer"
 
 
-def install_courier(app: Celery, provider: Callable[[], Courier]) -> None:
+def install_deliverer(app: Celery, provider: Callable[[], Deliverer]) -> None:
     """Set the provider of the deliverer of an app's tasks (called once a process, lazily)."""
     setattr(app, _ATTRIBUTE, provider)
 
 
-def courier_of(app: Celery) -> Courier:
+def deliverer_of(app: Celery) -> Deliverer:
     """Return the deliverer of this process."""
-    provider: Callable[[], Courier] = getattr(app, _ATTRIBUTE)
+    provider: Callable[[], Deliverer] = getattr(app, _ATTRIBUTE)
     return provider()
 
 
@@ -38,20 +38,20 @@ def courier_of(app: Celery) -> Courier:
 def deliver_task(self: Task[..., None], *, errand: str) -> None:
     """Run one delivery. A message is only a hint: what is not in the delivery queue is not delivered."""
     try:
-        asked = Errand.model_validate_json(errand)
+        asked = DeliveryJob.model_validate_json(errand)
     except ValidationError:
         log.warning("ignoring malformed delivery task")
         return
     try:
-        courier_of(self.app).run(asked)
+        deliverer_of(self.app).deliver(asked)
     except ArchiveUnavailable as error:
         log.warning("delivery of review %s to %s failed, will retry: %s", asked.run, asked.to, error)
 
 
-def send_errands(app: Celery) -> int:
+def send_due_deliveries(app: Celery) -> int:
     """Send a task for each due delivery. Raises BrokerAway, RedisUnavailable."""
 
-    def send(errand: Errand) -> None:
+    def send(errand: DeliveryJob) -> None:
         app.send_task(
             DELIVER,
             kwargs={"errand": errand.model_dump_json()},
@@ -62,4 +62,4 @@ def send_errands(app: Celery) -> int:
             ignore_result=True,
         )
 
-    return sweep_errands(courier_of(app).index, send)
+    return sweep_deliveries(deliverer_of(app).index, send)

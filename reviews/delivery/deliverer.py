@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from pydantic import ValidationError
 
 from ...models.errors import DeliveryFailed, InvalidInput, ReviewNotFound, invalid_input
-from ...models.review.deliveries import Errand, Wishes
+from ...models.review.deliveries import DeliveryJob, DeliveryRequest
 from ...models.review.runs import ReviewRun, RunState
-from ...state.reviews.delivery_queue import ErrandIndex
+from ...state.reviews.delivery_queue import DeliveryQueue
 from ...state.reviews.records import BatchHead
 from ..reports.formats import ReportFormat, report_files
-from .destinations import Deliveries
-from .payload import Parcel, has_news
+from .destinations import Destinations
+from .payload import ReportPayload, has_changes
 
 log = logging.getLogger(__name__)
 
@@ -27,10 +27,10 @@ FIRST_DELAY_MS, LONGEST_DELAY_MS = 10_000, 3_600_000
 #: Milliseconds for which a delivery is claimed.
 HOLD_MS = 900_000
 #: Number of deliveries that a sweep claims at once.
-_SWEPT = 100
+_SWEEP_LIMIT = 100
 
 
-class Courier:
+class Deliverer:
     """Deliverer of reports.
 
     Args:
@@ -42,8 +42,8 @@ class Courier:
 
     def __init__(
         self,
-        deliveries: Callable[[], Deliveries],
-        index: ErrandIndex,
+        deliveries: Callable[[], Destinations],
+        index: DeliveryQueue,
         *,
         read_run: Callable[[str], ReviewRun],
         transcript: Callable[[str], str] | None = None,
@@ -60,10 +60,10 @@ class Courier:
         except InvalidInput as error:
             yield str(error)
 
-    def note(self, run: ReviewRun, head: BatchHead) -> None:
+    def queue_deliveries(self, run: ReviewRun, head: BatchHead) -> None:
         """Queue the deliveries of a run that has ended; repeating it changes nothing. Raises RedisUnavailable."""
         try:
-            wishes = Wishes.model_validate(head.then)
+            wishes = DeliveryRequest.model_validate(head.then)
         except ValidationError as error:
             log.error(
                 "review %s: invalid delivery options, not delivering the report: %s",
@@ -71,12 +71,14 @@ class Courier:
                 invalid_input(error, "then"),
             )
             return
-        if wishes.only_on_change and not has_news(run):
+        if wishes.only_on_change and not has_changes(run):
             return
         names = dict.fromkeys(wishes.deliver)
-        self.index.add([Errand(run=run.id, to=name, formats=wishes.formats) for name in names])
+        self.index.add_deliveries(
+            [DeliveryJob(run=run.id, to=name, formats=wishes.formats) for name in names]
+        )
 
-    def run(self, errand: Errand) -> None:
+    def deliver(self, errand: DeliveryJob) -> None:
         """Try a queued delivery; one that is not queued was done meanwhile.
 
         Raises:
@@ -87,46 +89,46 @@ class Courier:
         try:
             run = self._read_run(errand.run)
             if run.state is RunState.RUNNING:  # it was noted a moment before others see that it has ended
-                self.index.soon(errand)
+                self.index.retry_soon(errand)
                 return
-            self._deliver(errand, run)
+            self._send_reports(errand, run)
         except DeliveryFailed as error:
             self._failed(errand, error)
         except (InvalidInput, ReviewNotFound) as error:
             self._give_up(errand, str(error))
         else:
             log.info("delivered review %s to %s", errand.run, errand.to)
-            self.index.settle(errand)
+            self.index.remove_delivery(errand)
 
-    def _deliver(self, errand: Errand, run: ReviewRun) -> None:
+    def _send_reports(self, errand: DeliveryJob, run: ReviewRun) -> None:
         deliveries = self._deliveries()
         deliveries.check([errand.to])
         reports = report_files(run, map(_format, errand.formats), transcript=self._transcript)
-        deliveries.deliver(errand.to, Parcel(run, reports))
+        deliveries.deliver(errand.to, ReportPayload(run, reports))
 
-    def _failed(self, errand: Errand, error: DeliveryFailed) -> None:
+    def _failed(self, errand: DeliveryJob, error: DeliveryFailed) -> None:
         if not error.retryable or errand.failed + 1 >= self._deliveries().entry(errand.to).attempts:
             self._give_up(errand, str(error))
             return
         delay_ms = FIRST_DELAY_MS * 2 ** min(errand.failed, 20)
         asked_ms = int((error.retry_after_s or 0) * 1000)
         log.warning("delivery of review %s to %s failed, retrying later: %s", errand.run, errand.to, error)
-        self.index.later(errand, delay_ms=min(max(delay_ms, asked_ms), LONGEST_DELAY_MS))
+        self.index.retry_later(errand, delay_ms=min(max(delay_ms, asked_ms), LONGEST_DELAY_MS))
 
-    def _give_up(self, errand: Errand, why: str) -> None:
+    def _give_up(self, errand: DeliveryJob, why: str) -> None:
         log.error("delivery of review %s to %s failed, giving up: %s", errand.run, errand.to, why)
         self.index.give_up(errand, why)
 
 
-def sweep_errands(index: ErrandIndex, send: Callable[[Errand], None]) -> int:
+def sweep_deliveries(index: DeliveryQueue, send: Callable[[DeliveryJob], None]) -> int:
     """Send a message for every due delivery; return their number. Raises what `send` raises."""
     sent = 0
     while True:
-        claimed = index.claim(limit=_SWEPT, hold_ms=HOLD_MS)
+        claimed = index.claim(limit=_SWEEP_LIMIT, hold_ms=HOLD_MS)
         for text in claimed:
-            send(Errand.model_validate_json(text))
+            send(DeliveryJob.model_validate_json(text))
         sent += len(claimed)
-        if len(claimed) < _SWEPT:
+        if len(claimed) < _SWEEP_LIMIT:
             return sent
 
 

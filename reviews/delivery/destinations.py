@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from ...models.errors import DeliveryFailed, InvalidInput, invalid_input
 from . import folder, mail, webhook
 from .entries import DeliveriesFile, DeliveryEntry, EmailEntry, FolderEntry, WebhookEntry
-from .payload import Parcel
+from .payload import ReportPayload
 
 #: File in the working folder, used if no file is named.
 DEFAULT_FILE = Path("deliveries.toml")
@@ -22,7 +22,7 @@ MAX_BYTES = 1_048_576
 Getenv = Callable[[str], str | None]
 
 
-class Deliveries:
+class Destinations:
     """Destinations of reports. `getenv` reads the variables that hold secrets."""
 
     def __init__(self, file: DeliveriesFile, *, getenv: Getenv) -> None:
@@ -30,7 +30,7 @@ class Deliveries:
         self._getenv = getenv
 
     @classmethod
-    def load(cls, path: Path | None, *, getenv: Getenv) -> Deliveries:
+    def load(cls, path: Path | None, *, getenv: Getenv) -> Destinations:
         """Return the destinations of a file; None: of `deliveries.toml` in the working folder, if it exists.
 
         Raises:
@@ -59,7 +59,7 @@ class Deliveries:
         for name in names:
             self.entry(name, field=field)
 
-    def deliver(self, name: str, parcel: Parcel) -> None:
+    def deliver(self, name: str, parcel: ReportPayload) -> None:
         """Deliver once. Repeating it is safe: receivers can detect duplicates.
 
         Raises:
@@ -68,14 +68,14 @@ class Deliveries:
         """
         match self.entry(name):
             case FolderEntry() as entry:
-                folder.write(entry, parcel)
+                folder.write_to_folder(entry, parcel)
             case WebhookEntry() as entry:
-                webhook.send(
-                    entry, parcel, message_id=parcel.id_for(name), secret=self._secret(entry.secret_env)
+                webhook.send_webhook(
+                    entry, parcel, message_id=parcel.message_id(name), secret=self._secret(entry.secret_env)
                 )
             case EmailEntry() as entry:
                 password = entry.password_env and self._secret(entry.password_env)
-                mail.send(entry, parcel, message_id=parcel.id_for(name), password=password)
+                mail.send_mail(entry, parcel, message_id=parcel.message_id(name), password=password)
 
     def problems(self) -> Iterator[str]:
         """Return the problems that would make deliveries fail on this machine, one line each, without delivering."""

@@ -28,8 +28,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, IPvAnyNetwork, RootModel, StringConstraints, model_validator
 
-from ...agents.entry_base import Entry, HttpUrl, Variable
-from ...models.schedules.schedule import Name
+from ...agents.entry_base import EntryBase, HttpUrl, VariableName
+from ...models.schedules.schedule import ResourceName
 from ...models.text.paths import ExpandedPath
 
 
@@ -54,14 +54,14 @@ MailAddress = Annotated[str, Field(max_length=254), AfterValidator(_mail_address
 HostName = Annotated[str, StringConstraints(max_length=253, pattern=r"^[A-Za-z0-9.:_-]+$")]
 
 
-class Retried(Entry):
+class RetriedEntry(EntryBase):
     """Common fields of all deliveries."""
 
     #: Maximum attempts of one delivery: 10 s apart, then 20 s, 40 s, up to an hour.
     attempts: int = Field(default=8, ge=1, le=50)
 
 
-class FolderEntry(Retried):
+class FolderEntry(RetriedEntry):
     """Delivery to a folder: each run gets its own folder below this one."""
 
     kind: Literal["folder"]
@@ -70,19 +70,19 @@ class FolderEntry(Retried):
     keep: int = Field(default=30, ge=1, le=10_000)
 
 
-class WebhookEntry(Retried):
+class WebhookEntry(RetriedEntry):
     """Delivery to a webhook: a summary with the findings as JSON, signed like turns of remote systems."""
 
     kind: Literal["webhook"]
     url: HttpUrl
-    secret_env: Variable
+    secret_env: VariableName
     #: Networks that may be called although they are private, also without TLS.
     networks: tuple[IPvAnyNetwork, ...] = Field(default=(), max_length=100)
     #: Seconds one attempt may take.
     timeout_s: float = Field(default=10, gt=0, le=60)
 
 
-class EmailEntry(Retried):
+class EmailEntry(RetriedEntry):
     """Delivery by e-mail: a summary, with the reports attached. Nothing is sent without TLS."""
 
     kind: Literal["email"]
@@ -96,12 +96,12 @@ class EmailEntry(Retried):
     sender: MailAddress
     to: tuple[MailAddress, ...] = Field(min_length=1, max_length=100)
     username: str | None = Field(default=None, min_length=1, max_length=254)
-    password_env: Variable | None = None
+    password_env: VariableName | None = None
     #: Maximum seconds of each step of the conversation.
     timeout_s: float = Field(default=30, gt=0, le=120)
 
     @model_validator(mode="after")
-    def _knows_who_logs_in(self) -> Self:
+    def _check_login(self) -> Self:
         if (self.username is None) != (self.password_env is None):
             raise ValueError("must have both username and password_env, or neither")
         return self
@@ -110,5 +110,5 @@ class EmailEntry(Retried):
 DeliveryEntry = Annotated[FolderEntry | WebhookEntry | EmailEntry, Field(discriminator="kind")]
 
 
-class DeliveriesFile(RootModel[Annotated[dict[Name, DeliveryEntry], Field(max_length=1_000)]]):
+class DeliveriesFile(RootModel[Annotated[dict[ResourceName, DeliveryEntry], Field(max_length=1_000)]]):
     """A whole deliveries file."""

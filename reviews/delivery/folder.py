@@ -9,14 +9,14 @@ from pathlib import Path
 from ...models.errors import DeliveryFailed
 from ...models.text.ids import new_id
 from .entries import FolderEntry
-from .payload import Parcel, letter, plain_name, summary
+from .payload import ReportPayload, plain_name, summary_json, summary_text
 
-_BEGUN = ".begun-"
+_TEMP_PREFIX = ".begun-"
 #: Seconds after which a temporary file is abandoned.
 _ABANDONED_S = 3_600
 
 
-def write(entry: FolderEntry, parcel: Parcel) -> Path:
+def write_to_folder(entry: FolderEntry, parcel: ReportPayload) -> Path:
     """Write the reports, a summary, and the run as JSON; an existing run does not change.
 
     Raises:
@@ -34,13 +34,13 @@ def write(entry: FolderEntry, parcel: Parcel) -> Path:
     return target
 
 
-def _write_whole(target: Path, parcel: Parcel) -> None:
+def _write_whole(target: Path, parcel: ReportPayload) -> None:
     """Write to a temporary file and rename it, so that readers never see half of it. Raises OSError."""
-    begun = target.with_name(f"{_BEGUN}{new_id()}")
+    begun = target.with_name(f"{_TEMP_PREFIX}{new_id()}")
     begun.mkdir()
     try:
-        (begun / "run.json").write_bytes(letter(parcel.run))
-        (begun / "summary.txt").write_text(summary(parcel.run), encoding="utf-8")
+        (begun / "run.json").write_bytes(summary_json(parcel.run))
+        (begun / "summary.txt").write_text(summary_text(parcel.run), encoding="utf-8")
         for report in parcel.reports:
             (begun / plain_name(report.name)).write_text(report.text, encoding="utf-8")
         try:
@@ -55,15 +55,15 @@ def _write_whole(target: Path, parcel: Parcel) -> None:
 def _delete_old(folder: Path, *, keep: int) -> None:
     """Delete runs above the kept number, by their names, which begin with the time; and the files of dead workers."""
     folders = sorted(it for it in folder.iterdir() if it.is_dir())
-    begun = [it for it in folders if it.name.startswith(_BEGUN)]
+    begun = [it for it in folders if it.name.startswith(_TEMP_PREFIX)]
     left_behind = [it for it in begun if it.stat().st_mtime < time.time() - _ABANDONED_S]
     for old in (*[it for it in folders if it not in begun][:-keep], *left_behind):
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _series(parcel: Parcel) -> str:
+def _series(parcel: ReportPayload) -> str:
     return f"{plain_name(parcel.run.root_name)}-{plain_name(parcel.run.panel)}"
 
 
-def _name(parcel: Parcel) -> str:
+def _name(parcel: ReportPayload) -> str:
     return f"{parcel.run.started_at:%Y%m%dT%H%M%SZ}-{parcel.run.id[:8]}"

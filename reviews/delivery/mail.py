@@ -11,37 +11,37 @@ from collections.abc import Sequence
 from email.message import EmailMessage
 from email.utils import format_datetime
 
-from ...agents.execution.failures import scrubbed
+from ...agents.execution.failures import scrub_text
 from ...models.errors import DeliveryFailed
 from ...models.review.headline import headline
 from ...models.text.ids import utcnow
 from ..reports.formats import ReportFile
 from .entries import EmailEntry
-from .payload import Parcel, plain_name, summary
+from .payload import ReportPayload, plain_name, summary_text
 
 #: Maximum bytes of all attachments; further reports are left out, and the text says so.
 MAX_ATTACHED_BYTES = 8_388_608
 _PORTS = {"starttls": 587, "tls": 465}
 
 
-def send(entry: EmailEntry, parcel: Parcel, *, message_id: str, password: str | None) -> None:
+def send_mail(entry: EmailEntry, parcel: ReportPayload, *, message_id: str, password: str | None) -> None:
     """Send the message; the server has accepted it when this returns.
 
     Raises:
         DeliveryFailed: it was not accepted, or not for all recipients; `retryable`: whether a retry may succeed.
     """
-    mail = written(entry, parcel, message_id=message_id)
+    mail = build_mail(entry, parcel, message_id=message_id)
     secrets = [password] if password else []
     try:
-        with _connected(entry) as server:
+        with _connect(entry) as server:
             if entry.username and password:
                 server.login(entry.username, password)
             refused = server.send_message(mail)
     except smtplib.SMTPRecipientsRefused as error:
         is_for_now = all(400 <= code < 500 for code, _ in error.recipients.values())
-        raise _refused(entry, len(error.recipients), retryable=is_for_now) from None
+        raise _refusal(entry, len(error.recipients), retryable=is_for_now) from None
     except smtplib.SMTPResponseException as error:
-        text = scrubbed(_text(error.smtp_error), secrets=secrets)
+        text = scrub_text(_text(error.smtp_error), secrets=secrets)
         # 4yz is transient, 5yz permanent (RFC 5321, 4.2.1).
         raise DeliveryFailed(
             f"{entry.host} answered SMTP {error.smtp_code}: {text}", retryable=400 <= error.smtp_code < 500
@@ -55,13 +55,13 @@ def send(entry: EmailEntry, parcel: Parcel, *, message_id: str, password: str | 
             f"TLS certificate of {entry.host} is not trusted: {error.verify_message}", retryable=False
         ) from None
     except (OSError, smtplib.SMTPException) as error:
-        text = scrubbed(str(error), secrets=secrets) or type(error).__name__
+        text = scrub_text(str(error), secrets=secrets) or type(error).__name__
         raise DeliveryFailed(f"{entry.host} does not answer: {text}") from None
     if refused:  # the others have it, and would have it twice
-        raise _refused(entry, len(refused), retryable=False)
+        raise _refusal(entry, len(refused), retryable=False)
 
 
-def written(entry: EmailEntry, parcel: Parcel, *, message_id: str) -> EmailMessage:
+def build_mail(entry: EmailEntry, parcel: ReportPayload, *, message_id: str) -> EmailMessage:
     """Return the message."""
     mail = EmailMessage()
     mail["Subject"] = headline(parcel.run)[:200]
@@ -71,8 +71,8 @@ def written(entry: EmailEntry, parcel: Parcel, *, message_id: str) -> EmailMessa
     mail["Message-ID"] = f"<{message_id}@{entry.sender.rpartition('@')[2]}>"
     # Against automatic replies (RFC 3834).
     mail["Auto-Submitted"] = "auto-generated"
-    kept, left_out = _fitting(parcel.reports)
-    text = summary(parcel.run)
+    kept, left_out = _split_by_size(parcel.reports)
+    text = summary_text(parcel.run)
     if left_out:
         text += f"\nToo large to attach: {', '.join(left_out)}\n"
     mail.set_content(text)
@@ -83,7 +83,7 @@ def written(entry: EmailEntry, parcel: Parcel, *, message_id: str) -> EmailMessa
     return mail
 
 
-def _fitting(reports: Sequence[ReportFile]) -> tuple[list[ReportFile], list[str]]:
+def _split_by_size(reports: Sequence[ReportFile]) -> tuple[list[ReportFile], list[str]]:
     """Return the reports that fit, and the names of the rest."""
     left, kept, left_out = MAX_ATTACHED_BYTES, list[ReportFile](), list[str]()
     for report in reports:
@@ -96,7 +96,7 @@ def _fitting(reports: Sequence[ReportFile]) -> tuple[list[ReportFile], list[str]
     return kept, left_out
 
 
-def _connected(entry: EmailEntry) -> smtplib.SMTP:
+def _connect(entry: EmailEntry) -> smtplib.SMTP:
     """Return an encrypted connection. Raises OSError, SMTPException."""
     context = ssl.create_default_context(cafile=entry.ca_file)
     port = entry.port or _PORTS[entry.security]
@@ -111,7 +111,7 @@ def _connected(entry: EmailEntry) -> smtplib.SMTP:
     return server
 
 
-def _refused(entry: EmailEntry, number: int, *, retryable: bool) -> DeliveryFailed:
+def _refusal(entry: EmailEntry, number: int, *, retryable: bool) -> DeliveryFailed:
     """Return the error without the names of recipients, because its message may be read by others."""
     return DeliveryFailed(f"{entry.host} refused {number} of the recipients", retryable=retryable)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ...models.review.counts import counted
+from ...models.review.counts import count_by_severity
 from ...models.review.findings import Finding, FindingStatus
 from ...models.review.headline import headline
 from ...models.review.runs import ItemState, ReviewRun, RunState
@@ -19,20 +19,20 @@ from ...models.text.redact import one_line
 from ..reports.formats import ReportFile
 
 #: Maximum bytes of a summary for machines; the least severe findings above it are left out.
-MAX_LETTER_BYTES = 262_144
+MAX_JSON_BYTES = 262_144
 #: Maximum number of findings in a summary for people.
-MAX_TOLD = 20
+MAX_LISTED_FINDINGS = 20
 _UNUSUAL = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class ReportPayload:
     """A run that has ended, with its reports."""
 
     run: ReviewRun
     reports: Sequence[ReportFile] = ()
 
-    def id_for(self, delivery: str) -> str:
+    def message_id(self, delivery: str) -> str:
         """Return the id, the same for each delivery of this run to this destination, so receivers can detect duplicates."""
         return derived_id(f"{self.run.id}|{delivery}")
 
@@ -42,30 +42,30 @@ def plain_name(name: str) -> str:
     return _UNUSUAL.sub("-", name).strip(".-")[:100] or "x"
 
 
-def has_news(run: ReviewRun) -> bool:
+def has_changes(run: ReviewRun) -> bool:
     """Return whether there is a change to report: a new or gone finding, or a run that did not complete."""
     changed = (FindingStatus.NEW, FindingStatus.GONE)
     return run.state is not RunState.COMPLETED or any(it.status in changed for it in run.findings)
 
 
-def summary(run: ReviewRun) -> str:
+def summary_text(run: ReviewRun) -> str:
     """Return the run as plain text, for people."""
     lines = [headline(run), ""]
     if run.summary:
         lines += [run.summary, ""]
     ordered = _by_weight(run.open_findings)
-    for it in ordered[:MAX_TOLD]:
+    for it in ordered[:MAX_LISTED_FINDINGS]:
         status = f" ({it.status.value})" if it.status else ""
         lines.append(f"- {it.place}: {it.severity.value} {it.rule}: {one_line(it.message)}{status}")
-    if len(ordered) > MAX_TOLD:
-        lines.append(f"- and {len(ordered) - MAX_TOLD} more")
+    if len(ordered) > MAX_LISTED_FINDINGS:
+        lines.append(f"- and {len(ordered) - MAX_LISTED_FINDINGS} more")
     failed = sum(it.state is ItemState.FAILED for it in run.results)
     if failed:
         lines += ["", f"{failed} of {len(run.results)} items could not be reviewed."]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def letter(run: ReviewRun) -> bytes:
+def summary_json(run: ReviewRun) -> bytes:
     """Return the run as JSON, for machines.
 
     `findings` are the open and the gone ones, the most severe first; `findings_left_out` is the number
@@ -84,11 +84,11 @@ def letter(run: ReviewRun) -> bytes:
         "summary": run.summary,
         "items": Counter(it.state.value for it in run.results),
         "skipped": len(run.skipped),
-        "open": counted(run.open_findings),
+        "open": count_by_severity(run.open_findings),
         "usage": run.usage.model_dump(mode="json"),
     }
     told_of = [it for it in _by_weight(run.findings) if it.status is not FindingStatus.SUPPRESSED]
-    room, kept = MAX_LETTER_BYTES - len(json.dumps(told)) - 100, list[dict[str, Any]]()
+    room, kept = MAX_JSON_BYTES - len(json.dumps(told)) - 100, list[dict[str, Any]]()
     for finding in told_of:
         data = finding.model_dump(mode="json") | {"fingerprint": finding.fingerprint}
         room -= len(json.dumps(data)) + 2

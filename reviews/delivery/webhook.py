@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 
 from ...agents.remote.signing import signed_headers
-from ...agents.remote.webhook import Target, post
+from ...agents.remote.webhook import WebhookTarget, post_webhook
 from ...models.errors import AgentError, DeliveryFailed
 from .entries import WebhookEntry
-from .payload import Parcel, letter
+from .payload import ReportPayload, summary_json
 
 
-def send(entry: WebhookEntry, parcel: Parcel, *, message_id: str, secret: str) -> None:
+def send_webhook(entry: WebhookEntry, parcel: ReportPayload, *, message_id: str, secret: str) -> None:
     """Post the run; it has arrived when this returns.
 
     Args:
@@ -23,10 +23,10 @@ def send(entry: WebhookEntry, parcel: Parcel, *, message_id: str, secret: str) -
     Raises:
         DeliveryFailed: it has not arrived; `retryable`: whether a retry may succeed.
     """
-    body = letter(parcel.run)
+    body = summary_json(parcel.run)
     headers = signed_headers(secret, message_id, body, now_s=int(time.time()))
     try:
-        post(Target(entry.url, entry.timeout_s, entry.networks), body, headers)
+        post_webhook(WebhookTarget(entry.url, entry.timeout_s, entry.networks), body, headers)
     except AgentError as error:
         raise DeliveryFailed(
             str(error), retryable=error.retryable, retry_after_s=error.retry_after_s

@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 from ...models.errors import InvalidInput, invalid_input
 from ...models.review.findings import Finding
 from ...models.turns.turn import Frozen
-from .merging import place_of
+from .merging import place_key
 
 #: Number of findings that each fingerprint suppresses.
 Baseline = Mapping[str, int]
@@ -54,7 +54,7 @@ def read_baseline(text: str) -> Baseline:
 
 def baseline_of(findings: Iterable[Finding]) -> str:
     """Return the file that suppresses these findings, without those that are gone; the same text for the same findings."""
-    known = [it for it in sorted(findings, key=place_of) if it.status is None or it.status != "gone"]
+    known = [it for it in sorted(findings, key=place_key) if it.status is None or it.status != "gone"]
     counts = Counter(it.fingerprint for it in known)
     first = {it.fingerprint: it for it in reversed(known)}
     entries = [
@@ -65,6 +65,6 @@ def baseline_of(findings: Iterable[Finding]) -> str:
             "message": it.message,
             "count": counts[fingerprint],
         }
-        for fingerprint, it in sorted(first.items(), key=lambda pair: place_of(pair[1]))
+        for fingerprint, it in sorted(first.items(), key=lambda pair: place_key(pair[1]))
     ]
     return json.dumps({"version": 1, "findings": entries}, indent=2, ensure_ascii=False) + "\n"

@@ -13,12 +13,12 @@ from ...models.review.findings import Finding, FindingStatus
 from ...models.review.items import Item, ItemKind
 from ...models.review.runs import ItemState, ReviewRun
 from .baseline import Baseline
-from .merging import merged, place_of
+from .merging import merge_findings, place_key
 
-_LOOKED_AT = (ItemState.DONE, ItemState.UNCHANGED)
+_REVIEWED_STATES = (ItemState.DONE, ItemState.UNCHANGED)
 
 
-def settled(
+def compare_run(
     run: ReviewRun,
     *,
     previous: Iterable[Finding] = (),
@@ -30,14 +30,14 @@ def settled(
     that were reviewed, and, if the run covers the whole root (`is_whole`), in items that no
     longer exist. Of a change only findings in its lines are kept, and those about all of it.
     """
-    reviewed = {it.item.path: it.item for it in run.results if it.state in _LOOKED_AT}
+    reviewed = {it.item.path: it.item for it in run.results if it.state in _REVIEWED_STATES}
     unread = {it.item.path for it in run.results} | {it.path for it in run.skipped}
 
     def was_looked_at(path: str) -> bool:
         return path in reviewed or (is_whole and path not in unread)
 
-    found = merged(finding for it in run.results for finding in it.findings)
-    compared = with_status(found, previous=merged(previous), was_looked_at=was_looked_at)
+    found = merge_findings(finding for it in run.results for finding in it.findings)
+    compared = with_status(found, previous=merge_findings(previous), was_looked_at=was_looked_at)
     kept = tuple(
         it for it in compared if it.status == FindingStatus.GONE or _concerns(it, reviewed.get(it.path))
     )
@@ -49,7 +49,7 @@ def with_baseline(run: ReviewRun, baseline: Baseline) -> ReviewRun:
     left = Counter(baseline)
     findings = (
         it.model_copy(update={"status": FindingStatus.SUPPRESSED}) if it.is_open and _take(left, it) else it
-        for it in sorted(run.findings, key=place_of)
+        for it in sorted(run.findings, key=place_key)
     )
     return run.model_copy(update={"findings": tuple(findings)})
 
@@ -60,19 +60,19 @@ def with_status(
     """Return the findings with their status, and the gone ones, by path and line. Earlier gone ones are dropped."""
     before = [it for it in previous if it.status != FindingStatus.GONE]
     known = Counter(it.fingerprint for it in before)
-    told = [_told(it, known) for it in sorted(findings, key=place_of)]
+    told = [_mark_new_or_still(it, known) for it in sorted(findings, key=place_key)]
     gone = _gone((it for it in before if was_looked_at(it.path)), known)
-    return tuple(sorted([*told, *gone], key=place_of))
+    return tuple(sorted([*told, *gone], key=place_key))
 
 
-def _told(finding: Finding, known: Counter[str]) -> Finding:
+def _mark_new_or_still(finding: Finding, known: Counter[str]) -> Finding:
     status = FindingStatus.STILL if _take(known, finding) else FindingStatus.NEW
     return finding.model_copy(update={"status": status})
 
 
 def _gone(before: Iterable[Finding], known: Counter[str]) -> Iterator[Finding]:
     """Yield earlier findings without a match; of equal ones, the last."""
-    for finding in sorted(before, key=place_of, reverse=True):
+    for finding in sorted(before, key=place_key, reverse=True):
         if _take(known, finding):
             yield finding.model_copy(update={"status": FindingStatus.GONE})
 

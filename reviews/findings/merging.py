@@ -12,17 +12,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from ...models.review.findings import Finding, normalised
+from ...models.review.findings import Finding, normalise_message
 from ...models.review.reading import UNNAMED_RULE
 
 #: Minimum similarity of two messages with the same meaning: twice their common words, divided by the words of both.
-NEAR = 0.6
+MIN_SIMILARITY = 0.6
 _WORD = re.compile(r"\w+")
 #: Ruff has bandit's rules under the letter S; bandit's numbers begin at 100, those of bugbear are below or above its range.
 _BANDIT = re.compile(r"[bs]([1-7]\d\d)")
 
 
-def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return the findings, each once, by path and line.
 
     The most certain finding determines the message, the rule and the lines (on a tie the more severe, then the first
@@ -31,15 +31,15 @@ def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     by_path: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
         by_path[finding.path].append(finding)
-    return tuple(it for path in sorted(by_path) for it in _merged_in(by_path[path]))
+    return tuple(it for path in sorted(by_path) for it in _merge_path(by_path[path]))
 
 
-def place_of(finding: Finding) -> tuple[str, int, int, str, str]:
+def place_key(finding: Finding) -> tuple[str, int, int, str, str]:
     """Return the sort key of a finding: its place, then its message."""
     return (finding.path, finding.start_line, finding.end_line, finding.rule, finding.message)
 
 
-def _merged_in(findings: Sequence[Finding]) -> Iterator[Finding]:
+def _merge_path(findings: Sequence[Finding]) -> Iterator[Finding]:
     """Yield the merged findings of one path. A group is compared only while it may still overlap later findings."""
     groups: list[_Group] = []
     near: list[_Group] = []
@@ -51,12 +51,12 @@ def _merged_in(findings: Sequence[Finding]) -> Iterator[Finding]:
             groups.append(best)
             near.append(best)
         best.add(finding)
-    yield from sorted((group.one() for group in groups), key=place_of)
+    yield from sorted((group.merge() for group in groups), key=place_key)
 
 
 def _order(finding: Finding) -> tuple[object, ...]:
     """Return a sort key that does not depend on the input order."""
-    return (*place_of(finding), finding.agents, finding.confidence, finding.severity.rank)
+    return (*place_key(finding), finding.agents, finding.confidence, finding.severity.rank)
 
 
 class _Group:
@@ -72,18 +72,18 @@ class _Group:
         self.end_line = max(self.end_line, finding.end_line)
         self._findings.append(finding)
         self._agents.update(finding.agents)
-        self._places.add(place_of(finding))
+        self._places.add(place_key(finding))
 
     def likeness(self, finding: Finding) -> float:
         """Return how well a finding matches the group; 0: not at all."""
         if not self._agents.isdisjoint(finding.agents):
-            return 2.0 if place_of(finding) in self._places else 0.0
+            return 2.0 if place_key(finding) in self._places else 0.0
         overlapping = (it for it in self._findings if _overlaps(finding, it))
         return max((_likeness(finding, it) for it in overlapping), default=0.0)
 
-    def one(self) -> Finding:
+    def merge(self) -> Finding:
         """Merge the findings into one."""
-        best = min(self._findings, key=lambda it: (-it.confidence, -it.severity.rank, place_of(it)))
+        best = min(self._findings, key=lambda it: (-it.confidence, -it.severity.rank, place_key(it)))
         rules = {rule for it in self._findings for rule in (it.rule, *it.aliases)} - {best.rule}
         suggestions = (it.suggestion for it in self._findings if it.suggestion)
         return best.model_copy(
@@ -106,12 +106,12 @@ def _likeness(one: Finding, other: Finding) -> float:
     rule = _rule(one)
     if rule == _rule(other) != UNNAMED_RULE:
         return 1 + shared
-    return shared if shared >= NEAR else 0.0
+    return shared if shared >= MIN_SIMILARITY else 0.0
 
 
 @lru_cache(maxsize=4_096)
 def _words(message: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(normalised(message)))
+    return frozenset(_WORD.findall(normalise_message(message)))
 
 
 def _rule(finding: Finding) -> str:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from ...models.errors import InvalidInput, UnknownAgent
 from ...models.review.panels import Panel
-from ..batches.starting import Order
+from ..batches.starting import ReviewRequest
 from ..panels import find_panel
-from ..sources.files import Chosen, FileSource
+from ..sources.files import FileSelection, FileSource
 from ..sources.git import Git
 from ..sources.repository import Repository
 
@@ -49,13 +49,13 @@ class HowToReview(TypedDict, total=False):
     panels_file: Path | None
 
 
-def order_of_files(
+def request_for_files(
     paths: Sequence[str | Path],
     *,
     archive: Archive | None = None,
     known_agents: frozenset[str] = frozenset(),
     **how: Unpack[HowToReview],
-) -> Order:
+) -> ReviewRequest:
     """Return the order to review files on this machine; without a path: the working folder.
 
     The root is the working folder if all paths are in it and in its repository, else their common folder. `known_agents` are
@@ -65,16 +65,16 @@ def order_of_files(
         InvalidInput: a path, revision or panel does not exist, the name of the root is not allowed, or an agent of the panel is unknown.
         ArchiveUnavailable: the archive is needed for `last`, and does not answer.
     """
-    panel = seated_panel(
+    panel = resolve_panel(
         how.get("panel", "code"), how.get("model"), how.get("panels_file"), known_agents=known_agents
     )
-    root, chosen_paths = _rooted(paths)
+    root, chosen_paths = _find_root(paths)
     given = _checked_name(how.get("root_name"))
     known_by = given or _identity(root)
-    since, repository = how.get("since"), Repository.around(root)
+    since, repository = how.get("since"), Repository.find(root)
     if since == LAST:
         since = last_revision(repository, root=known_by, panel=panel.name, archive=archive)
-    chosen = Chosen(
+    chosen = FileSelection(
         paths=chosen_paths,
         include=tuple(how.get("include", ())),
         exclude=tuple(how.get("exclude", ())),
@@ -82,7 +82,7 @@ def order_of_files(
         base=how.get("base"),
     )
     is_whole = not (chosen.paths or chosen.include or chosen.exclude or chosen.since or chosen.base)
-    return Order(
+    return ReviewRequest(
         root_name=given or root.name or "root",
         root=known_by,
         panel=panel,
@@ -93,21 +93,21 @@ def order_of_files(
     )
 
 
-def seated_panel(
+def resolve_panel(
     name: str, model: str | None, panels_file: Path | None, *, known_agents: frozenset[str]
 ) -> Panel:
     """Return the panel with an agent in every seat.
 
     Raises InvalidInput; UnknownAgent if `known_agents` is not empty and lacks one of the agents.
     """
-    panel = find_panel(name, panels_file).seated(model)
+    panel = find_panel(name, panels_file).with_model(model)
     for agent in panel.agents:
         if known_agents and agent not in known_agents:
             raise UnknownAgent(agent, known=known_agents, field=f"panel {panel.name}")
     return panel
 
 
-def _rooted(paths: Sequence[str | Path]) -> tuple[Path, tuple[str, ...]]:
+def _find_root(paths: Sequence[str | Path]) -> tuple[Path, tuple[str, ...]]:
     """Return the root of some paths, and the paths below it."""
     here = Path.cwd()
     places = [here / path for path in paths] or [here]
@@ -141,7 +141,7 @@ def _identity(root: Path) -> str:
 
 
 def _work_tree(folder: Path) -> Path | None:
-    git = Git.around(folder)
+    git = Git.find(folder)
     return None if git is None else git.work_tree
 
 
@@ -158,4 +158,4 @@ def last_revision(
         raise InvalidInput("since", LAST, "must be a revision: the archive is disabled (SYMPOSIA_ARCHIVE)")
     archive.prepare()
     revision = archive.review_reader.last_revision(root, panel)
-    return revision if revision and repository is not None and repository.has(revision) else None
+    return revision if revision and repository is not None and repository.has_commit(revision) else None

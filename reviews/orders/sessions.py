@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from ...models.errors import InvalidInput, SessionNotFound
-from ..batches.starting import Order
+from ..batches.starting import ReviewRequest
 from ..sources.sessions import SessionSource
-from ..sources.source import Caps
-from .files import SESSIONS_NAME, seated_panel
+from ..sources.source import SourceLimits
+from .files import SESSIONS_NAME, resolve_panel
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive
 
 #: The default panel.
 DEFAULT_PANEL = "document"
-_MOST = Caps().items
+_MOST = SourceLimits().items
 
 
 class HowToReviewSessions(TypedDict, total=False):
@@ -39,13 +39,13 @@ class HowToReviewSessions(TypedDict, total=False):
     panels_file: Path | None
 
 
-def order_of_sessions(
+def request_for_sessions(
     ids: Sequence[str] = (),
     *,
     archive: Archive | None,
     known_agents: frozenset[str] = frozenset(),
     **how: Unpack[HowToReviewSessions],
-) -> Order:
+) -> ReviewRequest:
     """Return the order to review archived sessions: those with these ids, else all ended ones, newest first.
 
     Sessions of reviews are reviewed only if their ids are given.
@@ -55,21 +55,21 @@ def order_of_sessions(
         SessionNotFound: a given id is not in the archive.
         ArchiveUnavailable: the archive does not answer.
     """
-    from ...archive.values import Wanted
+    from ...archive.values import SessionFilter
 
     if archive is None:
         raise InvalidInput("sessions", None, "require the archive, which is disabled (SYMPOSIA_ARCHIVE)")
-    panel = seated_panel(
+    panel = resolve_panel(
         how.get("panel", DEFAULT_PANEL), how.get("model"), how.get("panels_file"), known_agents=known_agents
     )
-    reader = archive.to_read()
+    reader = archive.open_reader()
     for session_id in ids:
         if reader is None:
             raise SessionNotFound(session_id)
         reader.session(session_id)
-    wanted = Wanted(tag=how.get("tag"), participant=how.get("participant"))
-    caps = Caps(items=how.get("newest") or _MOST)
-    return Order(
+    wanted = SessionFilter(tag=how.get("tag"), participant=how.get("participant"))
+    caps = SourceLimits(items=how.get("newest") or _MOST)
+    return ReviewRequest(
         root_name=SESSIONS_NAME,
         panel=panel,
         source=SessionSource(reader, ids, wanted, caps),

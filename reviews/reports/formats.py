@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...models.errors import InvalidInput
 from ...models.review.runs import ReviewRun
 from .alignment import alignment_documents
-from .jsonl import to_lines
+from .jsonl import to_jsonl
 from .markdown import to_markdown
 from .sarif import to_sarif
 
@@ -59,7 +59,7 @@ _KINDS = {
     ReportFormat.HTML: _Kind("review.html", "text/html", _html),
     ReportFormat.SARIF: _Kind("review.sarif", "application/sarif+json", to_sarif),
     ReportFormat.JUNIT: _Kind("review.junit.xml", "application/xml", _junit),
-    ReportFormat.JSONL: _Kind("review.jsonl", "application/jsonl", to_lines),
+    ReportFormat.JSONL: _Kind("review.jsonl", "application/jsonl", to_jsonl),
 }
 
 

@@ -13,12 +13,12 @@ from importlib.resources import files
 from jinja2 import Environment, StrictUndefined, Template
 
 from ...models.review.runs import ReviewRun
-from .report_model import Outline, others, told
+from .report_model import ReportModel, finding_details, more_suffix
 
 
 def to_html(run: ReviewRun) -> str:
     """Return the report of a run."""
-    return _template().render(outline=Outline(run))
+    return _template().render(outline=ReportModel(run))
 
 
 @cache
@@ -36,8 +36,8 @@ def _template() -> Template:
         # The browser applies only this style, even if the page contains injected content.
         "policy": f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
         "style": style,
-        "told": told,
-        "others": others,
+        "told": finding_details,
+        "others": more_suffix,
     }
     return environment.from_string(_read("page.html.jinja"), globals=known)
 

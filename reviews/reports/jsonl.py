@@ -9,7 +9,7 @@ from ...models.review.runs import ReviewRun
 from ...models.text.json_text import json_text
 
 
-def to_lines(run: ReviewRun) -> str:
+def to_jsonl(run: ReviewRun) -> str:
     """Return the report of a run; each line is an object whose `type` is `run`, `item`, `skipped` or `finding`."""
     return "".join(f"{json_text(it)}\n" for it in _objects(run))
 

@@ -14,7 +14,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, SystemOut, TestCase, 
 
 from ...models.review.findings import Finding, FindingStatus
 from ...models.review.runs import ItemResult, ItemState, ReviewRun
-from .report_model import told
+from .report_model import finding_details
 
 #: Characters that XML 1.0 cannot represent. junitparser writes them as they are.
 _INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -60,7 +60,9 @@ def _outcome(finding: Finding) -> Failure | Skipped:
     if not finding.is_open:
         return Skipped("suppressed by the baseline")
     failure = Failure(_clean(finding.message), finding.severity.value)
-    failure.text = _clean("\n".join(filter(None, (finding.message, told(finding), finding.suggestion))))
+    failure.text = _clean(
+        "\n".join(filter(None, (finding.message, finding_details(finding), finding.suggestion)))
+    )
     return failure
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from ...models.review.findings import Finding
 from ...models.review.runs import ReviewRun
-from .report_model import Outline, others, told
+from .report_model import ReportModel, finding_details, more_suffix
 
 _SPAN = re.compile(r"((?<!`)`[^`]+`(?!`))")
 _SPECIAL = re.compile(r"([\\`*_\[\]|~])")
@@ -23,13 +23,13 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", "@": "&#64;", "://": ":&#47;/", "www.": 
 
 def to_markdown(run: ReviewRun) -> str:
     """Return the report of a run."""
-    return "\n".join(_lines(Outline(run))).rstrip() + "\n"
+    return "\n".join(_lines(ReportModel(run))).rstrip() + "\n"
 
 
-def _lines(outline: Outline) -> Iterator[str]:
-    yield f"# {text(outline.title)}"
+def _lines(outline: ReportModel) -> Iterator[str]:
+    yield f"# {escape_text(outline.title)}"
     yield ""
-    yield from (f"- **{name}**: {text(fact)}" for name, fact in outline.facts)
+    yield from (f"- **{name}**: {escape_text(fact)}" for name, fact in outline.facts)
     yield ""
     if outline.summary:
         yield from (*_quoted("\n\n".join(outline.summary)), "")
@@ -39,17 +39,19 @@ def _lines(outline: Outline) -> Iterator[str]:
     if not outline.open_by_path:
         yield from ("No open findings.", "")
     for path, found in outline.open_by_path:
-        yield from (f"### {code(path)}", "")
+        yield from (f"### {code_span(path)}", "")
         for finding in found:
             yield from _finding(finding)
         yield ""
     yield from _section("Gone", [_line(it) for it in outline.gone])
     yield from _section("Suppressed by the baseline", [_line(it) for it in outline.suppressed])
-    yield from _section("Not reviewed", [f"- {code(path)}: {text(why)}" for path, why in outline.unreviewed])
+    yield from _section(
+        "Not reviewed", [f"- {code_span(path)}: {escape_text(why)}" for path, why in outline.unreviewed]
+    )
     if outline.remarks:
         yield from ("## Remarks", "")
         for paths, said in outline.remarks:
-            yield from (f"### {code(paths[0])}{others(paths)}", "", *_quoted(said), "")
+            yield from (f"### {code_span(paths[0])}{more_suffix(paths)}", "", *_quoted(said), "")
 
 
 def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
@@ -69,26 +71,26 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 def _finding(finding: Finding) -> Iterator[str]:
     where = finding.place.removeprefix(finding.path).removeprefix(":")
     line = f"line {where}, " if where else ""
-    yield f"- **{finding.severity.value}**, {line}{code(finding.rule)}: {text(finding.message)} ({text(told(finding))})"
+    yield f"- **{finding.severity.value}**, {line}{code_span(finding.rule)}: {escape_text(finding.message)} ({escape_text(finding_details(finding))})"
     if "\n" in finding.suggestion:
         fence = "`" * max(3, _longest_ticks(finding.suggestion) + 1)
         yield ""
         yield from (f"  {it}".rstrip() for it in (fence, *finding.suggestion.split("\n"), fence))
         yield ""
     elif finding.suggestion:
-        yield f"  - {text(finding.suggestion)}"
+        yield f"  - {escape_text(finding.suggestion)}"
 
 
 def _line(finding: Finding) -> str:
-    return f"- {code(finding.place)} {code(finding.rule)}: {text(finding.message)}"
+    return f"- {code_span(finding.place)} {code_span(finding.rule)}: {escape_text(finding.message)}"
 
 
 def _quoted(said: str) -> Iterator[str]:
     for line in said.split("\n"):
-        yield f"> {text(line)}".rstrip()
+        yield f"> {escape_text(line)}".rstrip()
 
 
-def text(said: str) -> str:
+def escape_text(said: str) -> str:
     """Return text escaped so that Markdown shows it unchanged, in one line; `code` stays code."""
     parts = _SPAN.split(" ".join(said.split()))
     shown = "".join(part if number % 2 else _escaped(part) for number, part in enumerate(parts))
@@ -106,7 +108,7 @@ def _escaped_beginning(match: re.Match[str]) -> str:
     return f"{match[0]}\\" if match[0].isdecimal() else f"\\{match[0]}"
 
 
-def code(said: str) -> str:
+def code_span(said: str) -> str:
     """Return a code span of any text, in one line."""
     line = " ".join(said.split()) or " "
     ticks = "`" * (_longest_ticks(line) + 1)

@@ -11,7 +11,7 @@ from ...models.review.findings import Finding, FindingStatus
 from ...models.review.runs import ItemResult, ItemState, ReviewRun
 from ...models.severity import Severity
 from ...models.text.ids import format_timestamp
-from ..findings.merging import place_of
+from ..findings.merging import place_key
 
 #: Maximum number of skipped items listed one by one.
 MAX_SKIPPED = 200
@@ -31,7 +31,7 @@ _UNREVIEWED = {
 
 
 @dataclass(frozen=True)
-class Outline:
+class ReportModel:
     """Content of a report for people."""
 
     run: ReviewRun
@@ -86,7 +86,7 @@ class Outline:
             groups.setdefault(finding.path, []).append(finding)
         worst = {path: max(it.severity.rank for it in found) for path, found in groups.items()}
         return tuple(
-            (path, tuple(sorted(groups[path], key=place_of)))
+            (path, tuple(sorted(groups[path], key=place_key)))
             for path in sorted(groups, key=lambda path: (-worst[path], path))
         )
 
@@ -103,7 +103,7 @@ class Outline:
     @cached_property
     def unreviewed(self) -> tuple[tuple[str, str], ...]:
         """Return items that were not reviewed, with the reason."""
-        return tuple(_told_of(self.run.results, self.run))
+        return tuple(_unreviewed_items(self.run.results, self.run))
 
     @cached_property
     def remarks(self) -> tuple[tuple[tuple[str, ...], str], ...]:
@@ -115,7 +115,7 @@ class Outline:
         return tuple((tuple(paths), words) for words, paths in said.items())
 
 
-def told(finding: Finding) -> str:
+def finding_details(finding: Finding) -> str:
     """Return who found it, with which confidence, and its change since the previous run."""
     parts = [", ".join(finding.agents)]
     if finding.aliases:
@@ -127,7 +127,7 @@ def told(finding: Finding) -> str:
     return "; ".join(filter(None, parts))
 
 
-def others(paths: Sequence[str]) -> str:
+def more_suffix(paths: Sequence[str]) -> str:
     """Return the number of paths after the first; empty if there are none."""
     return f" and {len(paths) - 1} more" if len(paths) > 1 else ""
 
@@ -136,7 +136,7 @@ def _state(result: ItemResult) -> str:
     return {ItemState.DONE: "reviewed"}.get(result.state, result.state.value)
 
 
-def _told_of(results: Iterable[ItemResult], run: ReviewRun) -> Iterator[tuple[str, str]]:
+def _unreviewed_items(results: Iterable[ItemResult], run: ReviewRun) -> Iterator[tuple[str, str]]:
     for it in results:
         if it.state in _UNREVIEWED:
             yield it.item.path, f"{_UNREVIEWED[it.state]}: {it.error}" if it.error else _UNREVIEWED[it.state]

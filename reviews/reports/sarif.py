@@ -15,7 +15,7 @@ from ...models.review.runs import ItemState, ReviewRun, RunState
 from ...models.text.ids import format_timestamp
 from ...models.text.json_text import json_text
 from ...models.text.redact import one_line
-from ...models.text.sarif import message, rule, sarif_log
+from ...models.text.sarif import sarif_log, sarif_message, sarif_rule
 
 _BASELINE = {FindingStatus.NEW: "new", FindingStatus.STILL: "unchanged"}
 #: Number of a finding among several with the same fingerprint, so that none replaces another.
@@ -37,7 +37,7 @@ def to_sarif(run: ReviewRun) -> str:
     log = sarif_log(
         "symposia review",
         version=version("symposia"),
-        rules=[rule(it, one_line(first[it].message)) for it in order],
+        rules=[sarif_rule(it, one_line(first[it].message)) for it in order],
         results=list(_results(found, order)),
         automationDetails={"id": f"{run.panel}/{run.root_name}/{run.id}"},
         invocations=[_invocation(run)],
@@ -63,9 +63,9 @@ def _notifications(run: ReviewRun) -> Iterator[dict[str, Any]]:
     """Yield notifications of what was not reviewed."""
     for result in run.results:
         if result.state is ItemState.FAILED:
-            yield message("error", f"failed: {result.error}", uri=uri(result.item.path))
+            yield sarif_message("error", f"failed: {result.error}", uri=uri(result.item.path))
     for skipped in run.skipped:
-        yield message("note", f"skipped: {skipped.reason}", uri=uri(skipped.path))
+        yield sarif_message("note", f"skipped: {skipped.reason}", uri=uri(skipped.path))
 
 
 def _results(found: list[Finding], order: Mapping[str, int]) -> Iterator[dict[str, Any]]:
@@ -88,7 +88,7 @@ def _result(finding: Finding, rule_index: int, number: int) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.rule,
         "ruleIndex": rule_index,
-        **message(finding.severity.sarif_level, text, uri=uri(finding.path), **lines),
+        **sarif_message(finding.severity.sarif_level, text, uri=uri(finding.path), **lines),
         "partialFingerprints": {_FINGERPRINT: f"{finding.fingerprint}:{number}"},
         "properties": {name: value for name, value in properties.items() if value not in ("", [])},
     }

@@ -7,10 +7,10 @@ from difflib import get_close_matches
 
 from ...models.errors import InvalidInput, UnknownAgent
 from ...models.schedules.schedule import Schedule
-from ...state.workers.presence import WorkerBook
+from ...state.workers.presence import WorkerPresence
 
 
-def check_names(schedule: Schedule, workers: WorkerBook) -> None:
+def check_names(schedule: Schedule, workers: WorkerPresence) -> None:
     """Refuse a schedule whose names a live worker does not know; without a live worker nothing is checked.
 
     Raises:

@@ -11,24 +11,24 @@ from pydantic import JsonValue
 from ...models.errors import InvalidInput, ReviewNotFound
 from ...models.review.headline import headline
 from ...models.review.runs import RunState
-from ...models.schedules.runs import Occurrence, Outcome, Progress
-from ...models.schedules.schedule import Review, Schedule, Sessions
+from ...models.schedules.runs import RunOutcome, ScheduleRun, ScheduleRunProgress
+from ...models.schedules.schedule import ReviewAction, Schedule, SessionSelection
 from ...models.turns.turn import Usage
-from ..batches.batch import stop
-from ..batches.context import Office
+from ..batches.batch import stop_batch
+from ..batches.context import ReviewContext
 from ..batches.ending import read_run
-from ..batches.starting import Order, start
+from ..batches.starting import ReviewRequest, start_batch
 from ..orders.files import last_revision
-from ..orders.sessions import order_of_sessions
+from ..orders.sessions import request_for_sessions
 from ..panels import find_panel
-from ..sources.files import Chosen, FileSource
+from ..sources.files import FileSelection, FileSource
 from ..sources.repository import Repository
 
 _OUTCOMES = {
-    RunState.COMPLETED: Outcome.COMPLETED,
-    RunState.PARTIAL: Outcome.PARTIAL,
-    RunState.CANCELLED: Outcome.CANCELLED,
-    RunState.FAILED: Outcome.FAILED,
+    RunState.COMPLETED: RunOutcome.COMPLETED,
+    RunState.PARTIAL: RunOutcome.PARTIAL,
+    RunState.CANCELLED: RunOutcome.CANCELLED,
+    RunState.FAILED: RunOutcome.FAILED,
 }
 
 
@@ -40,11 +40,11 @@ class ScheduledReview:
         roots: folders that may be reviewed, by name.
     """
 
-    def __init__(self, office: Callable[[], Office], roots: Mapping[str, Path]) -> None:
+    def __init__(self, office: Callable[[], ReviewContext], roots: Mapping[str, Path]) -> None:
         self._office = office
         self._roots = roots
 
-    def start(self, schedule: Schedule, occurrence: Occurrence) -> None:
+    def start(self, schedule: Schedule, occurrence: ScheduleRun) -> None:
         """Start the batch, unless it was started.
 
         Raises:
@@ -53,9 +53,11 @@ class ScheduledReview:
         """
         review, office = _review(schedule), self._office()
         order = _of_sessions(office, review) if review.root is None else self._of_root(office, review)
-        start(office, replace(order, batch_id=occurrence.id, then=_then(review, schedule.name)))
+        start_batch(
+            office, replace(order, batch_id=occurrence.id, then=_delivery_options(review, schedule.name))
+        )
 
-    def progress(self, schedule: Schedule, occurrence: Occurrence) -> Progress | None:
+    def progress(self, schedule: Schedule, occurrence: ScheduleRun) -> ScheduleRunProgress | None:
         """Return the progress of the batch. Raises ArchiveUnavailable."""
         office = self._office()
         try:
@@ -63,45 +65,45 @@ class ScheduledReview:
             if view.state == "opening":
                 return None
             if not view.has_ended:
-                return Progress(usage=Usage(cost_micros=view.spent_cost_micros))
+                return ScheduleRunProgress(usage=Usage(cost_micros=view.spent_cost_micros))
             run = read_run(office, occurrence.id)
         except ReviewNotFound:
             return None
-        outcome = _OUTCOMES.get(run.state, Outcome.FAILED)
+        outcome = _OUTCOMES.get(run.state, RunOutcome.FAILED)
         least = None if schedule.review is None else schedule.review.fail_on
-        if outcome is Outcome.COMPLETED and least is not None and run.fails(least):
-            outcome = Outcome.FINDINGS
-        return Progress(outcome, run.usage, headline(run), view.ended_ms or 0)
+        if outcome is RunOutcome.COMPLETED and least is not None and run.has_finding_at_least(least):
+            outcome = RunOutcome.FINDINGS
+        return ScheduleRunProgress(outcome, run.usage, headline(run), view.ended_ms or 0)
 
-    def cancel(self, _schedule: Schedule, occurrence: Occurrence) -> None:
+    def cancel(self, _schedule: Schedule, occurrence: ScheduleRun) -> None:
         """End the batch with the findings so far."""
         try:
-            stop(self._office(), occurrence.id, RunState.CANCELLED, "a newer run was due")
+            stop_batch(self._office(), occurrence.id, RunState.CANCELLED, "a newer run was due")
         except ReviewNotFound:
             return
 
-    def _of_root(self, office: Office, review: Review) -> Order:
+    def _of_root(self, office: ReviewContext, review: ReviewAction) -> ReviewRequest:
         name = review.root or ""
         root = self._roots.get(name)
         if root is None:
             known = ", ".join(sorted(self._roots)) or "there is none"
             raise InvalidInput("root", name, f"must be a root of SYMPOSIA_REVIEW_ROOTS: {known}")
-        repository, since = Repository.around(root), None
+        repository, since = Repository.find(root), None
         if review.since_last:
             since = last_revision(repository, root=name, panel=review.panel, archive=office.archive)
-        chosen = Chosen(include=review.include, exclude=review.exclude, since=since, base=review.base)
-        return Order(
+        chosen = FileSelection(include=review.include, exclude=review.exclude, since=since, base=review.base)
+        return ReviewRequest(
             root_name=name,
-            panel=find_panel(review.panel).seated(review.model),
+            panel=find_panel(review.panel).with_model(review.model),
             source=FileSource(root, chosen),
             is_whole=not (review.include or review.exclude or since or review.base),
             revision="" if repository is None else repository.head(),
         )
 
 
-def _of_sessions(office: Office, review: Review) -> Order:
-    chosen = review.sessions or Sessions()
-    return order_of_sessions(
+def _of_sessions(office: ReviewContext, review: ReviewAction) -> ReviewRequest:
+    chosen = review.sessions or SessionSelection()
+    return request_for_sessions(
         archive=office.archive,
         panel=review.panel,
         model=review.model,
@@ -111,12 +113,12 @@ def _of_sessions(office: Office, review: Review) -> Order:
     )
 
 
-def _review(schedule: Schedule) -> Review:
+def _review(schedule: Schedule) -> ReviewAction:
     assert schedule.review is not None  # noqa: S101 - a schedule without one names a job
     return schedule.review
 
 
-def _then(review: Review, schedule: str) -> dict[str, JsonValue]:
+def _delivery_options(review: ReviewAction, schedule: str) -> dict[str, JsonValue]:
     """Return the treatment of the report: names from the workers' settings."""
     return {
         "schedule": schedule,

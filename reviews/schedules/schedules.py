@@ -17,11 +17,11 @@ from datetime import datetime
 from typing import Any
 
 from ...models.errors import InvalidInput, ScheduleNotFound
-from ...models.schedules.runs import Record, occurrence_id
-from ...models.schedules.schedule import GRACE_S, Missed, Overlap, Review, Schedule
+from ...models.schedules.runs import ScheduleRunRecord, schedule_run_id
+from ...models.schedules.schedule import DEFAULT_GRACE_S, MissedPolicy, OverlapPolicy, ReviewAction, Schedule
 from ...models.text.ids import moment_from_ms, new_id
-from ...state.schedules.store import ScheduleBook, ScheduleState
-from ...tasks.runtime.graph import BrokerAway
+from ...state.schedules.store import ScheduleState, ScheduleStore
+from ...tasks.runtime.graph import BrokerConnectionError
 from ..reports.formats import ReportFormat
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ FROM_SETTINGS = "settings"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ScheduleEntry:
     """Current state of a schedule. Times are in UTC."""
 
     schedule: Schedule
@@ -45,7 +45,7 @@ class Entry:
     #: Number of queued runs.
     queued: int
     #: Record of the newest ended run.
-    last: Record | None
+    last: ScheduleRunRecord | None
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as data."""
@@ -60,7 +60,7 @@ class Entry:
         }
 
 
-def record_json(record: Record) -> dict[str, Any]:
+def record_json(record: ScheduleRunRecord) -> dict[str, Any]:
     """Return a record of the history as data."""
     return {
         "id": record.id,
@@ -85,12 +85,12 @@ class Schedules:
 
     def __init__(
         self,
-        book: ScheduleBook,
+        book: ScheduleStore,
         send_word: Callable[[str], None],
         check_names: Callable[[Schedule], None] = lambda _: None,
     ) -> None:
         self._book = book
-        self._send_word = send_word
+        self._send_task = send_word
         self._check_names = check_names
 
     def add(  # noqa: PLR0913 - each is a field of a schedule
@@ -100,13 +100,13 @@ class Schedules:
         cron: str | None = None,
         every: int | str | None = None,
         zone: str = "UTC",
-        review: Review | Mapping[str, Any] | None = None,
+        review: ReviewAction | Mapping[str, Any] | None = None,
         job: str | None = None,
-        overlap: Overlap | str = Overlap.SKIP,
-        missed: Missed | str = Missed.SKIP,
-        grace_s: int = GRACE_S,
+        overlap: OverlapPolicy | str = OverlapPolicy.SKIP,
+        missed: MissedPolicy | str = MissedPolicy.SKIP,
+        grace_s: int = DEFAULT_GRACE_S,
         replace: bool = False,
-    ) -> Entry:
+    ) -> ScheduleEntry:
         """Add a schedule. It takes effect at once.
 
         Args:
@@ -132,7 +132,7 @@ class Schedules:
         what = {"review": review, "job": job, "overlap": overlap, "missed": missed, "grace_s": grace_s}
         return self.put(_read_schedule(name, {**when, **what}), replace=replace)
 
-    def put(self, schedule: Schedule, *, replace: bool = False) -> Entry:
+    def put(self, schedule: Schedule, *, replace: bool = False) -> ScheduleEntry:
         """Add a `Schedule` object; otherwise the same as `add`. Raises InvalidInput."""
         for name in () if schedule.review is None else schedule.review.formats:
             if name not in list(ReportFormat):
@@ -155,7 +155,7 @@ class Schedules:
                 if name not in wanted and self._book.get(name).source == FROM_SETTINGS:
                     self._book.remove(name)
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[ScheduleEntry]:
         """Return all schedules, by name."""
         found = []
         for name in self._book.names():
@@ -163,11 +163,11 @@ class Schedules:
                 found.append(self.get(name))
         return found
 
-    def get(self, name: str) -> Entry:
+    def get(self, name: str) -> ScheduleEntry:
         """Return one schedule. Raises ScheduleNotFound."""
         state = self._book.get(name)
         last = next(iter(self._book.history(name, count=1)), None)
-        return Entry(
+        return ScheduleEntry(
             schedule=state.schedule,
             paused=state.paused,
             from_settings=state.source == FROM_SETTINGS,
@@ -198,15 +198,15 @@ class Schedules:
             ScheduleNotFound: there is no schedule of this name.
         """
         state = self._book.get(name)
-        mine = occurrence_id(name, state.origin_ms, state.now_ms, by_hand=new_id())
-        self._book.claim(name, mine, due_ms=state.now_ms, overlap=Overlap.QUEUE, by_hand=True)
+        mine = schedule_run_id(name, state.origin_ms, state.now_ms, by_hand=new_id())
+        self._book.claim(name, mine, due_ms=state.now_ms, overlap=OverlapPolicy.QUEUE, by_hand=True)
         try:
-            self._send_word(name)
-        except BrokerAway as error:
+            self._send_task(name)
+        except BrokerConnectionError as error:
             log.warning("broker unavailable, the sweep of a worker will start schedule %s: %s", name, error)
         return mine
 
-    def history(self, name: str, *, count: int = 20) -> list[Record]:
+    def history(self, name: str, *, count: int = 20) -> list[ScheduleRunRecord]:
         """Return the records of its runs, newest first. Raises ScheduleNotFound."""
         self._book.get(name)
         return self._book.history(name, count=count)

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...models.errors import GitFailed, InvalidInput
-from ...models.review.items import ItemKind, Read, Skipped
+from ...models.review.items import ItemKind, ReadItem, SkippedItem
 from .globs import Globs
 from .repository import Changes, Repository
-from .sandboxed_folder import Named, Root
-from .source import Caps, read_all
+from .sandboxed_folder import SandboxedFolder, WalkEntry
+from .source import SourceLimits, read_all
 
 #: Folders of version control and of generated files: skipped in every root.
-PASSED_OVER = frozenset({".hg", ".svn", "__pycache__", "node_modules"})
+SKIPPED_FOLDERS = frozenset({".hg", ".svn", "__pycache__", "node_modules"})
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class FileSelection:
     """Selection of files below a root. Patterns are those of `globs.py`."""
 
     #: Files, and folders with all their content, relative to the root; empty: the root itself.
@@ -37,20 +37,20 @@ class FileSource:
     """Files below `folder`. A file named in `paths` is read even if git ignores it."""
 
     folder: Path
-    chosen: Chosen = Chosen()
-    caps: Caps = field(default_factory=Caps)
+    selection: FileSelection = FileSelection()
+    caps: SourceLimits = field(default_factory=SourceLimits)
     kind: ItemKind = ItemKind.FILE
 
-    def __iter__(self) -> Iterator[Read | Skipped]:
+    def __iter__(self) -> Iterator[ReadItem | SkippedItem]:
         """Yield items by their paths.
 
         Raises:
             InvalidInput: the root is not a folder, a pattern or a revision matches nothing, or there is no repository.
             GitFailed: git failed to list the changes.
         """
-        repository = Repository.around(self.folder)
+        repository = Repository.find(self.folder)
         changes = self._changes(repository)
-        with Root(self.folder) as root:
+        with SandboxedFolder(self.folder) as root:
             yield from read_all(
                 root,
                 self._found(root, repository, changes),
@@ -60,49 +60,51 @@ class FileSource:
             )
 
     def _changes(self, repository: Repository | None) -> Changes | None:
-        name, revision = ("since", self.chosen.since) if self.chosen.since else ("base", self.chosen.base)
+        name, revision = (
+            ("since", self.selection.since) if self.selection.since else ("base", self.selection.base)
+        )
         if not revision:
             return None
         if repository is None:
             raise InvalidInput(name, revision, "requires a folder in a git repository")
         if name == "base":
             return repository.changes(repository.fork_point(revision))
-        return repository.changes(repository.commit(revision, field=name))
+        return repository.changes(repository.resolve_commit(revision, field=name))
 
     def _found(
-        self, root: Root, repository: Repository | None, changes: Changes | None
-    ) -> Iterator[str | Skipped]:
-        include = Globs(self.chosen.include, field="include")
-        walked = _Walk(root, repository, Globs(self.chosen.exclude, field="exclude"))
-        for it in walked.all(self.chosen.paths):
+        self, root: SandboxedFolder, repository: Repository | None, changes: Changes | None
+    ) -> Iterator[str | SkippedItem]:
+        include = Globs(self.selection.include, field="include")
+        walked = _Walk(root, repository, Globs(self.selection.exclude, field="exclude"))
+        for it in walked.list_paths(self.selection.paths):
             # An unreadable folder is reported with any patterns: its content might match.
-            is_meant = isinstance(it, Skipped) or not include or include.fit(it)
-            if is_meant and (changes is None or changes.has(_path(it))):
+            is_meant = isinstance(it, SkippedItem) or not include or include.matches(it)
+            if is_meant and (changes is None or changes.has_changed(_path(it))):
                 yield it
 
 
-def _path(it: str | Skipped) -> str:
-    return it.path if isinstance(it, Skipped) else it
+def _path(it: str | SkippedItem) -> str:
+    return it.path if isinstance(it, SkippedItem) else it
 
 
 class _Walk:
     """Walk through a root, without excluded files."""
 
-    def __init__(self, root: Root, repository: Repository | None, exclude: Globs) -> None:
+    def __init__(self, root: SandboxedFolder, repository: Repository | None, exclude: Globs) -> None:
         self._root = root
         self._exclude = exclude
         self._ignored: frozenset[str] = frozenset()
         self._is_in_repository = repository is not None
-        self._trouble = ""
+        self._git_problem = ""
         try:
             self._ignored = frozenset() if repository is None else repository.ignored()
         except GitFailed as error:
-            self._trouble = f"{error}; files that git ignores are reviewed as well"
+            self._git_problem = f"{error}; files that git ignores are reviewed as well"
 
-    def all(self, paths: Sequence[str]) -> Iterator[str | Skipped]:
+    def list_paths(self, paths: Sequence[str]) -> Iterator[str | SkippedItem]:
         """Yield every path once, even if it is named several times."""
-        if self._trouble:
-            yield Skipped(path=".gitignore", reason=self._trouble)
+        if self._git_problem:
+            yield SkippedItem(path=".gitignore", reason=self._git_problem)
         seen = set[str]()
         for path in paths or [""]:
             for it in self._below(path):
@@ -110,20 +112,20 @@ class _Walk:
                     seen.add(_path(it))
                     yield it
 
-    def _below(self, path: str) -> Iterator[str | Skipped]:
+    def _below(self, path: str) -> Iterator[str | SkippedItem]:
         bare = "" if path == "." else path.removeprefix("./").rstrip("/")
         if bare and not self._root.is_folder(bare):
             yield bare
         else:
-            yield from self._root.walk(bare, leave_out=self._leaves_out)
+            yield from self._root.walk(bare, leave_out=self._skip_reason)
 
-    def _leaves_out(self, named: Named) -> str | None:
+    def _skip_reason(self, named: WalkEntry) -> str | None:
         name = named.path.rpartition("/")[2]
-        if name == ".git" or (named.is_folder and name in PASSED_OVER):
+        if name == ".git" or (named.is_folder and name in SKIPPED_FOLDERS):
             return ""
         ignored = f"{named.path}/" if named.is_folder else named.path
-        if ignored in self._ignored or self._exclude.fit(named.path):
+        if ignored in self._ignored or self._exclude.matches(named.path):
             return ""
-        if named.is_folder and self._is_in_repository and self._root.has(f"{named.path}/.git"):
+        if named.is_folder and self._is_in_repository and self._root.exists(f"{named.path}/.git"):
             return "another repository"
         return None

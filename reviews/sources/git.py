@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 
-from ...agents.programs.subprocess_guard import bounded
+from ...agents.programs.subprocess_guard import with_limits
 from ...models.errors import GitFailed
 
 #: Maximum seconds of one call, and bytes of its output.
@@ -63,10 +63,10 @@ class Git:
     work_tree: Path
     folder: Path
     #: Additional environment variables.
-    more: dict[str, str] = field(default_factory=dict)
+    extra_environment: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def around(cls, folder: Path) -> Git | None:
+    def find(cls, folder: Path) -> Git | None:
         """Return the repository that a folder is in; None: in none.
 
         The search is done here and not by git, which would trust a `core.worktree` in its configuration.
@@ -86,9 +86,13 @@ class Git:
         with TemporaryFile() as out, TemporaryFile() as err:
             try:
                 done = subprocess.run(
-                    bounded(command, {resource.RLIMIT_FSIZE: MAX_ANSWER_BYTES}),
+                    with_limits(command, {resource.RLIMIT_FSIZE: MAX_ANSWER_BYTES}),
                     cwd=self.folder,
-                    env={"PATH": os.pathsep.join(os.get_exec_path()), **_ENVIRONMENT, **self.more},
+                    env={
+                        "PATH": os.pathsep.join(os.get_exec_path()),
+                        **_ENVIRONMENT,
+                        **self.extra_environment,
+                    },
                     input=given,
                     stdout=out,
                     stderr=err,
@@ -96,10 +100,12 @@ class Git:
                     check=False,
                 )
             except (OSError, subprocess.SubprocessError) as error:
-                raise GitFailed(f"git {arguments[0]} failed: {_told(error)}") from None
+                raise GitFailed(f"git {arguments[0]} failed: {_describe_failure(error)}") from None
             if done.returncode:
                 err.seek(0)
-                raise GitFailed(f"git {arguments[0]} failed: {_complaint(err.read(4_096), done.returncode)}")
+                raise GitFailed(
+                    f"git {arguments[0]} failed: {_first_error_line(err.read(4_096), done.returncode)}"
+                )
             out.seek(0)
             return out.read()
 
@@ -128,12 +134,12 @@ def _config(object_format: str) -> str:
     return f"[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = {object_format}\n"
 
 
-def _told(error: Exception) -> str:
+def _describe_failure(error: Exception) -> str:
     if isinstance(error, subprocess.TimeoutExpired):
         return f"no answer within {TIMEOUT_S} s"
     return getattr(error, "strerror", None) or type(error).__name__
 
 
-def _complaint(printed: bytes, code: int) -> str:
+def _first_error_line(printed: bytes, code: int) -> str:
     lines: Sequence[str] = printed.decode(errors="replace").splitlines()
     return lines[0] if lines else f"exit code {code}"

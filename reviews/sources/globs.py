@@ -32,10 +32,10 @@ class Globs:
     def __bool__(self) -> bool:
         return bool(self._patterns)
 
-    def fit(self, path: str) -> bool:
+    def matches(self, path: str) -> bool:
         """Return whether one of them matches a path, or a folder that it is in."""
         parts = path.split("/")
-        return any(_fits(pattern, parts) for pattern in self._patterns)
+        return any(_matches(pattern, parts) for pattern in self._patterns)
 
 
 def _parts(pattern: str, field: str) -> tuple[str, ...]:
@@ -49,23 +49,23 @@ def _parts(pattern: str, field: str) -> tuple[str, ...]:
     return tuple(part for at, part in enumerate(given) if part != "**" or given[at - 1 : at] != ["**"])
 
 
-def _fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
+def _matches(pattern: Sequence[str], parts: Sequence[str]) -> bool:
     """Return whether the pattern matches the path or a folder above it.
 
     It tracks the set of reachable pattern positions, so the time is at most the product of both lengths, with any number of stars.
     """
-    places = _behind_stars({0}, pattern)
+    places = _skip_stars({0}, pattern)
     for part in parts:
         if len(pattern) in places:
             return True
         stay = {at for at in places if pattern[at] == "**"}
         go = {at + 1 for at in places if pattern[at] == "**" or fnmatchcase(part, pattern[at])}
-        places = _behind_stars(stay | go, pattern)
+        places = _skip_stars(stay | go, pattern)
         if not places:
             return False
     return len(pattern) in places
 
 
-def _behind_stars(places: set[int], pattern: Sequence[str]) -> set[int]:
+def _skip_stars(places: set[int], pattern: Sequence[str]) -> set[int]:
     """Return the positions, and those after a `**` that matches no folder. A last `**` matches one name at least."""
     return places | {at + 1 for at in places if at < len(pattern) - 1 and pattern[at] == "**"}

@@ -24,7 +24,7 @@ def changed_lines(diff: bytes) -> dict[str, tuple[tuple[int, int], ...]]:
     """
     found: dict[str, list[tuple[int, int]]] = {}
     name = ""
-    for line in _outside_of_texts(diff):
+    for line in _git_lines(diff):
         if line.startswith(b"diff --git "):
             name = ""
         elif line.startswith((_NEW_NAME, _NEW_NAME_QUOTED)):
@@ -36,7 +36,7 @@ def changed_lines(diff: bytes) -> dict[str, tuple[tuple[int, int], ...]]:
     return {name: tuple(ranges) for name, ranges in found.items()}
 
 
-def _outside_of_texts(diff: bytes) -> Iterator[bytes]:
+def _git_lines(diff: bytes) -> Iterator[bytes]:
     """Yield the lines that git wrote itself, without the lines of the texts, which may look the same."""
     left = 0
     for line in diff.split(b"\n"):

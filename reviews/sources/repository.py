@@ -35,7 +35,7 @@ class Changes:
     #: Changed files of the revision, with their changed lines.
     changed: Mapping[str, Ranges]
 
-    def has(self, path: str) -> bool:
+    def has_changed(self, path: str) -> bool:
         """Return whether a file is new or has changed."""
         return path not in self.known or path in self.changed
 
@@ -44,7 +44,7 @@ class Changes:
         return self.changed.get(path)
 
 
-def _is_trap(file: Path) -> bool:
+def _is_unsafe_to_diff(file: Path) -> bool:
     """Return whether git would fail on the current file, or read it for minutes."""
     try:
         found = file.lstat()
@@ -61,9 +61,9 @@ class Repository:
         self._git = git
 
     @classmethod
-    def around(cls, folder: Path) -> Repository | None:
+    def find(cls, folder: Path) -> Repository | None:
         """Return the repository that a folder is in; None: in none."""
-        git = Git.around(folder)
+        git = Git.find(folder)
         return None if git is None else cls(git)
 
     def ignored(self) -> frozenset[str]:
@@ -79,15 +79,15 @@ class Repository:
         except GitFailed:
             return ""
 
-    def has(self, revision: str) -> bool:
+    def has_commit(self, revision: str) -> bool:
         """Return whether it names an existing commit."""
         try:
-            self.commit(revision, field="since")
+            self.resolve_commit(revision, field="since")
         except InvalidInput:
             return False
         return True
 
-    def commit(self, revision: str, *, field: str) -> str:
+    def resolve_commit(self, revision: str, *, field: str) -> str:
         """Return the full name of a commit. Raises InvalidInput if `revision` names none."""
         try:
             if revision.startswith("-") or "\0" in revision:
@@ -99,7 +99,7 @@ class Repository:
 
     def fork_point(self, base: str) -> str:
         """Return the commit at which the checked-out branch left another. Raises InvalidInput if there is none."""
-        commit = self.commit(base, field="base")
+        commit = self.resolve_commit(base, field="base")
         try:
             return self._git.run("merge-base", commit, "HEAD").decode().strip()
         except GitFailed:
@@ -110,7 +110,7 @@ class Repository:
         with self._git.without_configuration() as git:
             git.run("read-tree", since)
             known = frozenset(git.names("ls-files", "-z", "--cached"))
-            unread = frozenset(name for name in known if _is_trap(git.folder / name))
+            unread = frozenset(name for name in known if _is_unsafe_to_diff(git.folder / name))
             if unread:
                 names = b"".join(os.fsencode(name) + b"\0" for name in unread)
                 git.run("update-index", "--force-remove", "-z", "--stdin", given=names)

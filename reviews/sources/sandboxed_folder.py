@@ -18,7 +18,7 @@ from typing import NamedTuple, Self
 
 from ...models.errors import InvalidInput
 from ...models.review.findings import MAX_PATH
-from ...models.review.items import Skipped
+from ...models.review.items import SkippedItem
 
 #: Maximum depth of folders.
 MAX_DEPTH = 64
@@ -36,7 +36,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
-class Named(NamedTuple):
+class WalkEntry(NamedTuple):
     """A name found during a walk."""
 
     path: str
@@ -44,10 +44,10 @@ class Named(NamedTuple):
 
 
 #: Returns why a name is left out; empty: it is left out without a report; None: it is kept.
-LeaveOut = Callable[[Named], str | None]
+SkipRule = Callable[[WalkEntry], str | None]
 
 
-class Root:
+class SandboxedFolder:
     """Reader of files below `folder` by their relative paths, written with `/`. Close it, or use it as a context manager.
 
     Raises:
@@ -59,7 +59,7 @@ class Root:
             self._fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
             why = f"must be a readable folder: {error.strerror}"
-            raise InvalidInput("root", visible(str(folder)), why) from None
+            raise InvalidInput("root", escape_path(str(folder)), why) from None
 
     def __enter__(self) -> Self:
         return self
@@ -71,13 +71,13 @@ class Root:
         """Close the folder."""
         os.close(self._fd)
 
-    def walk(self, below: str = "", *, leave_out: LeaveOut) -> Iterator[str | Skipped]:
+    def walk(self, below: str = "", *, leave_out: SkipRule) -> Iterator[str | SkippedItem]:
         """Yield paths of the regular files in a folder and its folders, by name; and other entries, with the reason."""
         with ExitStack() as opened:
             try:
                 folder = self._folder(below, opened)
             except OSError as error:
-                yield Skipped(path=visible(below), reason=_why(error))
+                yield SkippedItem(path=escape_path(below), reason=_describe_error(error))
                 return
             yield from _walk(folder, f"{below}/" if below else "", leave_out)
 
@@ -88,7 +88,7 @@ class Root:
             return True
         return False
 
-    def has(self, path: str) -> bool:
+    def exists(self, path: str) -> bool:
         """Return whether there is anything at this path, of any kind."""
         above, _, name = path.rpartition("/")
         with ExitStack() as opened, suppress(OSError):
@@ -96,19 +96,19 @@ class Root:
             return True
         return False
 
-    def read(self, path: str, *, limit: int) -> bytes | Skipped:
+    def read(self, path: str, *, limit: int) -> bytes | SkippedItem:
         """Return the content of a regular file of at most `limit` bytes, or why it is not read."""
         if not _is_inside(path):
-            return Skipped(path=visible(path), reason=OUTSIDE)
-        if reason := _unspeakable(path):
-            return Skipped(path=visible(path), reason=reason)
+            return SkippedItem(path=escape_path(path), reason=OUTSIDE)
+        if reason := _unreportable_reason(path):
+            return SkippedItem(path=escape_path(path), reason=reason)
         above, _, name = path.rpartition("/")
         try:
             with ExitStack() as opened:
                 found = _content(self._folder(above, opened), name, limit)
         except OSError as error:
-            return Skipped(path=path, reason=_why(error))
-        return found if isinstance(found, bytes) else Skipped(path=path, reason=found)
+            return SkippedItem(path=path, reason=_describe_error(error))
+        return found if isinstance(found, bytes) else SkippedItem(path=path, reason=found)
 
     def _folder(self, path: str, opened: ExitStack) -> int:
         """Return a descriptor of a folder, the root for an empty path; open until `opened` ends. Raises OSError."""
@@ -121,7 +121,7 @@ class Root:
         return folder
 
 
-def visible(path: str) -> str:
+def escape_path(path: str) -> str:
     """Return a path as text that can be sent and shown, with unprintable characters escaped."""
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in path)
     return text if len(text) <= MAX_PATH else f"{text[: MAX_PATH - 1]}…"
@@ -131,42 +131,42 @@ def _is_inside(path: str) -> bool:
     return "\0" not in path and all(part not in ("", ".", "..") for part in path.split("/"))
 
 
-def _unspeakable(path: str) -> str:
+def _unreportable_reason(path: str) -> str:
     """Return why findings about a path could not be reported."""
     if len(path) > MAX_PATH:
         return TOO_LONG
     return "" if path.isprintable() and path.strip() else UNPRINTABLE
 
 
-def _walk(folder: int, prefix: str, leave_out: LeaveOut) -> Iterator[str | Skipped]:
+def _walk(folder: int, prefix: str, leave_out: SkipRule) -> Iterator[str | SkippedItem]:
     """Yield entries of an open folder. `prefix` is its path, ended by `/` unless it is the root."""
     with os.scandir(folder) as entries:
         some = list(islice(entries, MAX_NAMES + 1))
     for entry in sorted(some[:MAX_NAMES], key=lambda it: it.name):
         path, is_folder = prefix + entry.name, entry.is_dir(follow_symlinks=False)
-        left_out = leave_out(Named(path, is_folder))
+        left_out = leave_out(WalkEntry(path, is_folder))
         if left_out == "":
             continue
-        if reason := left_out or _unspeakable(path):
-            yield Skipped(path=visible(path), reason=reason)
+        if reason := left_out or _unreportable_reason(path):
+            yield SkippedItem(path=escape_path(path), reason=reason)
         elif is_folder:
             yield from _walk_into(folder, entry.name, path, leave_out)
         elif entry.is_file(follow_symlinks=False):
             yield path
         else:
-            yield Skipped(path=path, reason=LINK if entry.is_symlink() else NOT_A_FILE)
+            yield SkippedItem(path=path, reason=LINK if entry.is_symlink() else NOT_A_FILE)
     if len(some) > MAX_NAMES:
-        yield Skipped(path=prefix or ".", reason=f"more than {MAX_NAMES:,} names, the others are skipped")
+        yield SkippedItem(path=prefix or ".", reason=f"more than {MAX_NAMES:,} names, the others are skipped")
 
 
-def _walk_into(folder: int, name: str, path: str, leave_out: LeaveOut) -> Iterator[str | Skipped]:
+def _walk_into(folder: int, name: str, path: str, leave_out: SkipRule) -> Iterator[str | SkippedItem]:
     if path.count("/") >= MAX_DEPTH:
-        yield Skipped(path=path, reason=f"nested deeper than {MAX_DEPTH} folders")
+        yield SkippedItem(path=path, reason=f"nested deeper than {MAX_DEPTH} folders")
         return
     try:
         inner = os.open(name, _FOLDER, dir_fd=folder)
     except OSError as error:
-        yield Skipped(path=path, reason=_why(error))
+        yield SkippedItem(path=path, reason=_describe_error(error))
         return
     try:
         yield from _walk(inner, f"{path}/", leave_out)
@@ -177,11 +177,11 @@ def _walk_into(folder: int, name: str, path: str, leave_out: LeaveOut) -> Iterat
 def _content(folder: int, name: str, limit: int) -> bytes | str:
     """Return the bytes of a file, or why they are not read. Raises OSError."""
     # Check before opening, because opening a device may have an effect.
-    reason = _objection(os.stat(name, dir_fd=folder, follow_symlinks=False), limit)
+    reason = _skip_reason(os.stat(name, dir_fd=folder, follow_symlinks=False), limit)
     if reason:
         return reason
     with FileIO(os.open(name, _FILE, dir_fd=folder)) as file:
-        reason = _objection(os.fstat(file.fileno()), limit)
+        reason = _skip_reason(os.fstat(file.fileno()), limit)
         if reason:
             return reason
         # A file may grow while it is read, and files of some file systems have no size.
@@ -191,7 +191,7 @@ def _content(folder: int, name: str, limit: int) -> bytes | str:
     return bytes(data) if len(data) <= limit else _too_large(limit)
 
 
-def _objection(found: os.stat_result, limit: int) -> str:
+def _skip_reason(found: os.stat_result, limit: int) -> str:
     if stat.S_ISLNK(found.st_mode):
         return LINK
     if not stat.S_ISREG(found.st_mode):
@@ -203,7 +203,7 @@ def _too_large(limit: int) -> str:
     return f"larger than {limit:,} bytes"
 
 
-def _why(error: OSError) -> str:
+def _describe_error(error: OSError) -> str:
     """Return the error for display to people."""
     match error:
         case FileNotFoundError():

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from ...models.errors import CorruptSession, SessionNotFound
 from ...models.protocol.collab import Collab, CollabStatus
 from ...models.protocol.dialog import Message
-from ...models.review.items import ItemKind, Read, Skipped
+from ...models.review.items import ItemKind, ReadItem, SkippedItem
 from ...models.text.redact import one_line
 from ...state.redis.stored import read_stored
-from .sandboxed_folder import visible
-from .source import Caps, read_of, within
+from .sandboxed_folder import escape_path
+from .source import SourceLimits, apply_limits, make_item
 
 if TYPE_CHECKING:
     from ...archive.sessions.reader import ArchiveReader
-    from ...archive.values import Archived, Wanted
+    from ...archive.values import ListedSession, SessionFilter
 
 #: Tag of the sessions of reviews. They are not items themselves: otherwise each night would review the night before.
 REVIEW_TAG = "symposia.review"
@@ -33,33 +33,33 @@ class SessionSource:
     #: None: nothing was archived yet.
     reader: ArchiveReader | None
     ids: Sequence[str] = ()
-    wanted: Wanted | None = None
-    caps: Caps = field(default_factory=Caps)
+    wanted: SessionFilter | None = None
+    caps: SourceLimits = field(default_factory=SourceLimits)
 
-    def __iter__(self) -> Iterator[Read | Skipped]:
+    def __iter__(self) -> Iterator[ReadItem | SkippedItem]:
         """Yield items, newest first or in the order of the ids. Raises ArchiveUnavailable."""
-        yield from within(self._named() if self.ids else self._listed(), self.caps)
+        yield from apply_limits(self._by_ids() if self.ids else self._newest(), self.caps)
 
-    def _named(self) -> Iterator[Read | Skipped]:
+    def _by_ids(self) -> Iterator[ReadItem | SkippedItem]:
         for session_id in dict.fromkeys(self.ids):
             try:
                 if self.reader is None:
                     raise SessionNotFound(session_id)
                 yield self._item(self.reader, self.reader.session(session_id))
             except SessionNotFound:
-                yield Skipped(path=_key(visible(session_id)), reason="not in the archive")
+                yield SkippedItem(path=_key(escape_path(session_id)), reason="not in the archive")
 
-    def _listed(self) -> Iterator[Read | Skipped]:
+    def _newest(self) -> Iterator[ReadItem | SkippedItem]:
         if self.reader is None:
             return
-        from ...archive.values import ANY
+        from ...archive.values import ANY_SESSION
 
         given, cursor = 0, None
         while True:
-            page = self.reader.page(self.wanted or ANY, after=cursor, limit=_PAGE)
+            page = self.reader.page(self.wanted or ANY_SESSION, after=cursor, limit=_PAGE)
             for session in page.items:
                 if given == self.caps.items:
-                    yield Skipped(path=_key("*"), reason=f"older than the newest {given:,}")
+                    yield SkippedItem(path=_key("*"), reason=f"older than the newest {given:,}")
                     return
                 if session.fields["status"] in _ENDED and not _is_review(session):
                     given += 1
@@ -68,45 +68,45 @@ class SessionSource:
             if cursor is None:
                 return
 
-    def _item(self, reader: ArchiveReader, session: Archived) -> Read | Skipped:
+    def _item(self, reader: ArchiveReader, session: ListedSession) -> ReadItem | SkippedItem:
         key = _key(session.session_id)
         try:
             text = _transcript(reader, session, limit=self.caps.item_bytes)
         except CorruptSession as error:
-            return Skipped(path=key, reason=str(error))
+            return SkippedItem(path=key, reason=str(error))
         if text is None:
-            return Skipped(path=key, reason=f"larger than {self.caps.item_bytes:,} bytes")
-        return read_of(text, key=key, path=key, kind=ItemKind.SESSION)
+            return SkippedItem(path=key, reason=f"larger than {self.caps.item_bytes:,} bytes")
+        return make_item(text, key=key, path=key, kind=ItemKind.SESSION)
 
 
 def _key(session_id: str) -> str:
     return f"session:{session_id}"
 
 
-def _collab(session: Archived) -> Collab:
+def _collab(session: ListedSession) -> Collab:
     return read_stored(Collab, session.documents.collab, session_id=session.session_id, part="collab")
 
 
-def _is_review(session: Archived) -> bool:
+def _is_review(session: ListedSession) -> bool:
     with suppress(CorruptSession):  # reported as a skipped item
         return REVIEW_TAG in (_collab(session).meta.tags or ())
     return False
 
 
-def _transcript(reader: ArchiveReader, session: Archived, *, limit: int) -> str | None:
+def _transcript(reader: ArchiveReader, session: ListedSession, *, limit: int) -> str | None:
     """Return the session as Markdown; None: it is longer than `limit` bytes. Raises CorruptSession, ArchiveUnavailable."""
     pieces = [_head(session)]
     left = limit - len(pieces[0].encode())
     for number, (_, text) in enumerate(reader.entries(session.session_id, "dialog"), start=1):
         message = read_stored(Message, text, session_id=session.session_id, part="dialog")
-        pieces.append(_said(number, message))
+        pieces.append(_format_message(number, message))
         left -= len(pieces[-1].encode())
         if left < 0:
             return None
     return "".join(pieces)
 
 
-def _head(session: Archived) -> str:
+def _head(session: ListedSession) -> str:
     collab = _collab(session)
     fields = session.fields
     ended = ", ".join(filter(None, (fields["status"], fields["reason"], fields["detail"])))
@@ -123,7 +123,7 @@ def _head(session: Archived) -> str:
     return "\n".join(lines)
 
 
-def _said(number: int, message: Message) -> str:
+def _format_message(number: int, message: Message) -> str:
     turn = f", turn {message.turn_number}" if message.turn_number is not None else ""
     who = one_line(message.speaker or message.role.value)
     return f"\n## {number}. {who}{turn}\n\n{message.content.rstrip()}\n"

@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from ...models.review.items import Item, ItemKind, Read, Skipped
-from .sandboxed_folder import Root
+from ...models.review.items import Item, ItemKind, ReadItem, SkippedItem
+from .sandboxed_folder import SandboxedFolder
 
 #: Number of bytes at the beginning of a file; a zero byte in them means that it is not text.
-_LOOKED_AT = 8_192
+_BINARY_CHECK_BYTES = 8_192
 
 #: Changed lines of a path, from 1, first and last of each range included; None: the whole file.
 Ranges = tuple[tuple[int, int], ...] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
+class SourceLimits:
     """Limits of one source. Items above a limit are skipped, and reported."""
 
     items: int = 5_000
@@ -27,51 +27,53 @@ class Caps:
     #: Maximum bytes of all items.
     total_bytes: int = 67_108_864
     #: Maximum number of skipped items listed one by one; the rest is counted.
-    told: int = 1_000
+    max_skipped: int = 1_000
 
 
 class Source(Protocol):
     """Reader of the items; each iteration starts from the beginning, and no file stays open in between."""
 
-    def __iter__(self) -> Iterator[Read | Skipped]:
+    def __iter__(self) -> Iterator[ReadItem | SkippedItem]:
         """Yield items in a stable order. Raises InvalidInput for a root or a revision that cannot be used."""
         ...
 
 
 def read_all(
-    root: Root,
-    paths: Iterable[str | Skipped],
+    root: SandboxedFolder,
+    paths: Iterable[str | SkippedItem],
     *,
-    caps: Caps,
+    caps: SourceLimits,
     kind: ItemKind,
     changed: Callable[[str], Ranges] = lambda _: None,
-) -> Iterator[Read | Skipped]:
+) -> Iterator[ReadItem | SkippedItem]:
     """Yield the files at these paths as items. Skipped items are passed on."""
-    return within(
-        (path if isinstance(path, Skipped) else _read(root, path, caps, kind, changed) for path in paths),
+    return apply_limits(
+        (path if isinstance(path, SkippedItem) else _read(root, path, caps, kind, changed) for path in paths),
         caps,
     )
 
 
-def within(found: Iterable[Read | Skipped], caps: Caps) -> Iterator[Read | Skipped]:
+def apply_limits(
+    found: Iterable[ReadItem | SkippedItem], caps: SourceLimits
+) -> Iterator[ReadItem | SkippedItem]:
     """Yield the found items, as far as the limits allow."""
     items = total_bytes = skipped = 0
     for it in found:
-        if isinstance(it, Read):
+        if isinstance(it, ReadItem):
             over = _over(caps, items + 1, total_bytes + it.item.size)
             if not over:
                 items, total_bytes = items + 1, total_bytes + it.item.size
                 yield it
                 continue
-            it = Skipped(path=it.item.path, reason=over)  # noqa: PLW2901 - from here on it is skipped
+            it = SkippedItem(path=it.item.path, reason=over)  # noqa: PLW2901 - from here on it is skipped
         skipped += 1
-        if skipped <= caps.told:
+        if skipped <= caps.max_skipped:
             yield it
-    if skipped > caps.told:
-        yield Skipped(path=".", reason=f"{skipped - caps.told:,} more skipped")
+    if skipped > caps.max_skipped:
+        yield SkippedItem(path=".", reason=f"{skipped - caps.max_skipped:,} more skipped")
 
 
-def _over(caps: Caps, items: int, total_bytes: int) -> str:
+def _over(caps: SourceLimits, items: int, total_bytes: int) -> str:
     if items > caps.items:
         return f"over the limit of {caps.items:,} items"
     if total_bytes > caps.total_bytes:
@@ -80,23 +82,23 @@ def _over(caps: Caps, items: int, total_bytes: int) -> str:
 
 
 def _read(
-    root: Root, path: str, caps: Caps, kind: ItemKind, changed: Callable[[str], Ranges]
-) -> Read | Skipped:
+    root: SandboxedFolder, path: str, caps: SourceLimits, kind: ItemKind, changed: Callable[[str], Ranges]
+) -> ReadItem | SkippedItem:
     data = root.read(path, limit=caps.item_bytes)
-    if isinstance(data, Skipped):
+    if isinstance(data, SkippedItem):
         return data
-    if b"\0" in data[:_LOOKED_AT]:
-        return Skipped(path=path, reason="binary")
+    if b"\0" in data[:_BINARY_CHECK_BYTES]:
+        return SkippedItem(path=path, reason="binary")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        return Skipped(path=path, reason=f"not UTF-8 from byte {error.start:,}")
+        return SkippedItem(path=path, reason=f"not UTF-8 from byte {error.start:,}")
     if not text.strip():
-        return Skipped(path=path, reason="empty")
-    return read_of(text, key=path, path=path, kind=kind, changed=changed(path))
+        return SkippedItem(path=path, reason="empty")
+    return make_item(text, key=path, path=path, kind=kind, changed=changed(path))
 
 
-def read_of(text: str, *, key: str, path: str, kind: ItemKind, changed: Ranges = None) -> Read:
+def make_item(text: str, *, key: str, path: str, kind: ItemKind, changed: Ranges = None) -> ReadItem:
     """Return a text as an item."""
     data = text.encode()
     item = Item(
@@ -107,4 +109,4 @@ def read_of(text: str, *, key: str, path: str, kind: ItemKind, changed: Ranges =
         size=len(data),
         changed=changed,
     )
-    return Read(item=item, text=text)
+    return ReadItem(item=item, text=text)

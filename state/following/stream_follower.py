@@ -22,7 +22,7 @@ from ...models.turns.deltas import Delta
 from ..redis.keys import session_key
 from ..redis.stored import read_stored
 from ..redis.streams import PAGE, StreamReader, read_batches
-from ..turns.deltas import Presence
+from ..turns.deltas import ListenerRegistration
 
 _Watched = Literal["events", "journal", "deltas"]
 
@@ -35,7 +35,7 @@ _POSTED = "message.posted"
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class SessionUpdate:
     """An event of a session, with its messages."""
 
     #: A MAP event, or a journal event (for facts without a MAP event type).
@@ -59,7 +59,7 @@ def watch(
     deltas: bool = True,
     idle_ms: int = 500,
     waiting: Callable[[], object] = lambda: None,
-) -> Iterator[Moment | Delta | None]:
+) -> Iterator[SessionUpdate | Delta | None]:
     """Yield all past events and all future ones, until the session has ended.
 
     With `deltas` also yield the live text of turns that are still open: models whose turns begin
@@ -69,24 +69,26 @@ def watch(
     Raises:
         SessionNotFound: the session does not exist or has expired.
     """
-    words = _Words(StreamReader(client), session_id)
-    voices = _Voices()
+    words = _DialogReader(StreamReader(client), session_id)
+    voices = _OpenGrants()
     cursors: dict[_Watched, str] = {"events": "0", "journal": "0"}
-    presence = Presence(client, session_id)
+    presence = ListenerRegistration(client, session_id)
     ended = False
     while not ended:
         if deltas:
-            presence.show()
+            presence.refresh()
         entries = _read(client, session_id, cursors, idle_ms)
         for entry in entries:
             if entry.stream == "deltas":
                 continue
-            moment = _moment(entry, words)
+            moment = _make_update(entry, words)
             ended = ended or moment.event.event_type == MAPEventType.SESSION_COMPLETED
             yield moment
-            yield from voices.follow(moment)
+            yield from voices.process_update(moment)
         said = (entry.text for entry in entries if entry.stream == "deltas")
-        yield from voices.heard(read_stored(Delta, it, session_id=session_id, part="deltas") for it in said)
+        yield from voices.filter_deltas(
+            read_stored(Delta, it, session_id=session_id, part="deltas") for it in said
+        )
         if deltas and len(entries) < PAGE:
             # The events show which turns are running, so live text is read only after all past events.
             cursors.setdefault("deltas", "0")
@@ -97,11 +99,11 @@ def watch(
                 raise SessionNotFound(session_id)
 
 
-def replay(streams: StreamReader, session_id: str) -> Iterator[Moment]:
+def replay(streams: StreamReader, session_id: str) -> Iterator[SessionUpdate]:
     """Yield all events of a session that has ended. Raises SessionNotFound."""
-    words = _Words(streams, session_id)
+    words = _DialogReader(streams, session_id)
     for entry in merge(_recorded(streams, session_id, "events"), _recorded(streams, session_id, "journal")):
-        yield _moment(entry, words)
+        yield _make_update(entry, words)
 
 
 def _recorded(
@@ -111,7 +113,7 @@ def _recorded(
         yield _entry(stream, entry_id, text)
 
 
-class _Words:
+class _DialogReader:
     """The dialog read so far, by the token under which it was written."""
 
     def __init__(self, streams: StreamReader, session_id: str) -> None:
@@ -120,7 +122,7 @@ class _Words:
         self._cursor = "0"
         self._said: defaultdict[str | None, list[Message]] = defaultdict(list)
 
-    def of(self, token_id: str | None) -> tuple[Message, ...]:
+    def take_messages(self, token_id: str | None) -> tuple[Message, ...]:
         """Return the messages written under a token, once. A turn's messages are in the stream before its event."""
         for entry_id, text in self._streams.all(self.session_id, "dialog", after=self._cursor):
             message = read_stored(Message, text, session_id=self.session_id, part="dialog")
@@ -129,14 +131,14 @@ class _Words:
         return tuple(self._said.pop(token_id, ()))
 
 
-class _Voices:
+class _OpenGrants:
     """Grants whose output is not written yet: dispatched and not completed."""
 
     def __init__(self) -> None:
         #: By token, the newest delta shown; None before the first.
         self._speaking: dict[str, Delta | None] = {}
 
-    def follow(self, moment: Moment) -> Iterator[Delta]:
+    def process_update(self, moment: SessionUpdate) -> Iterator[Delta]:
         """Process an event; a grant that ended without a message retracts its live text."""
         event = moment.event
         token = _token(event) if isinstance(event, MapEvent) else None
@@ -149,7 +151,7 @@ class _Voices:
             if shown is not None and all(message.token_id != token for message in moment.messages):
                 yield shown.model_copy(update={"offset": 0, "text": ""})
 
-    def heard(self, deltas: Iterator[Delta]) -> Iterator[Delta]:
+    def filter_deltas(self, deltas: Iterator[Delta]) -> Iterator[Delta]:
         """Yield the deltas whose turn is still running."""
         for delta in deltas:
             if delta.token_id in self._speaking:
@@ -175,15 +177,20 @@ def _entry(stream: _Watched, entry_id: str, text: str) -> _Entry:
     return _Entry(int(at_ms), int(counter), stream, text)
 
 
-def _moment(entry: _Entry, words: _Words) -> Moment:
+def _make_update(entry: _Entry, words: _DialogReader) -> SessionUpdate:
     if entry.stream == "journal":
         note = read_stored(Event, entry.text, session_id=words.session_id, part="journal")
-        return Moment(note, words.of(None) if note.event_type == _POSTED else ())
+        return SessionUpdate(note, words.take_messages(None) if note.event_type == _POSTED else ())
     event = read_stored(MapEvent, entry.text, session_id=words.session_id, part="events")
     if event.event_type not in _SPOKEN:
-        return Moment(event)
+        return SessionUpdate(event)
     token = _token(event)
-    return Moment(event, words.of(token) if token is None else (*words.of(token), *words.of(None)))
+    return SessionUpdate(
+        event,
+        words.take_messages(token)
+        if token is None
+        else (*words.take_messages(token), *words.take_messages(None)),
+    )
 
 
 def _token(event: MapEvent) -> str | None:

@@ -13,7 +13,7 @@ from redis import Redis
 from ...models.sessions.limits import Rate
 from ...models.turns.turn import Usage
 from ..redis.keys import rate_key
-from ..redis.scripts import call, type_value
+from ..redis.scripts import ScriptValue, call_script
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Permit:
     tokens: int
 
 
-class RateBook:
+class RateLimiter:
     """Rate limits of all models."""
 
     def __init__(self, client: Redis) -> None:
@@ -33,22 +33,22 @@ class RateBook:
 
     def admit(self, rate: Rate) -> Permit | int:
         """Grant a model request, or return the milliseconds to wait."""
-        args: dict[str, type_value] = {
+        args: dict[str, ScriptValue] = {
             "requests_a_minute": rate.requests or "",
             "tokens_a_minute": rate.tokens or "",
             "tokens": rate.turn_tokens,
         }
-        word, value = call(self._client, "limits/admit_request", [rate_key(rate.model)], args)
+        word, value = call_script(self._client, "limits/admit_request", [rate_key(rate.model)], args)
         if word == "later":
             return int(value)
         taken = min(rate.turn_tokens, rate.tokens) if rate.tokens else rate.turn_tokens
         return Permit(rate.model, int(value), taken)
 
-    def settle(self, permit: Permit, usage: Usage) -> None:
+    def record_usage(self, permit: Permit, usage: Usage) -> None:
         """Correct the admission to the real usage; without any usage, return the permit."""
-        args: dict[str, type_value] = {
+        args: dict[str, ScriptValue] = {
             "second": permit.second,
             "requests": usage.requests - 1,
             "tokens": usage.tokens - permit.tokens,
         }
-        call(self._client, "limits/correct_request", [rate_key(permit.model)], args)
+        call_script(self._client, "limits/correct_request", [rate_key(permit.model)], args)

@@ -12,19 +12,19 @@ from typing import cast
 
 from redis import Redis
 
-from ...models.sessions.limits import DailyLimits, Most
+from ...models.sessions.limits import DailyLimits, SpendingBounds
 from ...models.turns.turn import MOST_SPENT, Usage
 from ..redis.clock import server_ms
 from ..redis.keys import tenant_keys
-from ..redis.scripts import call, type_value
-from ..sessions.records import Lack
+from ..redis.scripts import ScriptValue, call_script
+from ..sessions.records import Shortfall
 
 #: Reservation of a turn without a known bound.
 UNKNOWN_TOKENS, UNKNOWN_COST = 4_000, 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class TenantUsage:
     """Spending of a tenant today."""
 
     tokens: int = 0
@@ -32,7 +32,7 @@ class Spent:
     turns: int = 0
 
 
-class Fate(StrEnum):
+class ReservationAction(StrEnum):
     """Treatment of a turn's reservation."""
 
     #: Release it.
@@ -52,56 +52,56 @@ class Settlement:
     usage: Usage
     #: Number of turns that were written.
     turns: int = 0
-    fate: Fate = Fate.RELEASE
+    action: ReservationAction = ReservationAction.RELEASE
     #: Milliseconds for which the reservation is kept for the next attempt.
     keep_ms: int = 0
 
 
-class TenantBooks:
+class TenantAccounts:
     """Accounts of all tenants."""
 
     def __init__(self, client: Redis) -> None:
         self._client = client
 
     def reserve(
-        self, tenant: str, reservation: str, most: Most, *, limits: DailyLimits, expires_in_ms: int
-    ) -> str | Lack:
+        self, tenant: str, reservation: str, most: SpendingBounds, *, limits: DailyLimits, expires_in_ms: int
+    ) -> str | Shortfall:
         """Reserve what a turn may spend; return `reserved`, `short`, or the exhausted limit of today.
 
         A reservation of an earlier attempt is filled up: `found`.
         """
-        args: dict[str, type_value] = {
+        args: dict[str, ScriptValue] = {
             "id": reservation,
             "expires_in_ms": expires_in_ms,
             "tokens": UNKNOWN_TOKENS if most.tokens is None else most.tokens,
             "cost": UNKNOWN_COST if most.cost_micros is None else most.cost_micros,
-            "limit_tokens": _shown(limits.tokens),
-            "limit_cost": _shown(limits.cost_micros),
-            "limit_turns": _shown(limits.turns),
+            "limit_tokens": _format_limit(limits.tokens),
+            "limit_cost": _format_limit(limits.cost_micros),
+            "limit_turns": _format_limit(limits.turns),
         }
-        word, *lack = call(self._client, "limits/reserve_for_tenant", tenant_keys(tenant), args)
-        return Lack(*lack) if word == "exhausted" else str(word)
+        word, *lack = call_script(self._client, "limits/reserve_for_tenant", tenant_keys(tenant), args)
+        return Shortfall(*lack) if word == "exhausted" else str(word)
 
-    def settle(self, tenant: str, reservation: str, settlement: Settlement) -> None:
+    def book_usage(self, tenant: str, reservation: str, settlement: Settlement) -> None:
         """Book the spending, once per settlement, however often it is called, and treat the rest as the settlement says."""
-        args: dict[str, type_value] = {
+        args: dict[str, ScriptValue] = {
             "id": reservation,
             "request": settlement.request,
             "tokens": min(settlement.usage.tokens, MOST_SPENT),
             "cost": min(settlement.usage.cost_micros, MOST_SPENT),
             "turns": settlement.turns,
-            "fate": settlement.fate.value,
+            "fate": settlement.action.value,
             "keep_ms": settlement.keep_ms,
         }
-        call(self._client, "limits/book_for_tenant", tenant_keys(tenant), args)
+        call_script(self._client, "limits/book_for_tenant", tenant_keys(tenant), args)
 
-    def today(self, tenant: str) -> Spent:
+    def read_usage_today(self, tenant: str) -> TenantUsage:
         """Return what a tenant has spent today (UTC), without running turns."""
         books, _ = tenant_keys(tenant)
         values = self._client.hmget(books, ["day", "tokens", "cost", "turns"])
         day, *spent = (int(value or 0) for value in cast("list[str | None]", values))
-        return Spent(*spent) if day == server_ms(self._client) // 86_400_000 else Spent()
+        return TenantUsage(*spent) if day == server_ms(self._client) // 86_400_000 else TenantUsage()
 
 
-def _shown(limit: int | None) -> type_value:
+def _format_limit(limit: int | None) -> ScriptValue:
     return "" if limit is None else limit

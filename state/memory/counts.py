@@ -31,7 +31,7 @@ class MemoryEvent(StrEnum):
     #: A parameter was of the wrong type.
     INVALID = "invalid"
     #: A parameter was larger than the cap.
-    TOO_LARGE = "too_large"
+    TOO_LARGE = "oversized_parameters"
     #: A parameter was removed to make room for newer ones.
     EVICTED = "evicted"
     #: A turn ran without memory, or its memory could not be written.
@@ -50,9 +50,9 @@ class MemoryCounts:
         """Count an event; never raises if Redis is unavailable."""
         with self._lock:
             self._pending[event.value] += times
-        self.deliver()
+        self.flush()
 
-    def deliver(self) -> None:
+    def flush(self) -> None:
         """Write the counts that are only in memory, if Redis answers; never raises if it is unavailable."""
         if not self._pending:
             return
@@ -68,7 +68,7 @@ class MemoryCounts:
             with self._lock:
                 self._pending += sent
 
-    def keep(self, event: MemoryEvent) -> None:
+    def count_locally(self, event: MemoryEvent) -> None:
         """Count in memory only, while Redis is unavailable."""
         with self._lock:
             self._pending[event.value] += 1

@@ -11,15 +11,15 @@ from typing import Any
 from pydantic import ValidationError
 from redis import Redis
 
-from ...models.memory.state import MemoryState, Remembered
+from ...models.memory.state import MemoryState, RememberedValue
 from ...models.sessions.spec import SessionSpec
 from ...models.text.ids import timestamp_from_ms
 from ..redis.keys import session_key
 from ..redis.streams import StreamReader
-from .values import Look, Owner
+from .values import MemorySnapshot, Owner
 
 
-def exported(owner: Owner, look: Look, sessions: Redis) -> dict[str, Any]:
+def export_memory(owner: Owner, look: MemorySnapshot, sessions: Redis) -> dict[str, Any]:
     """Return context and messages as data. Raises RedisUnavailable."""
     state = look.room.value
     return {
@@ -30,7 +30,7 @@ def exported(owner: Owner, look: Look, sessions: Redis) -> dict[str, Any]:
         "conversations": [
             {"session_id": session_id, "messages": _messages(sessions, session_id)}
             for session_id in state.sessions
-            if _is_theirs(sessions, session_id, owner)
+            if _belongs_to(sessions, session_id, owner)
         ],
     }
 
@@ -43,7 +43,7 @@ def _context(state: MemoryState) -> dict[str, Any]:
                 "parameters": {name: _parameter(known) for name, known in shelf.parameters.items()},
                 "forgotten": sorted(shelf.forgotten),
             }
-            for service, shelf in state.shelves.items()
+            for service, shelf in state.service_memories.items()
         },
         "metadata": {
             "last_updated_by": state.last_updated_by,
@@ -54,7 +54,7 @@ def _context(state: MemoryState) -> dict[str, Any]:
     }
 
 
-def _parameter(known: Remembered) -> dict[str, Any]:
+def _parameter(known: RememberedValue) -> dict[str, Any]:
     return {
         "value": known.value,
         "source": known.source.value,
@@ -65,7 +65,7 @@ def _parameter(known: Remembered) -> dict[str, Any]:
     }
 
 
-def _is_theirs(sessions: Redis, session_id: str, owner: Owner) -> bool:
+def _belongs_to(sessions: Redis, session_id: str, owner: Owner) -> bool:
     """Return whether the session is this user's, independent of the content of a memory."""
     text = sessions.hget(session_key(session_id, "session"), "spec")
     try:

@@ -13,21 +13,21 @@ from typing import Any
 from redis import Redis
 
 from ...models.errors import InvalidInput, NotTheOwner
-from ...models.memory.merge import Statement, Writer
-from ...models.memory.report import MemoryReport, report
-from ...models.memory.services import service_named
+from ...models.memory.merge import Statement, WriteMetadata
+from ...models.memory.report import MemoryReport, build_report
+from ...models.memory.services import find_service
 from ...models.memory.state import MemoryState
 from ...models.memory.values import check_name, user_key
 from ...models.text.ids import new_id
 from ..redis.connect import connect
-from .export import exported
+from .export import export_memory
 from .store import MemoryStore
-from .values import Look, MemoryRules, Owner
+from .values import MemoryRules, MemorySnapshot, Owner
 
 _NOBODY = "is required: memory needs a user and a room"
 
 
-class MemoryKeeping:
+class MemoryManagement:
     """The memories in one Redis, for their users.
 
     Args:
@@ -46,8 +46,8 @@ class MemoryKeeping:
     def show(self, user_id: object, room_id: object) -> MemoryReport:
         """Return the memory, masked, with source, age and confidence. Raises RedisUnavailable, InvalidInput."""
         owner = _owner(user_id, room_id)
-        look = self.kept.look(owner)
-        return report(
+        look = self.kept.read(owner)
+        return build_report(
             look.room.value,
             user_id=owner.user,
             room_id=owner.room,
@@ -71,7 +71,7 @@ class MemoryKeeping:
         owner = _owner(user_id, room_id)
         if user_key(by) != owner.user:
             raise NotTheOwner(by)
-        return exported(owner, self.kept.look(owner), self._sessions)
+        return export_memory(owner, self.kept.read(owner), self._sessions)
 
     def forget(self, user_id: object, room_id: object, *names: str, service: str | None = None) -> bool:
         """Forget parameters of a service: turns that began earlier cannot store them again.
@@ -80,8 +80,8 @@ class MemoryKeeping:
         Return False if no service was ever used. Raises RedisUnavailable, InvalidInput.
         """
         owner = _owner(user_id, room_id)
-        look = self.kept.look(owner)
-        chosen = None if service is None else [service_named(service).name]
+        look = self.kept.read(owner)
+        chosen = None if service is None else [find_service(service).name]
         statements = [
             Statement(of, look.stamp_ms, forget=(check_name(name),), selects=False)
             for name in names
@@ -97,13 +97,13 @@ class MemoryKeeping:
         user, had_something = _user(user_id), []
         for room in self.kept.rooms(user) if room_id is None else [_owner(user_id, room_id).room]:
             owner = Owner(user, room)
-            look = self.kept.look(owner)
+            look = self.kept.read(owner)
             if not look.room.value.is_blank:
                 had_something.append(room)
             # First by name, so that other rooms forget what they got from this one.
             named = [
                 Statement(service, look.stamp_ms, forget=tuple(shelf.parameters))
-                for service, shelf in look.room.value.shelves.items()
+                for service, shelf in look.room.value.service_memories.items()
             ]
             self._forget(owner, [*named, Statement(None, look.stamp_ms, forget_all=True)], look)
         if room_id is None:
@@ -124,9 +124,9 @@ class MemoryKeeping:
         """
         user, wanted = _user(user_id), list(names)
         # The consent first: a value written while the rooms are read is shared by its writer.
-        self.kept.change_sharing(user, lambda sharing: sharing.adding(wanted))
+        self.kept.change_sharing(user, lambda sharing: sharing.with_parameters(wanted))
         rooms = [self._state(user, room) for room in self.kept.rooms(user)]
-        self.kept.change_sharing(user, lambda sharing: sharing.knowing(rooms))
+        self.kept.change_sharing(user, lambda sharing: sharing.with_room_values(rooms))
 
     def unshare(self, user_id: object, names: Iterable[str] | None = None) -> None:
         """Stop sharing these parameters with a user's other rooms at once; None: all of them.
@@ -134,25 +134,25 @@ class MemoryKeeping:
         Raises RedisUnavailable, InvalidInput.
         """
         gone = None if names is None else list(names)
-        self.kept.change_sharing(_user(user_id), lambda sharing: sharing.without(gone))
+        self.kept.change_sharing(_user(user_id), lambda sharing: sharing.without_parameters(gone))
 
     def shared(self, user_id: object) -> tuple[str, ...]:
         """Return the parameters that a user's other rooms may know, sorted. Raises RedisUnavailable."""
-        return tuple(sorted(self.kept.look(Owner(_user(user_id), "")).sharing.value.allowed))
+        return tuple(sorted(self.kept.read(Owner(_user(user_id), "")).sharing.value.allowed))
 
     def counts(self) -> dict[str, int]:
         """Return the counts of events such as `corrupt`, in all processes. Raises RedisUnavailable."""
         return self.kept.counts.all()
 
     def _state(self, user: str, room: str) -> MemoryState:
-        return self.kept.look(Owner(user, room)).room.value
+        return self.kept.read(Owner(user, room)).room.value
 
-    def _forget(self, owner: Owner, statements: list[Statement], look: Look) -> bool:
-        writer = Writer(look.now_ms, mark=unique_mark(), messages=0)
+    def _forget(self, owner: Owner, statements: list[Statement], look: MemorySnapshot) -> bool:
+        writer = WriteMetadata(look.now_ms, mark=new_mark(), messages=0)
         return self.kept.write(owner, statements, writer, look=look, slides=False) is not look
 
 
-def unique_mark() -> str:
+def new_mark() -> str:
     """Return the mark of a write that is never repeated."""
     return new_id()[:8]
 
@@ -160,9 +160,11 @@ def unique_mark() -> str:
 def _services_of(state: MemoryState, name: str) -> list[str]:
     """Return the services that a parameter without a service may mean; none if no service was used."""
     current = [] if state.service is None else [state.service]
-    if name in state.shelf(state.service).parameters:
+    if name in state.service_memory(state.service).parameters:
         return current
-    return [service for service, shelf in state.shelves.items() if name in shelf.parameters] or current
+    return [
+        service for service, shelf in state.service_memories.items() if name in shelf.parameters
+    ] or current
 
 
 def _user(user_id: object) -> str:
@@ -173,7 +175,7 @@ def _user(user_id: object) -> str:
 
 
 def _owner(user_id: object, room_id: object) -> Owner:
-    owner = Owner.of(_user(user_id), room_id)
+    owner = Owner.from_ids(_user(user_id), room_id)
     if owner is None:
         raise InvalidInput("room_id", room_id, _NOBODY)
     return owner

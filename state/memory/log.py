@@ -10,19 +10,21 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from ...models.memory.masking import for_log, mask
+from ...models.memory.masking import format_for_log, mask
 from ...models.memory.services import private_names
-from .values import Look, MemoryRules, Owner
+from .values import MemoryRules, MemorySnapshot, Owner
 
 log = logging.getLogger("symposia.state.memory.rooms")
 
 
-def log_retrieved(owner: Owner, look: Look) -> None:
+def log_retrieved(owner: Owner, look: MemorySnapshot) -> None:
     """Log that a memory was read."""
     if log.isEnabledFor(logging.DEBUG):
         state = look.room.value
-        shown = for_log(state.values(), private_names(state.service))
-        log.debug("Dialog state retrieved: user_id=%s, room_id=%s, cached_params=%s", *_shown(owner), shown)
+        shown = format_for_log(state.values(), private_names(state.service))
+        log.debug(
+            "Dialog state retrieved: user_id=%s, room_id=%s, cached_params=%s", *_mask_owner(owner), shown
+        )
 
 
 def log_merging(
@@ -35,14 +37,14 @@ def log_merging(
     """Log that a new message was merged with the memory."""
     if log.isEnabledFor(logging.DEBUG):
         private = private_names(service)
-        log.debug("Merging: cached=%s, new=%s", for_log(cached, private), for_log(new, private))
-        log.debug("Merged params: %s", for_log(merged, private))
+        log.debug("Merging: cached=%s, new=%s", format_for_log(cached, private), format_for_log(new, private))
+        log.debug("Merged params: %s", format_for_log(merged, private))
 
 
 def log_stored(owner: Owner, rules: MemoryRules) -> None:
     """Log that a memory was written."""
     if log.isEnabledFor(logging.DEBUG):
-        log.debug("Dialog state stored: user_id=%s, room_id=%s, ttl=%ds", *_shown(owner), rules.ttl_s)
+        log.debug("Dialog state stored: user_id=%s, room_id=%s, ttl=%ds", *_mask_owner(owner), rules.ttl_s)
 
 
 def log_dropped(key: str, why: str) -> None:
@@ -50,6 +52,6 @@ def log_dropped(key: str, why: str) -> None:
     log.warning("Dialog state %r dropped: %s", mask("key", key), why)
 
 
-def _shown(owner: Owner) -> tuple[object, object]:
+def _mask_owner(owner: Owner) -> tuple[object, object]:
     """Return user and room, masked: their ids may be an address or telephone number."""
     return mask("user_id", owner.user), mask("room_id", owner.room)

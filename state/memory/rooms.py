@@ -19,16 +19,16 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from ...models.errors import InvalidInput
-from ...models.memory.merge import Writer, applied
-from ...models.memory.recall import Asker, MemoryView, recall, unmerged
-from ...models.memory.services import service_named
-from ...models.memory.statement import Origin, heard
-from ...models.memory.wire_form import documented
+from ...models.memory.merge import WriteMetadata, apply_statement
+from ...models.memory.recall import MemoryView, RecallContext, recall, view_without_service
+from ...models.memory.services import find_service
+from ...models.memory.statement import StatementOrigin, parse_statement
+from ...models.memory.wire_form import to_document
 from .counts import MemoryEvent
-from .keeping import MemoryKeeping, unique_mark
+from .keeping import MemoryManagement, new_mark
 from .log import log_merging, log_retrieved, log_stored
-from .store import AWAY
-from .values import Look, Owner
+from .store import REDIS_ERRORS
+from .values import MemorySnapshot, Owner
 
 log = logging.getLogger("symposia.state.memory.rooms")
 
@@ -36,7 +36,7 @@ log = logging.getLogger("symposia.state.memory.rooms")
 _NOW = "now"
 
 
-class DialogMemory(MemoryKeeping):
+class DialogMemory(MemoryManagement):
     """The memories in one Redis, for conversations and the people in them."""
 
     def get(self, user_id: object, room_id: object) -> dict[str, JsonValue]:
@@ -44,8 +44,8 @@ class DialogMemory(MemoryKeeping):
 
         Raises InvalidInput for a bad id.
         """
-        look = self._looked(Owner.of(user_id, room_id))
-        return {} if look.room.value.is_blank else documented(look.room.value)
+        look = self._read(Owner.from_ids(user_id, room_id))
+        return {} if look.room.value.is_blank else to_document(look.room.value)
 
     def recall(
         self,
@@ -64,18 +64,22 @@ class DialogMemory(MemoryKeeping):
         Raises:
             InvalidInput: a bad id, an unknown service, or a value of the wrong type.
         """
-        look = self._looked(Owner.of(user_id, room_id))
+        look = self._read(Owner.from_ids(user_id, room_id))
         state, ttl_ms = look.room.value, self.kept.rules.ttl_ms
         if (name := service or state.service) is None:
-            return unmerged(parameters or {}, defaults, services=tuple(state.shelves), degraded=look.degraded)
-        known = service_named(name)
-        new = heard(known, Origin(look.stamp_ms, session=_NOW), parameters or {}).checked()
+            return view_without_service(
+                parameters or {}, defaults, services=tuple(state.service_memories), degraded=look.degraded
+            )
+        known = find_service(name)
+        new = parse_statement(
+            known, StatementOrigin(look.stamp_ms, session=_NOW), parameters or {}
+        ).require_valid()
         view = recall(
-            applied(state, new),
+            apply_statement(state, new),
             known,
-            Asker(now_ms=look.now_ms, half_life_ms=ttl_ms, session=_NOW),
+            RecallContext(now_ms=look.now_ms, half_life_ms=ttl_ms, session=_NOW),
             defaults=defaults,
-            other_rooms=look.sharing.value.shelf(known.name, now_ms=look.now_ms, ttl_ms=ttl_ms),
+            other_rooms=look.sharing.value.service_memory(known.name, now_ms=look.now_ms, ttl_ms=ttl_ms),
             degraded=look.degraded,
         )
         said = {name: it.value for name, it in new.parameters.items()}
@@ -120,20 +124,20 @@ class DialogMemory(MemoryKeeping):
         Raises:
             InvalidInput: no service, an unknown one, a bad id, or a value of the wrong type: nothing was stored.
         """
-        owner = Owner.of(user_id, room_id)
-        look = self._looked(owner)
+        owner = Owner.from_ids(user_id, room_id)
+        look = self._read(owner)
         if (name := service or look.room.value.service) is None and look.degraded:
             return False
         if name is None:
             raise InvalidInput("service", None, "is required: the memory has no current service yet")
-        known = service_named(name)
-        statement = heard(known, Origin(look.stamp_ms), parameters).checked()
+        known = find_service(name)
+        statement = parse_statement(known, StatementOrigin(look.stamp_ms), parameters).require_valid()
         if owner is None or look.degraded or not statement.parameters:
             return False
-        writer = Writer(look.now_ms, mark=unique_mark(), by=updated_by, conversation_id=conversation_id)
+        writer = WriteMetadata(look.now_ms, mark=new_mark(), by=updated_by, conversation_id=conversation_id)
         try:
             written = self.kept.write(owner, [statement], writer, look=look)
-        except AWAY as error:
+        except REDIS_ERRORS as error:
             self._degraded("stored", error)
             return False
         if written is look:
@@ -141,18 +145,18 @@ class DialogMemory(MemoryKeeping):
         log_stored(owner, self.kept.rules)
         return True
 
-    def _looked(self, owner: Owner | None) -> Look:
+    def _read(self, owner: Owner | None) -> MemorySnapshot:
         """Return the memory; an empty one without an owner or without Redis."""
         if owner is None:
-            return Look(0)
+            return MemorySnapshot(0)
         try:
-            look = self.kept.look(owner)
-        except AWAY as error:
+            look = self.kept.read(owner)
+        except REDIS_ERRORS as error:
             self._degraded("read", error)
-            return Look(0, degraded=True)
+            return MemorySnapshot(0, degraded=True)
         log_retrieved(owner, look)
         return look
 
     def _degraded(self, done: str, error: Exception) -> None:
         log.warning("Dialog state could not be %s: %s", done, error)
-        self.kept.counts.keep(MemoryEvent.DEGRADED)
+        self.kept.counts.count_locally(MemoryEvent.DEGRADED)

@@ -17,9 +17,9 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from ...models.errors import CorruptMemory, ScriptError, StateError
-from ...models.memory.capping import fitted, too_large
-from ...models.memory.merge import Statement, Writer, applied, signed
-from ...models.memory.sharing import Sharing, read_sharing, write_sharing
+from ...models.memory.capping import cap_state, oversized_parameters
+from ...models.memory.merge import Statement, WriteMetadata, apply_statement, with_write_metadata
+from ...models.memory.sharing import SharingConsent, read_sharing, write_sharing
 from ...models.memory.state import MemoryState
 from ...models.memory.wire_form import read_state
 from ..redis.clock import time_ms
@@ -27,12 +27,12 @@ from ..redis.keys import memory_key, sharing_key
 from .counts import MemoryCounts, MemoryEvent
 from .log import log_dropped
 from .swaps import Swap, send_swaps, version_of
-from .values import Held, Look, MemoryRules, Owner
+from .values import MemoryRules, MemorySnapshot, Owner, Versioned
 
 log = logging.getLogger("symposia.state.memory.rooms")
 
 #: Exceptions of an unavailable Redis.
-AWAY: Final = (RedisError, StateError, OSError)
+REDIS_ERRORS: Final = (RedisError, StateError, OSError)
 #: A consent is kept for a year after it was given or last used.
 SHARING_TTL_MS = 365 * 86_400_000
 #: Maximum attempts of a change that loses against concurrent writes.
@@ -55,7 +55,7 @@ class MemoryStore:
         """Return the key of a user's parameters for other rooms."""
         return sharing_key(user, hash_tag=self.rules.hash_tag)
 
-    def look(self, owner: Owner) -> Look:
+    def read(self, owner: Owner) -> MemorySnapshot:
         """Return the current memory: one round trip. A corrupt or expired one counts as empty, and is dropped.
 
         Raises:
@@ -67,9 +67,11 @@ class MemoryStore:
         pipeline.get(room_key)
         pipeline.get(shared_key)
         time, room, shared = pipeline.execute(raise_on_error=False)
-        self.counts.deliver()
+        self.counts.flush()
         now_ms = time_ms(time)
-        return Look(now_ms, self._read_room(room_key, room, now_ms), self._read_sharing(shared_key, shared))
+        return MemorySnapshot(
+            now_ms, self._read_room(room_key, room, now_ms), self._read_sharing(shared_key, shared)
+        )
 
     def ttl_left_ms(self, owner: Owner) -> int:
         """Return the milliseconds until a memory expires; 0 if there is none."""
@@ -79,11 +81,11 @@ class MemoryStore:
         self,
         owner: Owner,
         statements: Sequence[Statement],
-        writer: Writer,
+        writer: WriteMetadata,
         *,
-        look: Look,
+        look: MemorySnapshot,
         slides: bool = True,
-    ) -> Look:
+    ) -> MemorySnapshot:
         """Add statements to the memory in `look`: one round trip, and one more for each concurrent write that won.
 
         Args:
@@ -106,7 +108,7 @@ class MemoryStore:
             shared_key = self.shared_key(owner.user)
             answers, shared = send_swaps(self.client, swaps, then_read=shared_key)
             self._count_evicted(swaps, answers)
-            look = self._looked_again(look, swaps, answers)
+            look = self._apply_answers(look, swaps, answers)
             # A consent given since `look` covers this write, too: its user may have read the room before.
             consent = self._read_sharing(shared_key, shared)
             is_new = consent.value.allowed != look.sharing.value.allowed
@@ -115,12 +117,12 @@ class MemoryStore:
                 return look
         raise ScriptError("memory/swap", f"changed by others {_MAX_TRIES} times in a row")
 
-    def change_sharing(self, user: str, change: Callable[[Sharing], Sharing]) -> None:
+    def change_sharing(self, user: str, change: Callable[[SharingConsent], SharingConsent]) -> None:
         """Change a consent; retry after a concurrent write. A consent that allows nothing is removed."""
         for _ in range(_MAX_TRIES):
-            look = self.look(Owner(user, ""))
+            look = self.read(Owner(user, ""))
             sharing = change(look.sharing.value)
-            sharing = replace(sharing, state=fitted(sharing.state, max_bytes=self.rules.max_bytes).state)
+            sharing = replace(sharing, state=cap_state(sharing.state, max_bytes=self.rules.max_bytes).state)
             text = write_sharing(sharing) if sharing.allowed else ""
             swap = Swap(self.shared_key(user), look.sharing.version, text, SHARING_TTL_MS, sharing)
             if send_swaps(self.client, [swap])[0] == [None]:
@@ -138,25 +140,29 @@ class MemoryStore:
 
     # -- reading -------------------------------------------------------------------------------
 
-    def _read_room(self, key: str, raw: object, now_ms: int) -> Held[MemoryState]:
+    def _read_room(self, key: str, raw: object, now_ms: int) -> Versioned[MemoryState]:
         if raw is None:
-            return Held(MemoryState())
+            return Versioned(MemoryState())
         try:
-            held = Held(read_state(_text(raw)), version_of(_text(raw)))
+            held = Versioned(read_state(_text(raw)), version_of(_text(raw)))
         except CorruptMemory as error:
             self._drop(key, raw, MemoryEvent.CORRUPT, error.detail)
-            return Held(MemoryState())
+            return Versioned(MemoryState())
         if held.value.is_expired(now_ms, ttl_ms=self.rules.ttl_ms):
             self._drop(key, raw, MemoryEvent.EXPIRED, "expired")
-            return Held(MemoryState())
+            return Versioned(MemoryState())
         return held
 
-    def _read_sharing(self, key: str, raw: object) -> Held[Sharing]:
+    def _read_sharing(self, key: str, raw: object) -> Versioned[SharingConsent]:
         try:
-            return Held(Sharing()) if raw is None else Held(read_sharing(_text(raw)), version_of(_text(raw)))
+            return (
+                Versioned(SharingConsent())
+                if raw is None
+                else Versioned(read_sharing(_text(raw)), version_of(_text(raw)))
+            )
         except CorruptMemory as error:
             self._drop(key, raw, MemoryEvent.CORRUPT, error.detail)
-            return Held(Sharing())
+            return Versioned(SharingConsent())
 
     def _drop(self, key: str, raw: object, event: MemoryEvent, why: str) -> None:
         """Remove the text that was read, unless it has been replaced since."""
@@ -167,15 +173,17 @@ class MemoryStore:
         else:
             self.client.delete(key)
 
-    def _looked_again(self, look: Look, swaps: Sequence[Swap], answers: Sequence[str | None]) -> Look:
+    def _apply_answers(
+        self, look: MemorySnapshot, swaps: Sequence[Swap], answers: Sequence[str | None]
+    ) -> MemorySnapshot:
         """Return the memory with all writes since then, by this writer or another."""
         for swap, answer in zip(swaps, answers, strict=True):
             if isinstance(swap.value, MemoryState):
-                mine = Held(swap.value, version_of(swap.text))
+                mine = Versioned(swap.value, version_of(swap.text))
                 there = self._read_room(swap.key, answer or None, look.now_ms)
                 look = replace(look, room=mine if answer is None else there)
             else:
-                shared = Held(swap.value, version_of(swap.text))
+                shared = Versioned(swap.value, version_of(swap.text))
                 others = self._read_sharing(swap.key, answer or None)
                 look = replace(look, sharing=shared if answer is None else others)
         return look
@@ -183,20 +191,26 @@ class MemoryStore:
     # -- writing -------------------------------------------------------------------------------
 
     def _swaps(
-        self, owner: Owner, statements: Sequence[Statement], writer: Writer, *, look: Look, slides: bool
+        self,
+        owner: Owner,
+        statements: Sequence[Statement],
+        writer: WriteMetadata,
+        *,
+        look: MemorySnapshot,
+        slides: bool,
     ) -> list[Swap]:
         swaps = []
         after = _room_after(look, statements, writer)
         if after is not None:
-            fit, version = fitted(after, max_bytes=self.rules.max_bytes), look.room.version
+            fit, version = cap_state(after, max_bytes=self.rules.max_bytes), look.room.version
             # Only an existing key has a time to live that can be kept.
             ttl_ms = self.rules.ttl_ms if slides or not version else 0
             swaps.append(Swap(self.key(owner), version, fit.text, ttl_ms, fit.state, len(fit.evicted)))
         covered = [statement for statement in statements if look.sharing.value.covers(statement)]
         if covered:
-            sharing = look.sharing.value.after(covered)
-            state = signed(sharing.state, replace(writer, messages=0))
-            sharing = replace(sharing, state=fitted(state, max_bytes=self.rules.max_bytes).state)
+            sharing = look.sharing.value.apply_statements(covered)
+            state = with_write_metadata(sharing.state, replace(writer, messages=0))
+            sharing = replace(sharing, state=cap_state(state, max_bytes=self.rules.max_bytes).state)
             key, version = self.shared_key(owner.user), look.sharing.version
             swaps.append(Swap(key, version, write_sharing(sharing), SHARING_TTL_MS, sharing))
         return swaps
@@ -208,7 +222,7 @@ class MemoryStore:
             self.counts.count(MemoryEvent.EVICTED, evicted)
 
     def _small_enough(self, statement: Statement) -> Statement:
-        refused = too_large(statement, max_bytes=self.rules.max_bytes)
+        refused = oversized_parameters(statement, max_bytes=self.rules.max_bytes)
         if not refused:
             return statement
         log.warning(
@@ -221,16 +235,18 @@ class MemoryStore:
         return replace(statement, parameters=small)
 
 
-def _room_after(look: Look, statements: Sequence[Statement], writer: Writer) -> MemoryState | None:
+def _room_after(
+    look: MemorySnapshot, statements: Sequence[Statement], writer: WriteMetadata
+) -> MemoryState | None:
     """Return the memory with the statements added; None if it has them already, or there is nothing to remember."""
     before = look.room.value
-    if writer.mark in before.written:
+    if writer.mark in before.write_marks:
         return None
     after = before
     for statement in statements:
-        after = applied(after, statement)
-    is_empty = not (after.shelves or after.floor_ms or look.room.version)
-    return None if is_empty else signed(after, writer)
+        after = apply_statement(after, statement)
+    is_empty = not (after.service_memories or after.cutoff_ms or look.room.version)
+    return None if is_empty else with_write_metadata(after, writer)
 
 
 def _text(raw: object) -> str:

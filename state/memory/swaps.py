@@ -11,10 +11,10 @@ from redis import Redis
 from redis.exceptions import NoScriptError, ResponseError
 
 from ...models.errors import ScriptError
-from ...models.memory.sharing import Sharing
+from ...models.memory.sharing import SharingConsent
 from ...models.memory.state import MemoryState
 from ..redis.cluster import ClusterClient
-from ..redis.scripts import load
+from ..redis.scripts import load_script
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Swap:
     #: 0: unchanged.
     ttl_ms: int
     #: The value in the text.
-    value: MemoryState | Sharing
+    value: MemoryState | SharingConsent
     evicted: int = 0
 
 
@@ -50,7 +50,7 @@ def send_swaps(
     Raises:
         RedisError, StateError: the server does not answer, or a script failed.
     """
-    script = load("memory/swap")
+    script = load_script("memory/swap")
     answers = _sent(client, "EVALSHA", script.sha, swaps, then_read)
     if any(isinstance(answer, NoScriptError) for answer in answers):
         answers = _sent(client, "EVAL", script.text, swaps, then_read)

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from ...models.errors import InvalidInput
 from ...models.memory.capping import MIN_BYTES
-from ...models.memory.sharing import Sharing
+from ...models.memory.sharing import SharingConsent
 from ...models.memory.state import MemoryState
 from ...models.memory.values import room_key, user_key
 
@@ -47,14 +47,14 @@ class Owner:
     room: str
 
     @classmethod
-    def of(cls, user_id: object, room_id: object) -> Owner | None:
+    def from_ids(cls, user_id: object, room_id: object) -> Owner | None:
         """Return the owner; None without a user or a room, because then nothing is remembered. Raises InvalidInput."""
         user, room = user_key(user_id), room_key(room_id)
         return None if user is None or room is None else cls(user, room)
 
 
 @dataclass(frozen=True, slots=True)
-class Held(Generic[T]):
+class Versioned(Generic[T]):
     """A value as it was read; `version` is the SHA-1 of its text, empty for none."""
 
     value: T
@@ -62,14 +62,14 @@ class Held(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class MemorySnapshot:
     """A memory at one moment."""
 
     #: By the server's clock.
     now_ms: int
-    room: Held[MemoryState] = field(default_factory=lambda: Held(MemoryState()))
+    room: Versioned[MemoryState] = field(default_factory=lambda: Versioned(MemoryState()))
     #: What the user lets other rooms know.
-    sharing: Held[Sharing] = field(default_factory=lambda: Held(Sharing()))
+    sharing: Versioned[SharingConsent] = field(default_factory=lambda: Versioned(SharingConsent()))
     #: True if Redis was unavailable: there may be more.
     degraded: bool = False
 
@@ -79,15 +79,15 @@ class Look:
         return self.room.value.stamp(self.now_ms)
 
 
-class Seen:
+class SnapshotCache:
     """The newest read of this process of each memory: a start for its next write, even if outdated."""
 
     def __init__(self, *, size: int = 1_024) -> None:
         self._size = size
-        self._looks: OrderedDict[Owner, Look] = OrderedDict()
+        self._looks: OrderedDict[Owner, MemorySnapshot] = OrderedDict()
         self._lock = threading.Lock()
 
-    def keep(self, owner: Owner, look: Look) -> None:
+    def put(self, owner: Owner, look: MemorySnapshot) -> None:
         """Store the newest read of a memory."""
         with self._lock:
             self._looks[owner] = look
@@ -95,7 +95,7 @@ class Seen:
             while len(self._looks) > self._size:
                 self._looks.popitem(last=False)
 
-    def of(self, owner: Owner) -> Look | None:
+    def get(self, owner: Owner) -> MemorySnapshot | None:
         """Return the newest read of a memory."""
         with self._lock:
             return self._looks.get(owner)

@@ -18,7 +18,7 @@ from ...models.errors import ClientClosed
 from ...models.text.redis_address import RedisAddress
 from ...patches.redis_cluster import InterruptiblePool
 from ...patches.redis_packing import PACKER
-from .outages import CLUSTER_LOST, AsyncPatientRetry, PatientRetry, told
+from .outages import LOST_CLUSTER_ERRORS, AsyncConnectionRetry, ConnectionRetry, convert_error
 
 _HEALTH_CHECK_S = 30
 
@@ -37,14 +37,14 @@ class _Pipeline(ClusterPipeline):
         """As in ClusterPipeline."""
         try:
             return super().execute(raise_on_error)
-        except CLUSTER_LOST as error:
-            raise told(error, self.url) from error
+        except LOST_CLUSTER_ERRORS as error:
+            raise convert_error(error, self.url) from error
 
 
 class _Cluster(RedisCluster):
     """A connected client."""
 
-    def __init__(self, *, url_told: str, patience: PatientRetry, **options: Any) -> None:
+    def __init__(self, *, url_told: str, patience: ConnectionRetry, **options: Any) -> None:
         self.url = url_told
         # Replaces redis-py's own, which retries without a pause.
         self._patience = patience
@@ -54,11 +54,11 @@ class _Cluster(RedisCluster):
         """As in RedisCluster."""
         ask = partial(super().execute_command, *args, **options)
         try:
-            return self._patience.call_with_retry(ask, self._look_elsewhere)
-        except CLUSTER_LOST as error:
-            raise told(error, self.url) from error
+            return self._patience.call_with_retry(ask, self._replace_node)
+        except LOST_CLUSTER_ERRORS as error:
+            raise convert_error(error, self.url) from error
 
-    def _look_elsewhere(self, _error: Exception) -> None:
+    def _replace_node(self, _error: Exception) -> None:
         """Let another node answer a command that any node can answer."""
         self.replace_default_node()
 
@@ -137,14 +137,14 @@ class ClusterClient:
                 startup_nodes=[_node(node) for node in self._address.nodes[1:]],
                 connection_pool_class=_Pool,
                 url_told=self.url,
-                patience=PatientRetry(self._retries, lost=CLUSTER_LOST),
+                patience=ConnectionRetry(self._retries, lost=LOST_CLUSTER_ERRORS),
                 **self._options,
             )
-        except CLUSTER_LOST as error:
-            raise told(error, self.url) from error
+        except LOST_CLUSTER_ERRORS as error:
+            raise convert_error(error, self.url) from error
 
 
-def told_by_each(client: Redis, section: str) -> dict[str, dict[str, Any]]:
+def info_by_server(client: Redis, section: str) -> dict[str, dict[str, Any]]:
     """Return a section of INFO by server address: for each master of a cluster; for a single server under ``."""
     if not isinstance(client, ClusterClient):
         return {"": client.info(section)}
@@ -168,7 +168,7 @@ class AsyncClusterClient(AsyncRedisCluster):
         }
         super().__init__(
             startup_nodes=[AsyncClusterNode(*node) for node in address.nodes],
-            retry=AsyncPatientRetry(retries),
+            retry=AsyncConnectionRetry(retries),
             ssl=address.is_tls,
             **{**options, **kept},
         )
@@ -186,5 +186,5 @@ class AsyncClusterClient(AsyncRedisCluster):
         """As in RedisCluster."""
         try:
             return await super().execute_command(*args, **options)
-        except CLUSTER_LOST as error:
-            raise told(error, self.url) from error
+        except LOST_CLUSTER_ERRORS as error:
+            raise convert_error(error, self.url) from error

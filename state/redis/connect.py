@@ -18,7 +18,7 @@ from ...models.text.redis_address import RedisAddress, RedisKind
 from ...patches.redis_packing import PACKER
 from ...patches.redis_sentinel import async_master_client, master_client
 from .cluster import AsyncClusterClient, ClusterClient
-from .outages import LOST, AsyncPatientRetry, PatientRetry, told
+from .outages import LOST_CONNECTION_ERRORS, AsyncConnectionRetry, ConnectionRetry, convert_error
 
 #: A blocking read must end well before this socket timeout.
 SOCKET_TIMEOUT_S = 10.0
@@ -27,7 +27,7 @@ CONNECT_TIMEOUT_S = 2.0
 RETRIES = 3
 
 #: Exceptions of a client of one server if that server is lost, or belongs to a cluster.
-_USELESS = (*LOST, MovedError)
+_USELESS = (*LOST_CONNECTION_ERRORS, MovedError)
 
 
 class _Client(Redis):
@@ -55,7 +55,7 @@ class _Client(Redis):
         try:
             return super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
         except _USELESS as error:
-            raise self._told(error) from error
+            raise self._convert_error(error) from error
 
     def evalsha(self, sha: str, numkeys: int, *keys_and_args: Any) -> Any:
         """As in Redis."""
@@ -63,10 +63,10 @@ class _Client(Redis):
         try:
             lane = getattr(self._lanes, "lane", None)
             if lane is None or lane.pid != os.getpid():
-                lane = self._lanes.lane = _Lane(self.connection_pool)
+                lane = self._lanes.lane = _ThreadConnection(self.connection_pool)
             return lane.ask("EVALSHA", sha, numkeys, *keys_and_args)
         except _USELESS as error:
-            raise self._told(error) from error
+            raise self._convert_error(error) from error
 
     def pipeline(self, transaction: bool = True, shard_hint: str | None = None) -> Pipeline:
         """As in Redis."""
@@ -88,8 +88,8 @@ class _Client(Redis):
         if self._is_closed:
             raise ClientClosed
 
-    def _told(self, error: BaseException) -> SymposiaError:
-        return ClientClosed() if self._is_closed else told(error, self.url)
+    def _convert_error(self, error: BaseException) -> SymposiaError:
+        return ClientClosed() if self._is_closed else convert_error(error, self.url)
 
 
 class _Pipeline(Pipeline):
@@ -102,14 +102,14 @@ class _Pipeline(Pipeline):
         try:
             answers = super().execute(raise_on_error)
         except _USELESS as error:
-            raise told(error, self.url) from error
+            raise convert_error(error, self.url) from error
         for answer in answers:
             if isinstance(answer, MovedError):
-                raise told(answer, self.url)
+                raise convert_error(answer, self.url)
         return answers
 
 
-class _Lane:
+class _ThreadConnection:
     """One thread's connection, returned to the pool when the thread ends."""
 
     def __init__(self, pool: ConnectionPool) -> None:
@@ -155,7 +155,7 @@ class _AsyncClient(AsyncRedis):
         try:
             return await super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
         except _USELESS as error:
-            raise told(error, self.url) from error
+            raise convert_error(error, self.url) from error
 
     async def aclose(self, close_connection_pool: bool | None = None) -> None:
         """As in Redis, with the connections to Sentinels."""
@@ -185,11 +185,11 @@ def connect(url: str, *, retries: int = RETRIES, timeout_s: float = SOCKET_TIMEO
         retries: how often a command is sent again.
         timeout_s: seconds to wait for an answer.
     """
-    address, options = RedisAddress.of(url), _options(timeout_s)
+    address, options = RedisAddress.parse(url), _options(timeout_s)
     if address.kind is RedisKind.CLUSTER:
         # Both types have the methods that are used here.
         return cast("Redis", ClusterClient(address, url, retries=retries, options=options))
-    options |= {"health_check_interval": 30, "command_packer": PACKER, "retry": PatientRetry(retries)}
+    options |= {"health_check_interval": 30, "command_packer": PACKER, "retry": ConnectionRetry(retries)}
     if address.kind is RedisKind.SENTINEL:
         client = master_client(address, _Client, options)
     else:
@@ -200,10 +200,10 @@ def connect(url: str, *, retries: int = RETRIES, timeout_s: float = SOCKET_TIMEO
 
 def aconnect(url: str) -> AsyncRedis:
     """Return the same for asyncio: one client belongs to one event loop."""
-    address, options = RedisAddress.of(url), _options(SOCKET_TIMEOUT_S)
+    address, options = RedisAddress.parse(url), _options(SOCKET_TIMEOUT_S)
     if address.kind is RedisKind.CLUSTER:
         return cast("AsyncRedis", AsyncClusterClient(address, url, retries=RETRIES, options=options))
-    options |= {"retry": AsyncPatientRetry(RETRIES)}
+    options |= {"retry": AsyncConnectionRetry(RETRIES)}
     if address.kind is RedisKind.SENTINEL:
         client = async_master_client(address, _AsyncClient, options)
     else:
@@ -224,6 +224,6 @@ def check_reachable(client: Redis, url: str) -> str:
     except RedisError as error:
         raise RedisUnavailable(url, hint=str(error)) from error
     mode = info.get("redis_mode") or info.get("server_mode")
-    if RedisAddress.of(url).kind is RedisKind.SINGLE and mode in (RedisKind.CLUSTER, RedisKind.SENTINEL):
+    if RedisAddress.parse(url).kind is RedisKind.SINGLE and mode in (RedisKind.CLUSTER, RedisKind.SENTINEL):
         raise UnsuitableRedis(url, found=RedisKind(mode))
     return str(info.get("valkey_version") or info["redis_version"])

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 from redis import Redis
 
-from .scripts import evaluate, load
+from .scripts import evaluate, load_script
 
 #: The fraction of a millisecond that distinguishes the end of a claim from a requested time (`due_index/claim.lua`).
-HELD = 0.5
+CLAIM_FRACTION = 0.5
 
 
-class Timetable:
+class DueIndex:
     """A sorted set of session ids by time, in milliseconds since the epoch. The client must decode responses."""
 
     #: The sorted set.
@@ -23,16 +23,18 @@ class Timetable:
     def __init__(self, client: Redis) -> None:
         self._client = client
 
-    def enter(self, session_id: str, at_ms: int) -> None:
+    def add_due(self, session_id: str, at_ms: int) -> None:
         """Add a session; an existing entry keeps an earlier requested time."""
         self._postpone(session_id, at_ms, entering=True)
 
     def claim(self, *, limit: int, hold_ms: int) -> list[str]:
         """Claim up to `limit` due sessions; no other caller gets them for `hold_ms`."""
-        ids: list[str] = evaluate(self._client, load("due_index/claim"), [self.KEY], [limit, hold_ms])[1]
+        ids: list[str] = evaluate(self._client, load_script("due_index/claim"), [self.KEY], [limit, hold_ms])[
+            1
+        ]
         return ids
 
-    def look_at(self, session_id: str, at_ms: int) -> None:
+    def reschedule(self, session_id: str, at_ms: int) -> None:
         """Set the time of the next check of a claimed session, unless an earlier one was requested meanwhile."""
         self._postpone(session_id, at_ms, entering=False)
 
@@ -46,16 +48,18 @@ class Timetable:
         drop(self._client, self.KEY, session_id, time)
 
     def _postpone(self, session_id: str, at_ms: int, *, entering: bool) -> None:
-        evaluate(self._client, load("due_index/reschedule"), [self.KEY], [session_id, at_ms, int(entering)])
+        evaluate(
+            self._client, load_script("due_index/reschedule"), [self.KEY], [session_id, at_ms, int(entering)]
+        )
 
 
 def drop(client: Redis, key: str, member: str, time: float) -> None:
     """Remove a member from a sorted set if its time is still the one that was read."""
-    evaluate(client, load("due_index/remove"), [key], [member, repr(time)])
+    evaluate(client, load_script("due_index/remove"), [key], [member, repr(time)])
 
 
-def enter_anew(client: Redis, key: str, members: Sequence[str], at_ms: int) -> None:
+def add_or_renew(client: Redis, key: str, members: Sequence[str], at_ms: int) -> None:
     """Add members to a sorted set, or renew them: a concurrent `drop` that has read an older entry keeps the new one."""
     # In 4096ths, the resolution of a double for milliseconds of the present.
     fraction = randrange(1, 2048) / 4096  # noqa: S311 - no secret
-    evaluate(client, load("due_index/add"), [key], [at_ms, fraction, *members])
+    evaluate(client, load_script("due_index/add"), [key], [at_ms, fraction, *members])

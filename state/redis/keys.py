@@ -57,15 +57,15 @@ from __future__ import annotations
 
 PREFIX = "symposia"
 DUE = f"{PREFIX}:due"
-OWED = f"{PREFIX}:owed"
+ARCHIVE_QUEUE = f"{PREFIX}:owed"
 SESSIONS = f"{PREFIX}:sessions"
 INBOX = f"{PREFIX}:inbox"
-TAKEN = f"{PREFIX}:taken"
+QUEUE_PROGRESS = f"{PREFIX}:taken"
 WORKERS = f"{PREFIX}:workers"
 REVIEWS = f"{PREFIX}:reviews"
 REVIEWS_DUE = f"{PREFIX}:reviews:due"
-ERRANDS = f"{PREFIX}:errands"
-ERRANDS_FAILED = f"{PREFIX}:errands:failed"
+DELIVERIES = f"{PREFIX}:errands"
+FAILED_DELIVERIES = f"{PREFIX}:errands:failed"
 MEMORY_COUNTS = f"{PREFIX}:memory"
 #: Schedules share one cluster slot, because RedBeat uses several keys at once.
 SCHEDULES = f"{PREFIX}:{{schedules}}:"
@@ -74,7 +74,7 @@ SCHEDULES_LOOK = f"{SCHEDULES}look"
 BEATS = f"{SCHEDULES}beats"
 
 #: Keys that never expire by themselves; all others expire after their session has ended.
-PERMANENT = frozenset({DUE, OWED, SESSIONS, INBOX, WORKERS, REVIEWS, REVIEWS_DUE, ERRANDS})
+PERMANENT = frozenset({DUE, ARCHIVE_QUEUE, SESSIONS, INBOX, WORKERS, REVIEWS, REVIEWS_DUE, DELIVERIES})
 
 #: Names a script header may use for a session's keys.
 SESSION_PARTS = ("session", "dialog", "events", "journal", "turns", "board")
@@ -130,6 +130,6 @@ def review_key(batch_id: str, part: str) -> str:
     return f"{PREFIX}:{{review:{batch_id}}}:{part}"
 
 
-def notices_key(agent: str) -> str:
+def notifications_key(agent: str) -> str:
     """Return the key of an agent's notifications."""
     return f"{PREFIX}:notices:{agent}"

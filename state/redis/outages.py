@@ -15,8 +15,8 @@ from ...models.errors import RedisUnavailable, UnsuitableRedis
 from ...models.text.redis_address import RedisAddress, RedisKind
 
 #: Exceptions of a client of one server when it is lost; the cluster client raises the others, too.
-LOST = (RedisConnectionError, RedisTimeoutError)
-CLUSTER_LOST = (*LOST, ClusterError, RedisClusterException)
+LOST_CONNECTION_ERRORS = (RedisConnectionError, RedisTimeoutError)
+LOST_CLUSTER_ERRORS = (*LOST_CONNECTION_ERRORS, ClusterError, RedisClusterException)
 
 #: Advice for a Redis that does not answer. If one is configured, `symposia up` starts none.
 ADVICE = (
@@ -26,7 +26,7 @@ ADVICE = (
 _NO_CLUSTER, _NO_SENTINEL = "cluster support disabled", "unknown command"
 
 
-class _TryingWhatMayPass:
+class _RetryTransientErrors:
     """Retries of transient errors; a wrong password is not retried."""
 
     def call_with_retry(
@@ -36,18 +36,18 @@ class _TryingWhatMayPass:
         return super().call_with_retry(do, fail, is_retryable or _may_pass, with_failure_count)  # type: ignore[misc]
 
 
-class PatientRetry(_TryingWhatMayPass, Retry):
+class ConnectionRetry(_RetryTransientErrors, Retry):
     """Retries of a client. `lost`: errors that are retried."""
 
-    def __init__(self, retries: int, *, lost: tuple[type[Exception], ...] = LOST) -> None:
+    def __init__(self, retries: int, *, lost: tuple[type[Exception], ...] = LOST_CONNECTION_ERRORS) -> None:
         super().__init__(_pauses(), retries, supported_errors=lost)
 
 
-class AsyncPatientRetry(_TryingWhatMayPass, AsyncRetry):
+class AsyncConnectionRetry(_RetryTransientErrors, AsyncRetry):
     """Retries of an asyncio client."""
 
     def __init__(self, retries: int) -> None:
-        super().__init__(_pauses(), retries, supported_errors=LOST)
+        super().__init__(_pauses(), retries, supported_errors=LOST_CONNECTION_ERRORS)
 
 
 def _pauses() -> ExponentialBackoff:
@@ -58,10 +58,10 @@ def _may_pass(error: Exception) -> bool:
     return not isinstance(error, AuthenticationError)
 
 
-def told(error: BaseException, url: str) -> RedisUnavailable:
+def convert_error(error: BaseException, url: str) -> RedisUnavailable:
     """Convert an error of redis-py: why the Redis at `url` cannot be used."""
     cause = _root(error)
-    kind = RedisAddress.of(url).kind
+    kind = RedisAddress.parse(url).kind
     if kind is RedisKind.SINGLE and isinstance(cause, MovedError):
         return UnsuitableRedis(url, found=RedisKind.CLUSTER)
     if kind is RedisKind.CLUSTER and _NO_CLUSTER in str(cause):

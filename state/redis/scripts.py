@@ -23,7 +23,7 @@ from redis.exceptions import NoScriptError, ResponseError
 from ...models.errors import ScriptError
 from .keys import lock_key, session_key
 
-type_value = str | bytes | int | float
+ScriptValue = str | bytes | int | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Script:
         names = [lock if name == "lock" and lock else session_key(session_id, name) for name in self.keys]
         return [*names, *rest]
 
-    def arg_list(self, args: Mapping[str, type_value], rest: Sequence[type_value]) -> list[type_value]:
+    def arg_list(self, args: Mapping[str, ScriptValue], rest: Sequence[ScriptValue]) -> list[ScriptValue]:
         """Return ARGV in the header's order; a missing or unknown name is a programming error."""
         if args.keys() != set(self.args):
             raise TypeError(f"{self.verb}: expected arguments {sorted(self.args)}, got {sorted(args)}")
@@ -122,7 +122,7 @@ def view_fields() -> tuple[str, ...]:
 
 
 @cache
-def load(verb: str) -> Script:
+def load_script(verb: str) -> Script:
     """Return the script of a verb; read once per process. Raises ValueError if its library modules cannot be loaded."""
     body = _lua(verb)
     keys, rest_of_keys = _split_rest(_field(body, "KEYS"))
@@ -139,7 +139,7 @@ def load(verb: str) -> Script:
     return Script(verb, text, digest, keys, args, rest_of_keys, rest_of_args)
 
 
-def evaluate(client: Redis, script: Script, keys: Sequence[str], args: Sequence[type_value]) -> Any:
+def evaluate(client: Redis, script: Script, keys: Sequence[str], args: Sequence[ScriptValue]) -> Any:
     """Run a script; load it first on a server that does not know it yet (restart, SCRIPT FLUSH).
 
     Raises:
@@ -153,7 +153,7 @@ def evaluate(client: Redis, script: Script, keys: Sequence[str], args: Sequence[
         return _evaluated(client, script, keys, sent)
 
 
-def _evaluated(client: Redis, script: Script, keys: Sequence[str], args: Sequence[type_value]) -> Any:
+def _evaluated(client: Redis, script: Script, keys: Sequence[str], args: Sequence[ScriptValue]) -> Any:
     try:
         try:
             return client.evalsha(script.sha, len(keys), *keys, *args)
@@ -163,15 +163,15 @@ def _evaluated(client: Redis, script: Script, keys: Sequence[str], args: Sequenc
         raise ScriptError(script.verb, str(error)) from error
 
 
-def call(
+def call_script(
     client: Redis,
     verb: str,
     keys: Sequence[str],
-    args: Mapping[str, type_value],
-    rest: Sequence[type_value] = (),
+    args: Mapping[str, ScriptValue],
+    rest: Sequence[ScriptValue] = (),
 ) -> list[Any]:
     """Run the script of a verb; `args` by the names of its header. Raises ScriptError."""
-    script = load(verb)
+    script = load_script(verb)
     answer: list[Any] = evaluate(client, script, keys, script.arg_list(args, rest))
     return answer
 
@@ -180,13 +180,13 @@ def call_on_session(
     client: Redis,
     verb: str,
     session_id: str,
-    args: Mapping[str, type_value],
+    args: Mapping[str, ScriptValue],
     *,
     scope: str | None = None,
     scopes: Iterable[str] = (),
-    rest: Sequence[type_value] = (),
+    rest: Sequence[ScriptValue] = (),
 ) -> list[Any]:
     """Run a verb on a session; `scope` and `scopes` select the locks that it gets. Raises ScriptError."""
     lock = None if scope is None else lock_key(session_id, scope)
     locks = [lock_key(session_id, other) for other in scopes]
-    return call(client, verb, load(verb).key_list(session_id, lock, locks), args, rest)
+    return call_script(client, verb, load_script(verb).key_list(session_id, lock, locks), args, rest)

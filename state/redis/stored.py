@@ -18,22 +18,22 @@ _OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 
 def read_stored(kind: type[M], text: str, *, session_id: str, part: str) -> M:
     """Return a record from its JSON; `part` names its place, e.g. `events`. Raises CorruptSession."""
-    with told_as_corrupt(session_id, part):
+    with converting_to_corrupt(session_id, part):
         return kind.model_validate_json(text)
 
 
 def read_object(text: str, *, session_id: str, part: str) -> dict[str, JsonValue]:
     """Return a JSON object whose fields are checked by their owner. Raises CorruptSession."""
-    with told_as_corrupt(session_id, part):
+    with converting_to_corrupt(session_id, part):
         return _OBJECT.validate_json(text)
 
 
 def read_number(text: str, *, session_id: str, field: str) -> int:
     """Return a whole number from a field of the session. Raises CorruptSession."""
-    return read_word(int, text, session_id=session_id, field=field, rule="must be a whole number")
+    return read_field(int, text, session_id=session_id, field=field, rule="must be a whole number")
 
 
-def read_word(kind: Callable[[str], T], text: str, *, session_id: str, field: str, rule: str) -> T:
+def read_field(kind: Callable[[str], T], text: str, *, session_id: str, field: str, rule: str) -> T:
     """Return a field of the session, converted by `kind`. Raises CorruptSession with the broken rule."""
     try:
         return kind(text)
@@ -43,7 +43,7 @@ def read_word(kind: Callable[[str], T], text: str, *, session_id: str, field: st
 
 
 @contextmanager
-def told_as_corrupt(session_id: str, part: str) -> Iterator[None]:
+def converting_to_corrupt(session_id: str, part: str) -> Iterator[None]:
     """Add the place of a record to an error about a broken rule.
 
     Raises:

@@ -8,27 +8,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, cast
 
-from ..redis.due_index import Timetable
+from ..redis.due_index import DueIndex
 from ..redis.keys import REVIEWS, REVIEWS_DUE
 
 #: Maximum number of listed batches; the newest are kept.
 LISTED = 10_000
 #: Milliseconds between two checks of a batch by the sweep.
-LOOK_MS = 5_000
+BATCH_CHECK_MS = 5_000
 
 
-class ReviewIndex(Timetable):
+class ReviewIndex(DueIndex):
     """Index of batches, with the time of the sweep's next check of each."""
 
     KEY: ClassVar[str] = REVIEWS_DUE
 
-    def add(self, batch_id: str, now_ms: int) -> None:
+    def add_batch(self, batch_id: str, now_ms: int) -> None:
         """Add a batch, to be checked soon."""
-        self._client.zadd(REVIEWS_DUE, {batch_id: now_ms + LOOK_MS}, lt=True)
+        self._client.zadd(REVIEWS_DUE, {batch_id: now_ms + BATCH_CHECK_MS}, lt=True)
         self._client.zadd(REVIEWS, {batch_id: now_ms}, nx=True)
         self._client.zremrangebyrank(REVIEWS, 0, -LISTED - 1)
 
-    def settle(self, batch_id: str) -> None:
+    def remove_batch(self, batch_id: str) -> None:
         """Remove it: no more checks are needed."""
         self._client.zrem(REVIEWS_DUE, batch_id)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import Field, JsonValue
 
-from ...models.review.items import Item, Skipped
+from ...models.review.items import Item, SkippedItem
 from ...models.review.panels import Panel
 from ...models.review.runs import ItemState
 from ...models.text.ids import Id
@@ -29,7 +29,7 @@ class BatchHead(Frozen):
     #: The panel, with an agent in every seat.
     panel: Panel
     panel_sha: str
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[SkippedItem, ...] = ()
     #: True if it covers all of the root.
     is_whole: bool = False
     #: The git revision that is reviewed.

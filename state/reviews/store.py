@@ -17,12 +17,12 @@ from ...models.review.runs import ItemState
 from ...models.text.ids import new_id
 from ..redis.clock import server_ms
 from ..redis.keys import review_key
-from ..redis.scripts import evaluate, load
+from ..redis.scripts import evaluate, load_script
 from ..redis.stored import read_stored
 from .records import BatchHead, BatchView, ItemRecord, batch_view
 
 #: Milliseconds until the next check of a running item.
-LOOK_MS = 10_000
+ITEM_CHECK_MS = 10_000
 #: Seconds within which a batch must be handed over; after that its data expires.
 OPENING_S = 3_600
 _FIELDS = ("item", "state", "attempt", "tokens", "cost", "result")
@@ -104,7 +104,7 @@ class ReviewStore:
 
     def claim(self, batch_id: str) -> tuple[str, list[int], list[int], str]:
         """Claim items; return the script's word, the claimed items, the items to check, and the exhausted limit."""
-        word, *rest = self._run("reviews/claim", batch_id, look_ms=LOOK_MS)
+        word, *rest = self._run("reviews/claim", batch_id, look_ms=ITEM_CHECK_MS)
         match word:
             case "claimed":
                 return word, _numbers(rest[0]), _numbers(rest[1]), ""
@@ -113,7 +113,7 @@ class ReviewStore:
             case _:
                 return word, [], [], rest[0] if rest else ""
 
-    def settle(
+    def record_result(
         self, record: ItemRecord, batch_id: str, outcome: ItemState, result: str, *, spent: tuple[int, int]
     ) -> str:
         """Write the result of an attempt, with its spending in tokens and millionths of a dollar.
@@ -157,7 +157,7 @@ class ReviewStore:
         """Return the progress. Raises ReviewNotFound."""
         return self._seen(batch_id)[0]
 
-    def look(self, batch_id: str, number: int) -> tuple[BatchView, ItemRecord | None]:
+    def view_with_item(self, batch_id: str, number: int) -> tuple[BatchView, ItemRecord | None]:
         """Return the progress and one of the items, from the same moment. Raises ReviewNotFound."""
         view, values = self._seen(batch_id, number)
         return view, None if values[0] is None else _record(batch_id, number, values)
@@ -212,7 +212,7 @@ class ReviewStore:
         self._client.delete(self._key(batch_id, f"text:{number}"))
 
     def _run(self, verb: str, batch_id: str, **args: str | int) -> list[Any]:
-        script = load(verb)
+        script = load_script(verb)
         keys = [self._key(batch_id, part) for part in script.keys]
         given = {**args, "ttl_ms": self._retention_s * 1000}
         return evaluate(self._client, script, keys, script.arg_list(given, ()))  # type: ignore[no-any-return]

@@ -10,10 +10,10 @@ from ..redis.clock import server_ms
 from ..redis.keys import BEATS
 
 #: Milliseconds of silence after which a beat counts as gone.
-SILENT_MS = 30_000
+BEAT_SILENT_MS = 30_000
 
 
-class BeatBook:
+class BeatPresence:
     """A hash of a beat's name -> the time of its last sign of life; writers remove old entries."""
 
     def __init__(self, client: Redis) -> None:
@@ -23,18 +23,18 @@ class BeatBook:
         """Record that a beat is running, and remove those that are gone."""
         heard, now_ms = self._heard()
         self._client.hset(BEATS, name, now_ms)
-        self._client.pexpire(BEATS, 10 * SILENT_MS)
-        if gone := [it for it, at_ms in heard.items() if now_ms - at_ms > SILENT_MS]:
+        self._client.pexpire(BEATS, 10 * BEAT_SILENT_MS)
+        if gone := [it for it, at_ms in heard.items() if now_ms - at_ms > BEAT_SILENT_MS]:
             self._client.hdel(BEATS, *gone)
 
     def leave(self, name: str) -> None:
         """Remove a beat that stops."""
         self._client.hdel(BEATS, name)
 
-    def alive(self) -> list[str]:
+    def list_alive(self) -> list[str]:
         """Return the beats heard of within the last 30 seconds, by name."""
         heard, now_ms = self._heard()
-        return sorted(it for it, at_ms in heard.items() if now_ms - at_ms <= SILENT_MS)
+        return sorted(it for it, at_ms in heard.items() if now_ms - at_ms <= BEAT_SILENT_MS)
 
     def _heard(self) -> tuple[dict[str, int], int]:
         heard = cast("dict[str, str]", self._client.hgetall(BEATS))

@@ -9,7 +9,7 @@ claimed in their order.
 | `definition`, `meta` | fields of RedBeat: the task to send and when; when it was last sent |
 | `document`, `source` | the `Schedule`; `settings` if it is defined in a file |
 | `origin_ms`, `last_ms` | where the grid of an interval begins; the time up to which times are done |
-| `running`, `asked` | the running `Occurrence`; the newest one requested by hand |
+| `running`, `asked` | the running `ScheduleRun`; the newest one requested by hand |
 | `paused`, `keeper`, `again` | whether it is paused; the worker that holds it; whether to check once more |
 """
 
@@ -23,16 +23,16 @@ from typing import cast
 from redis import Redis
 
 from ...models.errors import CorruptSchedule, InvalidInput, ScheduleNotFound
-from ...models.schedules.runs import Occurrence, Record
+from ...models.schedules.runs import ScheduleRun, ScheduleRunRecord
 from ...models.schedules.schedule import Schedule
 from ...models.text.ids import moment_from_ms, ms_from_moment
 from ..redis.clock import server_ms
-from ..redis.due_index import Timetable
+from ..redis.due_index import DueIndex
 from ..redis.keys import SCHEDULES_LOOK, schedule_keys
-from ..redis.scripts import call, load, type_value
+from ..redis.scripts import ScriptValue, call_script, load_script
 
 #: The task that a beat sends; its only argument is the name of the schedule.
-OCCURRENCE = "symposia.occurrence"
+SCHEDULE_RUN_TASK = "symposia.occurrence"
 #: Maximum numbers of schedules, of queued runs, and of records of each schedule.
 MOST_SCHEDULES, MOST_QUEUED, MOST_KEPT = 1_000, 100, 1_000
 
@@ -48,19 +48,19 @@ class ScheduleState:
     paused: bool
     #: `settings` if it is defined in a file, else empty.
     source: str
-    running: Occurrence | None
+    running: ScheduleRun | None
     #: Number of queued runs.
     queued: int
     now_ms: int
 
 
-class ScheduleIndex(Timetable):
+class ScheduleIndex(DueIndex):
     """Names of schedules by the time at which a worker should check each: for times without a message of a beat."""
 
     KEY = SCHEDULES_LOOK
 
 
-class ScheduleBook:
+class ScheduleStore:
     """The schedules of one Redis, by name. The client must decode responses."""
 
     def __init__(self, client: Redis) -> None:
@@ -82,7 +82,7 @@ class ScheduleBook:
         keys, now_ms = schedule_keys(schedule.name), self.now_ms()
         origin_ms = int(self._client.hget(keys["entry"], "origin_ms") or now_ms // 1000 * 1000)
         first = schedule.when.after(moment_from_ms(now_ms), origin=moment_from_ms(origin_ms))
-        args: dict[str, type_value] = {
+        args: dict[str, ScriptValue] = {
             "name": schedule.name,
             "definition": definition_of(schedule, origin_ms),
             "document": schedule.to_json(),
@@ -129,7 +129,7 @@ class ScheduleBook:
             raise ScheduleNotFound(name)
         return _read(name, fields, queued=queued, now_ms=self.now_ms())
 
-    def history(self, name: str, *, count: int = 20) -> list[Record]:
+    def history(self, name: str, *, count: int = 20) -> list[ScheduleRunRecord]:
         """Return the records of a schedule's runs, newest first; empty if there is no such schedule."""
         key = schedule_keys(name)["history"]
         return _records(name, cast("list[str]", self._client.lrange(key, 0, count - 1)))
@@ -139,11 +139,11 @@ class ScheduleBook:
     def claim(
         self, name: str, occurrence_id: str, *, due_ms: int, overlap: str, by_hand: bool = False
     ) -> str:
-        """Claim a due time, or a run by hand; `overlap` is an `Overlap`, `missed` or `overtaken`.
+        """Claim a due time, or a run by hand; `overlap` is an `OverlapPolicy`, `missed` or `overtaken`.
 
         Return `running`, `queued`, `skipped`, `missed`, `taken`, `busy`, `paused` or `missing`.
         """
-        args: dict[str, type_value] = {
+        args: dict[str, ScriptValue] = {
             "name": name,
             "id": occurrence_id,
             "due_ms": due_ms,
@@ -154,7 +154,7 @@ class ScheduleBook:
         }
         return self._run("schedules/claim", name, args)
 
-    def take(self, name: str, token: str, *, lease_ms: int) -> str:
+    def take_lease(self, name: str, token: str, *, lease_ms: int) -> str:
         """Claim a schedule: `mine`, `other` or `missing`."""
         return self._run("schedules/lease", name, {"token": token, "lease_ms": lease_ms})
 
@@ -162,26 +162,26 @@ class ScheduleBook:
         """Release a schedule until `look_ms`: `released`, `other`, or `again` if another worker asked meanwhile."""
         return self._run("schedules/release", name, {"name": name, "token": token, "look_ms": look_ms})
 
-    def started(self, name: str, occurrence_id: str, *, kind: str) -> None:
+    def record_start(self, name: str, occurrence_id: str, *, kind: str) -> None:
         """Record that the job of the running run was started, and its kind."""
         self._run("schedules/record_start", name, {"id": occurrence_id, "kind": kind})
 
-    def settle(self, name: str, record: Record) -> str:
+    def record_end(self, name: str, record: ScheduleRunRecord) -> str:
         """End the running run: `next` if another takes its place, `idle`, or `other`."""
-        args: dict[str, type_value] = {
+        args: dict[str, ScriptValue] = {
             "id": record.id,
             "record": record.model_dump_json(),
             "most_kept": MOST_KEPT,
         }
         return self._run("schedules/end_run", name, args)
 
-    def tick(self, name: str, *, meta: str, score: int) -> None:
+    def record_tick(self, name: str, *, meta: str, score: int) -> None:
         """Record that a beat has sent a schedule; `meta` is RedBeat's record of it."""
         self._run("schedules/record_tick", name, {"meta": meta, "score": score})
 
-    def _run(self, verb: str, name: str, args: Mapping[str, type_value]) -> str:
+    def _run(self, verb: str, name: str, args: Mapping[str, ScriptValue]) -> str:
         keys = schedule_keys(name)
-        return str(call(self._client, verb, [keys[it] for it in load(verb).keys], args)[0])
+        return str(call_script(self._client, verb, [keys[it] for it in load_script(verb).keys], args)[0])
 
 
 def definition_of(schedule: Schedule, origin_ms: int) -> str:
@@ -189,7 +189,7 @@ def definition_of(schedule: Schedule, origin_ms: int) -> str:
     return json.dumps(
         {
             "name": schedule.name,
-            "task": OCCURRENCE,
+            "task": SCHEDULE_RUN_TASK,
             "args": [],
             "kwargs": {"schedule": schedule.name},
             # A message older than this is useless: the workers' own checks find the due time.
@@ -209,7 +209,7 @@ def _read(name: str, fields: Mapping[str, str], *, queued: int, now_ms: int) -> 
             last_ms=int(fields["last_ms"]),
             paused="paused" in fields,
             source=fields.get("source", ""),
-            running=None if running is None else Occurrence.model_validate_json(running),
+            running=None if running is None else ScheduleRun.model_validate_json(running),
             queued=queued,
             now_ms=now_ms,
         )
@@ -217,8 +217,8 @@ def _read(name: str, fields: Mapping[str, str], *, queued: int, now_ms: int) -> 
         raise CorruptSchedule(name) from error
 
 
-def _records(name: str, texts: Iterable[str]) -> list[Record]:
+def _records(name: str, texts: Iterable[str]) -> list[ScheduleRunRecord]:
     try:
-        return [Record.model_validate_json(text) for text in texts]
+        return [ScheduleRunRecord.model_validate_json(text) for text in texts]
     except ValueError as error:
         raise CorruptSchedule(name) from error

@@ -10,32 +10,39 @@ from typing import Any, NamedTuple
 
 from redis import Redis
 
-from ...models.sessions.archived import Documents, Entry, Marks, Page, Progress, Snapshot
-from ..redis.due_index import Timetable
-from ..redis.keys import OWED, session_key
-from ..redis.scripts import call_on_session, type_value
+from ...models.sessions.archived import (
+    ArchivePage,
+    ArchiveProgress,
+    Documents,
+    Entry,
+    Snapshot,
+    StreamPositions,
+)
+from ..redis.due_index import DueIndex
+from ..redis.keys import ARCHIVE_QUEUE, session_key
+from ..redis.scripts import ScriptValue, call_on_session
 
 
-class Look(NamedTuple):
+class PageRead(NamedTuple):
     """Result of a read of a session."""
 
     #: `page`, `unchanged` or `missing`.
     word: str
-    page: Page | None = None
+    page: ArchivePage | None = None
 
 
-class OwedIndex(Timetable):
+class ArchiveQueue(DueIndex):
     """Sessions by the time of their next archiving. The client must decode responses."""
 
-    KEY = OWED
+    KEY = ARCHIVE_QUEUE
 
-    def settle(self, session_id: str) -> None:
+    def remove_archived(self, session_id: str) -> None:
         """Remove a session that is completely archived."""
-        self._client.zrem(OWED, session_id)
+        self._client.zrem(ARCHIVE_QUEUE, session_id)
 
     def count(self, *, before_ms: int | None = None) -> int:
         """Return the number of queued sessions; with `before_ms`, of those due before that time."""
-        return int(self._client.zcount(OWED, "-inf", "+inf" if before_ms is None else before_ms))
+        return int(self._client.zcount(ARCHIVE_QUEUE, "-inf", "+inf" if before_ms is None else before_ms))
 
 
 class SnapshotReader:
@@ -44,15 +51,17 @@ class SnapshotReader:
     def __init__(self, client: Redis) -> None:
         self._client = client
 
-    def look(self, session_id: str, progress: Progress) -> Look:
+    def read_page(self, session_id: str, progress: ArchiveProgress) -> PageRead:
         """Return the entries after `progress`."""
         args = _args(progress.opened_ms, progress.marks) | {"updated_ms": progress.updated_ms}
         raw = call_on_session(self._client, "archive/snapshot", session_id, args)
         if raw[0] == "page":
-            return Look("page", _page(session_id, progress, raw))
-        return Look(raw[0])
+            return PageRead("page", _page(session_id, progress, raw))
+        return PageRead(raw[0])
 
-    def release(self, session_id: str, progress: Progress, *, retention_ms: int) -> int | None:
+    def expire_if_archived(
+        self, session_id: str, progress: ArchiveProgress, *, retention_ms: int
+    ) -> int | None:
         """Let an ended session expire in `retention_ms`, if the archive has all of it.
 
         Return when it ended, in milliseconds since the epoch; None: it has not ended, or the archive lacks something.
@@ -67,17 +76,17 @@ def is_live(client: Redis, session_id: str, opened_ms: int) -> bool:
     return client.hget(session_key(session_id, "session"), "opened_ms") == str(opened_ms)
 
 
-def _args(opened_ms: int, marks: Marks) -> dict[str, type_value]:
-    named: dict[str, type_value] = {f"{stream}_mark": mark for stream, mark in marks._asdict().items()}
+def _args(opened_ms: int, marks: StreamPositions) -> dict[str, ScriptValue]:
+    named: dict[str, ScriptValue] = {f"{stream}_mark": mark for stream, mark in marks._asdict().items()}
     return named | {"opened_ms": opened_ms}
 
 
-def _page(session_id: str, progress: Progress, raw: list[Any]) -> Page:
+def _page(session_id: str, progress: ArchiveProgress, raw: list[Any]) -> ArchivePage:
     _, opened_ms, documents, dialog, events, journal, hashes = raw
-    return Page(
+    return ArchivePage(
         session_id=session_id,
         opened_ms=opened_ms,
-        since=progress.marks if opened_ms == progress.opened_ms else Marks(),
+        since=progress.marks if opened_ms == progress.opened_ms else StreamPositions(),
         dialog=_pairs(dialog),
         events=_pairs(events),
         journal=_pairs(journal),

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from ...models.protocol.collab import Participant
 from ...models.sessions.plan import BoardEntry, Finish, PlannedTurn, RefusedHandOff, Step
 from ...models.text.ids import new_id
-from .requests import Note
+from .requests import JournalNote
 from .roles import broadcaster_role_of, role_of, role_uuid_of
 
 
@@ -81,17 +81,17 @@ def _board(entries: tuple[BoardEntry, ...]) -> dict[str, str]:
     return {entry.item.item_id: entry.model_dump_json(exclude_none=True) for entry in entries}
 
 
-def _refusal(hand_off: RefusedHandOff) -> Note:
+def _refusal(hand_off: RefusedHandOff) -> JournalNote:
     data: dict[str, JsonValue] = {
         "turn_number": hand_off.number,
         "participant_id": hand_off.participant,
         "to": hand_off.to,
         "reason": hand_off.reason,
     }
-    return Note("turn.handoff.refused", data)
+    return JournalNote("turn.handoff.refused", data)
 
 
-def plan_write(plan: Step | Finish, frame: PlanFrame) -> PlanWrite:
+def build_plan_write(plan: Step | Finish, frame: PlanFrame) -> PlanWrite:
     """Return the document of one plan."""
     plan_id = new_id()
     document: dict[str, Any] = {

@@ -13,9 +13,9 @@ from ...models.protocol.collab import CollabStatus
 from ...models.protocol.dialog import DialogStatus
 from ...models.turns.turn import Usage
 from ..redis.scripts import view_fields
-from ..redis.stored import read_number, read_word, told_as_corrupt
-from .requests import Claim
-from .turn_records import Records, TurnRecord
+from ..redis.stored import converting_to_corrupt, read_field, read_number
+from .requests import GrantRequest
+from .turn_records import TurnRecord, TurnRecords
 from .usage_accounts import read_amounts
 
 
@@ -36,7 +36,7 @@ class SessionState:
         self.now_ms = now_ms
         self._fields = fields
         self._turns = turns
-        self._records: Records | None = None
+        self._records: TurnRecords | None = None
 
     def _int(self, name: str) -> int:
         return read_number(self._fields[name] or "0", session_id=self.session_id, field=name)
@@ -48,13 +48,13 @@ class SessionState:
     def status(self) -> CollabStatus:
         """Status of the collab."""
         text, rule = self._fields["status"] or "", "must be a status of a collab"
-        return read_word(CollabStatus, text, session_id=self.session_id, field="status", rule=rule)
+        return read_field(CollabStatus, text, session_id=self.session_id, field="status", rule=rule)
 
     @property
     def dialog_status(self) -> DialogStatus:
         """Status of the dialog."""
         text, rule = self._fields["dialog_status"] or "", "must be a status of a dialog"
-        return read_word(DialogStatus, text, session_id=self.session_id, field="dialog_status", rule=rule)
+        return read_field(DialogStatus, text, session_id=self.session_id, field="dialog_status", rule=rule)
 
     @property
     def version(self) -> int:
@@ -104,7 +104,7 @@ class SessionState:
     @property
     def usage(self) -> Usage:
         """Usage so far."""
-        with told_as_corrupt(self.session_id, "session"):
+        with converting_to_corrupt(self.session_id, "session"):
             return Usage(
                 input_tokens=self._int("input_tokens"),
                 output_tokens=self._int("output_tokens"),
@@ -169,10 +169,10 @@ class SessionState:
         return self._fields["detail"]
 
     @property
-    def records(self) -> Records:
+    def records(self) -> TurnRecords:
         """Turns that are open or not yet consumed by a plan, by number and in that order."""
         if self._records is None:
-            self._records = Records(self.session_id, self._turns)
+            self._records = TurnRecords(self.session_id, self._turns)
         return self._records
 
     @property
@@ -189,7 +189,7 @@ class SessionState:
         return [r for r in self.records.values() if r.status == "closed"]
 
 
-class Lack(NamedTuple):
+class Shortfall(NamedTuple):
     """Limits that a turn needs and cannot get, since no reservation will be returned."""
 
     #: `tokens` or `cost` (millionths of a US dollar).
@@ -219,7 +219,7 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ScriptAnswer:
     """A verb's answer: its word, its view if it has one, and its further values."""
 
     word: str
@@ -234,7 +234,7 @@ class Answer:
     #: True: work is due that is not sent again, because the earlier message may still be in the queue.
     held: bool = False
     #: The amount that a turn wanted and can never get.
-    lack: Lack | None = None
+    shortfall: Shortfall | None = None
     #: Spending of attempts that was booked by this call; None: nothing to book, or booked by an earlier call.
     booked: Usage | None = None
 
@@ -247,17 +247,17 @@ def read_state(
     return SessionState(session_id, now_ms, fields, dict(zip(flat[::2], flat[1::2], strict=True)))
 
 
-def read_answer(session_id: str, raw: list[Any], claim: Claim | None = None) -> Answer:
+def read_answer(session_id: str, raw: list[Any], claim: GrantRequest | None = None) -> ScriptAnswer:
     """Return the answer of a verb; `claim`: the request, if the verb was `begin`."""
     word = raw[0]
     if len(raw) < 4:
-        return Answer(word)
+        return ScriptAnswer(word)
     state = read_state(session_id, raw[1], raw[2], raw[3])
     extra = _read_extra(word, raw[4], claim) if len(raw) > 4 else {}
-    return Answer(word, state, booked=read_amounts(raw[5]) if len(raw) > 5 else None, **extra)
+    return ScriptAnswer(word, state, booked=read_amounts(raw[5]) if len(raw) > 5 else None, **extra)
 
 
-def _read_extra(word: str, extra: Any, claim: Claim | None) -> dict[str, Any]:
+def _read_extra(word: str, extra: Any, claim: GrantRequest | None) -> dict[str, Any]:
     """Return the further values of an answer, by the names of its fields."""
     if word == "granted" and claim is not None and extra is not None:
         fence, grants, failures, takeovers, agent, messages = extra
@@ -277,7 +277,7 @@ def _read_extra(word: str, extra: Any, claim: Claim | None) -> dict[str, Any]:
     if word in ("retried", "deferred"):
         return {"due_ms": extra}
     if word == "exhausted" and extra is not None:
-        return {"lack": Lack(*extra)}
+        return {"lack": Shortfall(*extra)}
     if word == "swept" and extra is not None:
         due_ms, numbers, advance, held = extra
         return {"numbers": tuple(numbers), "due_ms": due_ms, "advance": advance == 1, "held": held == 1}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from ...models.protocol.collab import Collab
-from ...models.sessions.limits import Wish
+from ...models.sessions.limits import ReservationRequest
 from ...models.turns.turn import OutcomeKind, Usage
 from .usage_accounts import Accounts
 
@@ -32,7 +32,7 @@ class Opening:
     archived: bool = False
 
 
-class Note(NamedTuple):
+class JournalNote(NamedTuple):
     """An embedded event that a turn leaves in the journal of its session."""
 
     #: Such as `turn.failed`.
@@ -42,7 +42,7 @@ class Note(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
+class TurnOutput:
     """Output of a turn to be written."""
 
     kind: OutcomeKind
@@ -58,11 +58,11 @@ class Speech:
     #: JSON messages.
     messages: tuple[str, ...] = ()
     #: Notes for the journal.
-    notes: tuple[Note, ...] = ()
+    notes: tuple[JournalNote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class GrantRequest:
     """A worker's request to run a turn."""
 
     number: int
@@ -76,11 +76,11 @@ class Claim:
     task_id: str
     parent_id: str = ""
     #: Maximum spending of the turn, in a session with limits.
-    wish: Wish | None = None
+    limit_request: ReservationRequest | None = None
     #: Whether its tenant and its model allow it to run now; otherwise only due work is returned, and nothing granted.
     admitted: bool = True
 
 
-def write_notes(notes: Sequence[Note]) -> str:
+def format_notes(notes: Sequence[JournalNote]) -> str:
     """Return notes as scripts read them; empty: none."""
     return json.dumps(notes) if notes else ""

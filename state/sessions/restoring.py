@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from redis import Redis
 
 from ...models.sessions.archived import Documents, Entry, Snapshot
-from ..redis.scripts import call_on_session, type_value
+from ..redis.scripts import ScriptValue, call_on_session
 from ..redis.streams import Stream
-from .records import Answer, read_answer
+from .records import ScriptAnswer, read_answer
 
 #: Maximum number of entries in one call, and their bytes.
 _SOME = 200
@@ -25,7 +25,7 @@ class Restorer:
 
     def refill(self, session_id: str, stream: Stream, entries: Iterable[Entry]) -> bool:
         """Write the entries of a stream again, some at a time; existing ones do not change. Return False: the session is live."""
-        flat: list[type_value] = []
+        flat: list[ScriptValue] = []
         size = 0
         for entry_id, text in entries:
             flat += [entry_id, text]
@@ -36,14 +36,16 @@ class Restorer:
                 flat, size = [], 0
         return not flat or self._refill(session_id, stream, flat)
 
-    def restore(self, session_id: str, documents: Documents, snapshot: Snapshot, *, request: str) -> Answer:
+    def restore(
+        self, session_id: str, documents: Documents, snapshot: Snapshot, *, request: str
+    ) -> ScriptAnswer:
         """Make the session live after its streams: `restored`, also for a repeated request, or `exists`."""
         hashes: dict[str, Mapping[str, str]] = {
             "fields": snapshot.fields,
             "turns": snapshot.turns,
             "board": snapshot.board,
         }
-        args: dict[str, type_value] = {
+        args: dict[str, ScriptValue] = {
             "collab": documents.collab,
             "spec": documents.spec,
             "hashes": json.dumps(hashes),
@@ -51,7 +53,7 @@ class Restorer:
         }
         return read_answer(session_id, call_on_session(self._client, "archive/restore", session_id, args))
 
-    def _refill(self, session_id: str, stream: Stream, flat: list[type_value]) -> bool:
+    def _refill(self, session_id: str, stream: Stream, flat: list[ScriptValue]) -> bool:
         answer = call_on_session(
             self._client, "archive/restore_stream", session_id, {"part": stream}, rest=flat
         )

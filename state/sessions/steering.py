@@ -16,13 +16,13 @@ from redis import Redis
 
 from ...models.errors import SessionNotFound
 from ..redis.keys import session_key
-from ..redis.scripts import call_on_session, type_value
+from ..redis.scripts import ScriptValue, call_on_session
 from ..redis.stored import read_number
-from .records import Answer, read_answer
+from .records import ScriptAnswer, read_answer
 
 
 @dataclass(frozen=True, slots=True)
-class Documents:
+class SessionDocuments:
     """Settings of a session, as JSON."""
 
     edition: int
@@ -34,11 +34,11 @@ class Documents:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SettingsChange:
     """A new edition of a session's settings."""
 
     #: The documents from which it was made.
-    base: Documents
+    base: SessionDocuments
     spec: str
     #: Settings from the next round on; None: unchanged.
     next_collab: str | None
@@ -49,14 +49,14 @@ class Change:
     request: str
 
 
-def read_documents(client: Redis, session_id: str) -> Documents:
+def read_documents(client: Redis, session_id: str) -> SessionDocuments:
     """Return the current settings of a session. Raises SessionNotFound, CorruptSession."""
     names = ["edition", "collab", "spec", "next_collab", "next_spec"]
     values = cast("list[str | None]", client.hmget(session_key(session_id, "session"), names))
     edition, collab, spec, next_collab, next_spec = values
     if collab is None or spec is None:
         raise SessionNotFound(session_id)
-    return Documents(
+    return SessionDocuments(
         read_number(edition or "0", session_id=session_id, field="edition"),
         collab,
         spec,
@@ -65,7 +65,7 @@ def read_documents(client: Redis, session_id: str) -> Documents:
     )
 
 
-class Steering:
+class SteeringStore:
     """The verbs of steering."""
 
     def __init__(self, client: Redis) -> None:
@@ -76,9 +76,9 @@ class Steering:
         known = self._client.hget(session_key(session_id, "session"), "steered_by")
         return request in str(known or "").split()
 
-    def steer(self, session_id: str, change: Change) -> Answer:
+    def steer(self, session_id: str, change: SettingsChange) -> ScriptAnswer:
         """Write a new edition: `steered`, `outdated`, `refused` or `missing`."""
-        args: dict[str, type_value] = {
+        args: dict[str, ScriptValue] = {
             "request": change.request,
             "edition": change.base.edition,
             "spec": change.spec,
@@ -89,7 +89,9 @@ class Steering:
         }
         return read_answer(session_id, call_on_session(self._client, "sessions/steer", session_id, args))
 
-    def post(self, session_id: str, message: str, *, request: str, about: Mapping[str, JsonValue]) -> Answer:
+    def post(
+        self, session_id: str, message: str, *, request: str, about: Mapping[str, JsonValue]
+    ) -> ScriptAnswer:
         """Add a message, as JSON, to the dialog: `posted`, `full`, `refused` or `missing`."""
-        args: dict[str, type_value] = {"request": request, "message": message, "about": to_json(about)}
+        args: dict[str, ScriptValue] = {"request": request, "message": message, "about": to_json(about)}
         return read_answer(session_id, call_on_session(self._client, "sessions/post", session_id, args))

@@ -16,13 +16,13 @@ from ...models.protocol.collab import CollabStatus
 from ...models.text.ids import new_id
 from ...models.turns.turn import MOST_SPENT
 from ..redis.keys import session_key
-from ..redis.scripts import call_on_session, type_value
+from ..redis.scripts import ScriptValue, call_on_session
 from .plans import PlanWrite
-from .records import Answer, Grant, SessionState, read_answer
-from .requests import Claim, Note, Opening, Speech, write_notes
+from .records import Grant, ScriptAnswer, SessionState, read_answer
+from .requests import GrantRequest, JournalNote, Opening, TurnOutput, format_notes
 from .roles import roles_document
-from .steering import Documents, read_documents
-from .usage_accounts import Accounts, written
+from .steering import SessionDocuments, read_documents
+from .usage_accounts import Accounts, format_accounts
 
 
 class SessionStore:
@@ -38,13 +38,13 @@ class SessionStore:
 
     # -- the turn protocol ---------------------------------------------------------------
 
-    def open(self, opening: Opening) -> Answer:
+    def open(self, opening: Opening) -> ScriptAnswer:
         """Create the session, once: `opened`, or `exists`.
 
         Raises:
             SessionConflict: the id is taken by a session with other content.
         """
-        args: dict[str, type_value] = {
+        args: dict[str, ScriptValue] = {
             "digest": opening.digest,
             "collab": opening.collab.to_json(),
             "spec": opening.spec,
@@ -57,17 +57,17 @@ class SessionStore:
             raise SessionConflict(opening.collab.collab_id)
         return answer
 
-    def plan(self, session_id: str, write: PlanWrite) -> Answer:
+    def plan(self, session_id: str, write: PlanWrite) -> ScriptAnswer:
         """Write the next step or the end: `planned`, `outdated` or `inactive`."""
-        args: dict[str, type_value] = {"expected": write.expected, "plan": write.document}
+        args: dict[str, ScriptValue] = {"expected": write.expected, "plan": write.document}
         return self._run("sessions/plan", session_id, args, locks=write.released)
 
-    def begin(self, session_id: str, claim: Claim) -> Answer:
+    def begin(self, session_id: str, claim: GrantRequest) -> ScriptAnswer:
         """Request a grant for a turn: `granted`, or why not.
 
         `done`, `overdue`, `waiting`, `woken`, `short`, `exhausted`, `busy`, `lost`, `early`, `inactive` or `unknown`.
         """
-        args: dict[str, type_value] = {
+        args: dict[str, ScriptValue] = {
             "number": claim.number,
             "scope": claim.scope,
             "token": claim.token,
@@ -76,32 +76,32 @@ class SessionStore:
             "window": claim.window,
             "task_id": claim.task_id,
             "parent_id": claim.parent_id,
-            "wish": claim.wish.model_dump_json(exclude_none=True) if claim.wish else "",
+            "wish": claim.limit_request.model_dump_json(exclude_none=True) if claim.limit_request else "",
             "admitted": "1" if claim.admitted else "",
         }
         return self._run("turns/begin", session_id, args, lock=claim.scope, claim=claim)
 
     def renew(self, session_id: str, grant: Grant, *, lease_ms: int) -> bool:
         """Renew the lease; False: it is lost, or the turn is no longer needed."""
-        args: dict[str, type_value] = {"number": grant.number, "token": grant.token, "lease_ms": lease_ms}
+        args: dict[str, ScriptValue] = {"number": grant.number, "token": grant.token, "lease_ms": lease_ms}
         return self._run("turns/renew", session_id, args, lock=grant.scope).word == "renewed"
 
     def commit(
-        self, session_id: str, grant: Grant, speech: Speech, *, then: PlanWrite | None = None
-    ) -> Answer:
+        self, session_id: str, grant: Grant, speech: TurnOutput, *, then: PlanWrite | None = None
+    ) -> ScriptAnswer:
         """Write a turn, together with the plan made for its outcome.
 
         Return `committed`, `held`, `done`, `stale`, `inactive` or `unknown`.
         """
-        args: dict[str, type_value] = {
+        args: dict[str, ScriptValue] = {
             "number": grant.number,
             "token": grant.token,
             "kind": speech.kind.value,
             "result": speech.result,
             "error": speech.error,
-            "spent": written({**speech.others, grant.token: speech.usage}),
+            "spent": format_accounts({**speech.others, grant.token: speech.usage}),
             "left_out": min(speech.left_out, MOST_SPENT),
-            "notes": write_notes(speech.notes),
+            "notes": format_notes(speech.notes),
             "expected": then.expected if then else "",
             "plan": then.document if then else "",
         }
@@ -119,33 +119,33 @@ class SessionStore:
         error: str,
         agent: str = "",
         spent: Accounts | None = None,
-        notes: Sequence[Note] = (),
-    ) -> Answer:
+        notes: Sequence[JournalNote] = (),
+    ) -> ScriptAnswer:
         """Return the turn for a retry, or to another agent: `retried`, `stale` or `done`.
 
         `spent`: usage of this attempt and others that it has found; `notes`: for the journal.
         """
-        args: dict[str, type_value] = {
+        args: dict[str, ScriptValue] = {
             "number": grant.number,
             "token": grant.token,
             "delay_ms": delay_ms,
             "agent": agent,
             "error": error,
-            "spent": written(spent or {}),
-            "notes": write_notes(notes),
+            "spent": format_accounts(spent or {}),
+            "notes": format_notes(notes),
         }
         return self._run("turns/fail", session_id, args, lock=grant.scope)
 
-    def spend(self, session_id: str, grant: Grant, spent: Accounts) -> Answer:
+    def book_usage(self, session_id: str, grant: Grant, spent: Accounts) -> ScriptAnswer:
         """Book the spending under a lost grant: `booked`, or `missing`."""
-        args: dict[str, type_value] = {
+        args: dict[str, ScriptValue] = {
             "number": grant.number,
             "token": grant.token,
-            "spent": written(spent),
+            "spent": format_accounts(spent),
         }
         return self._run("turns/book_spending", session_id, args)
 
-    def defer(self, session_id: str, number: int, *, delay_ms: int) -> Answer:
+    def defer(self, session_id: str, number: int, *, delay_ms: int) -> ScriptAnswer:
         """Postpone a turn that has not begun: `deferred`, or `done`."""
         return self._run("turns/postpone", session_id, {"number": number, "delay_ms": delay_ms})
 
@@ -153,30 +153,32 @@ class SessionStore:
 
     def suspend(self, session_id: str) -> SessionState:
         """Suspend an active session. Raises IllegalTransition from any other status."""
-        return self._moved("sessions/suspend", session_id, CollabStatus.SUSPENDED, {"request": new_id()})
+        return self._change_status(
+            "sessions/suspend", session_id, CollabStatus.SUSPENDED, {"request": new_id()}
+        )
 
     def resume(self, session_id: str) -> SessionState:
         """Resume a suspended session, and write its held commits. Raises IllegalTransition from any other status."""
-        return self._moved("sessions/resume", session_id, CollabStatus.ACTIVE, {"request": new_id()})
+        return self._change_status("sessions/resume", session_id, CollabStatus.ACTIVE, {"request": new_id()})
 
     def cancel(self, session_id: str, *, reason: str, detail: str = "", retention_ms: int) -> SessionState:
         """End the session now. Raises IllegalTransition if it has already ended."""
         scopes = [record.scope for record in self.state(session_id).open_turns()]
-        args: dict[str, type_value] = {
+        args: dict[str, ScriptValue] = {
             "request": new_id(),
             "reason": reason,
             "detail": detail,
             "retention_ms": retention_ms,
         }
-        return self._moved("sessions/cancel", session_id, CollabStatus.CANCELLED, args, locks=scopes)
+        return self._change_status("sessions/cancel", session_id, CollabStatus.CANCELLED, args, locks=scopes)
 
     def request_stop(self, session_id: str) -> SessionState:
         """End the session after its running turns. Raises IllegalTransition if it has already ended."""
-        return self._moved("sessions/stop", session_id, CollabStatus.COMPLETED, {})
+        return self._change_status("sessions/stop", session_id, CollabStatus.COMPLETED, {})
 
     def sweep(
         self, session_id: str, *, grace_ms: int, taken_ms: int | None = None, probes: int = 0
-    ) -> Answer:
+    ) -> ScriptAnswer:
         """Return the due work of the session: `swept` (numbers, advance, due_ms, held), `ended` or `missing`.
 
         Args:
@@ -188,8 +190,8 @@ class SessionStore:
         try:
             scopes = sorted({record.scope for record in self.state(session_id).open_turns()})
         except SessionNotFound:
-            return Answer("missing")
-        args: dict[str, type_value] = {
+            return ScriptAnswer("missing")
+        args: dict[str, ScriptValue] = {
             "grace_ms": grace_ms,
             "taken_ms": "" if taken_ms is None else taken_ms,
             "probes": probes,
@@ -202,7 +204,7 @@ class SessionStore:
         """Return the current state of the session. Raises SessionNotFound."""
         return _known(session_id, self._run("sessions/view", session_id, {}))
 
-    def documents(self, session_id: str) -> Documents:
+    def documents(self, session_id: str) -> SessionDocuments:
         """Return the settings of the session, as JSON. Raises SessionNotFound."""
         return read_documents(self._client, session_id)
 
@@ -215,12 +217,12 @@ class SessionStore:
 
     # -- calling ---------------------------------------------------------------------------------
 
-    def _moved(
+    def _change_status(
         self,
         verb: str,
         session_id: str,
         target: CollabStatus,
-        args: Mapping[str, type_value],
+        args: Mapping[str, ScriptValue],
         *,
         locks: Iterable[str] = (),
     ) -> SessionState:
@@ -234,18 +236,18 @@ class SessionStore:
         self,
         verb: str,
         session_id: str,
-        args: Mapping[str, type_value],
+        args: Mapping[str, ScriptValue],
         *,
         lock: str | None = None,
         locks: Iterable[str] = (),
-        rest_args: Sequence[type_value] = (),
-        claim: Claim | None = None,
-    ) -> Answer:
+        rest_args: Sequence[ScriptValue] = (),
+        claim: GrantRequest | None = None,
+    ) -> ScriptAnswer:
         raw = call_on_session(self._client, verb, session_id, args, scope=lock, scopes=locks, rest=rest_args)
         return read_answer(session_id, raw, claim)
 
 
-def _known(session_id: str, answer: Answer) -> SessionState:
+def _known(session_id: str, answer: ScriptAnswer) -> SessionState:
     if answer.state is None:
         raise SessionNotFound(session_id)
     return answer.state

@@ -15,7 +15,7 @@ from .usage_accounts import Accounts, read_amounts
 
 
 @dataclass(frozen=True, slots=True)
-class Parking:
+class ParkingState:
     """Further fields of a parked turn; times in milliseconds since the epoch, by the server's clock."""
 
     #: Secret that permits an answer.
@@ -74,8 +74,8 @@ class TurnRecord:
     #: The reservation that it waits for; None: it does not wait.
     short: Amounts | None = None
     #: Set while the turn is parked.
-    parking: Parking | None = None
-    #: Question and answers so far (a `Waiting`), as JSON; for a turn that was parked.
+    parking: ParkingState | None = None
+    #: Question and answers so far (a `ParkedQuestion`), as JSON; for a turn that was parked.
     wait: str | None = None
 
     @property
@@ -119,13 +119,13 @@ class _Stored(BaseModel):
         return Amounts(self.short_tokens or 0, self.short_cost or 0)
 
     @property
-    def parking(self) -> Parking | None:
+    def parking(self) -> ParkingState | None:
         if self.status != "parked" or self.reply is None or self.parked_ms is None or self.wake_ms is None:
             return None
-        return Parking(self.reply, self.parked_ms, self.until_ms, self.wake_ms)
+        return ParkingState(self.reply, self.parked_ms, self.until_ms, self.wake_ms)
 
 
-class Records(Mapping[int, TurnRecord]):
+class TurnRecords(Mapping[int, TurnRecord]):
     """Records of the turns hash, by number, in that order; parsed on access.
 
     Raises CorruptSession: for an invalid number at once, for an invalid record when it is read.

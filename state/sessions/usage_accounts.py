@@ -17,7 +17,7 @@ Accounts = Mapping[str, Usage]
 _NOTHING = Usage()
 
 
-def written(accounts: Accounts) -> bytes:
+def format_accounts(accounts: Accounts) -> bytes:
     """Return accounts in the form that scripts read: without empty ones, and with amounts capped so that no counter overflows."""
     amounts = {token: [min(amount, MOST_SPENT) for _, amount in usage] for token, usage in accounts.items()}
     return to_json({token: row for token, row in amounts.items() if any(row)})
@@ -28,6 +28,6 @@ def read_amounts(amounts: Sequence[int]) -> Usage:
     return Usage(**dict(zip(Usage.model_fields, amounts, strict=True))) if any(amounts) else _NOTHING
 
 
-def total(usages: Iterable[Usage]) -> Usage:
+def sum_usage(usages: Iterable[Usage]) -> Usage:
     """Return the sum of all usages."""
     return sum(usages, Usage())

@@ -39,7 +39,7 @@ LISTENING_MS = 60_000
 LISTENING_EVERY_S = 10.0
 
 
-class Presence:
+class ListenerRegistration:
     """Registration of a reader that wants live text."""
 
     def __init__(self, client: Redis, session_id: str) -> None:
@@ -47,7 +47,7 @@ class Presence:
         self._key = session_key(session_id, "listening")
         self._next = 0.0
 
-    def show(self) -> None:
+    def refresh(self) -> None:
         """Register the reader, unless it was registered recently. Raises RedisUnavailable."""
         now = time.monotonic()
         if now >= self._next:
@@ -67,18 +67,18 @@ class DeltaWriter:
         self._pending: list[str] = []
         self._sent = 0
 
-    def restart(self) -> None:
+    def restart_output(self) -> None:
         """Discard the output so far: it will not be written."""
         with self._lock:
             self._pending.clear()
             self._sent = 0
 
-    def hear(self, text: str) -> None:
+    def add_output(self, text: str) -> None:
         """Add words."""
         with self._lock:
             if text and self._sent < MOST_CHARACTERS:
                 self._pending.append(text)
-        self._publisher.notice(self)
+        self._publisher.mark_pending(self)
 
     def take(self) -> Delta | None:
         """Return the words since the last call; None: there are none."""
@@ -114,7 +114,7 @@ class DeltaPublisher:
             return None
         return DeltaWriter(self, session_id, grant, participant)
 
-    def notice(self, writer: DeltaWriter) -> None:
+    def mark_pending(self, writer: DeltaWriter) -> None:
         """Record that a writer has something to send."""
         with self._lock:
             self._heard.add(writer)

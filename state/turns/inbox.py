@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 
 from redis import Redis
 
-from ..redis.due_index import drop, enter_anew
+from ..redis.due_index import add_or_renew, drop
 from ..redis.keys import INBOX
 
 #: Maximum number of indexed questions; if there are more, the oldest can only be answered by session.
@@ -20,7 +20,7 @@ KEPT = 100_000
 _PAGE = 500
 
 
-class Letter(NamedTuple):
+class InboxEntry(NamedTuple):
     """One question to one person."""
 
     session_id: str
@@ -38,27 +38,27 @@ class Inbox:
     def __init__(self, client: Redis) -> None:
         self._client = client
 
-    def add(self, letters: Iterable[Letter], *, at_ms: int) -> None:
+    def add(self, letters: Iterable[InboxEntry], *, at_ms: int) -> None:
         """Add questions that were asked at `at_ms`, in milliseconds since the epoch; they may be in the index already."""
         members = [letter.member() for letter in letters]
         if members:
-            enter_anew(self._client, INBOX, members, at_ms)
+            add_or_renew(self._client, INBOX, members, at_ms)
             self._client.zremrangebyrank(INBOX, 0, -KEPT - 1)
 
-    def remove(self, letters: Iterable[Letter]) -> None:
+    def remove(self, letters: Iterable[InboxEntry]) -> None:
         """Remove questions."""
         members = [letter.member() for letter in letters]
         if members:
             self._client.zrem(INBOX, *members)
 
-    def letters(self, name: str | None = None) -> Iterator[tuple[Letter, float]]:
+    def list_entries(self, name: str | None = None) -> Iterator[tuple[InboxEntry, float]]:
         """Yield questions with their times, oldest first; with `name`, those to one person. Concurrent removals may hide others."""
         for member, at_ms in self._members():
             session_id, number, to = member.split("|", 2)
             if name in (None, to):
-                yield Letter(session_id, int(number), to), at_ms
+                yield InboxEntry(session_id, int(number), to), at_ms
 
-    def strike(self, letter: Letter, at_ms: float) -> None:
+    def remove_closed(self, letter: InboxEntry, at_ms: float) -> None:
         """Remove a closed question, unless it was entered again since it was read."""
         drop(self._client, INBOX, letter.member(), at_ms)
 

@@ -30,7 +30,7 @@ MOST_CALLS = 500
 MOST_BYTES = 1_048_576
 
 
-class TurnJournal:
+class CallJournal:
     """The finished calls of one turn, for the worker that runs it.
 
     Args:
@@ -49,22 +49,22 @@ class TurnJournal:
             self._calls = cast("dict[str, str]", client.hgetall(self._key))
         self._written = bool(self._calls)
 
-    def recall(self, call: str) -> str | None:
+    def get_answer(self, call: str) -> str | None:
         """Return the stored answer of a call; None: it has not finished yet."""
         return self._calls.get(call)
 
-    def begin_with(self, prefix: str) -> dict[str, str]:
+    def find_by_prefix(self, prefix: str) -> dict[str, str]:
         """Return the stored answers with names that start with `prefix`, by the rest of the name."""
         return {name.removeprefix(prefix): it for name, it in self._calls.items() if name.startswith(prefix)}
 
-    async def keep(self, answers: Mapping[str, str]) -> None:
+    async def store_answers(self, answers: Mapping[str, str]) -> None:
         """Store answers. Without Redis they are lost with this process, and the turn continues."""
         kept = {call: answer for call, answer in answers.items() if self._has_room(call, answer)}
         if kept:
             self._calls |= kept
             await asyncio.to_thread(self._write, kept)
 
-    async def forget(self, kind: str) -> None:
+    async def delete_answers(self, kind: str) -> None:
         """Delete the answers of all calls whose name starts with `kind`."""
         names = [call for call in self._calls if call.startswith(kind)]
         for name in names:
@@ -72,7 +72,7 @@ class TurnJournal:
         if names:
             await asyncio.to_thread(self._drop, names)
 
-    def last(self, keep_ms: int) -> None:
+    def extend_ttl(self, keep_ms: int) -> None:
         """Keep the stored data for at least `keep_ms`: for as long as the turn's question is open."""
         if self._written:
             self._try(lambda: self._client.pexpire(self._key, max(keep_ms, KEPT_MS)))

@@ -18,17 +18,17 @@ from ..redis.keys import session_key
 log = logging.getLogger(__name__)
 
 #: Milliseconds for which a note is kept after it was written.
-KEPT_MS = 7 * 24 * 3_600_000
+NOTE_TTL_MS = 7 * 24 * 3_600_000
 
 
-class SessionNotes:
+class ParticipantNote:
     """The note of one participant."""
 
     def __init__(self, client: Redis, session_id: str, participant: str) -> None:
         self._client = client
         self._key = session_key(session_id, f"note:{participant}")
 
-    async def recall(self) -> str | None:
+    async def read_note(self) -> str | None:
         """Return the note; None if there is none, or Redis is unavailable."""
         try:
             return cast("str | None", await asyncio.to_thread(self._client.get, self._key))
@@ -36,9 +36,9 @@ class SessionNotes:
             log.warning("reading the note of a turn failed: %s", error)
             return None
 
-    async def keep(self, note: str) -> None:
+    async def write_note(self, note: str) -> None:
         """Replace the note; if Redis is unavailable, it is made again later."""
         try:
-            await asyncio.to_thread(self._client.set, self._key, note, px=KEPT_MS)
+            await asyncio.to_thread(self._client.set, self._key, note, px=NOTE_TTL_MS)
         except (RedisError, StateError) as error:
             log.warning("storing the note of a turn failed: %s", error)

@@ -14,18 +14,18 @@ from pydantic import JsonValue
 from pydantic_core import to_json
 from redis import Redis
 
-from ..redis.scripts import call_on_session, type_value
-from ..sessions.records import Answer, Grant, read_answer
-from ..sessions.requests import Speech
-from ..sessions.usage_accounts import Accounts, written
+from ..redis.scripts import ScriptValue, call_on_session
+from ..sessions.records import Grant, ScriptAnswer, read_answer
+from ..sessions.requests import TurnOutput
+from ..sessions.usage_accounts import Accounts, format_accounts
 
-About = Mapping[str, JsonValue]
+EventData = Mapping[str, JsonValue]
 
 #: Next check of a parked turn that waits for an answer only: practically never.
 FAR_MS = 31_536_000_000
 
 
-class Rule(StrEnum):
+class ReplyRule(StrEnum):
     """Source of the end of a wait, and the condition for it."""
 
     #: An answer arrived before the deadline.
@@ -37,11 +37,11 @@ class Rule(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class LayAside:
+class ParkRequest:
     """Arguments of parking a turn; times in milliseconds from now."""
 
     reply_token: str
-    #: The `Waiting`, as JSON.
+    #: The `ParkedQuestion`, as JSON.
     wait: str
     #: None: until the session ends.
     until_in_ms: int | None
@@ -49,20 +49,20 @@ class LayAside:
     #: Usage of this attempt, and of others that it has found.
     spent: Accounts = field(default_factory=dict)
     #: Data of the event.
-    about: About = field(default_factory=dict)
+    about: EventData = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Tending:
+class ParkedUpdate:
     """Work done for a parked turn; times in milliseconds since the epoch."""
 
-    #: The current `Waiting`, as JSON.
+    #: The current `ParkedQuestion`, as JSON.
     wait: str
     wake_ms: int
     until_ms: int | None
     #: Type and data of the event.
     event: str
-    about: About = field(default_factory=dict)
+    about: EventData = field(default_factory=dict)
     #: The only valid reply token from now on; None: unchanged.
     new_token: str | None = None
     #: Recorded even if the wait has ended in the meantime: something was done outside.
@@ -77,28 +77,28 @@ class Reply:
     reply_token: str
     #: Idempotency key, chosen by the caller.
     request: str
-    rule: Rule
+    rule: ReplyRule
     #: Written as the turn's output; None: the turn is returned to the workers.
-    speech: Speech | None = None
-    #: For a returned turn: the `Waiting` with the answer, as JSON.
+    speech: TurnOutput | None = None
+    #: For a returned turn: the `ParkedQuestion` with the answer, as JSON.
     wait: str = ""
     #: For a returned turn: the agent that takes it over, if it is another one.
     agent: str = ""
     #: For a returned turn: how the grant ended: `asked`, `reassigned` or `failed`.
     outcome: str = ""
     error: str = ""
-    about: About = field(default_factory=dict)
+    about: EventData = field(default_factory=dict)
 
 
-class ParkedTurns:
+class ParkedTurnStore:
     """The verbs of parked turns."""
 
     def __init__(self, client: Redis) -> None:
         self._client = client
 
-    def park(self, session_id: str, grant: Grant, laid: LayAside) -> Answer:
+    def park(self, session_id: str, grant: Grant, laid: ParkRequest) -> ScriptAnswer:
         """Park a turn: `parked`, `stale`, `done` or `missing`."""
-        args: dict[str, type_value] = {
+        args: dict[str, ScriptValue] = {
             "number": grant.number,
             "token": grant.token,
             "reply": laid.reply_token,
@@ -106,15 +106,15 @@ class ParkedTurns:
             "wake_in_ms": laid.wake_in_ms,
             "wait": laid.wait,
             "about": to_json(laid.about),
-            "spent": written(laid.spent),
+            "spent": format_accounts(laid.spent),
         }
         return read_answer(
             session_id, call_on_session(self._client, "parked/park", session_id, args, scope=grant.scope)
         )
 
-    def tend(self, session_id: str, number: int, reply_token: str, done: Tending) -> Answer:
+    def update(self, session_id: str, number: int, reply_token: str, done: ParkedUpdate) -> ScriptAnswer:
         """Record the work done for a parked turn: `tended`, `gone` or `missing`."""
-        args: dict[str, type_value] = {
+        args: dict[str, ScriptValue] = {
             "number": number,
             "reply": reply_token,
             "new_reply": done.new_token or reply_token,
@@ -127,13 +127,13 @@ class ParkedTurns:
         }
         return read_answer(session_id, call_on_session(self._client, "parked/update", session_id, args))
 
-    def reply(self, session_id: str, reply: Reply) -> Answer:
+    def reply(self, session_id: str, reply: Reply) -> ScriptAnswer:
         """End a wait: `replied`, `returned` or `held`.
 
         Or why not: `late`, `early`, `foreign`, `double`, `inactive`, `unknown` or `missing`.
         """
         speech = reply.speech
-        args: dict[str, type_value] = {
+        args: dict[str, ScriptValue] = {
             "number": reply.number,
             "reply": reply.reply_token,
             "request": reply.request,

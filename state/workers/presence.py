@@ -30,7 +30,7 @@ class WorkerEntry:
     idle_ms: int | None = None
 
 
-class WorkerBook:
+class WorkerPresence:
     """A hash of worker name -> (time, agent names); writers remove old entries."""
 
     def __init__(self, client: Redis) -> None:
@@ -60,7 +60,7 @@ class WorkerBook:
         if gone:
             self._client.hdel(WORKERS, *gone)
 
-    def alive(self) -> list[WorkerEntry]:
+    def list_alive(self) -> list[WorkerEntry]:
         """Return the workers heard of within the last 30 seconds, by name."""
         return [entry for entry in self._entries(server_ms(self._client)) if entry.age_ms <= SILENT_MS]
 
@@ -71,15 +71,15 @@ class WorkerBook:
             return False
         raw = cast("str | None", self._client.hget(WORKERS, name))
         entry = _entry(name, raw, server_ms(self._client)) if raw else None
-        return (entry is not None and entry.age_ms <= SILENT_MS) or bool(self.alive())
+        return (entry is not None and entry.age_ms <= SILENT_MS) or bool(self.list_alive())
 
     def known_agents(self) -> frozenset[str]:
         """Return `common_agents` of the live workers."""
-        return common_agents(self.alive())
+        return common_agents(self.list_alive())
 
     def offered(self, kind: str) -> frozenset[str] | None:
         """Return the names of a kind that every worker offers; None: no worker that says so was heard of lately."""
-        offers = [worker.offers[kind] for worker in self.alive() if kind in worker.offers]
+        offers = [worker.offers[kind] for worker in self.list_alive() if kind in worker.offers]
         return frozenset.intersection(*map(frozenset, offers)) if offers else None
 
     def leave(self, name: str) -> None:

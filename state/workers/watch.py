@@ -9,7 +9,7 @@ from collections.abc import Callable
 from redis.exceptions import RedisError
 
 from ...models.errors import StateError
-from .presence import WorkerBook
+from .presence import WorkerPresence
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ class WorkerWatch:
 
     def __init__(
         self,
-        book: WorkerBook,
+        book: WorkerPresence,
         what: str,
         *,
         grace_s: float = 0.0,
@@ -47,7 +47,7 @@ class WorkerWatch:
         """Return whether `look` would ask the server now."""
         return self._clock() >= self._next_look
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Look whether a worker is running. May be called at any rate; never raises for a server that is unreachable."""
         if not self.is_due():
             return
@@ -56,9 +56,9 @@ class WorkerWatch:
             is_any_alive = self._book.is_any_alive()
         except (StateError, RedisError, OSError):
             return  # the waiting call reads from the same server, and gets the error there
-        self.take(is_any_alive)
+        self.record_check(is_any_alive)
 
-    def take(self, is_any_alive: bool) -> None:
+    def record_check(self, is_any_alive: bool) -> None:
         """Log what has changed."""
         now = self._clock()
         if is_any_alive:

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import Field
 
 from ...models.protocol.collab import Participant
-from ...models.protocol.roster import role_of, seat_named
+from ...models.protocol.roster import find_participant_or_role, role_of
 from ...models.sessions.options import ModeOptions
 from ...models.sessions.plan import BoardEntry
 from ...models.turns.turn import Frozen, NewItem, TurnResult, WorkItem
@@ -23,7 +23,7 @@ from ...models.turns.turn import Frozen, NewItem, TurnResult, WorkItem
 MAX_SKIPS = 3
 
 
-class Entry(Frozen):
+class BoardItem(Frozen):
     """An item on the board."""
 
     item: WorkItem
@@ -45,7 +45,7 @@ class Entry(Frozen):
 class BoardState(Frozen):
     """State of a board between two steps."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[BoardItem, ...] = ()
     #: Number of initial items that have become entries.
     drawn: int = 0
     #: Number of items ever added, refused ones included: the source of item ids.
@@ -96,7 +96,7 @@ class Board:
         for number, new in enumerate(self._seeds, start=1):
             self._show(self._new(number, new))
 
-    def add(self, new: NewItem) -> None:
+    def add_item(self, new: NewItem) -> None:
         """Add an item; an item beyond `max_items` is dropped, and reported as dropped."""
         entry = self._new(self._state.numbered + 1, new)
         full = self._state.taken >= self._options.max_items
@@ -105,10 +105,10 @@ class Board:
         if full:
             self._drop(entry, f"the board is full ({self._options.max_items} items)")
 
-    def settle(self, result: TurnResult) -> None:
+    def apply_turn(self, result: TurnResult) -> None:
         """Apply a closed turn to its item, and add the items that the turn adds."""
         for new in result.items:
-            self.add(new)
+            self.add_item(new)
         entry = self._entries.get(result.item.item_id) if result.item else None
         if entry is None or entry.claimed_by != result.participant:
             return
@@ -120,7 +120,7 @@ class Board:
             self._close(entry, status="done", participant=result.participant, turn_number=result.number)
             self._count(done=1)
 
-    def recover(self, in_work: set[str]) -> None:
+    def put_back_abandoned(self, in_work: set[str]) -> None:
         """Put back claimed items without an open turn, because no turn would ever close them."""
         for entry in list(self._entries.values()):
             if entry.claimed_by and entry.item.item_id not in in_work:
@@ -130,7 +130,7 @@ class Board:
         """Drop open items that no participant may take."""
         for entry in list(self._entries.values()):
             if entry.claimed_by is None and not any(map(entry.may_go_to, self._roster)):
-                known = entry.item.role is None or seat_named(entry.item.role, self._roster)
+                known = entry.item.role is None or find_participant_or_role(entry.item.role, self._roster)
                 why = (
                     "every eligible participant passed on it"
                     if known
@@ -143,14 +143,14 @@ class Board:
         for entry in list(self._oldest_first()):
             self._drop(entry, why)
 
-    def claim(self, participant: Participant) -> Entry | None:
+    def claim_item(self, participant: Participant) -> BoardItem | None:
         """Claim and return the oldest open item that this participant may take."""
         for entry in self._oldest_first():
             if entry.claimed_by is None and entry.may_go_to(participant):
                 return self._put(entry.model_copy(update={"claimed_by": participant.participant_id}))
         return None
 
-    def _oldest_first(self) -> Iterator[Entry]:
+    def _oldest_first(self) -> Iterator[BoardItem]:
         """Yield all entries; draw the initial items one by one as they are needed."""
         entries = sorted(self._entries.values(), key=lambda entry: int(entry.item.item_id))
         yield from (entry for entry in entries if int(entry.item.item_id) <= len(self._seeds))
@@ -159,15 +159,15 @@ class Board:
             yield self._put(self._new(drawn + 1, self._seeds[drawn]))
         yield from (entry for entry in entries if int(entry.item.item_id) > len(self._seeds))
 
-    def _new(self, number: int, new: NewItem) -> Entry:
-        role = new.role and (seat_named(new.role, self._roster) or new.role)
-        return Entry(item=WorkItem(item_id=str(number), text=new.text, role=role))
+    def _new(self, number: int, new: NewItem) -> BoardItem:
+        role = new.role and (find_participant_or_role(new.role, self._roster) or new.role)
+        return BoardItem(item=WorkItem(item_id=str(number), text=new.text, role=role))
 
-    def _hand_off(self, entry: Entry, giver: str, target: str) -> None:
+    def _hand_off(self, entry: BoardItem, giver: str, target: str) -> None:
         if entry.stays:
             self._drop(entry, f"handed off again after the limit of {entry.item.hand_offs} hand-offs")
             return
-        seat = seat_named(target, self._roster)
+        seat = find_participant_or_role(target, self._roster)
         pair = " <> ".join(sorted((self._role(giver), self._role(seat or target))))
         passages = entry.passages.get(pair, 0) + 1
         too_often = entry.item.hand_offs >= self._options.max_hand_offs
@@ -184,7 +184,7 @@ class Board:
         }
         self._put(entry.model_copy(update=changes))
 
-    def _put_back(self, entry: Entry, *, declined: str | None, why: str) -> None:
+    def _put_back(self, entry: BoardItem, *, declined: str | None, why: str) -> None:
         skips = entry.skips + 1
         if entry.stays or skips >= MAX_SKIPS:
             self._drop(entry, f"put back {skips} times, last reason: {why}")
@@ -196,21 +196,21 @@ class Board:
         """Return the role of a participant; any other name is a role already."""
         return next((role_of(p) for p in self._roster if p.participant_id == seat), seat)
 
-    def _put(self, entry: Entry) -> Entry:
+    def _put(self, entry: BoardItem) -> BoardItem:
         self._entries[entry.item.item_id] = entry
         self._show(entry)
         return entry
 
-    def _show(self, entry: Entry) -> None:
+    def _show(self, entry: BoardItem) -> None:
         status = "claimed" if entry.claimed_by else "open"
         shown = BoardEntry(item=entry.item, status=status, participant=entry.claimed_by)
         self._changes[entry.item.item_id] = shown
 
-    def _drop(self, entry: Entry, why: str) -> None:
+    def _drop(self, entry: BoardItem, why: str) -> None:
         self._close(entry, status="dropped", participant=entry.claimed_by, reason=why)
         self._count(dropped=1)
 
-    def _close(self, entry: Entry, **shown: Any) -> None:
+    def _close(self, entry: BoardItem, **shown: Any) -> None:
         del self._entries[entry.item.item_id]
         self._changes[entry.item.item_id] = BoardEntry(item=entry.item, **shown)
 

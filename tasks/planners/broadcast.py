@@ -31,14 +31,14 @@ class _Phase(StrEnum):
     CLOSING = "closing"
 
 
-class _Memory(Frozen):
+class _PlannerState(Frozen):
     phase: _Phase = _Phase.CLOSING
     round: int = 0
 
 
 def plan(view: SessionView) -> Plan:
     """Plan a turn for all participants; then for the aggregator, if there is one; then the next round."""
-    memory = _Memory.model_validate(view.state)
+    memory = _PlannerState.model_validate(view.state)
     if memory.phase is _Phase.ANSWERS:
         if view.open and not _has_quorum(view):
             return Wait()
@@ -58,7 +58,7 @@ def _has_quorum(view: SessionView) -> bool:
     return sum(result.kind is OutcomeKind.MESSAGE for result in view.results) >= quorum
 
 
-def _ask_all(view: SessionView, memory: _Memory) -> Step:
+def _ask_all(view: SessionView, memory: _PlannerState) -> Step:
     number = memory.round + 1
     # The message of the first round is the purpose, which every agent knows.
     message = "" if number == 1 else f"Round {number}: read what the others answered, then answer again."
@@ -71,18 +71,18 @@ def _ask_all(view: SessionView, memory: _Memory) -> Step:
             )
             for name in asked[: view.turns_left]
         ),
-        state=_Memory(phase=_Phase.ANSWERS, round=number).model_dump(mode="json"),
+        state=_PlannerState(phase=_Phase.ANSWERS, round=number).model_dump(mode="json"),
         ends_round=view.options.aggregator is None,
         announce=message,
     )
 
 
-def _close(view: SessionView, memory: _Memory) -> Step:
+def _close(view: SessionView, memory: _PlannerState) -> Step:
     """Drop the turns that are still open; plan the aggregator's turn, if there is an aggregator."""
     aggregator = view.options.aggregator
     return Step(
         turns=(PlannedTurn(participant=aggregator, instruction=_SUM_UP),) if aggregator else (),
-        state=_Memory(phase=_Phase.CLOSING, round=memory.round).model_dump(mode="json"),
+        state=_PlannerState(phase=_Phase.CLOSING, round=memory.round).model_dump(mode="json"),
         ends_round=True,
         drop=tuple(turn.number for turn in view.open),
     )

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...models.protocol.roster import named
+from ...models.protocol.roster import find_participants
 from ...models.sessions.plan import RefusedHandOff, SessionView
 from ...models.text.redact import excerpt
 from ...models.turns.turn import TurnResult
 
 #: Returns why a mode refuses a hand-off to the participants that its name may mean; empty: the hand-off is taken.
-Refuses = Callable[[SessionView, TurnResult, tuple[str, ...]], str]
+HandOffCheck = Callable[[SessionView, TurnResult, tuple[str, ...]], str]
 
 
-def any_hand_off(view: SessionView, _result: TurnResult, _to: tuple[str, ...]) -> str:
+def refuse_all(view: SessionView, _result: TurnResult, _connections: tuple[str, ...]) -> str:
     """Refuse every hand-off: the mode alone decides who speaks next."""
     return f"mode {view.mode.value} does not allow hand-offs"
 
 
-def all_but_to_one_other(_view: SessionView, result: TurnResult, to: tuple[str, ...]) -> str:
+def refuse_unless_one_other(_view: SessionView, result: TurnResult, to: tuple[str, ...]) -> str:
     """Take a hand-off to exactly one other participant."""
     if not to:
         return "no participant has this name"
@@ -27,14 +27,16 @@ def all_but_to_one_other(_view: SessionView, result: TurnResult, to: tuple[str, 
     return "a participant cannot hand off to itself" if to[0] == result.participant else ""
 
 
-def judge(view: SessionView, refuses: Refuses) -> tuple[tuple[TurnResult, ...], tuple[RefusedHandOff, ...]]:
+def apply_check(
+    view: SessionView, refuses: HandOffCheck
+) -> tuple[tuple[TurnResult, ...], tuple[RefusedHandOff, ...]]:
     """Return the results with the taken hand-offs (by participant id), and the refused hand-offs."""
     results, refused = [], []
     for result in view.results:
         if result.hand_off is None:
             results.append(result)
             continue
-        to = named(result.hand_off, view.roster)
+        to = find_participants(result.hand_off, view.roster)
         reason = refuses(view, result, to)
         results.append(result.model_copy(update={"hand_off": None if reason else to[0]}))
         if reason:

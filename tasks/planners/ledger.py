@@ -22,7 +22,7 @@ _NEW_PLAN = (
 )
 
 
-class Ledger(Frozen):
+class DecisionLog(Frozen):
     """Record of the decisions, stored in the planner's state."""
 
     #: One line per decision, oldest first.
@@ -40,7 +40,7 @@ class Ledger(Frozen):
     #: One line per hand-off since the last decision, oldest first.
     hand_offs: tuple[str, ...] = ()
 
-    def spoken(self, view: SessionView) -> Ledger:
+    def add_turns(self, view: SessionView) -> DecisionLog:
         """Return the ledger with the turns that have just closed."""
         closed = {result.participant: result.number for result in view.results}
         handed = (
@@ -51,7 +51,7 @@ class Ledger(Frozen):
         hand_offs = (*self.hand_offs, *handed)[-LAST_HAND_OFFS:]
         return self.model_copy(update={"last_turns": {**self.last_turns, **closed}, "hand_offs": hand_offs})
 
-    def decided(self, choice: Decision, *, round_number: int, note: str = "") -> Ledger:
+    def add_decision(self, choice: Decision, *, round_number: int, note: str = "") -> DecisionLog:
         """Return the ledger with one more decision."""
         instructions = [choice.instruction, *(f"{who}: {text}" for who, text in choice.instructions.items())]
         order = " side by side" if choice.side_by_side else ""
@@ -61,7 +61,7 @@ class Ledger(Frozen):
         )
         return self.model_copy(update={"decisions": (*self.decisions, line)[-LAST_DECISIONS:]})
 
-    def replanned(self) -> Ledger:
+    def request_new_plan(self) -> DecisionLog:
         """Return the ledger after a request for a new plan."""
         return self.model_copy(update={"stalls": 0, "replans": self.replans + 1})
 
@@ -69,7 +69,7 @@ class Ledger(Frozen):
         """Return the worker (in roster order) without a turn, or else the one whose last turn is longest ago."""
         return min(workers, key=lambda name: self.last_turns.get(name, 0))
 
-    def briefing(self, view: SessionView) -> str:
+    def build_instruction(self, view: SessionView) -> str:
         """Return the instruction of the orchestrator's next turn."""
         options, workers = view.options, [p for p in view.roster if p.participant_id != view.orchestrator]
         lines = [f"Round {view.totals.rounds + 1}: decide who speaks next, or that the work is done."]

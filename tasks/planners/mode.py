@@ -15,7 +15,7 @@ from ...models.protocol.collab import Participant
 from ...models.sessions.options import ModeOptions
 from ...models.sessions.plan import BoardEntry, Plan, SessionView
 from ...models.sessions.stop_conditions import StopCondition
-from .hand_offs import Refuses, any_hand_off
+from .hand_offs import HandOffCheck, refuse_all
 
 Planner = Callable[[SessionView], Plan]
 #: Raises InvalidInput for options that do not fit the participants.
@@ -28,7 +28,7 @@ def _accept(_roster: Sequence[Participant], _options: ModeOptions) -> None:
     """Accept all options."""
 
 
-def _no_board(_view: SessionView, _why: str) -> tuple[BoardEntry, ...]:
+def _no_board(_view: SessionView, _describe_error: str) -> tuple[BoardEntry, ...]:
     return ()
 
 
@@ -64,7 +64,7 @@ class Mode:
     plan: Planner
     default_stop: StopCondition
     #: Check that refuses hand-offs; None: the planner takes all of them unchanged.
-    refuses: Refuses | None = any_hand_off
+    refuses: HandOffCheck | None = refuse_all
     #: If False, `max_rounds` is refused, and a roster change applies as soon as the participant who leaves has finished.
     has_rounds: bool = True
     #: Every participant has one turn in every round.

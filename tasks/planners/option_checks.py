@@ -11,7 +11,7 @@ from ...models.sessions.stop_conditions import MaxRounds, StopCondition, TextSee
 from .registry import mode_of
 
 
-def check_fit(
+def check_mode_options(
     mode: CollabMode,
     roster: Sequence[Participant],
     *,

@@ -13,26 +13,26 @@ import hashlib
 
 from pydantic import JsonValue
 
-from ...models.sessions.plan import FLOOR, Finish, Plan, PlannedTurn, SessionView, Step, Wait
+from ...models.sessions.plan import FLOOR_SCOPE, Finish, Plan, PlannedTurn, SessionView, Step, Wait
 from ...models.sessions.stop_conditions import MaxRounds, StopCondition
-from ...models.turns.decision_check import understood
+from ...models.turns.decision_check import check_decision
 from ...models.turns.turn import Decision, Expects, Frozen, TurnResult
-from .hand_offs import all_but_to_one_other
-from .ledger import Ledger
+from .hand_offs import refuse_unless_one_other
+from .ledger import DecisionLog
 from .mode import Demo, Mode
 
 _DEFAULT_STOP: StopCondition = MaxRounds(10)
 
 
-def refuses(view: SessionView, result: TurnResult, to: tuple[str, ...]) -> str:
+def refuse_hand_off(view: SessionView, result: TurnResult, to: tuple[str, ...]) -> str:
     """Return why a hand-off is refused; empty: it is passed to the orchestrator."""
     if result.participant == view.orchestrator:
         return "the orchestrator names the next speakers in its decision, not by hand-off"
-    return all_but_to_one_other(view, result, to)
+    return refuse_unless_one_other(view, result, to)
 
 
-class _Memory(Frozen):
-    ledger: Ledger = Ledger()
+class _PlannerState(Frozen):
+    ledger: DecisionLog = DecisionLog()
     #: True: the next turn to close is the orchestrator's decision.
     asked: bool = False
     #: The decision in progress; `next` are the speakers who have not spoken yet.
@@ -45,8 +45,8 @@ def plan(view: SessionView) -> Plan:
     """Plan turns in the order orchestrator, named speakers, orchestrator, and so on."""
     if view.open:
         return Wait()
-    memory = _Memory.model_validate(view.state)
-    memory = memory.model_copy(update={"ledger": memory.ledger.spoken(view)})
+    memory = _PlannerState.model_validate(view.state)
+    memory = memory.model_copy(update={"ledger": memory.ledger.add_turns(view)})
     if memory.asked:
         return _judge(view, memory)
     if memory.choice and memory.choice.next:
@@ -54,33 +54,37 @@ def plan(view: SessionView) -> Plan:
     return _ask(view, memory)
 
 
-def _ask(view: SessionView, memory: _Memory) -> Plan:
+def _ask(view: SessionView, memory: _PlannerState) -> Plan:
     if view.orchestrator is None:
         raise AssertionError("an orchestrated session has an orchestrator")
     turn = PlannedTurn(
-        participant=view.orchestrator, instruction=memory.ledger.briefing(view), expects=Expects.DECISION
+        participant=view.orchestrator,
+        instruction=memory.ledger.build_instruction(view),
+        expects=Expects.DECISION,
     )
-    return Step(turns=(turn,), state=_kept(memory, asked=True, choice=None))
+    return Step(turns=(turn,), state=_dump_state(memory, asked=True, choice=None))
 
 
-def _judge(view: SessionView, memory: _Memory) -> Plan:
+def _judge(view: SessionView, memory: _PlannerState) -> Plan:
     """Return the plan that follows from the orchestrator's turn, which has just closed."""
     decision = next((r.decision for r in reversed(view.results) if r.participant == view.orchestrator), None)
     if decision and decision.satisfied:
         return Finish(reason="satisfied", detail=decision.reason or f"{view.orchestrator} is satisfied")
-    choice, fault = understood(decision, view.roster, view.orchestrator)
-    memory = memory.model_copy(update={"ledger": _weighed(memory, decision, choice, fault)})
+    choice, fault = check_decision(decision, view.roster, view.orchestrator)
+    memory = memory.model_copy(update={"ledger": _count_stalls(memory, decision, choice, fault)})
     if memory.ledger.stalls > view.options.max_stalls:
         if memory.ledger.replans < view.options.max_replans:
-            return _ask(view, memory.model_copy(update={"ledger": memory.ledger.replanned()}))
+            return _ask(view, memory.model_copy(update={"ledger": memory.ledger.request_new_plan()}))
         why = f"{memory.ledger.stalls} decisions in a row without progress"
         return Finish(reason="stalled", detail=choice.reason or why)
     if fault:
         return _send_back(view, memory, choice, fault)
-    return _carry_out(view, _decided(view, memory, choice), choice)
+    return _carry_out(view, _record_decision(view, memory, choice), choice)
 
 
-def _weighed(memory: _Memory, decision: Decision | None, choice: Decision, fault: str) -> Ledger:
+def _count_stalls(
+    memory: _PlannerState, decision: Decision | None, choice: Decision, fault: str
+) -> DecisionLog:
     """Return the ledger with its stalls counted: one for no progress, one for the same instructions to the same speakers."""
     ledger = memory.ledger
     repeats = not fault and bool(memory.previous) and _fingerprint(choice) == memory.previous
@@ -97,7 +101,7 @@ def _fingerprint(choice: Decision) -> str:
     return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
-def _send_back(view: SessionView, memory: _Memory, choice: Decision, fault: str) -> Plan:
+def _send_back(view: SessionView, memory: _PlannerState, choice: Decision, fault: str) -> Plan:
     ledger = memory.ledger
     if ledger.invalid < view.options.max_invalid:
         ledger = ledger.model_copy(update={"invalid": ledger.invalid + 1, "fault": fault})
@@ -107,16 +111,18 @@ def _send_back(view: SessionView, memory: _Memory, choice: Decision, fault: str)
         return Finish(reason="stalled", detail=f"{view.orchestrator} is alone and not satisfied")
     waited = ledger.longest_waiting(workers)
     choice = choice.model_copy(update={"next": (waited,), "side_by_side": False})
-    return _carry_out(view, _decided(view, memory, choice, note=", who has waited longest"), choice)
+    return _carry_out(view, _record_decision(view, memory, choice, note=", who has waited longest"), choice)
 
 
-def _decided(view: SessionView, memory: _Memory, choice: Decision, *, note: str = "") -> _Memory:
-    ledger = memory.ledger.decided(choice, round_number=view.totals.rounds + 1, note=note)
+def _record_decision(
+    view: SessionView, memory: _PlannerState, choice: Decision, *, note: str = ""
+) -> _PlannerState:
+    ledger = memory.ledger.add_decision(choice, round_number=view.totals.rounds + 1, note=note)
     ledger = ledger.model_copy(update={"invalid": 0, "fault": "", "hand_offs": ()})
     return memory.model_copy(update={"ledger": ledger, "previous": _fingerprint(choice)})
 
 
-def _carry_out(view: SessionView, memory: _Memory, choice: Decision) -> Step:
+def _carry_out(view: SessionView, memory: _PlannerState, choice: Decision) -> Step:
     """Plan the turn of the next chosen speaker, or the turns of all of them in parallel."""
     count = len(choice.next) if choice.side_by_side else 1
     speakers, later = choice.next[:count][: view.turns_left], choice.next[count:]
@@ -124,17 +130,17 @@ def _carry_out(view: SessionView, memory: _Memory, choice: Decision) -> Step:
     turns = tuple(
         PlannedTurn(
             participant=name,
-            scope=FLOOR if alone else f"slot:{name}",
+            scope=FLOOR_SCOPE if alone else f"slot:{name}",
             instruction=choice.instruction_for(name),
             snapshot=not alone,
         )
         for name in speakers
     )
     rest = choice.model_copy(update={"next": later}) if later else None
-    return Step(turns=turns, state=_kept(memory, asked=False, choice=rest), ends_round=not later)
+    return Step(turns=turns, state=_dump_state(memory, asked=False, choice=rest), ends_round=not later)
 
 
-def _kept(memory: _Memory, *, asked: bool, choice: Decision | None) -> dict[str, JsonValue]:
+def _dump_state(memory: _PlannerState, *, asked: bool, choice: Decision | None) -> dict[str, JsonValue]:
     changed = memory.model_copy(update={"asked": asked, "choice": choice})
     return changed.model_dump(mode="json", exclude_defaults=True)
 
@@ -145,7 +151,7 @@ MODE = Mode(
     prompt="An orchestrator says who speaks next and what it asks of them.",
     plan=plan,
     default_stop=_DEFAULT_STOP,
-    refuses=refuses,
+    refuses=refuse_hand_off,
     demo=Demo(
         title="The host asks",
         purpose="Find out what the new library needs most.",

@@ -15,7 +15,7 @@ from .mode import Demo, Mode
 _DEFAULT_STOP: StopCondition = MaxRounds(5)
 
 
-class _Memory(Frozen):
+class _PlannerState(Frozen):
     driver_spoke: bool = False
 
 
@@ -28,7 +28,7 @@ def plan(view: SessionView) -> Plan:
         verdict = result.decision
         if result.participant == navigator and verdict and verdict.satisfied:
             return Finish(reason="approved", detail=verdict.reason or f"{navigator} approved")
-    if _Memory.model_validate(view.state).driver_spoke:
+    if _PlannerState.model_validate(view.state).driver_spoke:
         review = PlannedTurn(participant=navigator, expects=Expects.REVIEW)
         return Step(turns=(review,), state={"driver_spoke": False}, ends_round=True)
     return Step(turns=(PlannedTurn(participant=driver),), state={"driver_spoke": True})

@@ -9,7 +9,7 @@ from ...models.protocol.collab import CollabMode, add_mode_name
 from ...models.sessions.plan import RefusedHandOff, SessionView
 from ...models.sessions.stop_conditions import RoundOfPasses, StopCondition
 from . import broadcast, orchestrated, pair, round_robin, swarm
-from .hand_offs import judge
+from .hand_offs import apply_check
 from .mode import Mode
 
 _MODES: dict[str, Mode] = {
@@ -48,7 +48,7 @@ def judge_hand_offs(view: SessionView) -> tuple[SessionView, tuple[RefusedHandOf
     refuses = mode_of(view.mode).refuses
     if refuses is None or all(result.hand_off is None for result in view.results):
         return view, ()
-    results, refused = judge(view, refuses)
+    results, refused = apply_check(view, refuses)
     return replace(view, results=results), refused
 
 

@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from ...models.sessions.plan import Plan, PlannedTurn, SessionView, Step, Wait
 from ...models.sessions.stop_conditions import MaxRounds, StopCondition
 from ...models.turns.turn import Frozen, TurnResult
-from .hand_offs import all_but_to_one_other
+from .hand_offs import refuse_unless_one_other
 from .mode import Demo, Mode
 
 _DEFAULT_STOP: StopCondition = MaxRounds(3)
 
 
-class _Memory(Frozen):
+class _PlannerState(Frozen):
     #: Position in the roster of the first participant without a turn in this round.
     cursor: int = 0
     #: Participants after that position who have had a turn in this round.
@@ -31,24 +31,24 @@ class _Memory(Frozen):
         """Return the participants without a turn in this round, in roster order."""
         return [name for name in roster[self.cursor :] if name not in self.early]
 
-    def after(self, speaker: str, roster: Sequence[str]) -> _Memory:
+    def after(self, speaker: str, roster: Sequence[str]) -> _PlannerState:
         """Return the memory after a turn of the speaker; the last turn of a round begins the next round."""
         waiting = self.waiting(roster)
         if speaker not in waiting:
             return self.model_copy(update={"ahead": (*self.ahead, speaker)})
         waiting.remove(speaker)
         if not waiting:
-            return _Memory(early=self.ahead)
+            return _PlannerState(early=self.ahead)
         cursor = roster.index(waiting[0])
         early = tuple(name for name in roster[cursor:] if name not in waiting)
-        return _Memory(cursor=cursor, early=early, ahead=self.ahead)
+        return _PlannerState(cursor=cursor, early=early, ahead=self.ahead)
 
 
 def plan(view: SessionView) -> Plan:
     """Plan the turn of the participant named in a hand-off, or else of the next in the roster."""
     if view.open:
         return Wait()
-    roster, memory = view.ids(), _remembered(view)
+    roster, memory = view.ids(), _load_state(view)
     named = [result.hand_off for result in view.results if result.hand_off in roster]
     speaker = named[-1] if named and named[-1] is not None else memory.waiting(roster)[0]
     following = memory.after(speaker, roster)
@@ -59,19 +59,19 @@ def plan(view: SessionView) -> Plan:
     )
 
 
-def refuses(view: SessionView, result: TurnResult, to: tuple[str, ...]) -> str:
+def refuse_hand_off(view: SessionView, result: TurnResult, to: tuple[str, ...]) -> str:
     """Return why a hand-off is refused, empty if it is taken: no participant gets more than one turn ahead of the others."""
-    if fault := all_but_to_one_other(view, result, to):
+    if fault := refuse_unless_one_other(view, result, to):
         return fault
-    is_ahead = to[0] in _remembered(view).ahead
+    is_ahead = to[0] in _load_state(view).ahead
     return f"{to[0]} has already spoken in the next round" if is_ahead else ""
 
 
-def _remembered(view: SessionView) -> _Memory:
+def _load_state(view: SessionView) -> _PlannerState:
     """Return the planner's memory, without participants who have left."""
-    memory, roster = _Memory.model_validate(view.state), view.ids()
+    memory, roster = _PlannerState.model_validate(view.state), view.ids()
     memory = memory.model_copy(update={"cursor": memory.cursor % len(roster)})
-    return memory if memory.waiting(roster) else _Memory()
+    return memory if memory.waiting(roster) else _PlannerState()
 
 
 MODE = Mode(
@@ -80,7 +80,7 @@ MODE = Mode(
     prompt="You speak in turn, one after the other.",
     plan=plan,
     default_stop=_DEFAULT_STOP,
-    refuses=refuses,
+    refuses=refuse_hand_off,
     one_turn_each=True,
     demo=Demo(
         title="A light in the library",

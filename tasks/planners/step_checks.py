@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...models.sessions.plan import FLOOR, SessionView, Step
+from ...models.sessions.plan import FLOOR_SCOPE, SessionView, Step
 
 
 def check_step(view: SessionView, step: Step) -> None:
@@ -20,7 +20,7 @@ def check_step(view: SessionView, step: Step) -> None:
         "every speaker is a participant": people.issuperset(speakers),
         "no participant has two open turns": len(set(speakers)) == len(speakers),
         "no scope is locked twice": len(set(scopes)) == len(scopes),
-        "an exclusive turn is the only open turn": FLOOR not in scopes or len(scopes) == 1,
+        "an exclusive turn is the only open turn": FLOOR_SCOPE not in scopes or len(scopes) == 1,
         "only open turns are dropped": {turn.number for turn in view.open}.issuperset(step.drop),
         "no more turns than are left": limit is None or len(scopes) <= limit,
         "the step makes progress": bool(step.turns or view.open),

@@ -15,19 +15,19 @@ from pydantic import Field
 
 from ...models.errors import InvalidInput
 from ...models.protocol.collab import Participant
-from ...models.protocol.roster import seat_named
+from ...models.protocol.roster import find_participant_or_role
 from ...models.sessions.options import ModeOptions
 from ...models.sessions.plan import BoardEntry, Finish, Plan, PlannedTurn, SessionView, Step, Wait
 from ...models.sessions.stop_conditions import MaxTurns, StopCondition
 from ...models.turns.turn import Frozen, NewItem
-from .board import Board, BoardState, Entry
+from .board import Board, BoardItem, BoardState
 from .mode import Demo, Mode
 
 #: Far more than the board's own limits allow with the default options.
 _DEFAULT_STOP: StopCondition = MaxTurns(10_000)
 
 
-class _Memory(Frozen):
+class _PlannerState(Frozen):
     board: BoardState = BoardState()
     seeded: bool = False
     #: Participant id -> number of items that all participants had claimed when this one claimed its last.
@@ -37,8 +37,8 @@ class _Memory(Frozen):
 
 def plan(view: SessionView) -> Plan:
     """Apply the closed turns, then let the free participants claim items, the longest idle first."""
-    memory = _Memory.model_validate(view.state)
-    board = _settled(view, memory)
+    memory = _PlannerState.model_validate(view.state)
+    board = _apply_closed_turns(view, memory)
     claimed = _claim(view, board, memory)
     board.drop_orphans()
     if board.is_empty and not view.open:
@@ -47,7 +47,7 @@ def plan(view: SessionView) -> Plan:
         return Wait()
     count = memory.claims
     worked = {who: count + i for i, who in enumerate(claimed, start=1)}
-    remembered = _Memory(
+    remembered = _PlannerState(
         board=board.state, seeded=True, worked={**memory.worked, **worked}, claims=count + len(claimed)
     )
     return Step(
@@ -59,38 +59,38 @@ def plan(view: SessionView) -> Plan:
 
 def board_at_end(view: SessionView, why: str) -> tuple[BoardEntry, ...]:
     """Return the board for a session that ends for a reason other than the board."""
-    board = _settled(view, _Memory.model_validate(view.state))
+    board = _apply_closed_turns(view, _PlannerState.model_validate(view.state))
     board.drop_all(f"the session ended: {why}")
     return board.changes
 
 
-def _settled(view: SessionView, memory: _Memory) -> Board:
+def _apply_closed_turns(view: SessionView, memory: _PlannerState) -> Board:
     """Return the board after the turns that have just closed, before any new claim."""
     seeds = view.options.items or (NewItem(text=view.purpose[:8_000]),)
     board = Board(memory.board, roster=view.roster, options=view.options, seeds=seeds)
     if not memory.seeded:
         board.seed()
         for more in seeds[view.options.max_items :]:
-            board.add(more)
+            board.add_item(more)
     for result in view.results:
-        board.settle(result)
-    board.recover({turn.item.item_id for turn in view.open if turn.item})
+        board.apply_turn(result)
+    board.put_back_abandoned({turn.item.item_id for turn in view.open if turn.item})
     return board
 
 
-def _claim(view: SessionView, board: Board, memory: _Memory) -> dict[str, Entry]:
+def _claim(view: SessionView, board: Board, memory: _PlannerState) -> dict[str, BoardItem]:
     busy = {turn.participant for turn in view.open}
     free = [p for p in view.roster if p.participant_id not in busy]
-    claimed: dict[str, Entry] = {}
+    claimed: dict[str, BoardItem] = {}
     for participant in sorted(free, key=lambda p: memory.worked.get(p.participant_id, 0)):
         if view.turns_left is not None and len(claimed) >= view.turns_left:
             break
-        if entry := board.claim(participant):
+        if entry := board.claim_item(participant):
             claimed[participant.participant_id] = entry
     return claimed
 
 
-def _turn(participant: str, entry: Entry) -> PlannedTurn:
+def _turn(participant: str, entry: BoardItem) -> PlannedTurn:
     item = entry.item
     stays = f"This item was handed off {item.hand_offs} times: it now stays with you." if entry.stays else ""
     return PlannedTurn(participant=participant, scope=f"item:{item.item_id}", item=item, instruction=stays)
@@ -109,7 +109,7 @@ def _check(roster: Sequence[Participant], options: ModeOptions) -> None:
         rule = f"must be at most max_items ({options.max_items})"
         raise InvalidInput("options.items", f"{len(options.items)} items", rule)
     for i, item in enumerate(options.items):
-        if item.role is not None and seat_named(item.role, roster) is None:
+        if item.role is not None and find_participant_or_role(item.role, roster) is None:
             raise InvalidInput(
                 f"options.items[{i}].role", item.role, "must be the role or id of a participant"
             )

@@ -16,14 +16,14 @@ from ...models.sessions.plan import Finish, Step, Wait
 from ...models.sessions.stop_conditions import StopReason
 from ...models.text.redact import excerpt
 from ...models.turns.turn import TurnResult
-from ...state.redis.stored import read_object, told_as_corrupt
-from ...state.sessions.plans import PlanFrame, PlanWrite, plan_write
-from ...state.sessions.records import Answer, SessionState
-from ..runtime.graph import TaskGraph, TurnCall, left_to_the_sweep
+from ...state.redis.stored import converting_to_corrupt, read_object
+from ...state.sessions.plans import PlanFrame, PlanWrite, build_plan_write
+from ...state.sessions.records import ScriptAnswer, SessionState
+from ..runtime.graph import TaskGraph, TurnCall, ignore_broker_outage
 from ..runtime.runtime import Runtime
 from ..views.view import SessionFacts, begins_round, session_view
 from .decide import decide
-from .limits import affordable
+from .limits import affordable_turns
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ def plan_next(
     view = session_view(facts, state, said=said)
     stop_state = _stop_state(facts, state)
     # Planner and stop conditions parse their own stored state.
-    with told_as_corrupt(state.session_id, "planner or stop"):
+    with converting_to_corrupt(state.session_id, "planner or stop"):
         decided = decide(
             view, facts.spec.stop, stop_state, stop_requested=state.stop_requested, exhausted=exhausted
         )
@@ -70,7 +70,7 @@ def plan_next(
         promotes=promotes,
         refused=decided.refused,
     )
-    return plan_write(plan, frame)
+    return build_plan_write(plan, frame)
 
 
 def _stop_state(facts: SessionFacts, state: SessionState) -> dict[str, JsonValue]:
@@ -81,7 +81,7 @@ def _stop_state(facts: SessionFacts, state: SessionState) -> dict[str, JsonValue
     return observed
 
 
-def dispatch(
+def dispatch_turns(
     graph: TaskGraph,
     facts: SessionFacts,
     state: SessionState,
@@ -90,11 +90,11 @@ def dispatch(
     parent: str | None = None,
 ) -> None:
     """Call `send`; during a broker outage the sweep sends instead."""
-    with left_to_the_sweep(facts.session_id):
-        send(graph, facts, state, numbers, parent=parent)
+    with ignore_broker_outage(facts.session_id):
+        send_turns(graph, facts, state, numbers, parent=parent)
 
 
-def send(
+def send_turns(
     graph: TaskGraph,
     facts: SessionFacts,
     state: SessionState,
@@ -112,14 +112,16 @@ def send(
         graph.send_turns(calls, parent=planner, sent_ms=state.now_ms)
 
 
-def redrive(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> None:
+def resend_all(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> None:
     """Send again everything that an active session may wait for. Turns that already run answer `busy`."""
-    with left_to_the_sweep(facts.session_id):
-        send(graph, facts, state, [turn.number for turn in state.open_turns()])
+    with ignore_broker_outage(facts.session_id):
+        send_turns(graph, facts, state, [turn.number for turn in state.open_turns()])
         graph.send_advance(facts.session_id, sent_ms=state.now_ms)
 
 
-def follow(runtime: Runtime, facts: SessionFacts, answer: Answer, write: PlanWrite, *, parent: str) -> bool:
+def dispatch_plan(
+    runtime: Runtime, facts: SessionFacts, answer: ScriptAnswer, write: PlanWrite, *, parent: str
+) -> bool:
     """Dispatch what `write` planned, if it was applied (now, or before an answer that was lost).
 
     Return False if there is more to plan, from `answer.state` on.
@@ -130,20 +132,20 @@ def follow(runtime: Runtime, facts: SessionFacts, answer: Answer, write: PlanWri
     for it in write.refused:
         log.info("turn %s of %s: hand-off to %r refused: %s", it.number, facts.session_id, it.to, it.reason)
     if state.is_final:
-        runtime.index.settle(facts.session_id)
+        runtime.index.mark_ended(facts.session_id)
         log.info("session %s %s: %s", facts.session_id, state.status, state.reason)
-        runtime.ended(facts)
+        runtime.on_session_ended(facts)
         return True
     numbers = answer.numbers or [t.number for t in state.open_turns() if t.status == "planned"]
-    dispatch(runtime.graph, facts, state, numbers, parent=parent)
-    hand_round(runtime.graph, facts, state)
+    dispatch_turns(runtime.graph, facts, state, numbers, parent=parent)
+    redispatch_waiting(runtime.graph, facts, state)
     return bool(numbers or state.open_turns())
 
 
-def hand_round(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> None:
+def redispatch_waiting(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> None:
     """Send again turns that waited for budget, as many as the budget now allows."""
     if facts.has_budget:
-        dispatch(graph, facts, state, affordable(facts.limits, state))
+        dispatch_turns(graph, facts, state, affordable_turns(facts.limits, state))
 
 
 def advance(
@@ -160,7 +162,7 @@ def advance(
     """
     state = state or runtime.store.state(session_id)
     for _ in range(RACES):
-        facts = runtime.facts.of(session_id, state)
+        facts = runtime.facts.get_for_state(session_id, state)
         if facts.spec.memory is not None:
             runtime.memory.remember(facts, state)
         if state.status != "active":
@@ -169,17 +171,17 @@ def advance(
             facts, state, parent=parent, retention_ms=runtime.limits.retention_ms, exhausted=exhausted
         )
         if write is None:
-            hand_round(runtime.graph, facts, state)
+            redispatch_waiting(runtime.graph, facts, state)
             return "nothing to plan: waiting for open turns"
         answer = runtime.store.plan(session_id, write)
-        if answer.state is None or follow(runtime, facts, answer, write, parent=parent):
-            return _planned(answer)
+        if answer.state is None or dispatch_plan(runtime, facts, answer, write, parent=parent):
+            return _summarize_plan(answer)
         state = answer.state
     log.warning("session %s: lost %d planning races in a row, the sweep will retry", session_id, RACES)
     return f"not planned: lost {RACES} planning races in a row"
 
 
-def _planned(answer: Answer) -> str:
+def _summarize_plan(answer: ScriptAnswer) -> str:
     if answer.state is None:
         return "session not found"
     if answer.state.is_final:

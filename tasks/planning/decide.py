@@ -15,7 +15,7 @@ _REQUESTED = StopReason(code="stop_requested", detail="stop requested")
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class PlanDecision:
     """A plan, and the state of the stop conditions after it is written."""
 
     plan: Plan
@@ -32,7 +32,7 @@ def decide(
     *,
     stop_requested: bool = False,
     exhausted: StopReason | None = None,
-) -> Decided:
+) -> PlanDecision:
     """Return the plan for a view.
 
     A turn that failed for good aborts the session. When a stop condition is met, open turns close first, because
@@ -55,8 +55,8 @@ def decide(
     if isinstance(plan, Finish) and not plan.aborted:
         plan = _completed(view, plan)
     if isinstance(plan, Wait):
-        return Decided(plan=plan, stop_state=stop_state)
-    return Decided(plan=plan, stop_state=observed, refused=refused)
+        return PlanDecision(plan=plan, stop_state=stop_state)
+    return PlanDecision(plan=plan, stop_state=observed, refused=refused)
 
 
 def _turns_left(view: SessionView, stop: StopCondition) -> int | None:

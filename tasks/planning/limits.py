@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...agents.registry.registry import Registry
-from ...models.sessions.limits import Most, TurnLimits, Want, Wish
+from ...models.sessions.limits import ReservationRequest, SpendingBounds, TurnLimits, UnitReservation
 from ...models.sessions.options import AgentBinding
 from ...models.sessions.stop_conditions import StopReason
-from ...models.turns.turn import Budget
-from ...state.sessions.records import Lack, SessionState
+from ...models.turns.turn import RemainingBudget
+from ...state.sessions.records import SessionState, Shortfall
 from ..views.view import SessionFacts
 
 #: A turn without a declared cost reserves at least 1/LEAST_PART of what its agent may spend.
@@ -22,22 +22,24 @@ LEAST_PART = 10
 _CODES = {"tokens": "token_budget", "cost": "cost_budget"}
 
 
-def wish_of(registry: Registry, facts: SessionFacts, seats: Sequence[AgentBinding]) -> Wish | None:
+def reservation_request(
+    registry: Registry, facts: SessionFacts, seats: Sequence[AgentBinding]
+) -> ReservationRequest | None:
     """Return the reservation of a turn for any of `seats`; None in a session without limits."""
     session, turn = facts.limits, facts.spec.limits
     if not facts.has_budget:
         return None
-    most = most_of_all(turn, [registry.most(seat) for seat in seats])
-    return Wish(
+    most = max_turn_spend(turn, [registry.spending_bound(seat) for seat in seats])
+    return ReservationRequest(
         tokens=_want(session.tokens, most.tokens, must=turn.turn_tokens is not None),
         cost=_want(session.cost_micros, most.cost_micros, must=turn.turn_usd is not None),
     )
 
 
-def most_of_all(declared: TurnLimits, spends: Sequence[Most]) -> Most:
+def max_turn_spend(declared: TurnLimits, spends: Sequence[SpendingBounds]) -> SpendingBounds:
     """Return the most that a turn spends with any of several agents: what was declared, or less if less is known."""
     usd = declared.turn_usd
-    return Most(
+    return SpendingBounds(
         tokens=_most(declared.turn_tokens, [it.tokens for it in spends]),
         cost_micros=_most(None if usd is None else round(usd * 1e6), [it.cost_micros for it in spends]),
     )
@@ -50,28 +52,28 @@ def _most(declared: int | None, known: Sequence[int | None]) -> int | None:
     return max(amounts) if declared is None else min(declared, max(amounts))
 
 
-def _want(limit: int | None, most: int | None, *, must: bool) -> Want | None:
+def _want(limit: int | None, most: int | None, *, must: bool) -> UnitReservation | None:
     """Return what to request of a unit. A declared amount must fit; the bound of an agent's entry may be cut: few turns reach it."""
     if limit is None:
         return None
     if most is None:
-        return Want(limit=limit)
-    return Want(limit=limit, most=most, least=most if must else -(-most // LEAST_PART))
+        return UnitReservation(limit=limit)
+    return UnitReservation(limit=limit, most=most, least=most if must else -(-most // LEAST_PART))
 
 
-def want_of_means(lack: Lack, participant: str) -> StopReason:
+def shortfall_reason(lack: Shortfall, participant: str) -> StopReason:
     """Return why a session ends whose next turn can never begin."""
-    left, wanted = amount(lack.unit, lack.left), amount(lack.unit, lack.wanted)
+    left, wanted = format_amount(lack.unit, lack.left), format_amount(lack.unit, lack.wanted)
     detail = f"{left} left, but a turn of {participant} may use {wanted}"
     return StopReason(code=_CODES[lack.unit], detail=detail, broke=True)
 
 
-def amount(unit: str, number: int) -> str:
+def format_amount(unit: str, number: int) -> str:
     """Format a number of units for people."""
     return f"{number / 1e6:,.6g} US dollars" if unit == "cost" else f"{number:,} {unit}"
 
 
-def affordable(limits: Budget, state: SessionState) -> Iterator[int]:
+def affordable_turns(limits: RemainingBudget, state: SessionState) -> Iterator[int]:
     """Yield the numbers of the turns that wait for budget, in their order, as far as the budget now allows.
 
     If no turn has a reservation, the first turn is always included: its reservation is cut to what is

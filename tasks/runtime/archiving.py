@@ -16,8 +16,8 @@ from redis import Redis
 
 from ...models.errors import ArchiveUnavailable, RedisUnavailable
 from ...models.protocol.collab import CollabStatus
-from ...models.sessions.archived import Page, Progress
-from ...state.sessions.archive_queue import OwedIndex, SnapshotReader
+from ...models.sessions.archived import ArchivePage, ArchiveProgress
+from ...state.sessions.archive_queue import ArchiveQueue, SnapshotReader
 from ...state.sessions.index import SessionIndex
 
 if TYPE_CHECKING:
@@ -56,25 +56,25 @@ class Archiver:
     def __init__(self, archive: Archive, client: Redis, times: ArchivingTimes) -> None:
         self.target = archive
         self._index = SessionIndex(client)
-        self._owed = OwedIndex(client)
+        self._queue = ArchiveQueue(client)
         self._reader = SnapshotReader(client)
         self._times = times
 
-    def round(self) -> int:
+    def archive_due(self) -> int:
         """Archive every session that is due. Return the number of archived sessions.
 
         Raises:
             ArchiveUnavailable, RedisUnavailable: entries that were not written stay in the archive queue.
         """
         written = 0
-        while claimed := self._owed.claim(limit=BATCH, hold_ms=HOLD_MS):
+        while claimed := self._queue.claim(limit=BATCH, hold_ms=HOLD_MS):
             try:
                 self.target.prepare()
                 written += self._archive_all(claimed)
             except ArchiveUnavailable:
                 # Do not wait for the end of the claim: the first worker that reaches the database archives them.
                 for session_id in claimed:
-                    self._owed.look_at(session_id, self._index.now_ms())
+                    self._queue.reschedule(session_id, self._index.now_ms())
                 raise
         return written
 
@@ -83,18 +83,18 @@ class Archiver:
         written = 0
         for session_id in session_ids:
             try:
-                written += self.archive(session_id, known.get(session_id, Progress()))
+                written += self.archive(session_id, known.get(session_id, ArchiveProgress()))
             except (ArchiveUnavailable, RedisUnavailable):
                 raise
             except Exception:  # one session that cannot be archived must not keep the others waiting
                 log.exception("archiving session %s failed, will retry", session_id)
         return written
 
-    def archive(self, session_id: str, progress: Progress) -> bool:
+    def archive(self, session_id: str, progress: ArchiveProgress) -> bool:
         """Archive one session from `progress` on, and set the time of its next check. Return False if nothing was new."""
-        look = self._reader.look(session_id, progress)
+        look = self._reader.read_page(session_id, progress)
         if look.word == "missing":
-            self._index.drop_orphan(session_id, self._owed)
+            self._index.drop_orphan(session_id, self._queue)
             return False
         has_ended = True  # as far as is known: `release` looks again
         if look.page is not None:
@@ -104,27 +104,29 @@ class Archiver:
                 return False
             assert last.snapshot is not None  # noqa: S101 - it is what `write` ends with
             fields = last.snapshot.fields
-            progress = Progress(last.opened_ms, int(fields["updated_ms"]), last.until)
+            progress = ArchiveProgress(last.opened_ms, int(fields["updated_ms"]), last.until)
             has_ended = fields["status"] in _FINAL
-        self._look_again(session_id, progress, has_ended=has_ended)
+        self._schedule_check(session_id, progress, has_ended=has_ended)
         return look.page is not None
 
-    def _read_on(self, session_id: str, since: Progress) -> Page:
-        page = self._reader.look(session_id, since).page
+    def _read_on(self, session_id: str, since: ArchiveProgress) -> ArchivePage:
+        page = self._reader.read_page(session_id, since).page
         if page is None or page.opened_ms != since.opened_ms:
             raise _Overtaken
         return page
 
-    def _look_again(self, session_id: str, progress: Progress, *, has_ended: bool) -> None:
+    def _schedule_check(self, session_id: str, progress: ArchiveProgress, *, has_ended: bool) -> None:
         now_ms = self._index.now_ms()
         times = self._times
         ended_ms = (
-            self._reader.release(session_id, progress, retention_ms=times.retention_ms) if has_ended else None
+            self._reader.expire_if_archived(session_id, progress, retention_ms=times.retention_ms)
+            if has_ended
+            else None
         )
         if ended_ms is None:
             pause_ms = (now_ms - progress.updated_ms) // 4
-            self._owed.look_at(session_id, now_ms + min(max(pause_ms, times.every_ms), SELDOM_MS))
+            self._queue.reschedule(session_id, now_ms + min(max(pause_ms, times.every_ms), SELDOM_MS))
         elif (late_ms := ended_ms + min(LATE_MS, times.retention_ms // 2)) > now_ms:
-            self._owed.look_at(session_id, late_ms)
+            self._queue.reschedule(session_id, late_ms)
         else:
-            self._owed.settle(session_id)
+            self._queue.remove_archived(session_id)

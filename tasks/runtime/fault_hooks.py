@@ -28,8 +28,8 @@ class Boundary(StrEnum):
 
 
 #: Called with the boundary, the session's id and the turn's number, from the thread that runs the turn.
-Crossing = Callable[[Boundary, str, int], None]
+FaultHook = Callable[[Boundary, str, int], None]
 
 
-def unwatched(_boundary: Boundary, _session_id: str, _number: int) -> None:
+def no_fault_hook(_boundary: Boundary, _session_id: str, _number: int) -> None:
     """Do nothing: the hook of production."""

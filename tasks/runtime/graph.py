@@ -29,15 +29,15 @@ log = logging.getLogger(__name__)
 _TIMEOUT_S = 2
 
 #: Exception that every transport raises when its broker is unavailable.
-BrokerAway = OperationalError
+BrokerConnectionError = OperationalError
 
 
 @contextmanager
-def left_to_the_sweep(session_id: str) -> Iterator[None]:
+def ignore_broker_outage(session_id: str) -> Iterator[None]:
     """Ignore a broker outage: it only delays a session, because the sweep sends the messages later."""
     try:
         yield
-    except BrokerAway as error:
+    except BrokerConnectionError as error:
         log.warning("broker unavailable, the sweep will dispatch session %s: %s", session_id, error)
 
 
@@ -87,7 +87,7 @@ class TaskGraph:
     def _sending(self) -> Iterator[None]:
         try:
             yield
-        except BrokerAway:
+        except BrokerConnectionError:
             self._is_away = True
             raise
         self._is_away = False

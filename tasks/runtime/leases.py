@@ -29,7 +29,7 @@ class _Held:
     renew_at: float
 
 
-class LeaseKeeper:
+class LeaseRenewer:
     """Renewal every third of the lease, in a daemon thread that starts with the first turn."""
 
     def __init__(self, store: SessionStore, *, lease_ms: int) -> None:
@@ -42,7 +42,7 @@ class LeaseKeeper:
         self._thread: threading.Thread | None = None
 
     @contextmanager
-    def hold(self, session_id: str, grant: Grant, on_lost: Callable[[], None]) -> Iterator[None]:
+    def keep_renewed(self, session_id: str, grant: Grant, on_lost: Callable[[], None]) -> Iterator[None]:
         """Renew the grant's lease while the block runs."""
         entry = _Held(session_id, grant, on_lost, time.monotonic() + self._every_s)
         with self._lock:
@@ -58,7 +58,7 @@ class LeaseKeeper:
             with self._lock:
                 self._held.pop(grant.token, None)
 
-    def let_go(self) -> None:
+    def cancel_all(self) -> None:
         """Cancel all turns, current and future; their leases expire. For a worker that must end."""
         with self._lock:
             self._is_over = True

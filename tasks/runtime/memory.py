@@ -18,20 +18,20 @@ import time
 from dataclasses import dataclass
 
 from ...models.errors import InvalidInput
-from ...models.memory.capping import within
-from ...models.memory.learned import Learned, MemoryOptions, ToRemember
-from ...models.memory.merge import Statement, Writer, applied, mark_of
-from ...models.memory.recall import Asker, MemoryView, recall
-from ...models.memory.services import Service, service_named
+from ...models.memory.capping import cap_learned
+from ...models.memory.learned import Learned, MemoryOptions, MemoryUpdate
+from ...models.memory.merge import Statement, WriteMetadata, apply_statement, write_mark
+from ...models.memory.recall import MemoryView, RecallContext, recall
+from ...models.memory.services import Service, find_service
 from ...models.memory.state import MemoryState
-from ...models.memory.statement import Heard, Origin, heard
+from ...models.memory.statement import ParsedStatement, StatementOrigin, parse_statement
 from ...models.turns.turn import OutcomeKind, TurnOutcome, TurnResult
 from ...state.memory.counts import MemoryEvent
 from ...state.memory.log import log_merging, log_retrieved, log_stored
-from ...state.memory.store import AWAY, MemoryStore
-from ...state.memory.values import Look, Owner, Seen
+from ...state.memory.store import REDIS_ERRORS, MemoryStore
+from ...state.memory.values import MemorySnapshot, Owner, SnapshotCache
 from ...state.sessions.records import SessionState
-from ..views.decode import turn_result
+from ..views.decode import decode_turn_result
 from ..views.view import SessionFacts
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ AWAY_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Recollection:
+class RecalledMemory:
     """The memory as read by one turn."""
 
     #: The part shown to the turn.
@@ -49,9 +49,9 @@ class Recollection:
     #: The timestamp of all statements of this turn.
     at_ms: int
     #: True if the session has a user to whom the memory belongs.
-    is_kept: bool
+    has_owner: bool
     #: The service of the session's own message; None: unknown.
-    about: str | None = None
+    service: str | None = None
 
 
 class TurnMemory:
@@ -59,76 +59,78 @@ class TurnMemory:
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
-        self._seen = Seen()
+        self._seen = SnapshotCache()
         self._away_until = 0.0
 
-    def recall(self, facts: SessionFacts, *, now_ms: int) -> Recollection | None:
+    def recall(self, facts: SessionFacts, *, now_ms: int) -> RecalledMemory | None:
         """Return the memory for a turn that was just granted; None in a session without memory."""
         options = facts.spec.memory
         if options is None:
             return None
         try:
-            return self._recalled(facts, options, now_ms)
+            return self._build_recall(facts, options, now_ms)
         except Exception:
             # A defect here must not fail the turn.
             log.exception("session %s: reading memory failed, running the turn without it", facts.session_id)
-            self._store.counts.keep(MemoryEvent.DEGRADED)
+            self._store.counts.count_locally(MemoryEvent.DEGRADED)
             view = MemoryView(service=options.service, parameters=options.said, degraded=True)
-            return Recollection(view, now_ms, is_kept=True)
+            return RecalledMemory(view, now_ms, has_owner=True)
 
-    def kept(self, recollection: Recollection, result: TurnResult, outcome: TurnOutcome) -> TurnResult:
+    def add_statements(
+        self, recollection: RecalledMemory, result: TurnResult, outcome: TurnOutcome
+    ) -> TurnResult:
         """Return the result with the statements of its turn that are to be remembered."""
         learned = outcome.learned or None
-        if not recollection.is_kept or not (outcome.messages or learned):
+        if not recollection.has_owner or not (outcome.messages or learned):
             return result
         if learned is not None:
-            learned, left_out = within(learned, max_bytes=self._store.rules.max_bytes)
+            learned, left_out = cap_learned(learned, max_bytes=self._store.rules.max_bytes)
             if left_out:
                 log.warning("not stored in memory, too large: %s", ", ".join(left_out))
                 self._store.counts.count(MemoryEvent.TOO_LARGE, len(left_out))
             # A concurrent turn may have seen another service last.
             service = learned.service or recollection.view.service
             learned = learned.model_copy(update={"service": service})
-        remember = ToRemember(at_ms=recollection.at_ms, about=recollection.about, learned=learned)
+        remember = MemoryUpdate(at_ms=recollection.at_ms, about=recollection.service, learned=learned)
         return result.model_copy(update={"remember": remember})
 
     def remember(self, facts: SessionFacts, state: SessionState) -> None:
         """Store the statements of the turns closed since the last plan in the memory; a repeated call changes nothing."""
         options = facts.spec.memory
-        owner = None if options is None else Owner.of(options.user_id, options.room_id)
+        owner = None if options is None else Owner.from_ids(options.user_id, options.room_id)
         if options is None or owner is None:
             return
         for record in state.unconsumed():
             if record.result and '"remember"' in record.result:
-                result = turn_result(state, record)
+                result = decode_turn_result(state, record)
                 try:
-                    self._remembered(facts, options, owner, result, now_ms=state.now_ms)
-                except AWAY as error:
-                    self._is_away(error)
+                    self._store_statements(facts, options, owner, result, now_ms=state.now_ms)
+                except REDIS_ERRORS as error:
+                    self._handle_outage(error)
                 except Exception:
                     log.exception(
                         "session %s: storing memory of turn %d failed", facts.session_id, result.number
                     )
-                    self._store.counts.keep(MemoryEvent.DEGRADED)
+                    self._store.counts.count_locally(MemoryEvent.DEGRADED)
 
     # -- reading -------------------------------------------------------------------------------
 
-    def _recalled(self, facts: SessionFacts, options: MemoryOptions, now_ms: int) -> Recollection:
-        owner = Owner.of(options.user_id, options.room_id)
-        look = Look(now_ms) if owner is None else self._looked(owner, now_ms)
+    def _build_recall(self, facts: SessionFacts, options: MemoryOptions, now_ms: int) -> RecalledMemory:
+        owner = Owner.from_ids(options.user_id, options.room_id)
+        look = MemorySnapshot(now_ms) if owner is None else self._read(owner, now_ms)
         before = look.room.value
-        about = options.service or before.opened_for(facts.session_id) or before.service
-        said = self._said(facts, options, about)
-        state = before if said is None else applied(before, said.statement)
+        about = options.service or before.service_of_session(facts.session_id) or before.service
+        said = self._opening_statements(facts, options, about)
+        state = before if said is None else apply_statement(before, said.statement)
         view = self._view(facts, options, look, state)
         if said is not None and view.service is not None:
             new = {name: known.value for name, known in said.statement.parameters.items()}
             cached = before.values(view.service)
             log_merging(view.service, cached=cached, new=new, merged=view.parameters)
-        return Recollection(view, before.stamp(now_ms), is_kept=owner is not None, about=about)
+        return RecalledMemory(view, before.stamp(now_ms), has_owner=owner is not None, service=about)
 
     def _view(
-        self, facts: SessionFacts, options: MemoryOptions, look: Look, state: MemoryState
+        self, facts: SessionFacts, options: MemoryOptions, look: MemorySnapshot, state: MemoryState
     ) -> MemoryView:
         # A service selected by another session does not apply to a session about one service.
         is_elsewhere = options.service is not None and state.selected_by != facts.session_id
@@ -137,62 +139,66 @@ class TurnMemory:
         return recall(
             state,
             self._service(name),
-            Asker(look.now_ms, ttl_ms, session=facts.session_id, ask_below=options.ask_below),
+            RecallContext(look.now_ms, ttl_ms, session=facts.session_id, ask_below=options.ask_below),
             said=options.said,
             defaults=options.defaults,
-            other_rooms=look.sharing.value.shelf(name, now_ms=look.now_ms, ttl_ms=ttl_ms),
+            other_rooms=look.sharing.value.service_memory(name, now_ms=look.now_ms, ttl_ms=ttl_ms),
             degraded=look.degraded,
         )
 
-    def _looked(self, owner: Owner, now_ms: int) -> Look:
+    def _read(self, owner: Owner, now_ms: int) -> MemorySnapshot:
         if time.monotonic() < self._away_until:
-            self._store.counts.keep(MemoryEvent.DEGRADED)
-            return Look(now_ms, degraded=True)
+            self._store.counts.count_locally(MemoryEvent.DEGRADED)
+            return MemorySnapshot(now_ms, degraded=True)
         try:
-            look = self._store.look(owner)
-        except AWAY as error:
-            self._is_away(error)
-            return Look(now_ms, degraded=True)
+            look = self._store.read(owner)
+        except REDIS_ERRORS as error:
+            self._handle_outage(error)
+            return MemorySnapshot(now_ms, degraded=True)
         log_retrieved(owner, look)
-        self._seen.keep(owner, look)
+        self._seen.put(owner, look)
         return look
 
-    def _is_away(self, error: Exception) -> None:
+    def _handle_outage(self, error: Exception) -> None:
         self._away_until = time.monotonic() + AWAY_S
-        self._store.counts.keep(MemoryEvent.DEGRADED)
+        self._store.counts.count_locally(MemoryEvent.DEGRADED)
         log.warning("dialog memory unavailable, running turns without it: %s", error)
 
     # -- writing -------------------------------------------------------------------------------
 
-    def _remembered(
+    def _store_statements(
         self, facts: SessionFacts, options: MemoryOptions, owner: Owner, result: TurnResult, *, now_ms: int
     ) -> None:
         # The last known memory of this process may be outdated: then the write returns the current one.
-        look, it = self._seen.of(owner) or self._looked(owner, now_ms), result.remember
+        look, it = self._seen.get(owner) or self._read(owner, now_ms), result.remember
         if look.degraded or it is None:
             return
-        said = self._said(facts, options, it.about or options.service or look.room.value.service)
+        said = self._opening_statements(
+            facts, options, it.about or options.service or look.room.value.service
+        )
         learned = self._learned(facts, look.room.value, options, result, it)
-        writer = Writer(
+        writer = WriteMetadata(
             now_ms=now_ms,
-            mark=mark_of(facts.session_id, result.number),
+            mark=write_mark(facts.session_id, result.number),
             by=result.participant,
             conversation_id=facts.spec.thread_id or facts.session_id,
             session=facts.session_id,
             messages=int(result.kind is OutcomeKind.MESSAGE),
         )
-        statements = [self._valid(it) for it in (said, learned) if it is not None]
+        statements = [self._drop_invalid(it) for it in (said, learned) if it is not None]
         written = self._store.write(owner, statements, writer, look=look)
-        self._seen.keep(owner, written)
+        self._seen.put(owner, written)
         if written is not look:
             log_stored(owner, self._store.rules)
 
-    def _said(self, facts: SessionFacts, options: MemoryOptions, about: str | None) -> Heard | None:
+    def _opening_statements(
+        self, facts: SessionFacts, options: MemoryOptions, about: str | None
+    ) -> ParsedStatement | None:
         """Return the statements of the session's own message, as of when the session was opened."""
         service = self._service(about)
         if service is None:
             return None
-        return heard(service, Origin(facts.opened_ms, facts.session_id), options.said)
+        return parse_statement(service, StatementOrigin(facts.opened_ms, facts.session_id), options.said)
 
     def _learned(
         self,
@@ -200,15 +206,15 @@ class TurnMemory:
         state: MemoryState,
         options: MemoryOptions,
         result: TurnResult,
-        it: ToRemember,
-    ) -> Heard | None:
+        it: MemoryUpdate,
+    ) -> ParsedStatement | None:
         learned = it.learned or Learned()
         service = self._service(learned.service or options.service or state.service)
         if service is None or not learned:
             return None
-        return heard(
+        return parse_statement(
             service,
-            Origin(it.at_ms, facts.session_id, result.number),
+            StatementOrigin(it.at_ms, facts.session_id, result.number),
             learned.parameters,
             inferred=learned.inferred,
             confidence=learned.confidence,
@@ -218,13 +224,13 @@ class TurnMemory:
     def _service(self, name: str | None) -> Service | None:
         """Return the service; None if none was named, or this worker does not know it."""
         try:
-            return None if name is None else service_named(name)
+            return None if name is None else find_service(name)
         except InvalidInput as error:
             log.warning("not remembered: %s", error)
             self._store.counts.count(MemoryEvent.INVALID)
             return None
 
-    def _valid(self, it: Heard) -> Statement:
+    def _drop_invalid(self, it: ParsedStatement) -> Statement:
         """Return the valid part of a statement; the rest is logged by name and rule, and counted."""
         for error in it.invalid:
             log.warning("not remembered: %s", error)

@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 
 from ...models.errors import StateError
 from ...models.sessions.limits import Rate
-from ...state.limits.rates import Permit, RateBook
+from ...state.limits.rates import Permit, RateLimiter
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ MOST_WAIT_S = 1.0
 RateOf = Callable[[str], Rate | None]
 
 
-def permit(rates: RateBook, rate: Rate) -> Permit | int:
+def wait_for_permit(rates: RateLimiter, rate: Rate) -> Permit | int:
     """Wait a short time for a permit; return it, or the milliseconds after which to try again."""
     deadline = time.monotonic() + MOST_WAIT_S
     while isinstance(answer := rates.admit(rate), int) and time.monotonic() + answer / 1000 <= deadline:
@@ -35,7 +35,7 @@ def permit(rates: RateBook, rate: Rate) -> Permit | int:
     return answer
 
 
-class ModelMinutes:
+class ModelRateLimiter:
     """Rate limits of an agent's fallback models: part of the agent's turn services.
 
     Args:
@@ -44,16 +44,16 @@ class ModelMinutes:
     """
 
     def __init__(self, client: Redis, rate_of: RateOf) -> None:
-        self._rates = RateBook(client)
+        self._rates = RateLimiter(client)
         self._rate_of = rate_of
 
-    async def ask(self, model: str) -> float | None:
+    async def acquire_request(self, model: str) -> float | None:
         """As in Minutes. Without Redis nothing is counted, and the model may be called."""
         rate = self._rate_of(model)
         if rate is None:
             return None
         try:
-            answer = await asyncio.to_thread(permit, self._rates, rate)
+            answer = await asyncio.to_thread(wait_for_permit, self._rates, rate)
         except (RedisError, StateError) as error:
             log.warning("counting a request to %s for the rate limit failed: %s", model, error)
             return None

@@ -16,18 +16,18 @@ from ...models.sessions.limits import DailyLimits
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.records import SessionState
 from ...state.sessions.store import SessionStore
-from ...state.sessions.taken import TakenMark
+from ...state.sessions.taken import QueueProgress
 from ..views.view import SessionFacts, read_facts
 from .archiving import Archiver
-from .fault_hooks import Crossing, unwatched
+from .fault_hooks import FaultHook, no_fault_hook
 from .graph import TaskGraph
-from .leases import LeaseKeeper
+from .leases import LeaseRenewer
 from .memory import TurnMemory
-from .turn_services import Desks
+from .turn_services import GrantServicesFactory
 
 
 @dataclass(frozen=True, slots=True)
-class TurnLimits:
+class WorkerLimits:
     """Bounds of the worker on turns; times in the unit of the name."""
 
     lease_ms: int
@@ -44,7 +44,7 @@ class TurnLimits:
 
 #: Seconds for which an id certainly means the same session: after its end the keys
 #: stay for at least a minute (`retention_s`), and only then may the id be used again.
-SURE_S = 30.0
+FACTS_TTL_S = 30.0
 
 
 class FactsCache:
@@ -63,13 +63,13 @@ class FactsCache:
         self._known: OrderedDict[str, tuple[SessionFacts, float]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, session_id: str, state: SessionState) -> SessionFacts:
+    def get_for_state(self, session_id: str, state: SessionState) -> SessionFacts:
         """Return the facts that belong to a state that was just read. Raises SessionNotFound."""
         return self.get(session_id, state.opened_ms, edition=state.edition)
 
     def newest(self, session_id: str) -> SessionFacts:
         """Return the current facts of the session in Redis. Raises SessionNotFound."""
-        return self.of(session_id, self._store.state(session_id))
+        return self.get_for_state(session_id, self._store.state(session_id))
 
     def get(
         self, session_id: str, opened_ms: int | None = None, *, edition: int | None = None
@@ -92,7 +92,7 @@ class FactsCache:
             if facts is not None and opened_ms == facts.opened_ms and edition in (None, facts.edition):
                 self._keep(facts, now)
                 return facts
-            if facts is not None and opened_ms is None and now - seen_alive < SURE_S:
+            if facts is not None and opened_ms is None and now - seen_alive < FACTS_TTL_S:
                 return facts
         is_over = False
         if opened_ms is None:
@@ -111,7 +111,7 @@ class FactsCache:
             self._known.popitem(last=False)
 
 
-def nobody_waits(_facts: SessionFacts) -> None:
+def ignore_ended(_facts: SessionFacts) -> None:
     """Do nothing: for sessions whose end matters only to their readers."""
 
 
@@ -122,27 +122,27 @@ class Runtime:
     store: SessionStore
     index: SessionIndex
     #: How far the workers have come in the queue.
-    taken: TakenMark
+    queue_progress: QueueProgress
     facts: FactsCache
     graph: TaskGraph
     registry: Registry
     runner: AgentRunner
-    leases: LeaseKeeper
-    desks: Desks
-    limits: TurnLimits
+    leases: LeaseRenewer
+    turn_services: GrantServicesFactory
+    limits: WorkerLimits
     memory: TurnMemory
     #: None: there is no archive.
     archiver: Archiver | None = None
     #: Called at each boundary of a turn.
-    crossing: Crossing = unwatched
+    fault_hook: FaultHook = no_fault_hook
     #: Called for each session that a plan has ended, at most once. It is only a hint.
-    ended: Callable[[SessionFacts], None] = nobody_waits
+    on_session_ended: Callable[[SessionFacts], None] = ignore_ended
 
 
 _ATTRIBUTE = "symposia_runtime"
 
 
-def install(app: Celery, provider: Callable[[], Runtime]) -> None:
+def install_runtime(app: Celery, provider: Callable[[], Runtime]) -> None:
     """Set the runtime provider of an app's tasks (called once per process, lazily)."""
     setattr(app, _ATTRIBUTE, provider)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 
 from ...models.protocol.events import MapEvent
-from .task_tree import Outcome, TaskNode, TaskTree, read_tree
+from .task_tree import GrantOutcome, TaskNode, TaskTree, read_tree
 
 
 class GraphFormat(StrEnum):
@@ -38,7 +38,7 @@ def one_line(text: str, *, limit: int = 120) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
-def _fate(node: TaskNode) -> str:
+def _describe_state(node: TaskNode) -> str:
     """Return the state of a node in words."""
     words = [node.outcome.value]
     if node.attempt > 1:
@@ -80,7 +80,7 @@ def _mermaid(tree: TaskTree) -> str:
 
 
 def _mermaid_node(index: int, node: TaskNode) -> str:
-    label = f"{node.turn} {_mermaid_text(node.participant)}<br/>{_mermaid_text(_fate(node))}"
+    label = f"{node.turn} {_mermaid_text(node.participant)}<br/>{_mermaid_text(_describe_state(node))}"
     return f't{index}["{label}"]{":::lost" if node.outcome.is_lost else ""}'
 
 
@@ -108,14 +108,19 @@ def _dot(tree: TaskTree) -> str:
 
 
 def _dot_node(index: int, node: TaskNode) -> str:
-    label = f"{node.turn} {_dot_text(node.participant)}\\n{_dot_text(_fate(node))}"
+    label = f"{node.turn} {_dot_text(node.participant)}\\n{_dot_text(_describe_state(node))}"
     lost = ', style="rounded,dashed", fontcolor=gray' if node.outcome.is_lost else ""
     return f't{index} [label="{label}"{lost}];'
 
 
 # -- text -------------------------------------------------------------------------------------
 
-_MARKS = {Outcome.SPEAKING: "…", Outcome.PASSED: "○", Outcome.SKIPPED: "○", Outcome.ASKED: "○"}
+_MARKS = {
+    GrantOutcome.SPEAKING: "…",
+    GrantOutcome.PASSED: "○",
+    GrantOutcome.SKIPPED: "○",
+    GrantOutcome.ASKED: "○",
+}
 
 
 def _text(tree: TaskTree) -> str:
@@ -127,7 +132,7 @@ def _text(tree: TaskTree) -> str:
         mark = "✗" if node.outcome.is_lost else _MARKS.get(node.outcome, "●")
         together = "  (side by side)" if index in beside else ""
         name = one_line(node.participant, limit=40)
-        lines.append(f"{prefix}{mark} {node.turn} {name}  {one_line(_fate(node))}{together}")
+        lines.append(f"{prefix}{mark} {node.turn} {name}  {one_line(_describe_state(node))}{together}")
     return "\n".join(lines)
 
 

@@ -19,10 +19,10 @@ from ...state.redis.stored import read_stored
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.requests import Opening
 from ...state.sessions.store import SessionStore
-from ..planners import check_fit, effective_stop
-from ..runtime.graph import TaskGraph, left_to_the_sweep
+from ..planners import check_mode_options, effective_stop
+from ..runtime.graph import TaskGraph, ignore_broker_outage
 from ..views.view import SessionFacts
-from ..workspace.context import as_id
+from ..workspace.context import normalize_id
 
 #: Milliseconds between entering and opening a session within which readers do not report it missing.
 _SOON_MS = 60_000
@@ -38,8 +38,8 @@ def prepare(
     Raises:
         InvalidInput: the first rule that is broken, with its field and value.
     """
-    prepared = submission.prepared(known_agents=known_agents, max_message_bytes=max_message_bytes)
-    check_fit(
+    prepared = submission.prepare(known_agents=known_agents, max_message_bytes=max_message_bytes)
+    check_mode_options(
         prepared.collab.mode, prepared.collab.participants, options=prepared.options, stop=prepared.stop
     )
     return prepared
@@ -74,13 +74,13 @@ class SessionOpener:
             RedisUnavailable: nothing was written, or the same submission may be opened again.
         """
         prepared = prepare(submission, known_agents=known_agents, max_message_bytes=self.max_message_bytes)
-        prepared = self._placed(prepared)
+        prepared = self._assign(prepared)
         collab = prepared.collab
         stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.max_turns)
         spec = prepared.spec(stop)
         opening = Opening(
             collab=collab,
-            spec=_written(spec, limit_bytes=self.max_message_bytes),
+            spec=_format_spec(spec, limit_bytes=self.max_message_bytes),
             digest=_digest(prepared, spec),
             messages=tuple(message.to_json() for message in prepared.messages),
             deadline_s=stop.remaining(Totals()).seconds,
@@ -88,16 +88,16 @@ class SessionOpener:
         )
         return self._open(opening, spec)
 
-    def _placed(self, prepared: Submission) -> Submission:
+    def _assign(self, prepared: Submission) -> Submission:
         try:
             return self.place(prepared)
         except (ConversationError, InvalidInput):
             # For an open session, later changes of its conversation are no reason to refuse the submission.
-            if (placed := self._placed_before(prepared)) is None:
+            if (placed := self._assigned_before(prepared)) is None:
                 raise
             return placed
 
-    def _placed_before(self, prepared: Submission) -> Submission | None:
+    def _assigned_before(self, prepared: Submission) -> Submission | None:
         """Return the submission if the session of its id exists; None if it does not, or only with another placement."""
         try:
             documents = self.store.documents(prepared.collab.collab_id)
@@ -105,7 +105,7 @@ class SessionOpener:
             return None
         spec = read_stored(SessionSpec, documents.spec, session_id=prepared.collab.collab_id, part="spec")
         asked = ((prepared.task, spec.task), (prepared.conversation, spec.conversation))
-        if any(given is not None and as_id(given) != there for given, there in asked):
+        if any(given is not None and normalize_id(given) != there for given, there in asked):
             return None
         if prepared.thread_id not in (None, spec.thread_id):
             return None
@@ -117,23 +117,23 @@ class SessionOpener:
         # a crash after the next one a session that the sweep will start.
         deadline_s = opening.deadline_s
         look_in_ms = self.grace_ms if deadline_s is None else min(self.grace_ms, int(deadline_s * 1000))
-        entered_ms = self.index.add(session_id, look_in_ms=look_in_ms, archived=opening.archived)
+        entered_ms = self.index.add_session(session_id, look_in_ms=look_in_ms, archived=opening.archived)
         answer = self.store.open(opening)
         state = answer.state
         if state and state.opened_ms - entered_ms > _SOON_MS:
             # After such a delay, or under an id listed before, its entries may have been taken for those of an expired session.
-            self.index.add(session_id, look_in_ms=look_in_ms, archived=opening.archived)
-            self.index.list_at(session_id, state.opened_ms)
+            self.index.add_session(session_id, look_in_ms=look_in_ms, archived=opening.archived)
+            self.index.list_session(session_id, state.opened_ms)
         if state is None or not state.version:
             # Also if it `exists`: that may be this submission, whose first answer was lost.
-            with left_to_the_sweep(session_id):
+            with ignore_broker_outage(session_id):
                 self.graph.send_advance(session_id, first=True, sent_ms=state.now_ms if state else 0)
         if answer.word == "exists":
             return None
         return SessionFacts(opening.collab, spec, state.opened_ms if state else 0)
 
 
-def _written(spec: SessionSpec, *, limit_bytes: int) -> str:
+def _format_spec(spec: SessionSpec, *, limit_bytes: int) -> str:
     where = "agents, options, policies and parameters"
     try:
         text = spec.model_dump_json(exclude_defaults=True)

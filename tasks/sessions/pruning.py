@@ -56,7 +56,7 @@ def prune(
         done.messages += sum(it.messages for it in gone)
         done.live += len(found) - len(gone)
         if gone and not dry_run:
-            archive.review_pruner.forget([it.session_id for it in gone])
+            archive.review_pruner.delete_session_results([it.session_id for it in gone])
             archive.pruner.delete([it.row for it in gone])
     if before_ms is not None and user is None:
         done.reviews = _prune_reviews(archive, before_ms, dry_run=dry_run)

@@ -8,17 +8,17 @@ from redis import Redis
 
 from ...models.errors import NotRestorable
 from ...models.protocol.collab import CollabStatus
-from ...models.sessions.archived import Progress
+from ...models.sessions.archived import ArchiveProgress
 from ...models.text.ids import new_id
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.records import SessionState
 from ...state.sessions.restoring import Restorer
 from ...state.sessions.store import SessionStore
 from ...state.turns.inbox import Inbox
-from ..planning.advance import redrive
+from ..planning.advance import resend_all
 from ..runtime.graph import TaskGraph
 from ..views.view import SessionFacts, read_facts
-from ..waiting.parked_turn import all_asked
+from ..waiting.parked_turn import read_all_questions
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive
@@ -48,38 +48,38 @@ def restore(archive: Archive, client: Redis, graph: TaskGraph, session_id: str) 
     before = _progress(archive, session_id)
     for stream in _STREAMS:
         if not restorer.refill(session_id, stream, reader.entries(session_id, stream)):
-            raise _live(client, session_id)
+            raise _already_live(client, session_id)
     if before != _progress(archive, session_id):
         raise NotRestorable(session_id, why="it is being archived; try again")
     # As when opening: a crash after this line leaves an index entry without a session, after the next one a session that is swept.
-    SessionIndex(client).add(session_id, look_in_ms=0, archived=True)
+    SessionIndex(client).add_session(session_id, look_in_ms=0, archived=True)
     state = restorer.restore(session_id, found.documents, snapshot, request=new_id()).state
     if state is None:
-        raise _live(client, session_id)
-    facts = _enter(client, session_id, state)
+        raise _already_live(client, session_id)
+    facts = _index_session(client, session_id, state)
     if state.status is CollabStatus.ACTIVE:
-        redrive(graph, facts, state)
+        resend_all(graph, facts, state)
 
 
-def _enter(client: Redis, session_id: str, state: SessionState) -> SessionFacts:
+def _index_session(client: Redis, session_id: str, state: SessionState) -> SessionFacts:
     """Add a live session and its open questions to the indexes of people and sweeps."""
     index, store, inbox = SessionIndex(client), SessionStore(client), Inbox(client)
     # Again: restoring may have taken longer than an index entry without a session is kept.
-    index.add(session_id, look_in_ms=0, archived=True)
-    index.list_at(session_id, state.opened_ms)
+    index.add_session(session_id, look_in_ms=0, archived=True)
+    index.list_session(session_id, state.opened_ms)
     facts = read_facts(session_id, store.documents(session_id), state.opened_ms)
-    for asked in all_asked(facts, state):
-        inbox.add(asked.letters(), at_ms=asked.parking.parked_ms)
+    for asked in read_all_questions(facts, state):
+        inbox.add(asked.inbox_entries(), at_ms=asked.parking.parked_ms)
     return facts
 
 
-def _live(client: Redis, session_id: str) -> NotRestorable:
+def _already_live(client: Redis, session_id: str) -> NotRestorable:
     # The process that restored it may have died before it had added it to all indexes.
     state = SessionStore(client).state(session_id)
     if not state.is_final:
-        _enter(client, session_id, state)
+        _index_session(client, session_id, state)
     return NotRestorable(session_id, why="it is already live")
 
 
-def _progress(archive: Archive, session_id: str) -> Progress:
+def _progress(archive: Archive, session_id: str) -> ArchiveProgress:
     return archive.writer.progress([session_id])[session_id]

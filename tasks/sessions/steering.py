@@ -17,25 +17,31 @@ from ...models.errors import InvalidInput, MessageTooLarge, SessionEnded, Sessio
 from ...models.protocol.collab import Collab, Participant
 from ...models.protocol.dialog import Message, Role
 from ...models.sessions.spec import SessionSpec
-from ...models.sessions.steering import AnyBinding, AnyParticipant, Cast, read_participant, seat_for
+from ...models.sessions.steering import (
+    AnyBinding,
+    AnyParticipant,
+    SessionParticipants,
+    binding_for,
+    read_participant,
+)
 from ...models.text.ids import moment_from_ms, new_id
 from ...state.redis.clock import server_ms
 from ...state.redis.stored import read_stored
-from ...state.sessions.records import Answer, SessionState
-from ...state.sessions.steering import Change, Documents, Steering, read_documents
-from ...state.workers.presence import WorkerBook
-from ..planners import check_fit
+from ...state.sessions.records import ScriptAnswer, SessionState
+from ...state.sessions.steering import SessionDocuments, SettingsChange, SteeringStore, read_documents
+from ...state.workers.presence import WorkerPresence
+from ..planners import check_mode_options
 
 #: Maximum attempts of a change against concurrent changes.
 RACES = 50
 #: Characters of an instruction that its event contains.
 _TOLD = 500
 
-_Made = Callable[[Cast], Cast]
+_CastChange = Callable[[SessionParticipants], SessionParticipants]
 
 
 @dataclass(frozen=True, slots=True)
-class Helm:
+class SessionSteering:
     """Steering of one session by one actor."""
 
     client: Redis
@@ -49,23 +55,23 @@ class Helm:
     #: Idempotency key: a repeated call makes the change once.
     request: str = field(default_factory=new_id)
 
-    def add(self, participant: AnyParticipant, agent: AnyBinding | None) -> None:
+    def add_participant(self, participant: AnyParticipant, agent: AnyBinding | None) -> None:
         """Add a participant from the next round on. Raises InvalidInput, SessionEnded, ConversationError."""
         who = read_participant(participant)
-        binding = seat_for(who, agent, known_agents=WorkerBook(self.client).known_agents())
+        binding = binding_for(who, agent, known_agents=WorkerPresence(self.client).known_agents())
         about: dict[str, JsonValue] = {"participant_id": who.participant_id, "agent": binding.agent}
 
-        def made(cast: Cast) -> Cast:
+        def made(cast: SessionParticipants) -> SessionParticipants:
             self.check_joining(cast.spec, who)
-            return _fitting(cast.with_participant(who, binding, limit_bytes=self.limit_bytes))
+            return _check_cast(cast.with_participant(who, binding, limit_bytes=self.limit_bytes))
 
         self._steer("participant.added", about, next_round=made)
 
-    def remove(self, name: str) -> None:
+    def remove_participant(self, name: str) -> None:
         """Remove a participant from the next round on. Raises InvalidInput, SessionEnded."""
 
-        def made(cast: Cast) -> Cast:
-            return _fitting(cast.without(name, limit_bytes=self.limit_bytes))
+        def made(cast: SessionParticipants) -> SessionParticipants:
+            return _check_cast(cast.without_participant(name, limit_bytes=self.limit_bytes))
 
         self._steer("participant.removed", {"participant_id": name}, next_round=made)
 
@@ -74,8 +80,8 @@ class Helm:
         _check_text("text", text, self.limit_bytes)
         about: dict[str, JsonValue] = {"participant_id": name, "instructions": text[:_TOLD]}
 
-        def made(cast: Cast) -> Cast:
-            return cast.instructed(name, text)
+        def made(cast: SessionParticipants) -> SessionParticipants:
+            return cast.with_instructions(name, text)
 
         self._steer("participant.instructed", about, now=made, next_round=made)
 
@@ -86,7 +92,7 @@ class Helm:
         _check_text("text", text, self.limit_bytes)
         message = Message(role=Role(role), content=text, timestamp=moment_from_ms(server_ms(self.client)))
         about: dict[str, JsonValue] = {"by": self.by, "role": role}
-        answer = Steering(self.client).post(
+        answer = SteeringStore(self.client).post(
             self.session_id, message.to_json(), request=self.request, about=about
         )
         if answer.word == "full":
@@ -96,12 +102,17 @@ class Helm:
         self._state(answer)
 
     def _steer(
-        self, event: str, about: dict[str, JsonValue], *, next_round: _Made, now: _Made | None = None
+        self,
+        event: str,
+        about: dict[str, JsonValue],
+        *,
+        next_round: _CastChange,
+        now: _CastChange | None = None,
     ) -> None:
         """Make the change from the newest edition; retry after concurrent changes."""
         for _ in range(RACES):
             base = read_documents(self.client, self.session_id)
-            if Steering(self.client).has_steered(self.session_id, self.request):
+            if SteeringStore(self.client).has_steered(self.session_id, self.request):
                 return  # by a call whose answer was lost
             change = self._change(base, event, about, next_round=next_round, now=now)
             if self._state_of(change) is not None:
@@ -112,19 +123,19 @@ class Helm:
 
     def _change(
         self,
-        base: Documents,
+        base: SessionDocuments,
         event: str,
         about: dict[str, JsonValue],
         *,
-        next_round: _Made,
-        now: _Made | None,
-    ) -> Change:
+        next_round: _CastChange,
+        now: _CastChange | None,
+    ) -> SettingsChange:
         current = self._cast(base.collab, base.spec)
         waiting = self._cast(base.next_collab, base.next_spec or "") if base.next_collab else None
         # A participant who joins with the next round may get instructions earlier.
-        now_made = _changed(now, current, waiting) if now else current
+        now_made = _apply_to_waiting(now, current, waiting) if now else current
         later = next_round(waiting or current) if waiting or now is None else None
-        return Change(
+        return SettingsChange(
             base=base,
             spec=_json(now_made.spec),
             next_collab=later.collab.to_json() if later else None,
@@ -134,18 +145,18 @@ class Helm:
             request=self.request,
         )
 
-    def _cast(self, collab: str, spec: str) -> Cast:
-        return Cast(
+    def _cast(self, collab: str, spec: str) -> SessionParticipants:
+        return SessionParticipants(
             read_stored(Collab, collab, session_id=self.session_id, part="collab"),
             read_stored(SessionSpec, spec, session_id=self.session_id, part="spec"),
         )
 
-    def _state_of(self, change: Change) -> SessionState | None:
+    def _state_of(self, change: SettingsChange) -> SessionState | None:
         """Return the steered session; None if a concurrent change won."""
-        answer = Steering(self.client).steer(self.session_id, change)
+        answer = SteeringStore(self.client).steer(self.session_id, change)
         return None if answer.word == "outdated" else self._state(answer)
 
-    def _state(self, answer: Answer) -> SessionState:
+    def _state(self, answer: ScriptAnswer) -> SessionState:
         if answer.state is None:
             raise SessionNotFound(self.session_id)
         if answer.word == "refused":
@@ -153,7 +164,9 @@ class Helm:
         return answer.state
 
 
-def _changed(now: _Made, current: Cast, waiting: Cast | None) -> Cast:
+def _apply_to_waiting(
+    now: _CastChange, current: SessionParticipants, waiting: SessionParticipants | None
+) -> SessionParticipants:
     try:
         return now(current)
     except InvalidInput:
@@ -166,8 +179,10 @@ def _json(spec: SessionSpec) -> str:
     return spec.model_dump_json(exclude_defaults=True)
 
 
-def _fitting(cast: Cast) -> Cast:
-    check_fit(cast.collab.mode, cast.collab.participants, options=cast.spec.options, stop=cast.spec.stop)
+def _check_cast(cast: SessionParticipants) -> SessionParticipants:
+    check_mode_options(
+        cast.collab.mode, cast.collab.participants, options=cast.spec.options, stop=cast.spec.stop
+    )
     return cast
 
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Self
 
 from ...models.errors import RedisUnavailable, SessionNotFound, SymposiaError
-from ...state.sessions.records import Answer
-from ..planning.advance import send
-from ..runtime.graph import BrokerAway
+from ...state.sessions.records import ScriptAnswer
+from ..planning.advance import send_turns
+from ..runtime.graph import BrokerConnectionError
 from ..runtime.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ def sweep(runtime: Runtime, *, is_free: Callable[[], bool] = always_free) -> int
                 view = QueueView.now(runtime, is_free)
             try:
                 sent += sweep_session(runtime, session_id, view)
-            except (RedisUnavailable, BrokerAway):
+            except (RedisUnavailable, BrokerConnectionError):
                 raise
             except SymposiaError as error:
                 log.error("sweeping session %s failed: %s", session_id, error)
@@ -80,22 +80,22 @@ class QueueView:
     @classmethod
     def now(cls, runtime: Runtime, is_free: Callable[[], bool] = always_free) -> Self:
         """Return the current queue. Raises RedisUnavailable."""
-        return cls(runtime, runtime.taken.tell(is_free=is_free()), time.monotonic())
+        return cls(runtime, runtime.queue_progress.publish(is_free=is_free()), time.monotonic())
 
-    def owed(self, session_id: str) -> Answer:
+    def find_due_work(self, session_id: str) -> ScriptAnswer:
         """Return the due work of a session, with a probe if one may be sent."""
         grace_ms = self.runtime.limits.grace_ms
         answer = self.runtime.store.sweep(session_id, grace_ms=grace_ms, taken_ms=self.taken_ms)
         if not answer.held or self.wait_ms:
             return answer
-        refused_ms = self.runtime.taken.probe(grace_ms=grace_ms)
+        refused_ms = self.runtime.queue_progress.probe(grace_ms=grace_ms)
         self.wait_ms = max(refused_ms or grace_ms // 10, self.runtime.index.unfinished() * PAUSE_MS)
         if refused_ms:
             return answer
         log.info("session %s: no worker has taken a message for a while, sending a probe", session_id)
         return self.runtime.store.sweep(session_id, grace_ms=grace_ms, taken_ms=self.taken_ms, probes=1)
 
-    def next_look_ms(self, answer: Answer) -> int | None:
+    def next_check_ms(self, answer: ScriptAnswer) -> int | None:
         """Return the time of the next check of the session."""
         if answer.state is None or answer.due_ms is None or not answer.held:
             return answer.due_ms
@@ -104,25 +104,25 @@ class QueueView:
 
 def sweep_session(runtime: Runtime, session_id: str, view: QueueView) -> int:
     """Check one session. Return the number of dispatched turns and steps."""
-    answer = view.owed(session_id)
+    answer = view.find_due_work(session_id)
     if answer.word == "ended":
-        runtime.index.settle(session_id)
+        runtime.index.mark_ended(session_id)
         return 0
-    look_ms = view.next_look_ms(answer)
+    look_ms = view.next_check_ms(answer)
     if answer.state is None or look_ms is None:
         runtime.index.drop_orphan(session_id, runtime.index)
         return 0
     # The next check is set before anything is sent: a crash in between delays the session by one grace time only.
-    runtime.index.look_at(session_id, look_ms)
+    runtime.index.reschedule(session_id, look_ms)
     if not answer.numbers and not answer.advance:
         return 0
     try:
-        facts = runtime.facts.of(session_id, answer.state)
+        facts = runtime.facts.get_for_state(session_id, answer.state)
     except SessionNotFound:
         return 0
     if answer.numbers:
         log.info("session %s: dispatching turns %s again", session_id, list(answer.numbers))
-        send(runtime.graph, facts, answer.state, answer.numbers)
+        send_turns(runtime.graph, facts, answer.state, answer.numbers)
     if answer.advance:
         log.info("session %s: requesting its next step again", session_id)
         runtime.graph.send_advance(session_id, sent_ms=answer.state.now_ms)

@@ -18,7 +18,7 @@ from ...models.protocol.events import MapEvent, MAPEventType
 from ...models.text.ids import ms_from_moment
 
 
-class Outcome(StrEnum):
+class GrantOutcome(StrEnum):
     """Result of a task's grant."""
 
     #: The grant has not ended yet.
@@ -40,17 +40,22 @@ class Outcome(StrEnum):
     @property
     def is_lost(self) -> bool:
         """Return whether nothing of it was written: the turn was given out again, or given up."""
-        return self in (Outcome.FAILED, Outcome.EXPIRED, Outcome.DROPPED, Outcome.CANCELLED)
+        return self in (
+            GrantOutcome.FAILED,
+            GrantOutcome.EXPIRED,
+            GrantOutcome.DROPPED,
+            GrantOutcome.CANCELLED,
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
+class GrantEnd:
     """End of one grant of a turn, from MAPTurnCompleted."""
 
     token_id: str
     turn: int
     participant: str
-    outcome: Outcome
+    outcome: GrantOutcome
     #: Input and output tokens.
     tokens: int
     #: Why it failed; one line.
@@ -59,7 +64,7 @@ class Closed:
     retried: bool
 
     @classmethod
-    def of(cls, event: MapEvent) -> Closed:
+    def from_event(cls, event: MapEvent) -> GrantEnd:
         """Return the end that a MAPTurnCompleted event records."""
         payload = event.payload or {}
         result = payload.get("result")
@@ -70,7 +75,7 @@ class Closed:
             token_id=_text(payload, "token_id"),
             turn=_number(payload, "turn_number"),
             participant=_text(payload, "participant_id"),
-            outcome=Outcome(_text(told, "outcome")),
+            outcome=GrantOutcome(_text(told, "outcome")),
             tokens=_number(spent, "input_tokens") + _number(spent, "output_tokens"),
             error=_text(told, "error"),
             retried=told.get("retried") is True,
@@ -79,9 +84,9 @@ class Closed:
     @property
     def is_final(self) -> bool:
         """Return whether the turn has closed and will not be granted again."""
-        if self.outcome is Outcome.FAILED:
+        if self.outcome is GrantOutcome.FAILED:
             return not self.retried
-        return not (self.outcome.is_lost or self.outcome in (Outcome.ASKED, Outcome.REASSIGNED))
+        return not (self.outcome.is_lost or self.outcome in (GrantOutcome.ASKED, GrantOutcome.REASSIGNED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,7 @@ class TaskNode:
     participant: str
     #: 1 for the first grant of the turn.
     attempt: int
-    outcome: Outcome = Outcome.SPEAKING
+    outcome: GrantOutcome = GrantOutcome.SPEAKING
     tokens: int = 0
     #: Why it failed; one line.
     error: str = ""
@@ -151,13 +156,13 @@ class _Reader:
             case MAPEventType.TURN_DISPATCHED:
                 self.nodes[_text(payload, "token_id")] = _node(payload)
             case MAPEventType.TURN_COMPLETED:
-                self._close(Closed.of(event))
+                self._close(GrantEnd.from_event(event))
             case MAPEventType.SESSION_COMPLETED:
                 self.ending = f"{_text(payload, 'status')}: {_text(payload, 'reason')}"
             case _:
                 pass
 
-    def _close(self, end: Closed) -> None:
+    def _close(self, end: GrantEnd) -> None:
         node = self.nodes.get(end.token_id)
         if node is not None:
             closed = replace(node, outcome=end.outcome, tokens=end.tokens, error=end.error)
@@ -169,10 +174,10 @@ def last_spoken(newest_first: Iterable[MapEvent]) -> tuple[str, int] | None:
 
     Dropped and cancelled turns and failed attempts do not count. None: there was none.
     """
-    end: Closed | None = None
+    end: GrantEnd | None = None
     for event in newest_first:
         if end is None and event.event_type is MAPEventType.TURN_COMPLETED:
-            closed = Closed.of(event)
+            closed = GrantEnd.from_event(event)
             end = closed if closed.is_final else None
         elif end is not None and _is_grant(event, end.token_id):
             return end.participant, ms_from_moment(event.timestamp)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ...models.alignment.ledger import Ledger
-from ...models.alignment.transcript import written
+from ...models.alignment.transcript import render_transcript
 from ...models.errors import InvalidInput
 from ...models.protocol.collab import Collab
 from ...models.protocol.dialog import Dialog
 from ...models.sessions.stop_conditions import Converged
-from ...state.redis.stored import read_object, told_as_corrupt
+from ...state.redis.stored import converting_to_corrupt, read_object
 from ...state.sessions.records import SessionState
 from ..views.view import SessionFacts
 
@@ -16,7 +16,7 @@ from ..views.view import SessionFacts
 def ledger_of(state: SessionState) -> Ledger:
     """Return the marks of a session so far; empty in a session without a protocol. Raises CorruptSession."""
     kept = read_object(state.stop, session_id=state.session_id, part="stop")
-    with told_as_corrupt(state.session_id, "stop"):
+    with converting_to_corrupt(state.session_id, "stop"):
         return Ledger.model_validate(kept.get("ledger") or {})
 
 
@@ -36,4 +36,6 @@ def transcript_of(facts: SessionFacts, state: SessionState, collab: Collab, dial
     spoke = (it.speaker for it in dialog.messages if it.turn_number is not None and it.speaker is not None)
     judges = {facts.spec.orchestrator, facts.spec.options.aggregator}
     everyone = dict.fromkeys((*experts, *joined, *spoke))
-    return written(collab, dialog.messages, ledger_of(state), [it for it in everyone if it not in judges])
+    return render_transcript(
+        collab, dialog.messages, ledger_of(state), [it for it in everyone if it not in judges]
+    )

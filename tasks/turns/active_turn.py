@@ -9,23 +9,23 @@ from datetime import UTC, datetime
 from ...models.sessions.options import FailurePolicy
 from ...models.sessions.plan import PlannedTurn
 from ...models.turns.turn import Usage
-from ...models.turns.waiting import Waiting
+from ...models.turns.waiting import ParkedQuestion
 from ...state.sessions.records import Grant, SessionState
-from ...state.sessions.usage_accounts import total
-from ..runtime.memory import Recollection
+from ...state.sessions.usage_accounts import sum_usage
+from ..runtime.memory import RecalledMemory
 from ..runtime.runtime import Runtime
-from ..runtime.turn_services import TurnDesk
-from ..views.decode import turn_wait
+from ..runtime.turn_services import GrantServices
+from ..views.decode import decode_waiting
 from ..views.view import SessionFacts
 from .admission import Admission
-from .message_builder import Words
+from .message_builder import MessageBuilder
 
 #: Seconds after the agent's deadline in which its turn can still be returned or closed regularly.
-SETTLE_S = 5.0
+WRITE_GRACE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Floor:
+class ActiveTurn:
     """A granted turn and everything that belongs to it."""
 
     facts: SessionFacts
@@ -34,13 +34,13 @@ class Floor:
     planned: PlannedTurn
     policy: FailurePolicy
     task_id: str
-    desk: TurnDesk
+    services: GrantServices
     #: `time.monotonic()` when the grant was taken.
     since: float
     #: Reservations of the turn outside its session.
     admission: Admission
     #: The memory read by the turn; None in a session without memory.
-    recalled: Recollection | None = None
+    recalled_memory: RecalledMemory | None = None
 
     @property
     def session_id(self) -> str:
@@ -53,39 +53,39 @@ class Floor:
         return datetime.fromtimestamp(self.state.now_ms / 1000 + elapsed_s, UTC)
 
     @property
-    def words(self) -> Words:
+    def message_builder(self) -> MessageBuilder:
         """Return the builder of the turn's messages and result."""
         grant, record = self.grant, self.state.records[self.grant.number]
         before = {**self.accounts(), **record.spent, grant.token: Usage()}
-        return Words(
+        return MessageBuilder(
             self.facts,
             self.planned,
             grant.number,
             grant.token,
             grant.fence,
             self.waiting,
-            total(before.values()),
+            sum_usage(before.values()),
         )
 
     @property
-    def waiting(self) -> Waiting | None:
+    def waiting(self) -> ParkedQuestion | None:
         """Return the earlier questions and answers of this turn; None for nearly every turn."""
         record = self.state.records[self.grant.number]
-        return turn_wait(self.state, record) if record.wait else None
+        return decode_waiting(self.state, record) if record.wait else None
 
     def accounts(self) -> dict[str, Usage]:
         """Return the usage of all attempts, as reported by their agents: this one and earlier ones. Raises RedisUnavailable."""
-        return self.desk.accounts()
+        return self.services.accounts()
 
     @property
-    def own(self) -> Usage:
+    def own_usage(self) -> Usage:
         """Return the usage of this attempt, as reported by its agent."""
         return self.accounts().get(self.grant.token, Usage())
 
 
-def patience_until(runtime: Runtime, floor: Floor) -> float:
+def write_deadline(runtime: Runtime, floor: ActiveTurn) -> float:
     """Return the time, by `time.monotonic()`, until which writing the output is retried."""
-    return floor.since + turn_timeout_s(runtime, floor.policy) + SETTLE_S
+    return floor.since + turn_timeout_s(runtime, floor.policy) + WRITE_GRACE_S
 
 
 def turn_timeout_s(runtime: Runtime, policy: FailurePolicy) -> float:

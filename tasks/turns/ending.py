@@ -12,64 +12,64 @@ from ...models.errors import AgentError, StateError
 from ...models.sessions.options import AfterRetries
 from ...models.turns.turn import OutcomeKind, TurnOutcome, TurnResult
 from ...state.sessions.plans import PlanWrite
-from ...state.sessions.records import Answer
-from ...state.sessions.requests import Note
+from ...state.sessions.records import ScriptAnswer
+from ...state.sessions.requests import JournalNote
 from ..planners import mode_of
-from ..planning.advance import advance, dispatch, follow, hand_round, plan_next
+from ..planning.advance import advance, dispatch_plan, dispatch_turns, plan_next, redispatch_waiting
 from ..runtime.fault_hooks import Boundary
 from ..runtime.runtime import Runtime
-from .active_turn import Floor, patience_until
-from .retry_until import outlast_outage
-from .summary import THEN, WRITTEN, TurnEnd, failed, given_back, written
+from .active_turn import ActiveTurn, write_deadline
+from .retry_until import retry_during_outage
+from .summary import FAILURE_EFFECTS, WRITTEN, TurnEnd, summarize_commit, summarize_failure, summarize_return
 
 log = logging.getLogger(__name__)
 
 #: Maximum seconds to wait for a service that requests a later retry.
-MOST_PATIENCE_S = 3_600.0
+MAX_RETRY_AFTER_S = 3_600.0
 
 
 def commit_turn(
     runtime: Runtime,
-    floor: Floor,
+    floor: ActiveTurn,
     kind: OutcomeKind,
     outcome: TurnOutcome | None = None,
     *,
     error: str | None = None,
-    notes: tuple[Note, ...] = (),
+    notes: tuple[JournalNote, ...] = (),
 ) -> TurnEnd:
     """Write a turn, together with the next step if that is certain."""
     outcome = outcome or TurnOutcome()
-    words = floor.words
+    words = floor.message_builder
     result = words.result(kind, outcome, error=error)
-    if floor.recalled is not None:
-        result = runtime.memory.kept(floor.recalled, result, outcome)
+    if floor.recalled_memory is not None:
+        result = runtime.memory.add_statements(floor.recalled_memory, result, outcome)
     others = {**floor.accounts()}
     others.pop(floor.grant.token, None)
-    speech = replace(words.speech(result, outcome, now=floor.now()), others=others, notes=notes)
+    speech = replace(words.build_output(result, outcome, now=floor.now()), others=others, notes=notes)
     write = _plan_ahead(runtime, floor, result)
-    runtime.crossing(Boundary.BEFORE_COMMIT, floor.session_id, floor.grant.number)
-    answer = outlast_outage(
+    runtime.fault_hook(Boundary.BEFORE_COMMIT, floor.session_id, floor.grant.number)
+    answer = retry_during_outage(
         partial(runtime.store.commit, floor.session_id, floor.grant, speech, then=write),
-        until=patience_until(runtime, floor),
+        until=write_deadline(runtime, floor),
         what=f"turn {floor.grant.number} of {floor.session_id}",
     )
-    runtime.crossing(Boundary.AFTER_COMMIT, floor.session_id, floor.grant.number)
+    runtime.fault_hook(Boundary.AFTER_COMMIT, floor.session_id, floor.grant.number)
     is_written = answer.word in WRITTEN
     if is_written:
-        floor.desk.clear()
+        floor.services.delete_data()
     floor.admission.is_written = is_written
-    floor.admission.take(answer, outcome.usage, done=is_written)
-    _go_on(runtime, floor, answer, write)
-    return written(answer.word, kind, outcome)
+    floor.admission.record_end(answer, outcome.usage, done=is_written)
+    _continue_session(runtime, floor, answer, write)
+    return summarize_commit(answer.word, kind, outcome)
 
 
-def _plan_ahead(runtime: Runtime, floor: Floor, result: TurnResult) -> PlanWrite | None:
+def _plan_ahead(runtime: Runtime, floor: ActiveTurn, result: TurnResult) -> PlanWrite | None:
     """Return the next step, to be written in the same instant as the turn: this saves a round trip.
 
     With parallel turns open, the next step waits for all of them, except in a swarm, where it is outdated only if
     one of them has closed in the meantime. It also waits for what the turn writes to memory.
     """
-    if floor.recalled is not None and floor.recalled.is_kept:
+    if floor.recalled_memory is not None and floor.recalled_memory.has_owner:
         return None
     beside_others = len(floor.state.open_turns()) > 1
     if beside_others and mode_of(floor.facts.collab.mode).has_rounds:
@@ -88,16 +88,18 @@ def _plan_ahead(runtime: Runtime, floor: Floor, result: TurnResult) -> PlanWrite
         return None
 
 
-def _go_on(runtime: Runtime, floor: Floor, answer: Answer, write: PlanWrite | None) -> None:
+def _continue_session(
+    runtime: Runtime, floor: ActiveTurn, answer: ScriptAnswer, write: PlanWrite | None
+) -> None:
     if answer.word not in ("committed", "done"):
         log.info("turn %s of %s: commit answered %s", floor.grant.number, floor.session_id, answer.word)
         return
-    if write is not None and follow(runtime, floor.facts, answer, write, parent=floor.task_id):
+    if write is not None and dispatch_plan(runtime, floor.facts, answer, write, parent=floor.task_id):
         return
     advance(runtime, floor.session_id, parent=floor.task_id, state=answer.state)
 
 
-def fail_turn(runtime: Runtime, floor: Floor, error: AgentError) -> TurnEnd:
+def fail_turn(runtime: Runtime, floor: ActiveTurn, error: AgentError) -> TurnEnd:
     """Return a turn for a retry, by its failure policy."""
     policy, failures = floor.policy, floor.grant.failures + 1
     line = str(error)[:500]
@@ -112,18 +114,18 @@ def fail_turn(runtime: Runtime, floor: Floor, error: AgentError) -> TurnEnd:
     )
     notes = _failure_notes(floor, error, line)
     if error.retryable and failures < policy.attempts:
-        delay_ms = int(max(policy.delay_s(failures), min(error.retry_after_s or 0, MOST_PATIENCE_S)) * 1000)
-        answer = _give_back(runtime, floor, line, delay_ms=delay_ms, notes=notes)
+        delay_ms = int(max(policy.delay_s(failures), min(error.retry_after_s or 0, MAX_RETRY_AFTER_S)) * 1000)
+        answer = _return_turn(runtime, floor, line, delay_ms=delay_ms, notes=notes)
         if answer.due_ms is not None:
-            runtime.index.sooner(floor.session_id, answer.due_ms)
+            runtime.index.set_due_by(floor.session_id, answer.due_ms)
         if answer.state is not None:
-            hand_round(runtime.graph, floor.facts, answer.state)
+            redispatch_waiting(runtime.graph, floor.facts, answer.state)
         then = f"attempt {failures} of {policy.attempts}, retried in {delay_ms / 1000:g} s"
-        return given_back(answer.word, line, then)
-    return give_up(runtime, floor, line, notes)
+        return summarize_return(answer.word, line, then)
+    return apply_failure_policy(runtime, floor, line, notes)
 
 
-def _failure_notes(floor: Floor, error: AgentError, line: str) -> tuple[Note, ...]:
+def _failure_notes(floor: ActiveTurn, error: AgentError, line: str) -> tuple[JournalNote, ...]:
     """Return journal notes with the place in the agent's own code where the turn failed."""
     if error.origin is None:
         return ()
@@ -136,28 +138,36 @@ def _failure_notes(floor: Floor, error: AgentError, line: str) -> tuple[Note, ..
         "at": error.origin.place,
         "error": line,
     }
-    return (Note("turn.failed", data),)
+    return (JournalNote("turn.failed", data),)
 
 
-def give_up(runtime: Runtime, floor: Floor, line: str, notes: tuple[Note, ...] = ()) -> TurnEnd:
+def apply_failure_policy(
+    runtime: Runtime, floor: ActiveTurn, line: str, notes: tuple[JournalNote, ...] = ()
+) -> TurnEnd:
     """Apply the failure policy after the last failure of a turn: substitute, skip, or end of the session."""
     policy = floor.policy
     if policy.then is AfterRetries.SUBSTITUTE and policy.substitute and floor.grant.substitute is None:
-        answer = _give_back(runtime, floor, line, delay_ms=0, agent=policy.substitute, notes=notes)
+        answer = _return_turn(runtime, floor, line, delay_ms=0, agent=policy.substitute, notes=notes)
         if answer.word == "retried" and answer.state is not None:
-            dispatch(runtime.graph, floor.facts, answer.state, [floor.grant.number])
+            dispatch_turns(runtime.graph, floor.facts, answer.state, [floor.grant.number])
         then = f"agent {policy.substitute!r} takes over"
-        return given_back(answer.word, line, then, is_last=True)
+        return summarize_return(answer.word, line, then, is_last=True)
     kind = OutcomeKind.SKIPPED if policy.then is AfterRetries.SKIP else OutcomeKind.FAILED
-    end = commit_turn(runtime, floor, kind, TurnOutcome(usage=floor.own), error=line, notes=notes)
+    end = commit_turn(runtime, floor, kind, TurnOutcome(usage=floor.own_usage), error=line, notes=notes)
     if end.word not in WRITTEN:
         return end
-    return failed(end.word, line, THEN[kind], is_last=True)
+    return summarize_failure(end.word, line, FAILURE_EFFECTS[kind], is_last=True)
 
 
-def _give_back(
-    runtime: Runtime, floor: Floor, line: str, *, delay_ms: int, notes: tuple[Note, ...], agent: str = ""
-) -> Answer:
+def _return_turn(
+    runtime: Runtime,
+    floor: ActiveTurn,
+    line: str,
+    *,
+    delay_ms: int,
+    notes: tuple[JournalNote, ...],
+    agent: str = "",
+) -> ScriptAnswer:
     answer = runtime.store.fail(
         floor.session_id,
         floor.grant,
@@ -167,20 +177,20 @@ def _give_back(
         spent=floor.accounts(),
         notes=notes,
     )
-    floor.admission.take(answer, floor.own, done=answer.word == "retried", keep_ms=delay_ms)
+    floor.admission.record_end(answer, floor.own_usage, done=answer.word == "retried", keep_ms=delay_ms)
     return answer
 
 
-def lose(runtime: Runtime, floor: Floor) -> None:
+def book_lost_turn(runtime: Runtime, floor: ActiveTurn) -> None:
     """Book the usage of a turn that has another owner by now, or none."""
     accounts = floor.accounts()
     if not accounts and floor.admission.tenant is None:
         return
     try:
-        answer = runtime.store.spend(floor.session_id, floor.grant, accounts)
+        answer = runtime.store.book_usage(floor.session_id, floor.grant, accounts)
     except StateError as error:
         log.warning(
             "booking the usage of turn %s of %s failed: %s", floor.grant.number, floor.session_id, error
         )
         return
-    floor.admission.take(answer, floor.own, done=False)
+    floor.admission.record_end(answer, floor.own_usage, done=False)

@@ -9,17 +9,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ...models.protocol.dialog import Message, said
+from ...models.protocol.dialog import Message, build_turn_message
 from ...models.sessions.plan import PlannedTurn
-from ...models.turns.turn import Draft, OutcomeKind, TurnOutcome, TurnResult, Usage
-from ...models.turns.waiting import Waiting
-from ...state.sessions.requests import Speech
-from ..views.alignment import signs_of
+from ...models.turns.turn import DraftMessage, OutcomeKind, TurnOutcome, TurnResult, Usage
+from ...models.turns.waiting import ParkedQuestion
+from ...state.sessions.requests import TurnOutput
+from ..views.alignment import read_marks
 from ..views.view import SessionFacts
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class MessageBuilder:
     """The turn whose output is written, and the grant it is written under."""
 
     facts: SessionFacts
@@ -28,7 +28,7 @@ class Words:
     token: str
     fence: int
     #: Earlier questions and answers of this turn; None for nearly every turn.
-    waiting: Waiting | None = None
+    waiting: ParkedQuestion | None = None
     #: Usage of other attempts of this turn.
     spent: Usage = field(default_factory=Usage)
 
@@ -48,14 +48,14 @@ class Words:
             item=self.planned.item,
             usage=self.spent + outcome.usage,
             left_out=outcome.left_out,
-            marks=self.facts.spec.stop.marks(texts, self.planned.participant),
-            signs=signs_of(self.facts.spec.protocol, outcome),
+            marks=self.facts.spec.stop.match_texts(texts, self.planned.participant),
+            signs=read_marks(self.facts.spec.protocol, outcome),
             error=error,
         )
 
-    def speech(self, result: TurnResult, outcome: TurnOutcome, *, now: datetime) -> Speech:
+    def build_output(self, result: TurnResult, outcome: TurnOutcome, *, now: datetime) -> TurnOutput:
         """Return the turn as it is written, with its messages timestamped `now`."""
-        return Speech(
+        return TurnOutput(
             kind=result.kind,
             result=result.model_dump_json(exclude_defaults=True),
             usage=outcome.usage,
@@ -71,8 +71,8 @@ class Words:
         for draft in outcome.messages:
             yield self._message(self.planned.participant, draft, now)
 
-    def _message(self, speaker: str, draft: Draft, now: datetime) -> Message:
-        return said(
+    def _message(self, speaker: str, draft: DraftMessage, now: datetime) -> Message:
+        return build_turn_message(
             draft.role,
             draft.content,
             timestamp=now,

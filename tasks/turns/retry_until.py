@@ -19,7 +19,7 @@ T = TypeVar("T")
 PAUSE_S = 0.25
 
 
-def outlast_outage(write: Callable[[], T], *, until: float, what: str) -> T:
+def retry_during_outage(write: Callable[[], T], *, until: float, what: str) -> T:
     """Return what `write` returns. Retry while Redis is unavailable.
 
     Args:

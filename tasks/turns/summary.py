@@ -17,7 +17,7 @@ MAX_ERROR = 200
 WRITTEN = ("committed", "held", "done")
 
 #: Text for each effect of a turn's last failure.
-THEN = {
+FAILURE_EFFECTS = {
     OutcomeKind.SKIPPED: "the turn is skipped",
     OutcomeKind.FAILED: "the session is cancelled",
 }
@@ -86,9 +86,9 @@ class TurnEnd:
         return self.summary or _MEANINGS.get(self.word, self.word)
 
 
-def written(word: str, kind: OutcomeKind, outcome: TurnOutcome) -> TurnEnd:
+def summarize_commit(word: str, kind: OutcomeKind, outcome: TurnOutcome) -> TurnEnd:
     """Return the end of a turn whose commit answered `word`."""
-    summary = _said(kind, outcome)
+    summary = _describe_outcome(kind, outcome)
     if word == "held":
         summary = f"held until the session is resumed: {summary}"
     elif word not in WRITTEN:
@@ -96,7 +96,7 @@ def written(word: str, kind: OutcomeKind, outcome: TurnOutcome) -> TurnEnd:
     return TurnEnd(word, summary)
 
 
-def _said(kind: OutcomeKind, outcome: TurnOutcome) -> str:
+def _describe_outcome(kind: OutcomeKind, outcome: TurnOutcome) -> str:
     summary = str(kind)
     if kind is OutcomeKind.MESSAGE:
         summary = f"said {sum(len(draft.content) for draft in outcome.messages)} characters"
@@ -106,16 +106,16 @@ def _said(kind: OutcomeKind, outcome: TurnOutcome) -> str:
     return f"{summary}, {tokens} tokens" if tokens else summary
 
 
-def failed(word: str, error: str, then: str, *, is_last: bool) -> TurnEnd:
+def summarize_failure(word: str, error: str, then: str, *, is_last: bool) -> TurnEnd:
     """Return the end of an attempt that failed; `then`: what happens next."""
     return TurnEnd(word, f"{_failure(error)}; {then}", failed=is_last)
 
 
-def given_back(word: str, error: str, then: str, *, is_last: bool = False) -> TurnEnd:
+def summarize_return(word: str, error: str, then: str, *, is_last: bool = False) -> TurnEnd:
     """Return the end of a failed attempt whose `fail` answered `word`; `then`: what happens next if it was given back."""
     if word != "retried":
         return TurnEnd(word, f"discarded ({word}): {_failure(error)}")
-    return failed(word, error, then, is_last=is_last)
+    return summarize_failure(word, error, then, is_last=is_last)
 
 
 def _failure(error: str) -> str:

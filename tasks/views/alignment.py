@@ -9,8 +9,8 @@ import logging
 from collections.abc import Callable
 
 from ...models.alignment.document import specification_markdown
-from ...models.alignment.marks import Signs
-from ...models.alignment.turn_marks import explained, faults, read_signs
+from ...models.alignment.marks import TurnMarks
+from ...models.alignment.turn_marks import check_turn_form, format_corrections, read_turn_marks
 from ...models.errors import AgentError
 from ...models.sessions.options import Protocol
 from ...models.turns.turn import TurnContext, TurnOutcome
@@ -25,22 +25,22 @@ The judge of the session gives each expert four scores, in a table with the colu
 """
 
 
-def briefed(protocol: Protocol | None, instruction: str) -> str:
+def add_format_instruction(protocol: Protocol | None, instruction: str) -> str:
     """Return the instruction of a turn, with the required format of its answer."""
     if protocol is None:
         return instruction
     return "\n\n".join(filter(None, (instruction, specification_markdown() + _SCORES)))
 
 
-def signs_of(protocol: Protocol | None, outcome: TurnOutcome) -> Signs | None:
+def read_marks(protocol: Protocol | None, outcome: TurnOutcome) -> TurnMarks | None:
     """Return the marks of a turn; None in a session without a protocol."""
     if protocol is None:
         return None
     scores = outcome.decision.scores if outcome.decision else {}
-    return read_signs([draft.content for draft in outcome.messages], scores=scores)
+    return read_turn_marks([draft.content for draft in outcome.messages], scores=scores)
 
 
-def mended(
+def correct_outcome(
     context: TurnContext, outcome: TurnOutcome, ask: Callable[[TurnContext], TurnOutcome]
 ) -> TurnOutcome:
     """Return the outcome; if it breaks the format, ask once more and accept the second answer as it is.
@@ -48,11 +48,11 @@ def mended(
     Both requests are paid for. A failed second request changes nothing: the first answer is used.
     """
     texts = [draft.content for draft in outcome.messages]
-    found = faults(texts) if outcome.question is None else ()
-    if not found or not _affords(context, outcome):
+    found = check_turn_form(texts) if outcome.question is None else ()
+    if not found or not _has_budget(context, outcome):
         return outcome
     written = "\n\n".join(texts)[:_MOST_SHOWN]
-    instruction = f"{context.instruction}\n\n{explained(found)}\n\nYour answer was:\n\n{written}"
+    instruction = f"{context.instruction}\n\n{format_corrections(found)}\n\nYour answer was:\n\n{written}"
     try:
         again = ask(context.model_copy(update={"instruction": instruction}))
     except AgentError as error:
@@ -67,7 +67,7 @@ def mended(
     return (again if again.messages else outcome).model_copy(update={"usage": usage})
 
 
-def _affords(context: TurnContext, outcome: TurnOutcome) -> bool:
+def _has_budget(context: TurnContext, outcome: TurnOutcome) -> bool:
     """Return whether the budget of the turn allows a second answer at the cost of the first."""
     left = context.remaining
     tokens = left.tokens is None or 2 * outcome.usage.tokens <= left.tokens

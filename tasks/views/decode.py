@@ -7,13 +7,13 @@ from collections.abc import Container
 from ...models.errors import CorruptSession, InvalidInput
 from ...models.sessions.plan import PlannedTurn
 from ...models.turns.turn import TurnResult
-from ...models.turns.waiting import Waiting
+from ...models.turns.waiting import ParkedQuestion
 from ...state.redis.stored import read_stored
 from ...state.sessions.records import SessionState
 from ...state.sessions.turn_records import TurnRecord
 
 
-def planned_turn(state: SessionState, record: TurnRecord, roster: Container[str]) -> PlannedTurn:
+def decode_planned_turn(state: SessionState, record: TurnRecord, roster: Container[str]) -> PlannedTurn:
     """Return an open turn as planned, for a participant of the roster. Raises CorruptSession."""
     part = f"the plan of turn {record.number}"
     planned = read_stored(PlannedTurn, record.plan or "{}", session_id=state.session_id, part=part)
@@ -23,13 +23,13 @@ def planned_turn(state: SessionState, record: TurnRecord, roster: Container[str]
     return planned
 
 
-def turn_result(state: SessionState, record: TurnRecord) -> TurnResult:
+def decode_turn_result(state: SessionState, record: TurnRecord) -> TurnResult:
     """Return the result of a closed turn. Raises CorruptSession."""
     part = f"the result of turn {record.number}"
     return read_stored(TurnResult, record.result or "{}", session_id=state.session_id, part=part)
 
 
-def turn_wait(state: SessionState, record: TurnRecord) -> Waiting:
+def decode_waiting(state: SessionState, record: TurnRecord) -> ParkedQuestion:
     """Return what a turn waits for, or has waited for. Raises CorruptSession."""
     part = f"the question of turn {record.number}"
-    return read_stored(Waiting, record.wait or "{}", session_id=state.session_id, part=part)
+    return read_stored(ParkedQuestion, record.wait or "{}", session_id=state.session_id, part=part)

@@ -10,15 +10,15 @@ from ...models.protocol.collab import Collab, Participant
 from ...models.protocol.dialog import Message
 from ...models.sessions.plan import OpenTurn, PlannedTurn, SessionView, Totals
 from ...models.sessions.spec import SessionSpec
-from ...models.turns.turn import Budget, OutcomeKind, TurnContext, TurnResult, Usage
+from ...models.turns.turn import OutcomeKind, RemainingBudget, TurnContext, TurnResult, Usage
 from ...state.redis.stored import read_object, read_stored
 from ...state.sessions.records import Grant, SessionState
-from ...state.sessions.steering import Documents
+from ...state.sessions.steering import SessionDocuments
 from ...state.sessions.turn_records import TurnRecord
-from ...state.sessions.usage_accounts import total
+from ...state.sessions.usage_accounts import sum_usage
 from ..planners import mode_of
-from .alignment import briefed
-from .decode import planned_turn, turn_result
+from .alignment import add_format_instruction
+from .decode import decode_planned_turn, decode_turn_result
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class SessionFacts:
         return {p.participant_id: p for p in self.collab.participants}
 
     @cached_property
-    def limits(self) -> Budget:
+    def limits(self) -> RemainingBudget:
         """Return the budget of the whole session; None: no limit."""
         return self.spec.stop.remaining(Totals())
 
@@ -59,7 +59,7 @@ class SessionFacts:
         return tuple(self.collab.participants)
 
 
-def read_facts(session_id: str, documents: Documents, opened_ms: int) -> SessionFacts:
+def read_facts(session_id: str, documents: SessionDocuments, opened_ms: int) -> SessionFacts:
     """Return the facts of a session from its documents. Raises CorruptSession."""
 
     def facts(collab: str, spec: str, coming: SessionFacts | None = None) -> SessionFacts:
@@ -79,7 +79,7 @@ def read_facts(session_id: str, documents: Documents, opened_ms: int) -> Session
 
 def _open_turn(facts: SessionFacts, state: SessionState, record: TurnRecord) -> OpenTurn:
     has_item = record.plan and '"item"' in record.plan
-    item = planned_turn(state, record, facts.roster).item if has_item else None
+    item = decode_planned_turn(state, record, facts.roster).item if has_item else None
     return OpenTurn(
         number=record.number,
         participant=record.participant,
@@ -110,14 +110,14 @@ def begins_round(facts: SessionFacts, state: SessionState, *, said: TurnResult |
 
 def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult | None = None) -> SessionView:
     """Return the planner's view; with `said`, the view after the commit of that turn. Raises CorruptSession."""
-    results = [turn_result(state, record) for record in state.unconsumed() if record.result]
+    results = [decode_turn_result(state, record) for record in state.unconsumed() if record.result]
     open_turns = [_open_turn(facts, state, record) for record in state.open_turns()]
     closed, skipped, usage = state.closed, state.skipped, state.usage
     if said is not None:
         results = sorted([*results, said], key=lambda result: result.number)
         open_turns = [turn for turn in open_turns if turn.number != said.number]
         # The spending of earlier attempts is booked already.
-        before = total(state.records[said.number].spent.values())
+        before = sum_usage(state.records[said.number].spent.values())
         closed, usage = closed + 1, usage + said.usage.beyond(before)
         skipped += said.kind is OutcomeKind.SKIPPED
     rounds = state.rounds + (state.ends_round and not open_turns)
@@ -135,7 +135,7 @@ def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult |
     )
 
 
-def _remaining(facts: SessionFacts, state: SessionState, grant: Grant, totals: Totals) -> Budget:
+def _remaining(facts: SessionFacts, state: SessionState, grant: Grant, totals: Totals) -> RemainingBudget:
     """Return the budget of this turn: in each limited unit, at most its reservation."""
     left, record = facts.spec.stop.remaining(totals), state.records[grant.number]
     own: dict[str, int] = {}
@@ -174,7 +174,7 @@ def turn_context(
         turn_number=grant.number,
         attempt=grant.grants,
         expects=planned.expects,
-        instruction=briefed(facts.spec.protocol, planned.instruction),
+        instruction=add_format_instruction(facts.spec.protocol, planned.instruction),
         scoring=facts.spec.protocol is not None,
         messages=tuple(
             read_stored(Message, text, session_id=facts.session_id, part="dialog") for text in texts

@@ -10,27 +10,27 @@ from ...models.protocol.dialog import Role
 from ...models.sessions.plan import PlannedTurn
 from ...models.text.ids import moment_from_ms, new_id
 from ...models.turns.directives import read_directives
-from ...models.turns.turn import Draft, GivenAnswer, OutcomeKind, TurnContext, TurnOutcome
-from ...models.turns.waiting import Line, Pending, Waiting
+from ...models.turns.turn import DraftMessage, GivenAnswer, OutcomeKind, TurnContext, TurnOutcome
+from ...models.turns.waiting import AddedMessage, ParkedQuestion, Pending
 from ...state.sessions.records import Grant, SessionState
-from ...state.sessions.turn_records import Parking, TurnRecord
-from ...state.sessions.usage_accounts import total
-from ...state.turns.inbox import Letter
-from ...state.turns.parked import Reply, Rule
-from ..turns.message_builder import Words
-from ..views.decode import planned_turn, turn_wait
+from ...state.sessions.turn_records import ParkingState, TurnRecord
+from ...state.sessions.usage_accounts import sum_usage
+from ...state.turns.inbox import InboxEntry
+from ...state.turns.parked import Reply, ReplyRule
+from ..turns.message_builder import MessageBuilder
+from ..views.decode import decode_planned_turn, decode_waiting
 from ..views.view import SessionFacts, turn_context
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OpenQuestion:
     """An open question of a parked turn."""
 
     facts: SessionFacts
     state: SessionState
     record: TurnRecord
-    parking: Parking
-    waiting: Waiting
+    parking: ParkingState
+    waiting: ParkedQuestion
     #: The turn as it was planned.
     planned: PlannedTurn
 
@@ -39,9 +39,9 @@ class Asked:
         """Return the turn's number."""
         return self.record.number
 
-    def letters(self) -> tuple[Letter, ...]:
+    def inbox_entries(self) -> tuple[InboxEntry, ...]:
         """Return the question as entries for the inboxes of the people who may answer."""
-        return tuple(Letter(self.facts.session_id, self.number, name) for name in self.waiting.asked)
+        return tuple(InboxEntry(self.facts.session_id, self.number, name) for name in self.waiting.asked)
 
     def pending(self) -> Pending:
         """Return the question for display to people."""
@@ -62,32 +62,34 @@ class Asked:
 
     # -- answers ---------------------------------------------------------------------------
 
-    def answered(self, text: str | None, *, by: str | None, rule: Rule = Rule.PERSON) -> Reply:
+    def build_answer(self, text: str | None, *, by: str | None, rule: ReplyRule = ReplyRule.PERSON) -> Reply:
         """Return the result of an answer (None: no answer): the output of the turn, or the input for its agent."""
         if not self.waiting.is_own:
-            return self._going_on(text, by=by, rule=rule)
+            return self._build_continuation(text, by=by, rule=rule)
         if text is None:
-            return self.closed(OutcomeKind.SKIPPED, error="no answer in time", rule=rule)
+            return self.build_closing(OutcomeKind.SKIPPED, error="no answer in time", rule=rule)
         said = TurnOutcome(messages=(self._draft(text),))
         outcome = read_directives(self._context(), said)
         outcome = said if outcome.question else outcome  # who was asked does not ask back
         kind = OutcomeKind.MESSAGE if outcome.messages else OutcomeKind.PASSED
-        return self.closed(kind, outcome, by=by, rule=rule)
+        return self.build_closing(kind, outcome, by=by, rule=rule)
 
-    def closed(
+    def build_closing(
         self,
         kind: OutcomeKind,
         outcome: TurnOutcome | None = None,
         *,
-        rule: Rule,
+        rule: ReplyRule,
         by: str | None = None,
         error: str | None = None,
     ) -> Reply:
         """Return the reply that closes the turn."""
-        grant, spent = self._grant(), total(self.record.spent.values())
-        words = Words(self.facts, self.planned, grant.number, grant.token, grant.fence, self.waiting, spent)
+        grant, spent = self._grant(), sum_usage(self.record.spent.values())
+        words = MessageBuilder(
+            self.facts, self.planned, grant.number, grant.token, grant.fence, self.waiting, spent
+        )
         result = words.result(kind, outcome, error=error)
-        speech = words.speech(result, outcome or TurnOutcome(), now=moment_from_ms(self.state.now_ms))
+        speech = words.build_output(result, outcome or TurnOutcome(), now=moment_from_ms(self.state.now_ms))
         return Reply(
             number=self.number,
             reply_token=self.parking.reply_token,
@@ -97,14 +99,14 @@ class Asked:
             about={"by": by or "", "outcome": kind.value},
         )
 
-    def passed_on(self, agent: str, *, outcome: str, rule: Rule, error: str = "") -> Reply:
+    def build_reassignment(self, agent: str, *, outcome: str, rule: ReplyRule, error: str = "") -> Reply:
         """Return the reply that passes the turn to another agent."""
         waiting = self.waiting.model_copy(
             update={"passed_on": self.waiting.passed_on + 1, "delivery": None, "escalated": False}
         )
-        return self._given_back(waiting, rule=rule, agent=agent, outcome=outcome, error=error)
+        return self._build_return(waiting, rule=rule, agent=agent, outcome=outcome, error=error)
 
-    def _going_on(self, text: str | None, *, by: str | None, rule: Rule) -> Reply:
+    def _build_continuation(self, text: str | None, *, by: str | None, rule: ReplyRule) -> Reply:
         answer = GivenAnswer(question=self.waiting.question, text=text, by=by)
         waiting = self.waiting.model_copy(
             update={
@@ -113,13 +115,13 @@ class Asked:
                 "escalated": False,
             }
         )
-        return self._given_back(waiting, rule=rule, outcome="asked", by=by)
+        return self._build_return(waiting, rule=rule, outcome="asked", by=by)
 
-    def _given_back(
+    def _build_return(
         self,
-        waiting: Waiting,
+        waiting: ParkedQuestion,
         *,
-        rule: Rule,
+        rule: ReplyRule,
         outcome: str,
         agent: str = "",
         error: str = "",
@@ -137,18 +139,18 @@ class Asked:
             about={"by": by or "", "outcome": outcome},
         )
 
-    def _lines(self, answer: GivenAnswer) -> Iterator[Line]:
+    def _lines(self, answer: GivenAnswer) -> Iterator[AddedMessage]:
         """Yield question and answer as lines of the dialog."""
         question = answer.question
         if question.text.strip():
-            yield Line(speaker=self.record.participant, draft=Draft(content=question.text))
+            yield AddedMessage(speaker=self.record.participant, draft=DraftMessage(content=question.text))
         if answer.text is not None:
             speaker = answer.by if answer.by in self.facts.roster else question.to
-            yield Line(speaker=speaker, draft=Draft(content=answer.text, role=Role.USER))
+            yield AddedMessage(speaker=speaker, draft=DraftMessage(content=answer.text, role=Role.USER))
 
-    def _draft(self, text: str) -> Draft:
+    def _draft(self, text: str) -> DraftMessage:
         is_person = self.facts.roster[self.record.participant].kind is ParticipantKind.HUMAN
-        return Draft(content=text, role=Role.USER if is_person else Role.AGENT)
+        return DraftMessage(content=text, role=Role.USER if is_person else Role.AGENT)
 
     def _context(self) -> TurnContext:
         return turn_context(self.facts, self.state, self._grant(), self.planned, window=0, timeout_s=0)
@@ -169,16 +171,16 @@ class Asked:
         )
 
 
-def read_asked(facts: SessionFacts, state: SessionState, number: int) -> Asked | None:
+def read_question(facts: SessionFacts, state: SessionState, number: int) -> OpenQuestion | None:
     """Return the open question of one turn; None: it is not parked. Raises CorruptSession."""
     record = state.records.get(number)
     if record is None or record.parking is None:
         return None
-    planned = planned_turn(state, record, facts.roster)
-    return Asked(facts, state, record, record.parking, turn_wait(state, record), planned)
+    planned = decode_planned_turn(state, record, facts.roster)
+    return OpenQuestion(facts, state, record, record.parking, decode_waiting(state, record), planned)
 
 
-def all_asked(facts: SessionFacts, state: SessionState) -> list[Asked]:
+def read_all_questions(facts: SessionFacts, state: SessionState) -> list[OpenQuestion]:
     """Return the session's open questions, by turn number."""
-    found = (read_asked(facts, state, number) for number in state.records)
+    found = (read_question(facts, state, number) for number in state.records)
     return [asked for asked in found if asked is not None]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from ...agents.agent import Speaker
-from ...agents.human import Absent
+from ...agents.agent import AnyAgent
+from ...agents.human import DeferredAgent
 from ...agents.remote.agent import ExternalAgent
 from ...models.errors import AgentError, BadOutcome, InvalidInput
 from ...models.protocol.collab import ParticipantKind
@@ -17,34 +17,34 @@ from ...models.sessions.options import AgentBinding
 from ...models.text.ids import new_id
 from ...models.text.redact import excerpt
 from ...models.turns.turn import Question, TurnContext, TurnOutcome
-from ...models.turns.waiting import Delivery, Line, Waiting, WaitPolicy
+from ...models.turns.waiting import AddedMessage, ParkedQuestion, RemoteDelivery, WaitPolicy
 from ...state.redis.clock import server_ms
-from ...state.sessions.records import Answer, Grant, SessionState
-from ...state.turns.inbox import Inbox, Letter
-from ...state.turns.parked import FAR_MS, LayAside, ParkedTurns
+from ...state.sessions.records import Grant, ScriptAnswer, SessionState
+from ...state.turns.inbox import Inbox, InboxEntry
+from ...state.turns.parked import FAR_MS, ParkedTurnStore, ParkRequest
 from ..runtime.runtime import Runtime
-from ..turns.active_turn import Floor
-from ..turns.retry_until import outlast_outage
+from ..turns.active_turn import ActiveTurn
+from ..turns.retry_until import retry_during_outage
 from ..turns.summary import TurnEnd
 from ..views.view import SessionFacts
-from .delivery import deliver
-from .parked_turn import read_asked
-from .replies import plan_on
+from .delivery import deliver_turn
+from .parked_turn import read_question
+from .replies import request_planning
 from .tending import reminders_ms
 
 #: Maximum questions of an agent in one turn: an agent that always asks must end, too.
 MOST_QUESTIONS = 20
 #: Milliseconds after its deadline for which a waiting turn keeps its finished calls.
-BEYOND_WAIT_MS = 86_400_000
+CALLS_GRACE_MS = 86_400_000
 #: Characters of a question that its event contains.
 _TOLD = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Parked:
+class TurnToPark:
     """A turn that is about to be parked."""
 
-    floor: Floor
+    active_turn: ActiveTurn
     context: TurnContext
     #: The agent that has the turn.
     binding: AgentBinding
@@ -52,64 +52,68 @@ class Parked:
     @property
     def facts(self) -> SessionFacts:
         """Return the settings of the session."""
-        return self.floor.facts
+        return self.active_turn.facts
 
     @property
     def state(self) -> SessionState:
         """Return the state of the session when the turn began."""
-        return self.floor.state
+        return self.active_turn.state
 
     @property
     def grant(self) -> Grant:
         """Return the grant of the turn."""
-        return self.floor.grant
+        return self.active_turn.grant
 
-    def is_own(self, outcome: TurnOutcome) -> bool:
+    def asks_participant(self, outcome: TurnOutcome) -> bool:
         """Return whether the participant is asked for the turn's own words."""
         return outcome.question is not None and outcome.question.to == self.context.me.participant_id
 
 
-def park(runtime: Runtime, turn: Parked, outcome: TurnOutcome, *, until: float) -> TurnEnd:
+def park_turn(runtime: Runtime, turn: TurnToPark, outcome: TurnOutcome, *, until: float) -> TurnEnd:
     """Park a turn for the question its agent has ended with, and deliver it to a remote system.
 
     If Redis is unavailable, retry until `until`, by `time.monotonic()`, because the question is paid for.
     Raises BadOutcome for a question without a person to ask, StateError.
     """
-    agent = runtime.registry.seat(turn.binding)
+    agent = runtime.registry.get_agent(turn.binding)
     reply_token = new_id()
     waiting = _waiting(runtime, turn, agent, outcome)
     is_remote = isinstance(agent, ExternalAgent) and waiting.is_own
     if isinstance(agent, ExternalAgent) and is_remote:
         waiting = waiting.model_copy(update={"delivery": _delivery(agent, turn, waiting, reply_token)})
     session_id, number = turn.facts.session_id, turn.grant.number
-    letters = [Letter(session_id, number, name) for name in waiting.asked]
-    laid = _laid(waiting, reply_token, tended_in_ms=runtime.limits.lease_ms if is_remote else FAR_MS)
-    laid = replace(laid, spent={**turn.floor.accounts(), turn.grant.token: outcome.usage})
+    letters = [InboxEntry(session_id, number, name) for name in waiting.asked]
+    laid = _build_park_request(
+        waiting, reply_token, tended_in_ms=runtime.limits.lease_ms if is_remote else FAR_MS
+    )
+    laid = replace(laid, spent={**turn.active_turn.accounts(), turn.grant.token: outcome.usage})
 
-    def write() -> Answer:
+    def write() -> ScriptAnswer:
         Inbox(runtime.store.client).add(letters, at_ms=server_ms(runtime.store.client))
         # If there is no answer, the next person who is asked has the same time again.
-        turn.floor.desk.keep_for(BEYOND_WAIT_MS + 2 * (laid.until_in_ms or FAR_MS))
-        return ParkedTurns(runtime.store.client).park(session_id, turn.grant, laid)
+        turn.active_turn.services.extend_ttl(CALLS_GRACE_MS + 2 * (laid.until_in_ms or FAR_MS))
+        return ParkedTurnStore(runtime.store.client).park(session_id, turn.grant, laid)
 
-    answer = outlast_outage(write, until=until, what=f"question of turn {number} of {session_id}")
-    turn.floor.admission.take(answer, outcome.usage, done=answer.word == "parked")
-    asked = None if answer.state is None else read_asked(turn.facts, answer.state, number)
+    answer = retry_during_outage(write, until=until, what=f"question of turn {number} of {session_id}")
+    turn.active_turn.admission.record_end(answer, outcome.usage, done=answer.word == "parked")
+    asked = None if answer.state is None else read_question(turn.facts, answer.state, number)
     if asked is None:
         # The inbox entries stay: another worker may have parked this turn. Readers remove entries of closed questions.
         return TurnEnd(answer.word)
-    runtime.index.sooner(session_id, asked.parking.wake_ms)
+    runtime.index.set_due_by(session_id, asked.parking.wake_ms)
     if asked.state.unconsumed() or asked.state.stop_requested:
-        plan_on(runtime, asked.state)  # what waited for this turn to close does not wait for an answer
+        request_planning(
+            runtime, asked.state
+        )  # what waited for this turn to close does not wait for an answer
     if isinstance(agent, ExternalAgent) and asked.waiting.delivery is not None:
-        return deliver(runtime, asked, agent, asked.waiting.delivery)
+        return deliver_turn(runtime, asked, agent, asked.waiting.delivery)
     return TurnEnd(answer.word, f"parked: waiting for {excerpt(', '.join(asked.waiting.asked))}")
 
 
-def _laid(waiting: Waiting, reply_token: str, *, tended_in_ms: int) -> LayAside:
+def _build_park_request(waiting: ParkedQuestion, reply_token: str, *, tended_in_ms: int) -> ParkRequest:
     deadline_s = waiting.policy.deadline_s
     until_in_ms = None if deadline_s is None else int(deadline_s * 1000)
-    return LayAside(
+    return ParkRequest(
         reply_token=reply_token,
         wait=waiting.model_dump_json(exclude_defaults=True),
         until_in_ms=until_in_ms,
@@ -118,26 +122,28 @@ def _laid(waiting: Waiting, reply_token: str, *, tended_in_ms: int) -> LayAside:
     )
 
 
-def _waiting(runtime: Runtime, turn: Parked, agent: Speaker, outcome: TurnOutcome) -> Waiting:
+def _waiting(runtime: Runtime, turn: TurnToPark, agent: AnyAgent, outcome: TurnOutcome) -> ParkedQuestion:
     question = outcome.question
     assert question is not None  # noqa: S101 - who parks has asked
     me = turn.context.me.participant_id
-    is_own = isinstance(agent, Absent) and question.to == me
-    before = turn.floor.waiting or Waiting(question=question)
+    is_own = isinstance(agent, DeferredAgent) and question.to == me
+    before = turn.active_turn.waiting or ParkedQuestion(question=question)
     if len(before.answers) >= MOST_QUESTIONS:
         raise BadOutcome(f"question: exceeds the limit of {MOST_QUESTIONS} questions in a turn")
-    return Waiting(
+    return ParkedQuestion(
         question=question,
         is_own=is_own,
         asked=(turn.grant.substitute or me,) if is_own else (question.to,),
-        policy=agent.wait if isinstance(agent, Absent) and is_own else _policy(runtime, turn, question),
+        policy=agent.wait
+        if isinstance(agent, DeferredAgent) and is_own
+        else _policy(runtime, turn, question),
         passed_on=before.passed_on,
         answers=before.answers,
-        lines=(*before.lines, *(Line(speaker=me, draft=draft) for draft in outcome.messages)),
+        lines=(*before.lines, *(AddedMessage(speaker=me, draft=draft) for draft in outcome.messages)),
     )
 
 
-def _policy(runtime: Runtime, turn: Parked, question: Question) -> WaitPolicy:
+def _policy(runtime: Runtime, turn: TurnToPark, question: Question) -> WaitPolicy:
     """Return how long to wait for the person who is asked: the policy of their own agent."""
     person = turn.facts.roster.get(question.to)
     if person is None or person.kind is not ParticipantKind.HUMAN:
@@ -145,15 +151,17 @@ def _policy(runtime: Runtime, turn: Parked, question: Question) -> WaitPolicy:
         names = ", ".join(people) or "none exist"
         raise BadOutcome(f"question.to: must be a participant of kind human: {names} (got {question.to!r})")
     try:
-        seat = runtime.registry.seat(turn.facts.spec.agents[question.to])
+        seat = runtime.registry.get_agent(turn.facts.spec.agents[question.to])
     except (AgentError, InvalidInput):  # their own seat's trouble is met in their own turn
         return WaitPolicy()
-    return seat.wait if isinstance(seat, Absent) else WaitPolicy()
+    return seat.wait if isinstance(seat, DeferredAgent) else WaitPolicy()
 
 
-def _delivery(agent: ExternalAgent, turn: Parked, waiting: Waiting, reply_token: str) -> Delivery:
+def _delivery(
+    agent: ExternalAgent, turn: TurnToPark, waiting: ParkedQuestion, reply_token: str
+) -> RemoteDelivery:
     """Return the payload for a remote system; it is the same at every attempt."""
     deadline_s = waiting.policy.deadline_s
     until = None if deadline_s is None else datetime.fromtimestamp(turn.state.now_ms / 1000 + deadline_s, UTC)
-    body = agent.letter(turn.context, reply_token=reply_token, until=until)
-    return Delivery(message_id=new_id(), body=body)
+    body = agent.build_payload(turn.context, reply_token=reply_token, until=until)
+    return RemoteDelivery(message_id=new_id(), body=body)

@@ -10,14 +10,14 @@ from typing import Protocol
 
 from ...models.errors import InvalidInput, MessageTooLarge, ReplyRefused, SessionNotFound
 from ...state.sessions.index import SessionIndex
-from ...state.sessions.records import Answer, SessionState
+from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.store import SessionStore
 from ...state.turns.inbox import Inbox
-from ...state.turns.parked import ParkedTurns, Reply
-from ..planning.advance import dispatch
-from ..runtime.graph import TaskGraph, left_to_the_sweep
+from ...state.turns.parked import ParkedTurnStore, Reply
+from ..planning.advance import dispatch_turns
+from ..runtime.graph import TaskGraph, ignore_broker_outage
 from ..views.view import SessionFacts
-from .parked_turn import Asked, all_asked
+from .parked_turn import OpenQuestion, read_all_questions
 
 #: Milliseconds until the sweep checks a session after a reply.
 LOOK_IN_MS = 5_000
@@ -32,7 +32,7 @@ _REFUSALS = {
 }
 
 
-class Office(Protocol):
+class ReplyContext(Protocol):
     """Services that a worker and a client both need to handle replies."""
 
     @property
@@ -51,9 +51,9 @@ class Office(Protocol):
         ...
 
 
-def find_asked(
+def find_question(
     facts: SessionFacts, state: SessionState, name: str, *, turn: int | None = None, token: str | None = None
-) -> Asked:
+) -> OpenQuestion:
     """Return the one open question to `name`: of all, of the given `turn`, or with the given reply `token`.
 
     Raises ReplyRefused if there is none, or more than one: without turn or token the reply might answer
@@ -63,7 +63,11 @@ def find_asked(
         raise InvalidInput("name", name, "must be text")
     if turn is not None and not isinstance(turn, int):
         raise InvalidInput("turn", turn, "must be a turn number")
-    found = [it for it in all_asked(facts, state) if turn in (None, it.number) and name in it.waiting.asked]
+    found = [
+        it
+        for it in read_all_questions(facts, state)
+        if turn in (None, it.number) and name in it.waiting.asked
+    ]
     if len(found) > 1 and token is not None:
         found = [it for it in found if it.parking.reply_token == token] or found[:1]  # `answer` says: foreign
     if len(found) > 1:
@@ -78,8 +82,8 @@ def find_asked(
     raise ReplyRefused(facts.session_id, name, "double" if is_over else "unasked")
 
 
-def answer(
-    office: Office, asked: Asked, text: str, *, name: str, token: str | None, limit_bytes: int
+def answer_question(
+    office: ReplyContext, asked: OpenQuestion, text: str, *, name: str, token: str | None, limit_bytes: int
 ) -> None:
     """Answer a question in the name of a person who was asked; with `token`, only if it is the question's own.
 
@@ -90,41 +94,41 @@ def answer(
     _check(asked, text, limit_bytes=limit_bytes)
     if token is not None and token != asked.parking.reply_token:
         raise ReplyRefused(asked.facts.session_id, name, "foreign")
-    word = end_wait(office, asked, asked.answered(text, by=name)).word
+    word = end_wait(office, asked, asked.build_answer(text, by=name)).word
     if word == "missing":
         raise SessionNotFound(asked.facts.session_id)
     if word not in ENDED:
         raise ReplyRefused(asked.facts.session_id, name, _REFUSALS[word])
 
 
-def end_wait(office: Office, asked: Asked, reply: Reply) -> Answer:
+def end_wait(office: ReplyContext, asked: OpenQuestion, reply: Reply) -> ScriptAnswer:
     """Send a reply and, if it was accepted, dispatch the session's next work."""
     session_id = asked.facts.session_id
-    office.index.sooner(session_id, asked.state.now_ms + LOOK_IN_MS)
+    office.index.set_due_by(session_id, asked.state.now_ms + LOOK_IN_MS)
     client = office.store.client
-    result = ParkedTurns(client).reply(session_id, reply)
+    result = ParkedTurnStore(client).reply(session_id, reply)
     if result.word in ENDED:
-        Inbox(client).remove(asked.letters())
-        _send_on(office, asked, result)
+        Inbox(client).remove(asked.inbox_entries())
+        _dispatch_next(office, asked, result)
     return result
 
 
-def plan_on(office: Office, state: SessionState) -> None:
+def request_planning(office: ReplyContext, state: SessionState) -> None:
     """Dispatch the planning of the session's next step; without a broker the sweep does it."""
-    with left_to_the_sweep(state.session_id):
+    with ignore_broker_outage(state.session_id):
         office.graph.send_advance(state.session_id, sent_ms=state.now_ms)
 
 
-def _send_on(office: Office, asked: Asked, result: Answer) -> None:
+def _dispatch_next(office: ReplyContext, asked: OpenQuestion, result: ScriptAnswer) -> None:
     if result.state is None:
         return
     if result.word == "replied":
-        plan_on(office, result.state)
+        request_planning(office, result.state)
     elif result.word == "returned":
-        dispatch(office.graph, asked.facts, result.state, [asked.number])
+        dispatch_turns(office.graph, asked.facts, result.state, [asked.number])
 
 
-def _check(asked: Asked, text: object, *, limit_bytes: int) -> None:
+def _check(asked: OpenQuestion, text: object, *, limit_bytes: int) -> None:
     if not isinstance(text, str) or not text.strip():
         raise InvalidInput("text", text, "must not be blank; answer PASS to pass")
     try:

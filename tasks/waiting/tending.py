@@ -6,26 +6,26 @@ from collections.abc import Iterator
 
 from ...models.sessions.options import AfterRetries
 from ...models.turns.turn import OutcomeKind
-from ...models.turns.waiting import Waiting
-from ...state.turns.parked import FAR_MS, About, ParkedTurns, Rule, Tending
+from ...models.turns.waiting import ParkedQuestion
+from ...state.turns.parked import FAR_MS, EventData, ParkedTurnStore, ParkedUpdate, ReplyRule
 from ..runtime.runtime import Runtime
-from ..turns.summary import THEN, TurnEnd, failed
-from .parked_turn import Asked
+from ..turns.summary import FAILURE_EFFECTS, TurnEnd, summarize_failure
+from .parked_turn import OpenQuestion
 from .replies import ENDED, end_wait
 
 
-def reminders_ms(waiting: Waiting) -> list[int]:
+def reminders_ms(waiting: ParkedQuestion) -> list[int]:
     """Return when reminders are due, in milliseconds after the question."""
     return [int(after_s * 1000) for after_s in waiting.policy.remind_after_s]
 
 
-def tend(
+def record_work(
     runtime: Runtime,
-    asked: Asked,
-    waiting: Waiting,
+    asked: OpenQuestion,
+    waiting: ParkedQuestion,
     *,
     event: str,
-    about: About,
+    about: EventData,
     until_ms: int | None = None,
     new_token: str | None = None,
     happened: bool = False,
@@ -35,7 +35,7 @@ def tend(
     An event that `happened` outside is recorded even if the wait is over by now.
     """
     until_ms = until_ms or asked.parking.until_ms
-    done = Tending(
+    done = ParkedUpdate(
         wait=waiting.model_dump_json(exclude_defaults=True),
         wake_ms=min(_times(asked, waiting, until_ms), default=asked.state.now_ms + FAR_MS),
         until_ms=until_ms,
@@ -45,14 +45,14 @@ def tend(
         happened=happened,
     )
     session_id = asked.facts.session_id
-    turns = ParkedTurns(runtime.store.client)
-    answer = turns.tend(session_id, asked.number, asked.parking.reply_token, done)
+    turns = ParkedTurnStore(runtime.store.client)
+    answer = turns.update(session_id, asked.number, asked.parking.reply_token, done)
     if answer.word == "tended":
-        runtime.index.sooner(session_id, done.wake_ms)
+        runtime.index.set_due_by(session_id, done.wake_ms)
     return answer.word
 
 
-def _times(asked: Asked, waiting: Waiting, until_ms: int | None) -> Iterator[int]:
+def _times(asked: OpenQuestion, waiting: ParkedQuestion, until_ms: int | None) -> Iterator[int]:
     """Yield the times at which work is due for the turn."""
     if until_ms is not None:
         yield until_ms
@@ -62,15 +62,15 @@ def _times(asked: Asked, waiting: Waiting, until_ms: int | None) -> Iterator[int
         yield asked.parking.parked_ms + after_ms
 
 
-def give_up(runtime: Runtime, asked: Asked, line: str, *, rule: Rule) -> TurnEnd:
+def fail_parked_turn(runtime: Runtime, asked: OpenQuestion, line: str, *, rule: ReplyRule) -> TurnEnd:
     """Fail the turn: its failure policy applies."""
     policy = asked.facts.spec.policy_of(asked.record.participant)
     kind = OutcomeKind.SKIPPED if policy.then is AfterRetries.SKIP else OutcomeKind.FAILED
-    then = THEN[kind]
+    then = FAILURE_EFFECTS[kind]
     if policy.substitute and asked.record.agent is None:
         then = f"agent {policy.substitute!r} takes over"
-        reply = asked.passed_on(policy.substitute, outcome="failed", rule=rule, error=line)
+        reply = asked.build_reassignment(policy.substitute, outcome="failed", rule=rule, error=line)
     else:
-        reply = asked.closed(kind, error=line, rule=rule)
+        reply = asked.build_closing(kind, error=line, rule=rule)
     word = end_wait(runtime, asked, reply).word
-    return failed(word, line, then, is_last=word in ENDED)
+    return summarize_failure(word, line, then, is_last=word in ENDED)

@@ -17,17 +17,17 @@ _INSTRUCTION = (
 )
 
 
-class AgentJudge:
+class AgentVerdicts:
     """Verdicts of the agents of a registry, requested in this process."""
 
     def __init__(self, registry: Registry, runner: AgentRunner) -> None:
         self._registry = registry
         self._runner = runner
 
-    def check(self, name: str) -> None:
+    def check_agent(self, name: str) -> None:
         """Raise InvalidInput if no agent of this name is registered: no task-manager could decide."""
         try:
-            self._registry.seat(AgentBinding(agent=name))
+            self._registry.get_agent(AgentBinding(agent=name))
         except UnknownAgent as error:
             raise InvalidInput("app", name, f"must have a valid task-manager: {error.rule}") from None
         except AgentError:
@@ -37,7 +37,7 @@ class AgentJudge:
         """Return the agent's verdict if it decides in time; without its approval, a rejection with the reason."""
         context = _context(name, request, timeout_s)
         try:
-            seat = self._registry.seat(AgentBinding(agent=name))
+            seat = self._registry.get_agent(AgentBinding(agent=name))
             outcome = read_directives(context, self._runner.run(seat, context, timeout_s=timeout_s))
         except Exception as error:  # noqa: BLE001 - any failure is a rejection
             return Verdict(accepted=False, reason=f"the task-manager failed: {error}"[:MAX_REASON])

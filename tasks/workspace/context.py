@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from ...models.errors import InvalidInput, NotTaskManager, ParticipantNotAdmittedError, TaskClosedError
 from ...models.text.ids import is_uuid4
-from ...models.workspace.notification import Notice, NoticeKind
+from ...models.workspace.notification import Notification, NotificationKind
 from ...models.workspace.task import Task, TaskStatus
-from ...models.workspace.values import MOST
-from ...state.notifications import NoticeBoard
+from ...models.workspace.values import MAX_PAGE_SIZE
+from ...state.notifications import NotificationStreams
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive
-    from ...archive.workspace.changes import Changes
-    from ...archive.workspace.store import TaskBook
+    from ...archive.workspace.changes import WorkspaceChanges
+    from ...archive.workspace.store import WorkspaceStore
     from ...models.workspace.conversation import Conversation
 
 
@@ -25,7 +25,7 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class Desk:
+class WorkspaceMethods:
     """Context of the methods of agents. Safe to use from several threads.
 
     Args:
@@ -35,21 +35,25 @@ class Desk:
     """
 
     def __init__(
-        self, archive: Archive, board: NoticeBoard | None = None, *, now_ms: Callable[[], int] = _now_ms
+        self,
+        archive: Archive,
+        board: NotificationStreams | None = None,
+        *,
+        now_ms: Callable[[], int] = _now_ms,
     ) -> None:
         self._archive = archive
         self._board = board
         self._now_ms = now_ms
 
     @property
-    def _book(self) -> TaskBook:
+    def _book(self) -> WorkspaceStore:
         self._archive.prepare()
         return self._archive.tasks
 
-    def _tell(
+    def _notify(
         self,
         agents: Iterable[str],
-        kind: NoticeKind,
+        kind: NotificationKind,
         task_id: str,
         *,
         at: datetime,
@@ -58,27 +62,29 @@ class Desk:
         by: str | None = None,
     ) -> None:
         if self._board is not None:
-            notice = Notice(
+            notice = Notification(
                 kind=kind, task_id=task_id, conversation_id=conversation_id, agent=agent, by=by, at=at
             )
-            self._board.tell(agents, notice)
+            self._board.publish(agents, notice)
 
 
-def managed_task(changes: Changes, agent: str, task_id: str) -> Task:
+def managed_task(changes: WorkspaceChanges, agent: str, task_id: str) -> Task:
     """Return the task, locked, if this agent manages it. Raises NotTaskManager, also if the task does not exist."""
-    task = changes.lock_task(as_id(task_id))
+    task = changes.lock_task(normalize_id(task_id))
     if task is None or task.task_manager != agent:
         raise NotTaskManager(agent, task_id)
     return task
 
 
-def managed_conversation(changes: Changes, agent: str, conversation_id: str) -> tuple[Task, Conversation]:
+def managed_conversation(
+    changes: WorkspaceChanges, agent: str, conversation_id: str
+) -> tuple[Task, Conversation]:
     """Return the conversation and its task, locked, if this agent manages it. Raises NotTaskManager as `managed_task` does."""
-    task_id = changes.task_of(as_id(conversation_id))
+    task_id = changes.task_of(normalize_id(conversation_id))
     task = None if task_id is None else changes.lock_task(task_id)
     if task is None or task.task_manager != agent:
         raise NotTaskManager(agent, conversation_id)
-    return task, changes.conversation(as_id(conversation_id))
+    return task, changes.conversation(normalize_id(conversation_id))
 
 
 def check_active(task_id: str, status: TaskStatus) -> None:
@@ -96,12 +102,12 @@ def check_admitted(task: Task, agents: Iterable[str]) -> None:
 
 def check_limit(limit: object) -> int:
     """Return the valid number of rows of a page. Raises InvalidInput."""
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
-        raise InvalidInput("limit", limit, f"must be from 1 to {MOST}")
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_PAGE_SIZE:
+        raise InvalidInput("limit", limit, f"must be from 1 to {MAX_PAGE_SIZE}")
     return limit
 
 
-def as_id(text: object) -> str:
+def normalize_id(text: object) -> str:
     """Normalise an id; return '' if it is not a UUID v4."""
     lower = text.lower() if isinstance(text, str) else ""
     return lower if is_uuid4(lower) else ""

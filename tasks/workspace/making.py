@@ -16,11 +16,11 @@ from ...models.workspace.values import MAX_MEMBERS, Metadata
 from .context import check_admitted
 
 if TYPE_CHECKING:
-    from ...archive.workspace.changes import Changes
+    from ...archive.workspace.changes import WorkspaceChanges
 
 
-def conversation_made(
-    changes: Changes,
+def create_conversation(
+    changes: WorkspaceChanges,
     task: Task,
     members: Sequence[str],
     *,
@@ -37,13 +37,13 @@ def conversation_made(
     """
     check_admitted(task, members)
     conversation_id = new_id()
-    check_room(conversation_id, len(set(members)))
+    check_member_limit(conversation_id, len(set(members)))
     changes.add_conversation(task.id, conversation_id, name=name, by=by, metadata=metadata, now_ms=now_ms)
     changes.add_members(conversation_id, list(dict.fromkeys(members)), now_ms=now_ms)
     return changes.conversation(conversation_id)
 
 
-def check_room(conversation_id: str, members: int) -> None:
+def check_member_limit(conversation_id: str, members: int) -> None:
     """Raise ConversationFullError if there are too many members."""
     if members > MAX_MEMBERS:
         raise ConversationFullError(conversation_id, limit=MAX_MEMBERS)

@@ -19,7 +19,7 @@ PATIENCE_S = 30.0
 _LONGEST_S = 3_600.0
 
 #: A sync or async callable; it returns a Verdict, or True or False.
-Judge = Callable[[TaskRequest], Any]
+VerdictFunction = Callable[[TaskRequest], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class TaskManager:
     #: Id of the agent that may manage the tasks.
     agent: str
     #: A callable, or the name of a registered agent.
-    verdict: Judge | str
+    verdict: VerdictFunction | str
     timeout_s: float = PATIENCE_S
 
 
@@ -40,7 +40,12 @@ class TaskManagers:
         self._known: dict[str, TaskManager] = {}
 
     def register(
-        self, app: str, verdict: Judge | str, *, agent: str | None = None, timeout_s: float = PATIENCE_S
+        self,
+        app: str,
+        verdict: VerdictFunction | str,
+        *,
+        agent: str | None = None,
+        timeout_s: float = PATIENCE_S,
     ) -> None:
         """Set the task-manager of an app, in place of any earlier one.
 
@@ -73,18 +78,18 @@ MANAGERS = TaskManagers()
 
 
 def register_task_manager(
-    app: str, verdict: Judge | str, *, agent: str | None = None, timeout_s: float = PATIENCE_S
+    app: str, verdict: VerdictFunction | str, *, agent: str | None = None, timeout_s: float = PATIENCE_S
 ) -> None:
     """Set the task-manager of an app in this process: see `TaskManagers.register`."""
     MANAGERS.register(app, verdict, agent=agent, timeout_s=timeout_s)
 
 
-def judged(judge: Judge, request: TaskRequest, *, timeout_s: float) -> Verdict:
+def request_verdict(judge: VerdictFunction, request: TaskRequest, *, timeout_s: float) -> Verdict:
     """Return the verdict of a callable, if it decides in time; anything else is a rejection with its reason."""
     answers: SimpleQueue[Verdict] = SimpleQueue()
     # A late thread cannot be stopped. It is abandoned, and does not prevent the end of the process.
     thread = threading.Thread(
-        target=lambda: answers.put(_asked(judge, request)), name="symposia-verdict", daemon=True
+        target=lambda: answers.put(_call_function(judge, request)), name="symposia-verdict", daemon=True
     )
     thread.start()
     try:
@@ -93,17 +98,17 @@ def judged(judge: Judge, request: TaskRequest, *, timeout_s: float) -> Verdict:
         return Verdict(accepted=False, reason=f"the task-manager did not decide within {timeout_s:g} s")
 
 
-def _asked(judge: Judge, request: TaskRequest) -> Verdict:
+def _call_function(judge: VerdictFunction, request: TaskRequest) -> Verdict:
     try:
         answer = judge(request)
         if inspect.isawaitable(answer):
-            answer = asyncio.run(_awaited(answer))
+            answer = asyncio.run(_await_answer(answer))
         return _read(answer)
     except BaseException as error:  # noqa: BLE001 - any failure is a rejection
         return Verdict(accepted=False, reason=f"the task-manager failed: {type(error).__name__}")
 
 
-async def _awaited(answer: Any) -> object:
+async def _await_answer(answer: Any) -> object:
     return await answer
 
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from ...models.text.ids import moment_from_ms
 from ...models.workspace.conversation import Conversation
-from ...models.workspace.notification import NoticeKind
-from ...models.workspace.task import ConversationHint, Task
+from ...models.workspace.notification import NotificationKind
+from ...models.workspace.task import InitialConversation, Task
 from ...models.workspace.values import UNCHANGED, Metadata, Unchanged, read_agent, read_agents
-from .context import Desk, check_active, check_admitted, managed_conversation, managed_task
-from .making import check_room, conversation_made
+from .context import WorkspaceMethods, check_active, check_admitted, managed_conversation, managed_task
+from .making import check_member_limit, create_conversation
 
 
-class ManagingConversations(Desk):
+class ConversationManagement(WorkspaceMethods):
     """Methods of the task-manager about conversations. Each raises NotTaskManager for every other agent."""
 
     def conversation_create(
@@ -44,11 +44,11 @@ class ManagingConversations(Desk):
             task = managed_task(changes, agent, task_id)
             check_active(task.id, task.status)
             members = read_agents(participants)
-            wanted = _wanted(name, metadata)
-            made = conversation_made(
+            wanted = _check_changes(name, metadata)
+            made = create_conversation(
                 changes, task, members, name=wanted.name, by=agent, metadata=wanted.metadata, now_ms=now_ms
             )
-        self._tell_members(NoticeKind.CONVERSATION_CREATED, task, made, at=made.created_at)
+        self._notify_members(NotificationKind.CONVERSATION_CREATED, task, made, at=made.created_at)
         return made
 
     def conversation_update(
@@ -74,7 +74,7 @@ class ManagingConversations(Desk):
         with self._book.changing() as changes:
             task, before = managed_conversation(changes, agent, conversation_id)
             check_active(task.id, task.status)
-            wanted = _wanted(
+            wanted = _check_changes(
                 before.name if name is UNCHANGED else name,
                 before.metadata if metadata is UNCHANGED else metadata,
             )
@@ -82,7 +82,7 @@ class ManagingConversations(Desk):
                 return before
             changes.describe(before.id, name=wanted.name, metadata=wanted.metadata, now_ms=now_ms)
             after = changes.conversation(before.id)
-        self._tell_members(NoticeKind.CONVERSATION_UPDATED, task, after, at=moment_from_ms(now_ms))
+        self._notify_members(NotificationKind.CONVERSATION_UPDATED, task, after, at=moment_from_ms(now_ms))
         return after
 
     def archive(self, agent: str, conversation_id: str) -> Conversation:
@@ -98,7 +98,7 @@ class ManagingConversations(Desk):
                 return before
             changes.archive(before.id, now_ms=now_ms)
             after = changes.conversation(before.id)
-        self._tell_members(NoticeKind.CONVERSATION_ARCHIVED, task, after, at=moment_from_ms(now_ms))
+        self._notify_members(NotificationKind.CONVERSATION_ARCHIVED, task, after, at=moment_from_ms(now_ms))
         return after
 
     def unarchive(self, agent: str, conversation_id: str) -> Conversation:
@@ -115,7 +115,7 @@ class ManagingConversations(Desk):
                 return before
             changes.unarchive(before.id, now_ms=now_ms)
             after = changes.conversation(before.id)
-        self._tell_members(NoticeKind.CONVERSATION_UNARCHIVED, task, after, at=moment_from_ms(now_ms))
+        self._notify_members(NotificationKind.CONVERSATION_UNARCHIVED, task, after, at=moment_from_ms(now_ms))
         return after
 
     def participants_add(self, agent: str, conversation_id: str, participants: Iterable[str]) -> Conversation:
@@ -131,12 +131,12 @@ class ManagingConversations(Desk):
             wanted = read_agents(participants)
             check_admitted(task, wanted)
             new = [it for it in wanted if it not in before.agents]
-            check_room(before.id, len(before.agents) + len(new))
+            check_member_limit(before.id, len(before.agents) + len(new))
             changes.add_members(before.id, new, now_ms=now_ms)
             after = changes.conversation(before.id)
         for name in new:
-            self._tell_members(
-                NoticeKind.PARTICIPANT_ADDED, task, after, at=moment_from_ms(now_ms), about=name
+            self._notify_members(
+                NotificationKind.PARTICIPANT_ADDED, task, after, at=moment_from_ms(now_ms), about=name
             )
         return after
 
@@ -155,16 +155,16 @@ class ManagingConversations(Desk):
             gone = [it for it in wanted if changes.remove_member(before.id, it, now_ms=now_ms)]
             after = changes.conversation(before.id)
         for name in gone:
-            self._tell_members(
-                NoticeKind.PARTICIPANT_REMOVED, task, after, at=moment_from_ms(now_ms), about=name
+            self._notify_members(
+                NotificationKind.PARTICIPANT_REMOVED, task, after, at=moment_from_ms(now_ms), about=name
             )
         return after
 
     # -- within -----------------------------------------------------------------------------
 
-    def _tell_members(
+    def _notify_members(
         self,
-        kind: NoticeKind,
+        kind: NotificationKind,
         task: Task,
         conversation: Conversation,
         *,
@@ -172,12 +172,12 @@ class ManagingConversations(Desk):
         about: str | None = None,
     ) -> None:
         agents = (*conversation.agents, task.task_manager, *([about] if about else ()))
-        self._tell(
+        self._notify(
             agents, kind, task.id, at=at, conversation_id=conversation.id, agent=about, by=task.task_manager
         )
 
 
-def _wanted(name: object, metadata: object) -> ConversationHint:
+def _check_changes(name: object, metadata: object) -> InitialConversation:
     """Return valid name and metadata in their stored form. Raises InvalidInput."""
     given: dict[str, Any] = {"name": name, "metadata": metadata}
-    return ConversationHint(**given)
+    return InitialConversation(**given)

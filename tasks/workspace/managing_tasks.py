@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ...models.errors import InvalidInput
 from ...models.text.ids import moment_from_ms
-from ...models.workspace.notification import NoticeKind
+from ...models.workspace.notification import NotificationKind
 from ...models.workspace.task import Task, TaskStatus
-from ...models.workspace.values import MAX_ADMITTED, read_agent
-from .context import Desk, check_active, managed_task
+from ...models.workspace.values import MAX_TASK_PARTICIPANTS, read_agent
+from .context import WorkspaceMethods, check_active, managed_task
 
 
-class ManagingTasks(Desk):
+class TaskManagement(WorkspaceMethods):
     """Methods of the task-manager about tasks. Each raises NotTaskManager for all other agents."""
 
     def task_close(self, agent: str, task_id: str) -> Task:
@@ -29,7 +29,7 @@ class ManagingTasks(Desk):
             check_active(before.id, before.status)
             changes.end_task(before.id, TaskStatus.CLOSED, now_ms=now_ms)
             after = managed_task(changes, agent, task_id)
-        self._tell_closed(after, by=agent)
+        self._notify_closed(after, by=agent)
         return after
 
     def task_add_participant(self, agent: str, task_id: str, participant: str) -> Task:
@@ -45,11 +45,13 @@ class ManagingTasks(Desk):
             who = read_agent(participant, "participant")
             if who in before.agents:
                 return before
-            if len(before.agents) >= MAX_ADMITTED:
-                raise InvalidInput("participant", who, f"exceeds the limit of {MAX_ADMITTED} participants")
+            if len(before.agents) >= MAX_TASK_PARTICIPANTS:
+                raise InvalidInput(
+                    "participant", who, f"exceeds the limit of {MAX_TASK_PARTICIPANTS} participants"
+                )
             changes.admit(before.id, [who], now_ms=now_ms)
             after = managed_task(changes, agent, task_id)
-        self._tell_task(NoticeKind.TASK_PARTICIPANT_ADDED, after, who, by=agent, now_ms=now_ms)
+        self._notify_task(NotificationKind.TASK_PARTICIPANT_ADDED, after, who, by=agent, now_ms=now_ms)
         return after
 
     def task_remove_participant(self, agent: str, task_id: str, participant: str) -> Task:
@@ -67,14 +69,16 @@ class ManagingTasks(Desk):
                 return before
             changes.dismiss(before.id, who, now_ms=now_ms)
             after = managed_task(changes, agent, task_id)
-        self._tell_task(NoticeKind.TASK_PARTICIPANT_REMOVED, after, who, by=agent, now_ms=now_ms)
+        self._notify_task(NotificationKind.TASK_PARTICIPANT_REMOVED, after, who, by=agent, now_ms=now_ms)
         return after
 
-    def _tell_task(self, kind: NoticeKind, task: Task, who: str, *, by: str, now_ms: int) -> None:
-        self._tell(
+    def _notify_task(self, kind: NotificationKind, task: Task, who: str, *, by: str, now_ms: int) -> None:
+        self._notify(
             (*task.agents, task.task_manager, who), kind, task.id, at=moment_from_ms(now_ms), agent=who, by=by
         )
 
-    def _tell_closed(self, task: Task, *, by: str) -> None:
+    def _notify_closed(self, task: Task, *, by: str) -> None:
         agents = (*task.agents, task.task_manager, by)
-        self._tell(agents, NoticeKind.TASK_CLOSED, task.id, at=task.ended_at or task.updated_at, by=by)
+        self._notify(
+            agents, NotificationKind.TASK_CLOSED, task.id, at=task.ended_at or task.updated_at, by=by
+        )

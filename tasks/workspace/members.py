@@ -10,23 +10,28 @@ from ...models.errors import ConversationArchivedError, InvalidInput, NotAMember
 from ...models.protocol.dialog import MESSAGE_EVENT, Message, Role
 from ...models.protocol.meta import Event
 from ...models.text.ids import moment_from_ms, new_id
-from ...models.workspace.conversation import Conversation, ConversationMessage, ConversationSummary, Incoming
-from ...models.workspace.notification import NoticeKind
+from ...models.workspace.conversation import (
+    Conversation,
+    ConversationMessage,
+    ConversationSummary,
+    IncomingMessage,
+)
+from ...models.workspace.notification import NotificationKind
 from ...models.workspace.task import Task, TaskStatus
 from ...models.workspace.values import MAX_TEXT, USUAL, read_agent
-from .context import Desk, as_id, check_active, check_limit
+from .context import WorkspaceMethods, check_active, check_limit, normalize_id
 
 if TYPE_CHECKING:
-    from ...archive.values import PageOf
-    from ...archive.workspace.listing import Pages
+    from ...archive.values import ResultPage
+    from ...archive.workspace.listing import WorkspaceQueries
 
 
-class TakingPart(Desk):
+class ParticipantMethods(WorkspaceMethods):
     """Methods of agents. Each raises NotAMember if the agent takes no part, or the object does not exist."""
 
     # -- tasks ------------------------------------------------------------------------------
 
-    def task_list(self, agent: str, *, limit: int = USUAL, cursor: str | None = None) -> PageOf[Task]:
+    def task_list(self, agent: str, *, limit: int = USUAL, cursor: str | None = None) -> ResultPage[Task]:
         """Return tasks that an agent takes part in or manages, newest first, at most 100. Raises InvalidInput."""
         agent = read_agent(agent)
         with self._book.reading() as pages:
@@ -40,7 +45,7 @@ class TakingPart(Desk):
         """
         agent, now_ms = read_agent(agent), self._now_ms()
         with self._book.changing() as changes:
-            before = changes.lock_task(as_id(task_id))
+            before = changes.lock_task(normalize_id(task_id))
             if before is None or agent not in before.agents:
                 raise NotAMember(agent, task_id)
             changes.dismiss(before.id, agent, now_ms=now_ms)
@@ -50,9 +55,11 @@ class TakingPart(Desk):
                 changes.end_task(before.id, TaskStatus.CLOSED, now_ms=now_ms)
             after = changes.lock_task(before.id) or before
         agents, at = (*before.agents, before.task_manager), moment_from_ms(now_ms)
-        self._tell(agents, NoticeKind.TASK_PARTICIPANT_REMOVED, before.id, at=at, agent=agent, by=agent)
+        self._notify(
+            agents, NotificationKind.TASK_PARTICIPANT_REMOVED, before.id, at=at, agent=agent, by=agent
+        )
         if closes:
-            self._tell(agents, NoticeKind.TASK_CLOSED, before.id, at=at, by=agent)
+            self._notify(agents, NotificationKind.TASK_CLOSED, before.id, at=at, by=agent)
         return after
 
     # -- conversations ----------------------------------------------------------------------
@@ -66,7 +73,7 @@ class TakingPart(Desk):
         include_archived: bool = False,
         limit: int = USUAL,
         cursor: str | None = None,
-    ) -> PageOf[ConversationSummary]:
+    ) -> ResultPage[ConversationSummary]:
         """Return conversations that an agent is a member of, by last activity, newest first, then by id.
 
         Args:
@@ -83,9 +90,9 @@ class TakingPart(Desk):
         """
         agent = read_agent(agent)
         with self._book.reading() as pages:
-            if task_id is not None and not pages.takes_part(as_id(task_id), agent):
+            if task_id is not None and not pages.takes_part(normalize_id(task_id), agent):
                 raise NotAMember(agent, task_id)
-            wanted = None if task_id is None else as_id(task_id)
+            wanted = None if task_id is None else normalize_id(task_id)
             if archived is None and not include_archived:
                 archived = False
             return pages.conversations(
@@ -96,7 +103,7 @@ class TakingPart(Desk):
         """Return a conversation, for its members. Raises NotAMember."""
         agent = read_agent(agent)
         with self._book.reading() as pages:
-            return _joined(pages, agent, conversation_id)
+            return _find_conversation(pages, agent, conversation_id)
 
     # -- messages ---------------------------------------------------------------------------
 
@@ -116,20 +123,20 @@ class TakingPart(Desk):
         """
         agent = read_agent(agent)
         with self._book.changing() as changes:
-            into = changes.lock_conversation(as_id(conversation_id))
+            into = changes.lock_conversation(normalize_id(conversation_id))
             if into is None or not changes.is_member(into.id, agent):
                 raise NotAMember(agent, conversation_id)
             check_active(into.task, changes.status_of(into.task))
             if into.archived_ms is not None:
                 raise ConversationArchivedError(into.id)
             if reply_to is not None:
-                _check_target(changes.number_of(into.id, as_id(reply_to)), reply_to)
-            said = _incoming(agent, _text(text), reply_to=reply_to, now_ms=self._now_ms())
+                _check_target(changes.number_of(into.id, normalize_id(reply_to)), reply_to)
+            said = _build_message(agent, _text(text), reply_to=reply_to, now_ms=self._now_ms())
             return ConversationMessage(said.message_id, changes.append(into, said), said.message)
 
     def history(
         self, agent: str, conversation_id: str, *, limit: int = USUAL, cursor: str | None = None
-    ) -> PageOf[ConversationMessage]:
+    ) -> ResultPage[ConversationMessage]:
         """Return the newest messages, oldest first; the cursor of a page leads to the messages before it.
 
         Raises:
@@ -137,7 +144,7 @@ class TakingPart(Desk):
         """
         agent = read_agent(agent)
         with self._book.reading() as pages:
-            conversation = _joined(pages, agent, conversation_id)
+            conversation = _find_conversation(pages, agent, conversation_id)
             return pages.history(conversation.id, before=cursor, limit=check_limit(limit))
 
     def mark_read(self, agent: str, conversation_id: str, message_id: str | None = None) -> int:
@@ -148,22 +155,22 @@ class TakingPart(Desk):
         """
         agent = read_agent(agent)
         with self._book.changing() as changes:
-            into = changes.lock_conversation(as_id(conversation_id))
+            into = changes.lock_conversation(normalize_id(conversation_id))
             if into is None or not changes.is_member(into.id, agent):
                 raise NotAMember(agent, conversation_id)
             number = into.messages
             if message_id is not None:
                 number = _check_target(
-                    changes.number_of(into.id, as_id(message_id)), message_id, "message_id"
+                    changes.number_of(into.id, normalize_id(message_id)), message_id, "message_id"
                 )
             changes.mark_read(into.id, agent, number)
         with self._book.reading() as pages:
-            return pages.unread(into.id, agent)
+            return pages.count_unread(into.id, agent)
 
 
-def _joined(pages: Pages, agent: str, conversation_id: str) -> Conversation:
+def _find_conversation(pages: WorkspaceQueries, agent: str, conversation_id: str) -> Conversation:
     """Return the conversation, if the agent is a member of it. Raises NotAMember."""
-    found = pages.conversation(as_id(conversation_id))
+    found = pages.conversation(normalize_id(conversation_id))
     if found is None or agent not in found.agents:
         raise NotAMember(agent, conversation_id)
     return found
@@ -182,13 +189,15 @@ def _text(text: object) -> str:
     return text
 
 
-def _incoming(agent: str, text: str, *, reply_to: str | None, now_ms: int) -> Incoming:
+def _build_message(agent: str, text: str, *, reply_to: str | None, now_ms: int) -> IncomingMessage:
     """Return a dialog message; its sender and `reply_to` are in its event, which has the same id."""
     data: dict[str, JsonValue] = {"participant_id": agent}
     if reply_to is not None:
-        data["reply_to"] = as_id(reply_to)
+        data["reply_to"] = normalize_id(reply_to)
     at, message_id = moment_from_ms(now_ms), new_id()
     event = Event(
         event_id=message_id, event_type=MESSAGE_EVENT, source="conversation", timestamp=at, data=data
     )
-    return Incoming(message_id, Message(role=Role.AGENT, content=text, timestamp=at, event=event), now_ms)
+    return IncomingMessage(
+        message_id, Message(role=Role.AGENT, content=text, timestamp=at, event=event), now_ms
+    )

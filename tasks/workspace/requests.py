@@ -9,31 +9,38 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...models.errors import InvalidInput, ParticipantNotAdmittedError, TaskClosedError, TaskRejectedError
 from ...models.text.ids import new_id
-from ...models.workspace.notification import NoticeKind
-from ...models.workspace.task import ConversationHint, RequestedTask, Task, TaskRequest, TaskStatus, Verdict
-from ...models.workspace.values import MAX_ADMITTED, read_agent, read_agents
-from ...state.notifications import NoticeBoard
-from .context import Desk
-from .making import check_room, conversation_made
-from .managers import MANAGERS, TaskManager, TaskManagers, judged
+from ...models.workspace.notification import NotificationKind
+from ...models.workspace.task import (
+    InitialConversation,
+    RequestedTask,
+    Task,
+    TaskRequest,
+    TaskStatus,
+    Verdict,
+)
+from ...models.workspace.values import MAX_TASK_PARTICIPANTS, read_agent, read_agents
+from ...state.notifications import NotificationStreams
+from .context import WorkspaceMethods
+from .making import check_member_limit, create_conversation
+from .managers import MANAGERS, TaskManager, TaskManagers, request_verdict
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive
-    from ...archive.workspace.changes import Changes
+    from ...archive.workspace.changes import WorkspaceChanges
 
-Hint = ConversationHint | Mapping[str, Any]
+Hint = InitialConversation | Mapping[str, Any]
 
 #: Milliseconds that a verdict may be late before a sweep treats its task as abandoned by a crash.
 GRACE_MS = 60_000
 #: Maximum number of tasks that one sweep fails.
 _SOME = 100
-LEFT_WAITING = "its request ended without a decision"
+ABANDONED_REASON = "its request ended without a decision"
 
 
-class AsksAgents(Protocol):
+class VerdictSource(Protocol):
     """Source of the verdicts of registered agents."""
 
-    def check(self, name: str) -> None:
+    def check_agent(self, name: str) -> None:
         """Raise InvalidInput if there is no such agent."""
         ...
 
@@ -42,7 +49,7 @@ class AsksAgents(Protocol):
         ...
 
 
-class Requests(Desk):
+class TaskRequests(WorkspaceMethods):
     """Requests for tasks.
 
     Args:
@@ -54,9 +61,9 @@ class Requests(Desk):
     def __init__(
         self,
         archive: Archive,
-        board: NoticeBoard | None = None,
+        board: NotificationStreams | None = None,
         *,
-        agents: Callable[[], AsksAgents] | None = None,
+        agents: Callable[[], VerdictSource] | None = None,
         managers: TaskManagers = MANAGERS,
         **more: Any,
     ) -> None:
@@ -89,37 +96,39 @@ class Requests(Desk):
         manager = self._managers.find(app)
         request = _read_request(app, initiator, invited, initial_conversation)
         if not callable(manager.verdict):
-            self._asks_agents().check(manager.verdict)
+            self._verdict_source().check_agent(manager.verdict)
         self._open(request, manager)
         verdict = self._verdict(manager, request)
         made = self._decide(request, verdict)
         task = made.task
         if task.status is TaskStatus.ACTIVE:
-            self._tell_begun(made)
+            self._notify_begun(made)
             return made
         if task.status is TaskStatus.CLOSED:
             raise TaskClosedError(task.id, task.status)
-        self._tell_failed(task)
+        self._notify_failed(task)
         raise TaskRejectedError(task.id, task.reason or verdict.reason)
 
-    def fail_left_waiting(self) -> int:
+    def fail_abandoned(self) -> int:
         """Fail tasks whose request died before the verdict; return their number. Raises ArchiveUnavailable."""
         before_ms = self._now_ms() - GRACE_MS
         with self._book.changing() as changes:
-            failed = [self._failed(changes, it) for it in changes.stale(before_ms=before_ms, limit=_SOME)]
+            failed = [
+                self._failed(changes, it) for it in changes.overdue_tasks(before_ms=before_ms, limit=_SOME)
+            ]
         tasks = [task for task in failed if task is not None]
         for task in tasks:
-            self._tell_failed(task)
+            self._notify_failed(task)
         return len(tasks)
 
-    def left_waiting(self) -> int:
+    def count_abandoned(self) -> int:
         """Return the number of tasks that a sweep would fail now. Raises ArchiveUnavailable."""
         with self._book.reading() as pages:
-            return pages.waiting(before_ms=self._now_ms() - GRACE_MS)
+            return pages.count_overdue_tasks(before_ms=self._now_ms() - GRACE_MS)
 
     # -- within -----------------------------------------------------------------------------
 
-    def _asks_agents(self) -> AsksAgents:
+    def _verdict_source(self) -> VerdictSource:
         if self._agents is None:
             raise InvalidInput("app", None, "must be an app with a registered task-manager")
         return self._agents()
@@ -132,7 +141,7 @@ class Requests(Desk):
 
     def _verdict(self, manager: TaskManager, request: TaskRequest) -> Verdict:
         judge = manager.verdict
-        ask = partial(judged, judge) if callable(judge) else partial(self._asks_agents(), judge)
+        ask = partial(request_verdict, judge) if callable(judge) else partial(self._verdict_source(), judge)
         verdict = ask(request, timeout_s=manager.timeout_s)
         # If UTF-8 could not encode the reason, the task would wait for its verdict until the sweep fails it.
         return replace(verdict, reason=verdict.reason.encode(errors="replace").decode())
@@ -141,7 +150,7 @@ class Requests(Desk):
         """Apply the verdict, unless the task has changed before: it changes only once."""
         now_ms = self._now_ms()
         with self._book.changing() as changes:
-            task = _there(changes.lock_task(request.task_id))
+            task = _check_found(changes.lock_task(request.task_id))
             conversation = None
             if task.status is TaskStatus.WAITING and verdict.accepted:
                 changes.activate(task.id, now_ms=now_ms)
@@ -149,7 +158,7 @@ class Requests(Desk):
                     # Participants who have left meanwhile are not added again.
                     wanted = task.agents if hint.participants is None else hint.participants
                     members = [it for it in wanted if it in task.agents]
-                    conversation = conversation_made(
+                    conversation = create_conversation(
                         changes,
                         task,
                         members,
@@ -160,37 +169,41 @@ class Requests(Desk):
                     )
             elif task.status is TaskStatus.WAITING:
                 changes.end_task(task.id, TaskStatus.FAILED, now_ms=now_ms, reason=verdict.reason)
-            return RequestedTask(_there(changes.lock_task(task.id)), conversation)
+            return RequestedTask(_check_found(changes.lock_task(task.id)), conversation)
 
-    def _failed(self, changes: Changes, task_id: str) -> Task | None:
+    def _failed(self, changes: WorkspaceChanges, task_id: str) -> Task | None:
         """Fail a task that still waits."""
         task = changes.lock_task(task_id)
         if task is None or task.status is not TaskStatus.WAITING:
             return None
-        changes.end_task(task_id, TaskStatus.FAILED, now_ms=self._now_ms(), reason=LEFT_WAITING)
+        changes.end_task(task_id, TaskStatus.FAILED, now_ms=self._now_ms(), reason=ABANDONED_REASON)
         return changes.lock_task(task_id)
 
-    def _tell_begun(self, made: RequestedTask) -> None:
+    def _notify_begun(self, made: RequestedTask) -> None:
         task, by = made.task, made.task.created_by
-        self._tell(
-            (*task.agents, task.task_manager), NoticeKind.TASK_CREATED, task.id, at=task.updated_at, by=by
+        self._notify(
+            (*task.agents, task.task_manager),
+            NotificationKind.TASK_CREATED,
+            task.id,
+            at=task.updated_at,
+            by=by,
         )
         if (it := made.conversation) is not None:
-            self._tell(
+            self._notify(
                 (*it.agents, task.task_manager),
-                NoticeKind.CONVERSATION_CREATED,
+                NotificationKind.CONVERSATION_CREATED,
                 task.id,
                 at=it.created_at,
                 conversation_id=it.id,
                 by=by,
             )
 
-    def _tell_failed(self, task: Task) -> None:
+    def _notify_failed(self, task: Task) -> None:
         agents = (*task.agents, task.task_manager)
-        self._tell(agents, NoticeKind.TASK_FAILED, task.id, at=task.ended_at or task.updated_at)
+        self._notify(agents, NotificationKind.TASK_FAILED, task.id, at=task.ended_at or task.updated_at)
 
 
-def _there(task: Task | None) -> Task:
+def _check_found(task: Task | None) -> Task:
     assert task is not None  # noqa: S101 - tasks are never deleted while a caller reads them
     return task
 
@@ -198,8 +211,8 @@ def _there(task: Task | None) -> Task:
 def _read_request(app: str, initiator: str, invited: Iterable[str], hint: Hint | None) -> TaskRequest:
     initiator = read_agent(initiator, "initiator")
     guests = [it for it in read_agents(_listed(invited), "invited") if it != initiator]
-    if len(guests) >= MAX_ADMITTED:
-        raise InvalidInput("invited", len(guests), f"must be fewer than {MAX_ADMITTED}")
+    if len(guests) >= MAX_TASK_PARTICIPANTS:
+        raise InvalidInput("invited", len(guests), f"must be fewer than {MAX_TASK_PARTICIPANTS}")
     request = TaskRequest(
         task_id=new_id(),
         app=app,
@@ -212,17 +225,17 @@ def _read_request(app: str, initiator: str, invited: Iterable[str], hint: Hint |
         raise ParticipantNotAdmittedError(request.task_id, unknown)
     if (made := request.initial_conversation) is not None:
         members = 1 + len(guests) if made.participants is None else len(set(made.participants))
-        check_room(made.name or "initial_conversation", members)
+        check_member_limit(made.name or "initial_conversation", members)
     return request
 
 
-def _read_hint(hint: object) -> ConversationHint | None:
-    if hint is None or isinstance(hint, ConversationHint):
+def _read_hint(hint: object) -> InitialConversation | None:
+    if hint is None or isinstance(hint, InitialConversation):
         return hint
     if not isinstance(hint, Mapping):
         raise InvalidInput("initial_conversation", hint, "must be a table of name, participants and metadata")
     try:
-        return ConversationHint(**{str(name): value for name, value in hint.items()})
+        return InitialConversation(**{str(name): value for name, value in hint.items()})
     except InvalidInput as error:
         raise error.within("initial_conversation") from None
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from ...models.workspace.values import read_agent
-from ...state.notifications import BEGINNING, Told
-from .managing import ManagingConversations
-from .managing_tasks import ManagingTasks
-from .members import TakingPart
-from .requests import Requests
+from ...state.notifications import BEGINNING, ReceivedNotification
+from .managing import ConversationManagement
+from .managing_tasks import TaskManagement
+from .members import ParticipantMethods
+from .requests import TaskRequests
 
 
-class Conversations(Requests, ManagingConversations, ManagingTasks, TakingPart):
+class WorkspaceService(TaskRequests, ConversationManagement, TaskManagement, ParticipantMethods):
     """Tasks, each with a task-manager, and the conversations inside them.
 
     Every method takes the id of the calling agent, and checks it. All raise ArchiveUnavailable if the database
     does not answer: then nothing was changed.
     """
 
-    def notices(self, agent: str, *, after: str = BEGINNING, limit: int = 100) -> list[Told]:
+    def notices(self, agent: str, *, after: str = BEGINNING, limit: int = 100) -> list[ReceivedNotification]:
         """Return the notifications of an agent after a cursor, oldest first: best effort, kept for a week.
 
         Raises:

@@ -16,16 +16,16 @@ from ...models.protocol.collab import Participant, ParticipantKind
 from ...models.sessions.spec import SessionSpec
 from ...models.sessions.submission import Submission
 from ...models.workspace.values import read_agent
-from .context import as_id, check_active
+from .context import check_active, normalize_id
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive
-    from ...archive.workspace.listing import Pages
+    from ...archive.workspace.listing import WorkspaceQueries
     from ...models.workspace.conversation import Conversation
     from ...models.workspace.task import Task
 
 
-class Placing:
+class TaskPlacement:
     """Assignment of sessions to tasks and conversations.
 
     Args:
@@ -48,10 +48,10 @@ class Placing:
             return prepared
         field, target = _target(prepared)
         with self._reading(field, target) as pages:
-            task_id = _checked(pages, prepared)
+            task_id = _check_placement(pages, prepared)
         if prepared.thread_id not in (None, task_id):
             raise InvalidInput("thread_id", prepared.thread_id, "must be the id of the task, or omitted")
-        conversation = None if prepared.conversation is None else as_id(prepared.conversation)
+        conversation = None if prepared.conversation is None else normalize_id(prepared.conversation)
         return replace(prepared, task=task_id, conversation=conversation, thread_id=task_id)
 
     def check_joining(self, spec: SessionSpec, who: Participant) -> None:
@@ -73,7 +73,7 @@ class Placing:
                 _check_members(pages.conversation(spec.conversation), spec.conversation, [agent])
 
     @contextmanager
-    def _reading(self, field: str, value: object) -> Iterator[Pages]:
+    def _reading(self, field: str, value: object) -> Iterator[WorkspaceQueries]:
         archive = self._archive()
         if archive is None:
             raise InvalidInput(field, value, "requires the archive, which is disabled (SYMPOSIA_ARCHIVE)")
@@ -87,20 +87,20 @@ def _target(prepared: Submission) -> tuple[str, object]:
     given = {"task": prepared.task, "conversation": prepared.conversation}
     named = {field: value for field, value in given.items() if value is not None}
     for field, value in named.items():
-        if not as_id(value):
+        if not normalize_id(value):
             raise InvalidInput(field, value, "must be a UUID v4")
     return next(iter(named.items()))
 
 
-def _checked(pages: Pages, prepared: Submission) -> str:
+def _check_placement(pages: WorkspaceQueries, prepared: Submission) -> str:
     """Return the task that the session runs in, after a check that it may."""
     if prepared.conversation is None:
         return _check_task(pages, str(prepared.task), prepared)
-    found = pages.conversation(as_id(prepared.conversation))
+    found = pages.conversation(normalize_id(prepared.conversation))
     _check_members(found, prepared.conversation, _agents(prepared))
     if found is None:
         raise InvalidInput("conversation", prepared.conversation, "must be the id of a conversation")
-    if prepared.task is not None and as_id(prepared.task) != found.task_id:
+    if prepared.task is not None and normalize_id(prepared.task) != found.task_id:
         raise InvalidInput("task", prepared.task, "must be the task of the conversation, or omitted")
     task_id = _check_task(pages, found.task_id, prepared)
     if found.archived_at is not None:
@@ -108,8 +108,8 @@ def _checked(pages: Pages, prepared: Submission) -> str:
     return task_id
 
 
-def _check_task(pages: Pages, task_id: str, prepared: Submission) -> str:
-    task = pages.task(as_id(task_id))
+def _check_task(pages: WorkspaceQueries, task_id: str, prepared: Submission) -> str:
+    task = pages.task(normalize_id(task_id))
     _check_admitted(task, task_id, _agents(prepared))
     if task is None:
         raise InvalidInput("task", task_id, "must be the id of a task")

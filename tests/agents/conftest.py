@@ -11,7 +11,7 @@ from symposia.agents.execution.runner import AgentRunner
 from symposia.agents.local_model.server import LocalModelServer, find_weights, require_engine
 from symposia.models.errors import LocalModelError
 from symposia.models.protocol.collab import CollabMode, Participant
-from symposia.models.protocol.dialog import Message, Role, said
+from symposia.models.protocol.dialog import Message, Role, build_turn_message
 from symposia.models.text.ids import utcnow
 from symposia.models.turns.turn import TurnContext
 from symposia.tasks.planners import mode_of
@@ -26,7 +26,7 @@ ROSTER = (
 @pytest.fixture
 def message() -> Callable[..., Message]:
     def make(speaker: str, content: str, turn_number: int = 1) -> Message:
-        return said(
+        return build_turn_message(
             Role.AGENT,
             content,
             timestamp=utcnow(),

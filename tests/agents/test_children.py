@@ -18,8 +18,8 @@ import pytest
 import symposia
 from gone import is_gone
 from live import until
-from symposia.agents.programs.process import Printed, Program, run
-from symposia.agents.programs.subprocess_guard import bounded, dying_with_parent
+from symposia.agents.programs.process import Program, ProgramResult, run_program
+from symposia.agents.programs.subprocess_guard import end_with_parent, with_limits
 from symposia.state.redis.connect import connect
 
 NAP = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -32,7 +32,7 @@ def said_by(argv: list[str]) -> bytes:
 def test_the_program_has_the_id_the_arguments_and_the_pipes_of_its_launcher():
     code = "import os, sys; print(os.getpid(), sys.argv[1:], sys.stdin.read())"
     with subprocess.Popen(
-        dying_with_parent([sys.executable, "-c", code, "--", "-x", "a b", ""]),
+        end_with_parent([sys.executable, "-c", code, "--", "-x", "a b", ""]),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -45,20 +45,20 @@ def test_limits_are_set_and_never_above_what_the_parent_has():
     code = "import resource as r; print(r.getrlimit(r.RLIMIT_CPU), r.getrlimit(r.RLIMIT_NOFILE), r.getrlimit(r.RLIMIT_CORE))"
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     asked = {resource.RLIMIT_CPU: 7, resource.RLIMIT_NOFILE: most + 1}
-    said = said_by(bounded([sys.executable, "-c", code], asked))
+    said = said_by(with_limits([sys.executable, "-c", code], asked))
     assert said.decode().strip() == f"(7, 8) ({most}, {most}) (0, 0)"
 
 
 def test_signals_that_python_ignores_end_the_program():
     shell = "sed -n 's/^SigIgn:[[:space:]]*//p' /proc/self/status"
-    ignored = int(said_by(bounded(["sh", "-c", shell], {})), 16)
+    ignored = int(said_by(with_limits(["sh", "-c", shell], {})), 16)
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         assert not ignored & 1 << (number - 1)
 
 
 @pytest.mark.parametrize(("name", "code"), [("/no/such/program", 127), ("/", 126)])
 def test_what_is_no_program_ends_as_in_a_shell(name, code):
-    done = subprocess.run(bounded([name], {}), capture_output=True, text=True, check=False, timeout=20)
+    done = subprocess.run(with_limits([name], {}), capture_output=True, text=True, check=False, timeout=20)
     assert done.returncode == code
     assert done.stderr.startswith(f"{name}: ")
     assert done.stderr.count("\n") == 1
@@ -68,11 +68,11 @@ def test_what_is_no_program_ends_as_in_a_shell(name, code):
 def test_it_ends_with_its_parent():
     code = f"""
 import subprocess, sys
-from symposia.agents.programs.subprocess_guard import dying_with_parent
-print(subprocess.Popen(dying_with_parent({NAP!r})).pid, flush=True)
+from symposia.agents.programs.subprocess_guard import end_with_parent
+print(subprocess.Popen(end_with_parent({NAP!r})).pid, flush=True)
 sys.stdin.read()
 """
-    command = dying_with_parent([sys.executable, "-c", code], signal.SIGKILL)
+    command = end_with_parent([sys.executable, "-c", code], signal.SIGKILL)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         grandchild = psutil.Process(int(parent.stdout.readline()))
@@ -113,9 +113,9 @@ def test_a_child_waits_for_no_lock_of_its_parents_threads(crowd, run_child):
 def _a_program() -> int:
     program = Program([sys.executable, "-c", "pass"], Path("/"), {}, {}, 1_000)
 
-    async def patiently() -> Printed:
+    async def patiently() -> ProgramResult:
         async with asyncio.timeout(20):
-            return await run(program, b"")
+            return await run_program(program, b"")
 
     return asyncio.run(patiently()).code
 

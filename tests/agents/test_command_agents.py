@@ -17,7 +17,7 @@ import pytest
 from live import until
 from symposia.agents.programs.agent import CommandAgent
 from symposia.agents.programs.entry import CommandEntry
-from symposia.agents.programs.process import Program, run
+from symposia.agents.programs.process import Program, run_program
 from symposia.models.errors import AgentError, AgentFailed, AgentTimeout, BadOutcome, LeaseLost
 
 PYTHON = "{python}"
@@ -221,7 +221,7 @@ def test_of_a_program_that_is_cancelled_twice_nothing_stays_open(tmp_path):
     sleeping = Program(argv, tmp_path, os.environ, limits={}, limit_bytes=1)
 
     async def cancelled_twice():
-        running = asyncio.create_task(run(sleeping, b""))
+        running = asyncio.create_task(run_program(sleeping, b""))
         await asyncio.to_thread(until, started.exists)
         running.cancel()
         await asyncio.sleep(0)  # it kills the program, and waits for its end

@@ -11,7 +11,7 @@ import pytest
 from model_stub import Answer, completion, refusal
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.llm.clients import Endpoint
-from symposia.agents.llm.settings import Manner, Source
+from symposia.agents.llm.settings import LLMSettings, ModelSource
 from symposia.agents.llm.usage import Price
 from symposia.models.errors import AgentFailed, AgentTimeout
 from symposia.models.protocol.collab import CollabMode
@@ -27,7 +27,8 @@ def agent(model):
     def make(**manner):
         prices = manner.pop("price", None)
         return LLMAgent(
-            lambda: [Source(Endpoint("stub", model.url, KEY), prices)], Manner(**({"retries": 0} | manner))
+            lambda: [ModelSource(Endpoint("stub", model.url, KEY), prices)],
+            LLMSettings(**({"retries": 0} | manner)),
         )
 
     return make
@@ -321,7 +322,7 @@ def test_one_request_may_have_less_time_than_the_turn(speak, model):
 
 
 def test_nobody_listening_is_a_failure_that_may_be_tried_again(runner, turn):
-    agent = LLMAgent(lambda: [Source(Endpoint("stub", "http://127.0.0.1:9/v1"))], Manner(retries=0))
+    agent = LLMAgent(lambda: [ModelSource(Endpoint("stub", "http://127.0.0.1:9/v1"))], LLMSettings(retries=0))
     with pytest.raises(AgentFailed, match="ModelConnectionError: request to model 'stub'") as error:
         runner.run(agent, turn(), timeout_s=10)
     assert error.value.retryable
@@ -329,7 +330,9 @@ def test_nobody_listening_is_a_failure_that_may_be_tried_again(runner, turn):
 
 def test_a_provider_nobody_knows_is_not_tried_again(runner, turn):
     with pytest.raises(AgentFailed, match="Unknown provider: nowhere") as error:
-        runner.run(LLMAgent(lambda: [Source(Endpoint("nowhere:model"))], Manner()), turn(), timeout_s=10)
+        runner.run(
+            LLMAgent(lambda: [ModelSource(Endpoint("nowhere:model"))], LLMSettings()), turn(), timeout_s=10
+        )
     assert not error.value.retryable
 
 
@@ -387,7 +390,7 @@ def test_a_price_nobody_knows_is_no_cost(speak):
 
 def test_a_new_key_is_used_at_the_next_turn(runner, turn, model):
     keys = iter(["first", "second"])
-    agent = LLMAgent(lambda: [Source(Endpoint("stub", model.url, next(keys)))], Manner())
+    agent = LLMAgent(lambda: [ModelSource(Endpoint("stub", model.url, next(keys)))], LLMSettings())
     runner.run(agent, turn(), timeout_s=10)
     runner.run(agent, turn(), timeout_s=10)
     assert [asked.headers["authorization"] for asked in model.asked] == ["Bearer first", "Bearer second"]

@@ -15,8 +15,13 @@ import psutil
 import pytest
 
 from symposia.agents.local_model import server as local
-from symposia.agents.local_model.pid_file import RunFile, RunRecord
-from symposia.agents.local_model.server import LocalModelServer, find_running, recorded_url, run_file
+from symposia.agents.local_model.pid_file import PidFile, PidRecord
+from symposia.agents.local_model.server import (
+    LocalModelServer,
+    find_local_model,
+    pid_file_of,
+    recorded_local_model,
+)
 from symposia.agents.registry.registry import DEMO_FILE, Registry
 from symposia.models.errors import LocalModelError
 from symposia.models.sessions.options import AgentBinding
@@ -40,7 +45,7 @@ def wait_until(condition, timeout_s=20):
 def test_it_speaks_through_the_registry(local_model, runner, turn, message, name):
     registry = Registry.load(DEMO_FILE, local_model=lambda: local_model.url)
     context = turn(messages=[message("bob", "A library needs light.")], turn_number=4)
-    outcome = runner.run(registry.seat(AgentBinding(agent=name, max_tokens=12)), context, timeout_s=100)
+    outcome = runner.run(registry.get_agent(AgentBinding(agent=name, max_tokens=12)), context, timeout_s=100)
     assert outcome.messages[0].content
     assert 0 < outcome.usage.output_tokens <= 12
     assert outcome.usage.input_tokens > 10
@@ -49,13 +54,13 @@ def test_it_speaks_through_the_registry(local_model, runner, turn, message, name
 @on_one_worker
 @pytest.mark.usefixtures("local_model")
 def test_it_is_found_while_it_runs_and_gone_after(tmp_path):
-    assert find_running(tmp_path) is None
+    assert find_local_model(tmp_path) is None
     with LocalModelServer(tmp_path) as server:
-        assert find_running(tmp_path) == recorded_url(tmp_path) == server.url
-        record = run_file(tmp_path).path
+        assert find_local_model(tmp_path) == recorded_local_model(tmp_path) == server.url
+        record = pid_file_of(tmp_path).path
         assert stat.S_IMODE(record.stat().st_mode) == 0o600
         pid = json.loads(record.read_text())["pid"]
-    assert find_running(tmp_path) is None
+    assert find_local_model(tmp_path) is None
     assert not record.exists()
     assert not psutil.pid_exists(pid)
 
@@ -75,7 +80,7 @@ time.sleep(60)
     assert starter.stdout
     with starter.stdout as said:
         assert said.readline() == b"up\n"
-        record = run_file(tmp_path).read()
+        record = pid_file_of(tmp_path).read()
     assert record
     assert record.is_alive()
     starter.send_signal(signal.SIGKILL)
@@ -118,8 +123,8 @@ def test_a_missing_wheel_is_told_with_how_to_install_it(monkeypatch, package, fi
 def test_a_run_file_of_a_process_that_is_gone_says_nothing(tmp_path):
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    file = RunFile(tmp_path / "deep" / "run.json")
-    file.write(RunRecord(url="http://127.0.0.1:1", pid=gone.pid))
+    file = PidFile(tmp_path / "deep" / "run.json")
+    file.write(PidRecord(url="http://127.0.0.1:1", pid=gone.pid))
     assert file.read() is None
 
 
@@ -128,12 +133,12 @@ def test_a_run_file_of_a_process_that_is_gone_says_nothing(tmp_path):
 )
 def test_a_run_file_that_makes_no_sense_says_nothing(tmp_path, text):
     (tmp_path / "run.json").write_text(text)
-    assert RunFile(tmp_path / "run.json").read() is None
+    assert PidFile(tmp_path / "run.json").read() is None
 
 
 def test_a_run_file_is_removed_only_by_the_process_it_is_about(tmp_path):
-    file = RunFile(tmp_path / "run.json")
-    record = RunRecord(url="http://127.0.0.1:1", pid=os.getpid())
+    file = PidFile(tmp_path / "run.json")
+    record = PidRecord(url="http://127.0.0.1:1", pid=os.getpid())
     file.write(record)
     file.remove(pid=os.getpid() + 1)
     assert file.read() == record
@@ -142,5 +147,5 @@ def test_a_run_file_is_removed_only_by_the_process_it_is_about(tmp_path):
 
 
 def test_a_server_that_does_not_answer_is_not_running(tmp_path):
-    run_file(tmp_path).write(RunRecord(url="http://127.0.0.1:9", pid=os.getpid()))
-    assert find_running(tmp_path) is None
+    pid_file_of(tmp_path).write(PidRecord(url="http://127.0.0.1:9", pid=os.getpid()))
+    assert find_local_model(tmp_path) is None

@@ -13,10 +13,10 @@ from pydantic_ai.exceptions import ModelHTTPError, ModelRateLimitError
 from model_stub import StubModel, completion, refusal
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.llm.clients import Endpoint
-from symposia.agents.llm.retries import LONGEST_PAUSE_S, MOST_PATIENCE_S, pause_s
-from symposia.agents.llm.settings import Manner, Source
+from symposia.agents.llm.retries import LONGEST_PAUSE_S, MAX_RETRY_AFTER_S, retry_pause_s
+from symposia.agents.llm.settings import LLMSettings, ModelSource
 from symposia.agents.llm.usage import Price
-from symposia.agents.turn_services import Desk, MemoryJournal
+from symposia.agents.turn_services import InMemoryCallJournal, TurnServices
 from symposia.models.errors import AgentFailed, AgentTimeout
 from symposia.models.turns.turn import Usage
 
@@ -34,7 +34,7 @@ def other():
 
 @pytest.fixture
 def journal():
-    return MemoryJournal()
+    return InMemoryCallJournal()
 
 
 @pytest.fixture
@@ -43,9 +43,9 @@ def speak(runner, turn, model, journal):
 
     def spoken(context=None, *, others=(), price=None, timeout_s=20.0, **manner):
         endpoints = [Endpoint("stub", model.url, KEY), *(Endpoint("other", stub.url) for stub in others)]
-        agent = LLMAgent(lambda: [Source(it, price) for it in endpoints], Manner(**manner))
+        agent = LLMAgent(lambda: [ModelSource(it, price) for it in endpoints], LLMSettings(**manner))
         context = context or turn(timeout_s=timeout_s)
-        return runner.start(agent, context, timeout_s=timeout_s, desk=Desk(journal)).result()
+        return runner.start(agent, context, timeout_s=timeout_s, desk=TurnServices(journal)).result()
 
     return spoken
 
@@ -122,14 +122,14 @@ def test_a_pause_is_what_was_asked_for_and_never_longer_than_there_is_time(tries
     error = ModelHTTPError.for_category(
         ModelRateLimitError, status_code=429, model_name="any", retry_after=after
     )
-    pause = pause_s(error, tries=tries, most_tries=most, left_s=left)
+    pause = retry_pause_s(error, tries=tries, most_tries=most, left_s=left)
     if tries >= most:
         assert pause is None
     elif pause is not None:
-        assert pause <= min(left, MOST_PATIENCE_S)
+        assert pause <= min(left, MAX_RETRY_AFTER_S)
         assert pause == after if after is not None else 0 < pause <= LONGEST_PAUSE_S
     else:
-        assert min(left, MOST_PATIENCE_S) < (LONGEST_PAUSE_S if after is None else after)
+        assert min(left, MAX_RETRY_AFTER_S) < (LONGEST_PAUSE_S if after is None else after)
 
 
 # -- falling back --------------------------------------------------------------------------------

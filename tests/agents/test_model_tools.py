@@ -10,7 +10,7 @@ import model_tools
 from live import SUPPORT
 from model_stub import completion, refusal
 from symposia.agents.registry.registry import Registry
-from symposia.agents.turn_services import Desk, MemoryJournal
+from symposia.agents.turn_services import InMemoryCallJournal, TurnServices
 from symposia.models.errors import AgentFailed
 from symposia.models.sessions.options import AgentBinding
 
@@ -60,7 +60,7 @@ output = "model_tools:Verdict"
 
 @pytest.fixture
 def journal():
-    return MemoryJournal()
+    return InMemoryCallJournal()
 
 
 @pytest.fixture
@@ -76,8 +76,8 @@ def speak(runner, turn, model, tmp_path, journal, variables):
 
     def spoken(agent="secretary", **changes):
         context = turn(timeout_s=30, **changes)
-        seat = registry.seat(AgentBinding(agent=agent))
-        return runner.start(seat, context, timeout_s=30, desk=Desk(journal)).result()
+        seat = registry.get_agent(AgentBinding(agent=agent))
+        return runner.start(seat, context, timeout_s=30, desk=TurnServices(journal)).result()
 
     model_tools.calls.clear()
     return spoken

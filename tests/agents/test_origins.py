@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from symposia.agents.execution.origins import MAX_TRACEBACK
-from symposia.agents.execution.threads import DaemonThreads
+from symposia.agents.execution.threads import DaemonThreadPool
 from symposia.agents.python import PythonAgent, load_callable
 from symposia.models.errors import AgentError, AgentFailed
 
@@ -79,7 +79,7 @@ def place(tmp_path_factory):
 @pytest.fixture
 def fails(place, runner, turn):
     def fails(name: str) -> AgentError:
-        agent = PythonAgent(load_callable(f"rooms.speakers:{name}"), threads=DaemonThreads(limit=1))
+        agent = PythonAgent(load_callable(f"rooms.speakers:{name}"), threads=DaemonThreadPool(limit=1))
         with pytest.raises(AgentError) as failed:
             runner.run(agent, turn(), timeout_s=20)
         return failed.value

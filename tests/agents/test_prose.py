@@ -7,14 +7,14 @@ import json
 import pytest
 
 from symposia.agents.reviewers.documents import LONG_SENTENCE, clarity, consistency, facts
-from symposia.agents.reviewers.markdown_fences import fenced
+from symposia.agents.reviewers.markdown_fences import fence_text
 from symposia.models.protocol.dialog import Message, Role
 
 
 @pytest.fixture
 def found(turn):
     def found(agent, text):
-        opening = Message(role=Role.USER, content=fenced(text, "markdown"))
+        opening = Message(role=Role.USER, content=fence_text(text, "markdown"))
         said = agent(turn(messages=[opening]))
         return [(it["line"], it["rule"]) for it in json.loads(said)["findings"]]
 
@@ -46,4 +46,4 @@ def test_what_is_found_and_where(found, agent, text, expected):
 
 def test_without_a_document_it_passes(turn, message):
     assert clarity(turn(messages=[Message(role=Role.USER, content="Have you begun?")])) is None
-    assert clarity(turn(messages=[message("bob", fenced("the the"))])) is None
+    assert clarity(turn(messages=[message("bob", fence_text("the the"))])) is None

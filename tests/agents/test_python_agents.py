@@ -11,7 +11,7 @@ import threading
 import pytest
 
 import callable_agents
-from symposia.agents.execution.threads import DaemonThreads
+from symposia.agents.execution.threads import DaemonThreadPool
 from symposia.agents.python import PythonAgent, load_callable
 from symposia.agents.registry.registry import Registry
 from symposia.models.errors import AgentFailed, AgentTimeout, BadOutcome
@@ -22,7 +22,7 @@ from symposia.models.turns.turn import TurnOutcome
 @pytest.fixture
 def speak(runner, turn):
     def spoken(name, *, timeout_s=10):
-        agent = PythonAgent(load_callable(f"callable_agents:{name}"), threads=DaemonThreads(limit=4))
+        agent = PythonAgent(load_callable(f"callable_agents:{name}"), threads=DaemonThreadPool(limit=4))
         return runner.run(agent, turn(), timeout_s=timeout_s)
 
     return spoken
@@ -91,7 +91,7 @@ def test_a_sync_callable_past_its_deadline_is_left_behind(speak):
 def test_no_more_callables_run_at_once_than_there_are_threads(runner, turn):
     callable_agents.release.clear()
     callable_agents.running = threading.Semaphore(0)
-    agent = PythonAgent(callable_agents.wait_for_release, threads=DaemonThreads(limit=2))
+    agent = PythonAgent(callable_agents.wait_for_release, threads=DaemonThreadPool(limit=2))
     speaking = [runner.start(agent, turn(), timeout_s=30) for _ in range(5)]
     try:
         assert callable_agents.running.acquire(timeout=5)
@@ -105,7 +105,7 @@ def test_no_more_callables_run_at_once_than_there_are_threads(runner, turn):
 def test_a_call_that_was_cancelled_while_it_waited_never_starts(runner, turn):
     callable_agents.release.clear()
     callable_agents.running = threading.Semaphore(0)
-    threads = DaemonThreads(limit=1)
+    threads = DaemonThreadPool(limit=1)
     first = threads.submit(lambda: callable_agents.wait_for_release(turn()))
     assert callable_agents.running.acquire(timeout=5)
     never = threads.submit(lambda: pytest.fail("it ran"))
@@ -145,7 +145,7 @@ def test_there_is_a_thread_for_every_turn_even_where_others_hang(turn, tmp_path)
     path.write_text('[agents.meet]\nkind = "python"\ncallable = "callable_agents:meet"\n')
     together = 40
     callable_agents.BARRIER = threading.Barrier(together)
-    agent = Registry.load(path, concurrency=together).seat(AgentBinding(agent="meet"))
+    agent = Registry.load(path, concurrency=together).get_agent(AgentBinding(agent="meet"))
 
     async def all_at_once() -> list[TurnOutcome]:
         return await asyncio.gather(*(agent.speak(turn()) for _ in range(together)))

@@ -6,9 +6,9 @@ import pytest
 
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.llm.clients import Endpoint
-from symposia.agents.llm.settings import Manner, Source
+from symposia.agents.llm.settings import LLMSettings, ModelSource
 from symposia.agents.local_model.server import MODEL_NAME
-from symposia.agents.turn_services import Desk, MemoryJournal
+from symposia.agents.turn_services import InMemoryCallJournal, TurnServices
 from symposia.models.errors import AgentFailed, AgentTimeout
 
 #: One server is enough for two cores.
@@ -19,26 +19,26 @@ class Ear:
     def __init__(self) -> None:
         self.heard: list[str] = []
 
-    def restart(self) -> None:
+    def restart_output(self) -> None:
         self.heard.clear()
 
-    def hear(self, text: str) -> None:
+    def add_output(self, text: str) -> None:
         self.heard.append(text)
 
 
 @pytest.fixture
 def make(local_model):
     def made(*, before=(), **manner):
-        sources = [*(Source(Endpoint(MODEL_NAME, url)) for url in before)]
-        sources.append(Source(Endpoint(MODEL_NAME, f"{local_model.url}/v1")))
+        sources = [*(ModelSource(Endpoint(MODEL_NAME, url)) for url in before)]
+        sources.append(ModelSource(Endpoint(MODEL_NAME, f"{local_model.url}/v1")))
         manner = {"plain": True, "max_tokens": 16, "temperature": 0.0} | manner
-        return LLMAgent(lambda: sources, Manner(**manner))
+        return LLMAgent(lambda: sources, LLMSettings(**manner))
 
     return made
 
 
 def spoken(runner, agent, context, **desk):
-    return runner.start(agent, context, timeout_s=120, desk=Desk(**desk)).result()
+    return runner.start(agent, context, timeout_s=120, desk=TurnServices(**desk)).result()
 
 
 def test_its_words_come_one_by_one_and_are_the_message_in_the_end(runner, turn, make):
@@ -58,7 +58,7 @@ def test_a_stream_costs_what_the_same_words_cost_at_once(runner, turn, make):
 
 
 def test_what_it_has_answered_it_is_not_asked_again(runner, turn, make):
-    journal = MemoryJournal()
+    journal = InMemoryCallJournal()
     first = spoken(runner, make(temperature=1.0), turn(timeout_s=120), journal=journal)
     again = spoken(runner, make(temperature=1.0), turn(timeout_s=120), journal=journal)
     assert again == first

@@ -265,14 +265,14 @@ def test_a_local_model_that_does_not_run_may_be_tried_again(runner, turn, monkey
     with pytest.raises(
         AgentFailed, match="installed but not running on this machine: start or restart `symposia up`"
     ) as error:
-        runner.run(Registry().seat(bound("local")), turn(), timeout_s=5)
+        runner.run(Registry().get_agent(bound("local")), turn(), timeout_s=5)
     assert error.value.retryable
 
 
 def test_a_missing_local_model_fails_once_and_says_what_to_install(runner, turn, monkeypatch):
     monkeypatch.setattr("symposia.agents.local_model.server.find_spec", lambda _name: None)
     with pytest.raises(AgentFailed, match="install the local model with `pip install 'symposia") as error:
-        runner.run(Registry().seat(bound("local")), turn(), timeout_s=5)
+        runner.run(Registry().get_agent(bound("local")), turn(), timeout_s=5)
     assert not error.value.retryable
     assert "symposia up" not in str(error.value)
 
@@ -288,9 +288,9 @@ kind = "llm"
 model = "some:model"
 fallback = ["local"]
 """
-    assert load(text).on_local_model() == ("local", "near")
+    assert load(text).names_on_local_model() == ("local", "near")
     house = '\n[models.local]\nmodel = "m"\nbase_url = "http://127.0.0.1:1/v1"\n'
-    assert load(text + house).on_local_model() == ()
+    assert load(text + house).names_on_local_model() == ()
 
 
 def test_code_that_cannot_be_imported_fails_the_seat(load):
@@ -304,7 +304,7 @@ def test_the_agents_of_the_demo_are_in_order():
     registry = Registry.load(DEMO_FILE)
     assert registry.check() == []
     for name in registry.names():
-        registry.seat(bound(name))
+        registry.get_agent(bound(name))
 
 
 def test_loading_a_registry_imports_neither_the_callables_nor_a_model_client(tmp_path):

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 import pytest
 
 from symposia.agents.registry.registry import Registry
-from symposia.agents.reviewers.code import code_of
-from symposia.agents.reviewers.markdown_fences import fenced
+from symposia.agents.reviewers.code import extract_code
+from symposia.agents.reviewers.markdown_fences import fence_text
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.options import AgentBinding
 from symposia.models.turns.turn import Expects, WorkItem
@@ -29,7 +29,7 @@ def review(runner, turn, message):
                 pytest.skip(f"{tool} is not installed")
         messages = [message("bob", text) for text in texts]
         context = turn(**{"mode": CollabMode.PAIR, "expects": Expects.REVIEW, "messages": messages, **more})
-        outcome = runner.run(Registry().seat(AgentBinding(agent=name)), context, timeout_s=50)
+        outcome = runner.run(Registry().get_agent(AgentBinding(agent=name)), context, timeout_s=50)
         return outcome.messages[0].content
 
     return said
@@ -81,14 +81,14 @@ def test_outside_of_a_review_it_approves_of_nothing(review):
     ],
 )
 def test_only_fenced_python_is_code_and_its_name_stays_a_name(turn, message, text, files):
-    assert sorted(code_of(turn(messages=[message("bob", text)]).model_dump(mode="json"))) == files
+    assert sorted(extract_code(turn(messages=[message("bob", text)]).model_dump(mode="json"))) == files
 
 
 def test_the_newest_message_with_code_counts_and_a_work_item_before_it(turn, message):
     messages = [message("bob", CLEAN), message("cleo", RISKY), message("bob", "what do you think?")]
-    assert "subprocess" in code_of(turn(messages=messages).model_dump(mode="json"))["block1.py"]
+    assert "subprocess" in extract_code(turn(messages=messages).model_dump(mode="json"))["block1.py"]
     item = WorkItem(item_id="1", text=WASTEFUL)
-    assert "import os" in code_of(turn(messages=messages, item=item).model_dump(mode="json"))["app.py"]
+    assert "import os" in extract_code(turn(messages=messages, item=item).model_dump(mode="json"))["app.py"]
 
 
 @pytest.fixture
@@ -141,20 +141,20 @@ def test_code_that_is_called_like_a_module_is_looked_at_and_not_run(found, tmp_p
     trap = tmp_path / "ran"
     code = f"import pathlib\npathlib.Path({str(trap)!r}).touch()\n"
     for tool in ("ruff", "bandit"):
-        found(tool, fenced(code, f"python {name}.py"))
+        found(tool, fence_text(code, f"python {name}.py"))
     assert not trap.exists()
 
 
 def test_code_with_fences_in_it_is_read_whole(found):
     text = 'import os\n\nHELP = """\n```\nx\n```\n"""\nimport sys\n'
-    assert [it["line"] for it in found("ruff", fenced(text, "python")) if it["rule"] == "F401"] == [1, 8]
+    assert [it["line"] for it in found("ruff", fence_text(text, "python")) if it["rule"] == "F401"] == [1, 8]
 
 
 def test_what_is_found_depends_on_nothing_but_the_code(found):
     code = '"""A package."""\n\nfrom os import path as _path  # noqa: PLC2701\n\nHERE = _path.curdir\n'
-    assert found("ruff", fenced(code, "python __init__.py")) == []
+    assert found("ruff", fence_text(code, "python __init__.py")) == []
 
 
 def test_the_order_of_imports_is_left_to_whoever_knows_which_are_the_projects_own(found):
     code = "import pytest\n\nfrom house.rooms import kitchen\n\n\n@pytest.fixture\ndef cook():\n    return kitchen\n"
-    assert found("ruff", fenced(code, "python")) == []
+    assert found("ruff", fence_text(code, "python")) == []

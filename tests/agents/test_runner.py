@@ -13,7 +13,7 @@ import pytest
 
 from symposia.agents.execution.runner import AgentRunner
 from symposia.models.errors import AgentFailed, AgentTimeout, BadOutcome, LeaseLost, SessionNotFound
-from symposia.models.turns.turn import Draft, TurnOutcome, Usage
+from symposia.models.turns.turn import DraftMessage, TurnOutcome, Usage
 
 
 class Speaks:
@@ -183,7 +183,7 @@ def test_a_very_long_error_is_cut(runner, turn):
         (TurnOutcome.say("x" * 101), "messages[0].content: must be at most 100 bytes (got 101 bytes)"),
         (TurnOutcome.say("é" * 51), "messages[0].content: must be at most 100 bytes (got 102 bytes)"),
         (
-            TurnOutcome(messages=(Draft(content="fine"), Draft(content="\t"))),
+            TurnOutcome(messages=(DraftMessage(content="fine"), DraftMessage(content="\t"))),
             "messages[1].content: must not be blank (got '\\t')",
         ),
         (
@@ -195,7 +195,7 @@ def test_a_very_long_error_is_cut(runner, turn):
             f"hand_off: must have at most 1000 characters (got '{'x' * 76}...)",
         ),
         (
-            TurnOutcome.say("fine").model_copy(update={"messages": (Draft(content="x"),) * 101}),
+            TurnOutcome.say("fine").model_copy(update={"messages": (DraftMessage(content="x"),) * 101}),
             "messages: must have at most 100 items (got a list of 101)",
         ),
     ],

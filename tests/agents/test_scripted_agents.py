@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from symposia.agents.scripted import (
     SCRIPT_WINDOW,
     AtEnd,
-    Reply,
+    ScriptedReply,
     messages_needed,
     scripted_agent,
     turns_before,
@@ -21,7 +21,7 @@ from symposia.models.turns.turn import Decision, NewItem, TurnContext, TurnOutco
 
 
 def script(*replies, at_end=AtEnd.REPEAT):
-    return scripted_agent([Reply.model_validate(reply) for reply in replies], at_end=at_end)
+    return scripted_agent([ScriptedReply.model_validate(reply) for reply in replies], at_end=at_end)
 
 
 def texts(outcome):
@@ -160,7 +160,7 @@ def test_a_reply_with_a_delay_is_waited_for_without_holding_a_thread(runner, tur
 @pytest.mark.parametrize("reply", [{}, {"say": ""}, {"say": " "}, {"fail": "x", "fail_attempts": 1}])
 def test_a_reply_that_does_nothing_is_refused(reply):
     with pytest.raises(ValidationError, match="must set say, passed, decision, hand_off, items or fail"):
-        Reply.model_validate(reply)
+        ScriptedReply.model_validate(reply)
 
 
 @pytest.mark.parametrize(
@@ -168,4 +168,4 @@ def test_a_reply_that_does_nothing_is_refused(reply):
     [(["one"], 0), (["{last}"], 1), (["one", "two"], SCRIPT_WINDOW), (["one", {"say": "x", "turn": 1}], 0)],
 )
 def test_a_script_is_shown_no_more_of_the_dialog_than_it_needs(replies, messages):
-    assert messages_needed([Reply.model_validate(reply) for reply in replies]) == messages
+    assert messages_needed([ScriptedReply.model_validate(reply) for reply in replies]) == messages

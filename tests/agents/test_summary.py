@@ -6,10 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.agents.llm.summary import Summary, carried_on, divide, mark, room_beside
-from symposia.agents.turn_services import Desk, MemoryJournal, MemoryNotes
+from symposia.agents.llm.summary import (
+    Summary,
+    extend_summary,
+    message_fingerprint,
+    remaining_tokens,
+    split_dialog,
+)
+from symposia.agents.turn_services import InMemoryCallJournal, InMemoryNotes, TurnServices
 from symposia.models.turns.message_lists import estimate_tokens
-from symposia.models.turns.turn import Budget
+from symposia.models.turns.turn import RemainingBudget
 from symposia.testing import ScriptedModel, model_agent, speak, turn
 
 TEXT = "x" * 40  # ten tokens
@@ -24,12 +30,12 @@ class Talk:
 
     def __init__(self, *replies, **manner):
         self.model = ScriptedModel(*replies)
-        self.notes = MemoryNotes()
+        self.notes = InMemoryNotes()
         manner = {"summary": True, "context_tokens": 50} | manner
         self._agent = model_agent(self.model, **manner)
 
     def speak(self, count, *, journal=None, **changes):
-        desk = Desk(journal or MemoryJournal(), notes=self.notes)
+        desk = TurnServices(journal or InMemoryCallJournal(), notes=self.notes)
         return speak(self._agent, turn(heard=heard(count), **changes), desk=desk)
 
     def told(self, at):
@@ -69,7 +75,7 @@ def test_the_next_turn_carries_the_summary_on_and_asks_for_none_while_there_is_r
 
 
 def test_a_summary_that_was_asked_for_is_not_asked_for_again_by_another_attempt():
-    talk, journal = Talk("minutes", "fine"), MemoryJournal()
+    talk, journal = Talk("minutes", "fine"), InMemoryCallJournal()
     first = talk.speak(6, journal=journal)
     talk.notes.note = None
     assert talk.speak(6, journal=journal) == first
@@ -78,7 +84,7 @@ def test_a_summary_that_was_asked_for_is_not_asked_for_again_by_another_attempt(
 
 def test_a_turn_with_a_limit_on_its_tokens_asks_for_no_summary():
     talk = Talk("fine")
-    outcome = talk.speak(6, remaining=Budget(tokens=100))
+    outcome = talk.speak(6, remaining=RemainingBudget(tokens=100))
     assert len(talk.model.asked) == 1
     assert outcome.left_out > 0
 
@@ -95,21 +101,21 @@ def test_every_message_is_either_covered_or_folded_or_kept(sizes, max_tokens, da
     summary, grown = Summary(), 0
     while grown < len(dialog):
         grown = data.draw(st.integers(grown + 1, len(dialog)))
-        parts = divide(dialog[:grown], summary, max_tokens=max_tokens)
-        assert summary.covered + len(parts.folded) + len(parts.kept) == grown
-        assert list(parts.kept) == list(dialog[grown - len(parts.kept) : grown])
-        if parts.folded:
+        parts = split_dialog(dialog[:grown], summary, max_tokens=max_tokens)
+        assert summary.covered + len(parts.to_summarize) + len(parts.to_show) == grown
+        assert list(parts.to_show) == list(dialog[grown - len(parts.to_show) : grown])
+        if parts.to_summarize:
             text = "m" * data.draw(st.integers(0, 4 * max_tokens))
-            summary = carried_on(summary, parts.folded, text)
-            assert summary.until == mark(dialog[summary.covered - 1])
+            summary = extend_summary(summary, parts.to_summarize, text)
+            assert summary.until == message_fingerprint(dialog[summary.covered - 1])
         else:
-            kept = sum(estimate_tokens(message.content) for message in parts.kept)
-            assert kept <= room_beside(summary, max_tokens) or len(parts.kept) == 1
+            kept = sum(estimate_tokens(message.content) for message in parts.to_show)
+            assert kept <= remaining_tokens(summary, max_tokens) or len(parts.to_show) == 1
 
 
 @pytest.mark.parametrize("window", [1, 3])
 def test_when_its_last_message_is_out_of_the_window_all_in_it_is_new(window):
     dialog = turn(heard=heard(8)).messages
-    summary = Summary(text="early", until=mark(dialog[0]), covered=1)
-    parts = divide(dialog[-window:], summary, max_tokens=1_000)
-    assert list(parts.kept) == list(dialog[-window:])
+    summary = Summary(text="early", until=message_fingerprint(dialog[0]), covered=1)
+    parts = split_dialog(dialog[-window:], summary, max_tokens=1_000)
+    assert list(parts.to_show) == list(dialog[-window:])

@@ -8,8 +8,8 @@ from pydantic_ai.models.test import TestModel
 from model_stub import StubModel
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.llm.clients import Endpoint
-from symposia.agents.llm.settings import Manner, Source
-from symposia.agents.turn_services import Desk, MemoryJournal
+from symposia.agents.llm.settings import LLMSettings, ModelSource
+from symposia.agents.turn_services import InMemoryCallJournal, TurnServices
 from symposia.models.errors import AgentFailed
 from symposia.models.turns.turn import Decision, Expects
 from symposia.testing import Call, ScriptedModel, model_agent, speak, turn
@@ -20,10 +20,10 @@ class Ear:
     def __init__(self) -> None:
         self.heard: list[str] = []
 
-    def restart(self) -> None:
+    def restart_output(self) -> None:
         self.heard.clear()
 
-    def hear(self, text: str) -> None:
+    def add_output(self, text: str) -> None:
         self.heard.append(text)
 
 
@@ -57,7 +57,7 @@ def test_it_may_fail():
 
 def test_its_words_are_streamed_one_by_one():
     ear = Ear()
-    outcome = speak(model_agent(ScriptedModel("one two three")), turn(), desk=Desk(listener=ear))
+    outcome = speak(model_agent(ScriptedModel("one two three")), turn(), desk=TurnServices(listener=ear))
     assert ear.heard == ["one", " two", " three"]
     assert outcome.messages[0].content == "one two three"
 
@@ -65,7 +65,7 @@ def test_its_words_are_streamed_one_by_one():
 def test_a_form_is_streamed_to_nobody():
     ear = Ear()
     model = ScriptedModel({"approved": True, "comment": "good"})
-    outcome = speak(model_agent(model), turn(mode="pair", expects="review"), desk=Desk(listener=ear))
+    outcome = speak(model_agent(model), turn(mode="pair", expects="review"), desk=TurnServices(listener=ear))
     assert (outcome.decision, ear.heard) == (Decision(satisfied=True, reason="good"), [])
 
 
@@ -76,9 +76,9 @@ def test_it_calls_tools_that_the_agent_has_not_and_is_told(monkeypatch):
 
 
 def test_an_answer_from_the_journal_is_heard_again():
-    ear, journal, model = Ear(), MemoryJournal(), ScriptedModel("one two")
+    ear, journal, model = Ear(), InMemoryCallJournal(), ScriptedModel("one two")
     for _ in range(2):
-        speak(model_agent(model), turn(), desk=Desk(journal, ear))
+        speak(model_agent(model), turn(), desk=TurnServices(journal, ear))
     assert ("".join(ear.heard), len(model.asked)) == ("one two", 1)
 
 
@@ -88,7 +88,7 @@ def test_pydantic_ai_s_own_test_model_takes_its_place():
 
 
 def real(url: str) -> LLMAgent:
-    return LLMAgent(lambda: [Source(Endpoint("stub", url))], Manner())
+    return LLMAgent(lambda: [ModelSource(Endpoint("stub", url))], LLMSettings())
 
 
 def test_a_test_that_is_not_marked_asks_no_real_model():

@@ -12,7 +12,7 @@ import pytest
 
 from remote_system import RemoteSystem
 from symposia.agents.remote.addresses import is_public
-from symposia.agents.remote.webhook import Target, post
+from symposia.agents.remote.webhook import WebhookTarget, post_webhook
 from symposia.models.errors import AgentFailed
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
@@ -26,7 +26,7 @@ def system():
 
 
 def target(url, *, networks=LOOPBACK, timeout_s=10.0, **more):
-    return Target(url, timeout_s, networks, **more)
+    return WebhookTarget(url, timeout_s, networks, **more)
 
 
 def names(*addresses):
@@ -62,7 +62,7 @@ def test_an_address_outside_is_public(address):
 
 
 def test_it_arrives_as_it_was_sent(system):
-    post(target(system.url + "?x=1"), b'{"a": 1}', {"webhook-id": "7"})
+    post_webhook(target(system.url + "?x=1"), b'{"a": 1}', {"webhook-id": "7"})
     ((headers, body),) = system.deliveries
     assert (body, headers["webhook-id"], headers["content-type"]) == (b'{"a": 1}', "7", "application/json")
 
@@ -80,7 +80,7 @@ def test_it_arrives_as_it_was_sent(system):
 def test_this_machine_is_not_called_unless_that_is_allowed(system, url):
     port = system.url.split(":")[2].split("/")[0]
     with pytest.raises(AgentFailed, match="neither public nor") as error:
-        post(target(url.format(port=port), networks=()), b"x", {})
+        post_webhook(target(url.format(port=port), networks=()), b"x", {})
     assert system.deliveries == []
     assert not error.value.retryable
 
@@ -88,7 +88,7 @@ def test_this_machine_is_not_called_unless_that_is_allowed(system, url):
 def test_one_forbidden_address_of_a_name_forbids_the_name(system):
     resolve = names(["8.8.8.8", "10.0.0.1"])
     with pytest.raises(AgentFailed, match=r"hooks\.example resolves to 10\.0\.0\.1, which is neither public"):
-        post(target("https://hooks.example/", resolve=resolve), b"x", {})
+        post_webhook(target("https://hooks.example/", resolve=resolve), b"x", {})
 
 
 def test_a_name_that_changes_its_address_after_it_was_checked_is_called_where_it_was_checked(system):
@@ -96,17 +96,17 @@ def test_a_name_that_changes_its_address_after_it_was_checked_is_called_where_it
     port = int(system.url.split(":")[2].split("/")[0])
     resolve = names(["127.0.0.1"], ["127.0.0.2"])
     allowed = (ip_network("127.0.0.1/32"),)
-    post(target(f"http://hooks.example:{port}/", networks=allowed, resolve=resolve), b"x", {})
+    post_webhook(target(f"http://hooks.example:{port}/", networks=allowed, resolve=resolve), b"x", {})
     assert resolve.asked == ["hooks.example"]
     assert system.deliveries[0][0]["host"] == f"hooks.example:{port}"
     with pytest.raises(AgentFailed, match=r"127\.0\.0\.2, which is neither public"):
-        post(target(f"http://hooks.example:{port}/", networks=allowed, resolve=resolve), b"x", {})
+        post_webhook(target(f"http://hooks.example:{port}/", networks=allowed, resolve=resolve), b"x", {})
     assert len(system.deliveries) == 1
 
 
 def test_a_public_address_is_called_with_tls_only():
     with pytest.raises(AgentFailed, match="must be called with https") as error:
-        post(target("http://hooks.example/", resolve=names(["8.8.8.8"])), b"x", {})
+        post_webhook(target("http://hooks.example/", resolve=names(["8.8.8.8"])), b"x", {})
     assert not error.value.retryable
 
 
@@ -115,7 +115,7 @@ def test_a_redirect_is_not_followed(system):
     try:
         system.answers = [(307, {"Location": other.url})]
         with pytest.raises(AgentFailed, match="answered HTTP 307: redirects are not followed") as error:
-            post(target(system.url), b"x", {})
+            post_webhook(target(system.url), b"x", {})
         assert not error.value.retryable
         assert other.deliveries == []
     finally:
@@ -125,7 +125,7 @@ def test_a_redirect_is_not_followed(system):
 def test_no_proxy_of_the_environment_is_used(system, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    post(target(system.url), b"x", {})
+    post_webhook(target(system.url), b"x", {})
     assert len(system.deliveries) == 1
 
 
@@ -145,7 +145,7 @@ def test_no_proxy_of_the_environment_is_used(system, monkeypatch):
 def test_what_may_pass_is_tried_again_and_what_will_not_is_not(system, status, headers, again, after_s):
     system.answers = [(status, headers)]
     with pytest.raises(AgentFailed, match=rf"^127\.0\.0\.1 answered HTTP {status}$") as error:
-        post(target(system.url), b"x", {})
+        post_webhook(target(system.url), b"x", {})
     assert (error.value.retryable, error.value.retry_after_s) == (again, after_s)
 
 
@@ -153,7 +153,7 @@ def test_a_server_that_is_away_may_be_there_later(system):
     url = system.url
     system.close()
     with pytest.raises(AgentFailed, match=r"does not answer: .*refused") as error:
-        post(target(url), b"x", {})
+        post_webhook(target(url), b"x", {})
     assert error.value.retryable
     system.__init__()
 
@@ -162,7 +162,7 @@ def test_a_server_that_answers_one_byte_at_a_time_is_cut_off(system):
     system.drip_s = 0.05
     started = time.monotonic()
     with pytest.raises(AgentFailed, match="does not answer"):
-        post(target(system.url, timeout_s=0.5), b"x", {})
+        post_webhook(target(system.url, timeout_s=0.5), b"x", {})
     assert time.monotonic() - started < 30, "and not after the 500 s that its answer would take"
 
 
@@ -177,13 +177,13 @@ def test_a_server_that_is_slow_after_another_address_took_all_the_time_is_cut_of
             caller.setblocking(False)
             caller.connect_ex(full.getsockname())
         with pytest.raises(AgentFailed, match="does not answer: timed out"):
-            post(target(f"http://hooks.example:{port}/", timeout_s=0.5, resolve=resolve), b"x", {})
+            post_webhook(target(f"http://hooks.example:{port}/", timeout_s=0.5, resolve=resolve), b"x", {})
     assert system.deliveries == []
 
 
 def test_a_server_without_tls_is_no_server_for_https(system):
     with pytest.raises(AgentFailed, match="does not answer"):
-        post(target(system.url.replace("http:", "https:")), b"x", {})
+        post_webhook(target(system.url.replace("http:", "https:")), b"x", {})
 
 
 def test_a_name_that_nobody_looks_up_in_time_is_a_failure_that_may_pass(system):
@@ -195,7 +195,7 @@ def test_a_name_that_nobody_looks_up_in_time_is_a_failure_that_may_pass(system):
 
     try:
         with pytest.raises(AgentFailed, match=r"DNS look-up of .* failed: no answer within") as error:
-            post(target("https://hooks.example/turns", timeout_s=0.2, resolve=hangs), b"{}", {})
+            post_webhook(target("https://hooks.example/turns", timeout_s=0.2, resolve=hangs), b"{}", {})
     finally:
         is_over.set()
     assert error.value.retryable

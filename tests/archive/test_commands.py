@@ -12,7 +12,7 @@ from live import REGISTRY, LiveWorker, until
 from ports import HOST
 from postgres import Postgres
 from symposia.state.redis.connect import connect
-from symposia.state.workers.presence import WorkerBook
+from symposia.state.workers.presence import WorkerPresence
 from symposia.workers.local.embedded import EmbeddedServer
 from symposia.workers.local.processes import free_port
 from terminal import Terminal
@@ -45,7 +45,7 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Terminal,
         terminal = Terminal(folder, settings)
         worker = LiveWorker("w1", folder, terminal.environment, app="symposia.workers", concurrency=4)
         client = connect(server.url)
-        until(lambda: WorkerBook(client).alive(), timeout_s=50, what="a worker is there")
+        until(lambda: WorkerPresence(client).list_alive(), timeout_s=50, what="a worker is there")
         yield terminal, client
         worker.close()
         terminal.close()
@@ -156,7 +156,7 @@ def test_a_database_that_is_away_slows_no_session_and_is_written_when_it_is_back
         worker = LiveWorker("w1", tmp_path, terminal.environment, app="symposia.workers", concurrency=4)
         client = connect(server.url)
         try:
-            until(lambda: WorkerBook(client).alive(), timeout_s=50, what="a worker is there")
+            until(lambda: WorkerPresence(client).list_alive(), timeout_s=50, what="a worker is there")
             assert terminal.call("run", "pair.yaml", "--json").code == 0
             told = terminal.call("doctor", "--json").json()["findings"]
             assert any(it["subject"] == "archive" and "does not answer" in it["text"] for it in told)

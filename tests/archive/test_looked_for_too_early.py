@@ -17,7 +17,7 @@ from symposia.client import Client
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.submission import Submission
 from symposia.models.text.ids import new_id
-from symposia.state.redis.keys import DUE, OWED, SESSIONS, session_key
+from symposia.state.redis.keys import ARCHIVE_QUEUE, DUE, SESSIONS, session_key
 from symposia.state.sessions import index as index_module
 from symposia.tasks.sessions import opening as opening_module
 from symposia.tasks.sessions.sweep import sweep
@@ -71,20 +71,20 @@ def each_moment(
 def everybody_looks(hand: ByHand) -> None:
     assert hand.runtime.archiver is not None
     sweep(hand.runtime)
-    hand.runtime.archiver.round()
+    hand.runtime.archiver.archive_due()
     list(hand.client.each_job())
     hand.client.inbox()
 
 
 def left_behind(client: Redis, session_id: str) -> None:
     """What the indexes still say of a session whose keys are gone."""
-    for index in (SESSIONS, DUE, OWED):
+    for index in (SESSIONS, DUE, ARCHIVE_QUEUE):
         client.zadd(index, {session_id: LONG_AGO_MS})
 
 
 def assert_looked_after(hand: ByHand, session_id: str, *, asked: bool, after: list[str]) -> None:
     client = hand.runtime.store.client
-    missing = [index for index in (SESSIONS, DUE, OWED) if client.zscore(index, session_id) is None]
+    missing = [index for index in (SESSIONS, DUE, ARCHIVE_QUEUE) if client.zscore(index, session_id) is None]
     assert not missing, f"after {after}"
     assert [it.session_id for it in hand.client.inbox()] == [session_id] * asked, f"after {after}"
 
@@ -148,7 +148,7 @@ def test_while_it_is_restored(hand: ByHand) -> None:
 
 LOOKERS: dict[str, Callable[[ByHand, Client], object]] = {
     "the sweep": lambda hand, _: sweep(hand.runtime),
-    "the archiver": lambda hand, _: hand.runtime.archiver.round(),  # type: ignore[union-attr]
+    "the archiver": lambda hand, _: hand.runtime.archiver.archive_due(),  # type: ignore[union-attr]
     "a listing": lambda _, other: list(other.each_job()),
     "a reader of the inbox": lambda _, other: other.inbox(),
 }
@@ -188,8 +188,8 @@ def test_a_restored_session_is_listed_among_those_of_its_time(hand: ByHand) -> N
 def test_what_is_not_there_is_looked_for_no_more_after_an_hour(hand: ByHand) -> None:
     client, (lost, opening) = hand.client._installation.sessions.connections.redis, (new_id(), new_id())
     left_behind(client, lost)
-    hand.client._installation.sessions.connections.index.add(opening, look_in_ms=0, archived=True)
+    hand.client._installation.sessions.connections.index.add_session(opening, look_in_ms=0, archived=True)
     everybody_looks(hand)
-    for index in (SESSIONS, DUE, OWED):
+    for index in (SESSIONS, DUE, ARCHIVE_QUEUE):
         assert client.zscore(index, lost) is None
         assert client.zscore(index, opening) is not None

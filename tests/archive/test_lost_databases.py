@@ -22,8 +22,8 @@ from live import until
 from postgres import Postgres, own_database
 from symposia.archive.archive import Archive
 from symposia.models.errors import ArchiveUnavailable
-from symposia.state.redis.keys import OWED, session_key
-from symposia.state.sessions.archive_queue import OwedIndex
+from symposia.state.redis.keys import ARCHIVE_QUEUE, session_key
+from symposia.state.sessions.archive_queue import ArchiveQueue
 from symposia.state.sessions.index import SessionIndex
 from table import Table
 
@@ -53,7 +53,7 @@ def weight(arena: Arena) -> int:
 def survives(arena: Arena, archive: Archive, away: Away, *, away_s: float) -> None:
     """Runs sessions for as long as the database is away, and has all of them in the archive afterwards."""
     redis = arena.server.client
-    owed = OwedIndex(redis)
+    owed = ArchiveQueue(redis)
     seeds = count()
     warm = arena.run(plays(Random(next(seeds)), SESSIONS))
     assert not warm.findings
@@ -120,7 +120,7 @@ def test_a_disk_that_is_full_leaves_all_of_a_session_owed_and_none_of_it_written
     client: Redis, tmp_path: Path
 ) -> None:
     table = Table(client, opened=False)
-    SessionIndex(client).add(table.id, look_in_ms=0, archived=True)
+    SessionIndex(client).add_session(table.id, look_in_ms=0, archived=True)
     table.open(archived=True)
     with closing(Archive(f"sqlite:///{tmp_path / 'archive.sqlite3'}")) as archive:
         table.speak(table.plan_one(), "it fits")
@@ -129,12 +129,12 @@ def test_a_disk_that_is_full_leaves_all_of_a_session_owed_and_none_of_it_written
         table.speak(table.plan_one(), *["x" * 20_000] * 50)
         table.finish()
         with full(archive), pytest.raises(ArchiveUnavailable, match="full"):
-            archiver(archive, client).round()
+            archiver(archive, client).archive_due()
         assert archived(archive, table.id) == before
         assert client.ttl(table.key("session")) == -1
-        assert client.zscore(OWED, table.id) is not None
+        assert client.zscore(ARCHIVE_QUEUE, table.id) is not None
 
-        assert archiver(archive, client).round() == 1
+        assert archiver(archive, client).archive_due() == 1
         assert archived(archive, table.id) == live(client, table.id)
         assert client.ttl(table.key("session")) > 0
 

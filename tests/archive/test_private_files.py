@@ -79,7 +79,7 @@ def test_chosen_data_folder_keeps_its_rights(tmp_path: Path) -> None:
     archive = open_archive(Settings(archive=True, database_url=None, data_dir=folder))
     assert archive is not None
     assert fill(archive, folder) == private(folder, folder_mode=0o750)
-    assert archive.database.exposed() == [(folder, 0o750)]
+    assert archive.database.exposed_files() == [(folder, 0o750)]
 
 
 def test_file_is_private_before_sqlite_opens_it(tmp_path: Path) -> None:

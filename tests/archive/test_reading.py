@@ -9,7 +9,7 @@ from sqlalchemy import select
 from archiving import archive_now, archived
 from symposia.archive.archive import Archive
 from symposia.archive.tables import METADATA
-from symposia.archive.values import Wanted
+from symposia.archive.values import SessionFilter
 from symposia.models.errors import InvalidInput, SessionNotFound
 from symposia.models.text.ids import new_id
 from symposia.tasks.sessions.pruning import prune
@@ -49,19 +49,19 @@ def test_sessions_are_found_by_what_they_are(client: Redis, archive: Archive) ->
     (one,) = tables(client, archive, "x")
     state = one.state()
     for wanted in (
-        Wanted(status="active"),
-        Wanted(mode="round_robin"),
-        Wanted(participant="ann"),
-        Wanted(since_ms=state.opened_ms, until_ms=state.opened_ms + 1),
+        SessionFilter(status="active"),
+        SessionFilter(mode="round_robin"),
+        SessionFilter(participant="ann"),
+        SessionFilter(since_ms=state.opened_ms, until_ms=state.opened_ms + 1),
     ):
         assert [it.session_id for it in archive.reader.page(wanted).items] == [one.id], wanted
     for other in (
-        Wanted(status="completed"),
-        Wanted(mode="pair"),
-        Wanted(participant="zoe"),
-        Wanted(tag="x"),
-        Wanted(since_ms=state.opened_ms + 1),
-        Wanted(until_ms=state.opened_ms),
+        SessionFilter(status="completed"),
+        SessionFilter(mode="pair"),
+        SessionFilter(participant="zoe"),
+        SessionFilter(tag="x"),
+        SessionFilter(since_ms=state.opened_ms + 1),
+        SessionFilter(until_ms=state.opened_ms),
     ):
         assert archive.reader.page(other).items == (), other
 
@@ -72,7 +72,7 @@ def test_messages_are_found_by_their_words_newest_first(client: Redis, archive: 
     assert found(archive, "BLUE door") == ["a blue door"]
     assert found(archive, "übung") == ["Übung macht den Meister"]
     assert found(archive, "ubung") == []
-    assert found(archive, "door", wanted=Wanted(status="completed")) == []
+    assert found(archive, "door", wanted=SessionFilter(status="completed")) == []
 
 
 @pytest.mark.parametrize(

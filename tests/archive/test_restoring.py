@@ -11,7 +11,7 @@ from symposia.jobs.collab import CollabJob
 from symposia.models.errors import NotLive, NotRestorable, SessionNotFound
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.text.ids import new_id
-from symposia.state.redis.keys import DUE, INBOX, OWED, SESSIONS
+from symposia.state.redis.keys import ARCHIVE_QUEUE, DUE, INBOX, SESSIONS
 from symposia.state.sessions.restoring import Restorer
 
 pytestmark = pytest.mark.leaves_keys
@@ -73,10 +73,10 @@ def test_who_restores_what_another_left_half_entered_enters_it(hand: ByHand) -> 
     assert [hand.turn(job, number) for number in (1, 2)] == ["committed", "parked"]
     archive_now(hand, job)
     client = hand.runtime.store.client
-    client.delete(DUE, OWED, SESSIONS, INBOX)
+    client.delete(DUE, ARCHIVE_QUEUE, SESSIONS, INBOX)
     with pytest.raises(NotRestorable, match="it is already live"):
         hand.client.restore(job.id)
-    assert all(client.zscore(index, job.id) is not None for index in (DUE, OWED, SESSIONS))
+    assert all(client.zscore(index, job.id) is not None for index in (DUE, ARCHIVE_QUEUE, SESSIONS))
     assert [question.session_id for question in hand.client.inbox("ben")] == [job.id]
 
 

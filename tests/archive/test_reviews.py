@@ -16,11 +16,11 @@ from scaling import scaled_examples
 from symposia.archive.archive import Archive
 from symposia.models.errors import InvalidInput, ReviewNotFound
 from symposia.models.review.findings import Finding
-from symposia.models.review.items import ItemKind, Skipped
+from symposia.models.review.items import ItemKind, SkippedItem
 from symposia.models.review.runs import ItemState, ReviewRun, RunState
 from symposia.models.text.ids import new_id, utcnow
 from symposia.models.turns.turn import Usage
-from symposia.reviews.findings.comparing import settled
+from symposia.reviews.findings.comparing import compare_run
 from symposia.tasks.sessions.pruning import prune
 
 ODD = "naïve 日本語 🎭 \n ' \\ ; DROP TABLE finding; --"
@@ -43,12 +43,12 @@ def test_a_run_is_read_as_it_was_written(archive: Archive) -> None:
     run = a_run(
         *(one, other),
         summary=ODD,
-        skipped=(Skipped(path="a\nb", reason="is a FIFO"),),
+        skipped=(SkippedItem(path="a\nb", reason="is a FIFO"),),
         usage=one.usage,
         revision="abc",
         state=RunState.PARTIAL,
     )
-    run = settled(run, previous=[a_finding(line=99, path=ODD, message="gone")])
+    run = compare_run(run, previous=[a_finding(line=99, path=ODD, message="gone")])
     assert len(run.findings) == 2
     assert written(archive, run) == run
 
@@ -56,13 +56,13 @@ def test_a_run_is_read_as_it_was_written(archive: Archive) -> None:
 @given(st.lists(findings(), max_size=6))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=scaled_examples(25))
 def test_findings_are_read_as_they_were_written(archive: Archive, found: list[Finding]) -> None:
-    run = settled(a_run(a_result(*found)))
+    run = compare_run(a_run(a_result(*found)))
     assert written(archive, run) == run
 
 
 def test_a_nul_is_carried_as_a_sign_of_it(archive: Archive) -> None:
     run = written(
-        archive, settled(a_run(a_result(a_finding(message="a\x00b"), summary="\x00"), summary="\x00"))
+        archive, compare_run(a_run(a_result(a_finding(message="a\x00b"), summary="\x00"), summary="\x00"))
     )
     assert (run.summary, run.findings[0].message) == ("\ufffd", "a\ufffdb")
 
@@ -70,13 +70,13 @@ def test_a_nul_is_carried_as_a_sign_of_it(archive: Archive) -> None:
 def test_a_run_that_goes_on_takes_the_place_of_itself(archive: Archive) -> None:
     first = a_run(a_result(state=ItemState.RUNNING), state=RunState.RUNNING, ended_at=None)
     assert written(archive, first) == first
-    last = settled(first.model_copy(update={"results": (a_result(a_finding()),), "ended_at": utcnow()}))
+    last = compare_run(first.model_copy(update={"results": (a_result(a_finding()),), "ended_at": utcnow()}))
     assert written(archive, last) == last
     assert len(archive.review_reader.page().items) == 1
 
 
 def test_two_who_write_a_run_at_once_write_it_once(archive: Archive) -> None:
-    run = settled(a_run(a_result(a_finding(), a_finding(line=4))))
+    run = compare_run(a_run(a_result(a_finding(), a_finding(line=4))))
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(archive.review_writer.write, [run] * 24))
     assert archive.review_reader.run(run.id) == run
@@ -93,7 +93,7 @@ def test_a_run_that_is_not_there_is_not_found(archive: Archive) -> None:
 def test_what_a_panel_has_reviewed_is_known_by_its_text(archive: Archive) -> None:
     result = a_result(a_finding(), summary="fine", session_id=new_id())
     archive.review_writer.write(a_run(result))
-    known = archive.review_reader.known("p1", [result.item, an_item("b.py")])
+    known = archive.review_reader.cached_results("p1", [result.item, an_item("b.py")])
     assert known == {"app.py": (result.findings, "fine", result.session_id)}
 
 
@@ -111,33 +111,35 @@ def test_what_may_be_judged_otherwise_is_not_known(
     archive: Archive, panel_sha: str, changes: dict[str, Any]
 ) -> None:
     archive.review_writer.write(a_run(a_result(a_finding())))
-    assert archive.review_reader.known(panel_sha, [an_item(**changes)]) == {}
+    assert archive.review_reader.cached_results(panel_sha, [an_item(**changes)]) == {}
 
 
 @pytest.mark.parametrize("state", sorted(set(ItemState) - {ItemState.DONE, ItemState.UNCHANGED}))
 def test_what_was_not_reviewed_to_its_end_is_not_known(archive: Archive, state: ItemState) -> None:
     archive.review_writer.write(a_run(a_result(a_finding(), state=state)))
-    assert archive.review_reader.known("p1", [an_item()]) == {}
+    assert archive.review_reader.cached_results("p1", [an_item()]) == {}
 
 
 def test_the_newest_review_of_a_text_is_the_one_that_is_known(archive: Archive) -> None:
     for message in ("old", "new"):
         archive.review_writer.write(a_run(a_result(a_finding(message=message), state=ItemState.UNCHANGED)))
-    (finding,) = archive.review_reader.known("p1", [an_item()])["app.py"].findings
+    (finding,) = archive.review_reader.cached_results("p1", [an_item()])["app.py"].findings
     assert finding.message == "new"
 
 
 def test_many_items_are_looked_up_at_once(archive: Archive) -> None:
     results = [a_result(path=f"{number}.py") for number in range(1_200)]
     archive.review_writer.write(a_run(*results))
-    assert len(archive.review_reader.known("p1", [it.item for it in results])) == 1_200
+    assert len(archive.review_reader.cached_results("p1", [it.item for it in results])) == 1_200
 
 
 # -- what was found before ---------------------------------------------------------------------
 
 
 def previous(archive: Archive, **more: Any) -> list[tuple[str, str]]:
-    return sorted((it.path, it.rule) for it in archive.review_reader.previous("shop", "code", **more))
+    return sorted(
+        (it.path, it.rule) for it in archive.review_reader.previous_findings("shop", "code", **more)
+    )
 
 
 def test_each_path_counts_as_it_was_reviewed_last(archive: Archive) -> None:
@@ -155,9 +157,9 @@ def test_each_path_counts_as_it_was_reviewed_last(archive: Archive) -> None:
 
 
 def test_findings_of_a_deleted_file_are_gone_once(archive: Archive) -> None:
-    archive.review_writer.write(settled(a_run(a_result(a_finding(path="a.py"), path="a.py"))))
-    before = archive.review_reader.previous("shop", "code")
-    deleted = settled(a_run(), previous=before, is_whole=True)
+    archive.review_writer.write(compare_run(a_run(a_result(a_finding(path="a.py"), path="a.py"))))
+    before = archive.review_reader.previous_findings("shop", "code")
+    deleted = compare_run(a_run(), previous=before, is_whole=True)
     assert [it.status for it in deleted.findings] == ["gone"]
     archive.review_writer.write(deleted)
     assert previous(archive) == []
@@ -185,7 +187,9 @@ def test_the_last_revision_is_that_of_the_newest_run_that_completed(archive: Arc
 def test_runs_are_listed_newest_first_with_their_counts(archive: Archive) -> None:
     began = utcnow()
     runs = [
-        settled(a_run(a_result(a_finding()), a_result(path="b.py", state=ItemState.FAILED), started_at=at))
+        compare_run(
+            a_run(a_result(a_finding()), a_result(path="b.py", state=ItemState.FAILED), started_at=at)
+        )
         for at in (began + timedelta(seconds=number) for number in range(5))
     ]
     for run in runs:
@@ -216,7 +220,7 @@ def test_pruning_takes_old_runs_with_all_that_is_theirs_but_for_the_newest(
     long_ago = utcnow() - timedelta(days=100)
     old, newest = (a_run(a_result(a_finding()), started_at=long_ago, ended_at=long_ago) for _ in range(2))
     for run in (old, newest):
-        archive.review_writer.write(settled(run))
+        archive.review_writer.write(compare_run(run))
     before_ms = round(utcnow().timestamp() * 1000)
     assert prune(archive, client, before_ms=before_ms, dry_run=True).reviews == 1
     assert prune(archive, client, user="42").reviews == 0
@@ -229,9 +233,9 @@ def test_pruning_takes_old_runs_with_all_that_is_theirs_but_for_the_newest(
 def test_with_a_session_goes_what_reviewers_said_of_it(archive: Archive) -> None:
     keys = [f"session:{new_id()}" for _ in range(2)]
     results = [a_result(a_finding(path=key), item=an_item(key, kind=ItemKind.SESSION)) for key in keys]
-    run = settled(a_run(*results))
+    run = compare_run(a_run(*results))
     archive.review_writer.write(run)
-    archive.review_pruner.forget([keys[0].removeprefix("session:")])
+    archive.review_pruner.delete_session_results([keys[0].removeprefix("session:")])
     left = archive.review_reader.run(run.id)
     assert [it.item.key for it in left.results] == keys[1:]
     assert [it.path for it in left.findings] == keys[1:]

@@ -14,7 +14,7 @@ import pytest
 import symposia
 from machine_steps import EVERY, steps
 from symposia.archive.archive import Archive
-from symposia.archive.values import Wanted
+from symposia.archive.values import SessionFilter
 
 #: Messages of one session, as the benchmark writes them.
 EACH = 100
@@ -25,11 +25,11 @@ PAGES: dict[str, Callable[[Archive], Any]] = {
     "behind a cursor": lambda archive: archive.reader.page(
         limit=10, after=archive.reader.page(limit=5).cursor
     ),
-    "of a status": lambda archive: archive.reader.page(Wanted(status="active"), limit=10),
-    "of a mode": lambda archive: archive.reader.page(Wanted(mode="round_robin"), limit=10),
-    "of a tag": lambda archive: archive.reader.page(Wanted(tag="t3"), limit=1),
-    "of a participant": lambda archive: archive.reader.page(Wanted(participant="p7"), limit=1),
-    "since a time": lambda archive: archive.reader.page(Wanted(since_ms=1_700_000_000_000), limit=10),
+    "of a status": lambda archive: archive.reader.page(SessionFilter(status="active"), limit=10),
+    "of a mode": lambda archive: archive.reader.page(SessionFilter(mode="round_robin"), limit=10),
+    "of a tag": lambda archive: archive.reader.page(SessionFilter(tag="t3"), limit=1),
+    "of a participant": lambda archive: archive.reader.page(SessionFilter(participant="p7"), limit=1),
+    "since a time": lambda archive: archive.reader.page(SessionFilter(since_ms=1_700_000_000_000), limit=10),
     "with a rare word": lambda archive: archive.reader.search("needle7"),
     "with no such word": lambda archive: archive.reader.search("nowhere"),
 }

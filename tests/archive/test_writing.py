@@ -7,8 +7,8 @@ from redis import Redis
 
 from archiving import NOTHING, STREAMS, archive_now, archived, archiver, live
 from symposia.archive.archive import Archive
-from symposia.models.sessions.archived import Page, Progress
-from symposia.state.redis.keys import OWED
+from symposia.models.sessions.archived import ArchivePage, ArchiveProgress
+from symposia.state.redis.keys import ARCHIVE_QUEUE
 from symposia.state.redis.streams import Stream
 from symposia.state.sessions.archive_queue import SnapshotReader
 from symposia.state.sessions.index import SessionIndex
@@ -51,13 +51,13 @@ def test_whatever_is_said_is_read_as_it_was_said(table: Table, archive: Archive,
 def test_an_archiver_that_comes_second_writes_nothing_again(table: Table, archive: Archive) -> None:
     table.speak(table.plan_one(), "hello")
     reader = SnapshotReader(table.client)
-    page = reader.look(table.id, NOTHING).page
+    page = reader.read_page(table.id, NOTHING).page
     assert page is not None
     table.speak(table.plan_one(), "again")
     archive_now(archive, table)
 
-    def read_on(since: Progress) -> Page:
-        found = reader.look(table.id, Progress(since.opened_ms, 0, since.marks)).page
+    def read_on(since: ArchiveProgress) -> ArchivePage:
+        found = reader.read_page(table.id, ArchiveProgress(since.opened_ms, 0, since.marks)).page
         assert found is not None
         return found
 
@@ -68,7 +68,7 @@ def test_an_archiver_that_comes_second_writes_nothing_again(table: Table, archiv
 def test_what_does_not_fit_into_a_page_is_written_all_the_same(table: Table, archive: Archive) -> None:
     for _ in range(12):
         table.speak(table.plan_one(), *["x" * 20_000] * 40)
-    assert SnapshotReader(table.client).look(table.id, NOTHING).page.snapshot is None
+    assert SnapshotReader(table.client).read_page(table.id, NOTHING).page.snapshot is None
     archive_now(archive, table)
     assert archived(archive, table.id) == live(table.client, table.id)
 
@@ -88,15 +88,15 @@ def test_two_sessions_that_had_the_same_id_are_both_kept(table: Table, archive: 
 
 
 def test_live_keys_expire_only_once_the_archive_has_them(table: Table, archive: Archive) -> None:
-    SessionIndex(table.client).add(table.id, look_in_ms=0, archived=True)
+    SessionIndex(table.client).add_session(table.id, look_in_ms=0, archived=True)
     table.speak(table.plan_one(), "hello")
     table.finish()
     assert table.client.ttl(table.key("session")) == -1
-    assert archiver(archive, table.client).round() == 1
+    assert archiver(archive, table.client).archive_due() == 1
     for part in ("session", "dialog", "events", "journal"):
         assert 0 < table.client.ttl(table.key(part)) <= 60
     assert archived(archive, table.id) == live(table.client, table.id)
-    assert table.client.zscore(OWED, table.id) is not None, "it is looked at once more"
+    assert table.client.zscore(ARCHIVE_QUEUE, table.id) is not None, "it is looked at once more"
 
 
 @pytest.mark.parametrize("stream", STREAMS)
@@ -105,30 +105,35 @@ def test_one_entry_the_archive_lacks_keeps_the_live_keys(table: Table, stream: S
     table.speak(table.plan_one(), "two")
     table.finish()
     reader = SnapshotReader(table.client)
-    page = reader.look(table.id, NOTHING).page
+    page = reader.read_page(table.id, NOTHING).page
     assert page is not None
     entries = getattr(page, stream)
     lacking = page.until._replace(**{stream: entries[-2][0]})
-    assert reader.release(table.id, Progress(page.opened_ms, 0, lacking), retention_ms=60_000) is None
+    assert (
+        reader.expire_if_archived(table.id, ArchiveProgress(page.opened_ms, 0, lacking), retention_ms=60_000)
+        is None
+    )
     assert table.client.ttl(table.key("session")) == -1
-    assert reader.release(table.id, Progress(page.opened_ms, 0, page.until), retention_ms=60_000)
+    assert reader.expire_if_archived(
+        table.id, ArchiveProgress(page.opened_ms, 0, page.until), retention_ms=60_000
+    )
     assert table.client.ttl(table.key("session")) > 0
 
 
 def test_an_archived_session_expires_at_the_time_first_set(table: Table) -> None:
     table.finish()
     reader = SnapshotReader(table.client)
-    page = reader.look(table.id, NOTHING).page
+    page = reader.read_page(table.id, NOTHING).page
     assert page is not None
-    progress = Progress(page.opened_ms, 0, page.until)
+    progress = ArchiveProgress(page.opened_ms, 0, page.until)
     for retention_ms in (60_000, 3_600_000):
-        assert reader.release(table.id, progress, retention_ms=retention_ms)
+        assert reader.expire_if_archived(table.id, progress, retention_ms=retention_ms)
         assert 0 < table.client.ttl(table.key("session")) <= 60
 
 
 def test_a_page_holds_all_entries_that_fit(table: Table) -> None:
     table.speak(table.plan_one(), *(str(number) for number in range(70)))
-    page = SnapshotReader(table.client).look(table.id, NOTHING).page
+    page = SnapshotReader(table.client).read_page(table.id, NOTHING).page
     assert page is not None
     assert (len(page.dialog), page.snapshot is not None) == (70, True)
 
@@ -136,15 +141,15 @@ def test_a_page_holds_all_entries_that_fit(table: Table) -> None:
 def test_a_page_holds_what_came_since_the_last(table: Table) -> None:
     grant = table.expire_grant(table.plan_one())
     reader = SnapshotReader(table.client)
-    page = reader.look(table.id, NOTHING).page
+    page = reader.read_page(table.id, NOTHING).page
     assert page is not None
     assert page.snapshot is not None
     assert {"collab", "spec"}.isdisjoint(page.snapshot.fields), "they are documents of their own"
-    seen = Progress(page.opened_ms, int(page.snapshot.fields["updated_ms"]), page.until)
-    assert reader.look(table.id, seen).word == "unchanged"
-    assert reader.look(table.id, seen._replace(updated_ms=1)).word == "page"
+    seen = ArchiveProgress(page.opened_ms, int(page.snapshot.fields["updated_ms"]), page.until)
+    assert reader.read_page(table.id, seen).word == "unchanged"
+    assert reader.read_page(table.id, seen._replace(updated_ms=1)).word == "page"
     table.commit(grant, "refused, which changes no field")
-    found = reader.look(table.id, seen)
+    found = reader.read_page(table.id, seen)
     assert found.page is not None
     assert len(found.page.events) == 2
 
@@ -152,10 +157,10 @@ def test_a_page_holds_what_came_since_the_last(table: Table) -> None:
 def test_another_session_under_the_same_id_is_not_released(table: Table) -> None:
     table.finish()
     reader = SnapshotReader(table.client)
-    page = reader.look(table.id, NOTHING).page
+    page = reader.read_page(table.id, NOTHING).page
     assert page is not None
-    before = Progress(page.opened_ms - 1, 0, page.until)
-    assert reader.release(table.id, before, retention_ms=60_000) is None
+    before = ArchiveProgress(page.opened_ms - 1, 0, page.until)
+    assert reader.expire_if_archived(table.id, before, retention_ms=60_000) is None
     assert table.client.ttl(table.key("session")) == -1
 
 
@@ -163,9 +168,9 @@ def test_another_session_under_the_same_id_is_read_from_its_start(table: Table) 
     """Its entries may come before the marks if the server's clock was set back."""
     table.finish()
     reader = SnapshotReader(table.client)
-    whole = reader.look(table.id, NOTHING).page
+    whole = reader.read_page(table.id, NOTHING).page
     assert whole is not None
-    later = reader.look(table.id, Progress(whole.opened_ms - 1, 0, whole.until)).page
+    later = reader.read_page(table.id, ArchiveProgress(whole.opened_ms - 1, 0, whole.until)).page
     assert later is not None
     assert (later.events, later.journal) == (whole.events, whole.journal)
 

@@ -13,12 +13,12 @@ from symposia.models.errors import InvalidInput, ReviewNotFound, SessionNotFound
 from symposia.models.review.runs import ItemState, RunState
 from symposia.models.text.ids import new_id
 from symposia.models.turns.turn import Usage
-from symposia.reviews.batches.batch import go_on, look_at
-from symposia.reviews.batches.item_sessions import session_of
+from symposia.reviews.batches.batch import advance_batch, advance_item
+from symposia.reviews.batches.item_sessions import item_session_id
 from symposia.state.reviews.index import ReviewIndex
 from symposia.state.sessions.store import SessionStore
 from symposia.workers.local import local_review as reviewing_here
-from symposia.workers.local.shutdown_flag import Hurry
+from symposia.workers.local.shutdown_flag import ShutdownFlag
 
 DEADLINE_S = 50
 
@@ -110,15 +110,15 @@ def test_a_cancelled_batch_keeps_what_was_found_and_lets_nothing_more_begin(shar
 def test_an_item_whose_batch_is_stopped_while_it_is_looked_at_was_cancelled_and_did_not_fail(desk: Desk):
     office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
-    go_on(office, job.id)
-    look_at(office, job.id, 1)  # opens its session
+    advance_batch(office, job.id)
+    advance_item(office, job.id, 1)  # opens its session
 
     class StoppedNow(SessionStore):
         def state(self, session_id):
             job.cancel("enough")
             return super().state(session_id)
 
-    look_at(replace(office, sessions=StoppedNow(office.sessions.client)), job.id, 1)
+    advance_item(replace(office, sessions=StoppedNow(office.sessions.client)), job.id, 1)
     assert states(job.run()) == {"f1.txt": "cancelled"}
 
 
@@ -126,7 +126,7 @@ def test_an_item_whose_batch_is_stopped_while_it_is_looked_at_was_cancelled_and_
 def test_a_session_that_is_opened_after_its_batch_was_stopped_is_cancelled(desk: Desk, is_settled: bool):
     office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
-    go_on(office, job.id)
+    advance_batch(office, job.id)
     record = office.store.item(job.id, 1)
     assert record is not None
 
@@ -134,20 +134,20 @@ def test_a_session_that_is_opened_after_its_batch_was_stopped_is_cancelled(desk:
         def open(self, submission):
             job.cancel("enough")
             if is_settled:
-                look_at(office, job.id, 1)
+                advance_item(office, job.id, 1)
             return office.opener.open(submission)
 
-    look_at(replace(office, opener=StoppedNow()), job.id, 1)
-    assert office.sessions.state(session_of(job.id, 1, record.attempt)).is_final
-    look_at(office, job.id, 1)
+    advance_item(replace(office, opener=StoppedNow()), job.id, 1)
+    assert office.sessions.state(item_session_id(job.id, 1, record.attempt)).is_final
+    advance_item(office, job.id, 1)
     assert states(job.run()) == {"f1.txt": "cancelled"}
 
 
 def test_who_finds_the_session_of_a_stopped_batch_under_way_has_its_item_settled(desk: Desk):
     office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
-    go_on(office, job.id)
-    look_at(office, job.id, 1)
+    advance_batch(office, job.id)
+    advance_item(office, job.id, 1)
     office.store.stop(job.id, outcome="cancelled", reason="enough")  # by who found no session to cancel
     told = []
 
@@ -155,31 +155,31 @@ def test_who_finds_the_session_of_a_stopped_batch_under_way_has_its_item_settled
         def send_items(self, batch_id, numbers):
             told.append((batch_id, list(numbers)))
 
-    look_at(replace(office, queue=Told()), job.id, 1)
+    advance_item(replace(office, queue=Told()), job.id, 1)
     assert told == [(job.id, [1])]
-    look_at(office, job.id, 1)
+    advance_item(office, job.id, 1)
     assert states(job.run()) == {"f1.txt": "cancelled"}
 
 
 def test_an_item_that_is_settled_and_asked_for_again_while_it_is_looked_at_is_begun_once(desk: Desk):
     office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
-    go_on(office, job.id)
+    advance_batch(office, job.id)
     first = office.store.item(job.id, 1)
     assert first is not None
 
     class AskedAgainNow(SessionStore):
         def state(self, session_id):
             job.cancel("enough")
-            look_at(office, job.id, 1)
-            go_on(office, job.id)
+            advance_item(office, job.id, 1)
+            advance_batch(office, job.id)
             assert job.retry() == 1
-            go_on(office, job.id)
+            advance_batch(office, job.id)
             return super().state(session_id)
 
-    look_at(replace(office, sessions=AskedAgainNow(office.sessions.client)), job.id, 1)
+    advance_item(replace(office, sessions=AskedAgainNow(office.sessions.client)), job.id, 1)
     with pytest.raises(SessionNotFound):
-        office.sessions.state(session_of(job.id, 1, first.attempt))
+        office.sessions.state(item_session_id(job.id, 1, first.attempt))
     desk.start_worker()
     assert job.result(DEADLINE_S).state is RunState.COMPLETED
     assert desk.calls() == ["f1.txt"]
@@ -189,20 +189,20 @@ def test_an_item_that_is_settled_and_asked_for_again_while_it_is_looked_at_is_be
 def test_a_batch_that_is_retried_while_it_is_taken_off_the_index_is_looked_at_again(desk: Desk, who: str):
     office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
-    go_on(office, job.id)
+    advance_batch(office, job.id)
     job.cancel("enough")
 
     class RetriedNow(ReviewIndex):
         def settle(self, batch_id):
             assert job.retry() == 1
-            super().settle(batch_id)
+            super().remove_batch(batch_id)
 
     retried_now = replace(office, index=RetriedNow(office.index._client))
     if who == "who ends it":
-        look_at(retried_now, job.id, 1)
+        advance_item(retried_now, job.id, 1)
     else:
-        look_at(office, job.id, 1)
-        go_on(retried_now, job.id)
+        advance_item(office, job.id, 1)
+        advance_batch(retried_now, job.id)
     assert job.progress().state == "running"
     assert office.index.time_of(job.id) is not None
 
@@ -210,7 +210,7 @@ def test_a_batch_that_is_retried_while_it_is_taken_off_the_index_is_looked_at_ag
 def test_a_text_is_gone_also_where_who_opened_its_session_dies_and_it_has_ended(desk: Desk):
     office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
-    go_on(office, job.id)
+    advance_batch(office, job.id)
 
     class Dies:
         def open(self, submission):
@@ -218,20 +218,20 @@ def test_a_text_is_gone_also_where_who_opened_its_session_dies_and_it_has_ended(
             raise SystemExit
 
     with pytest.raises(SystemExit):
-        look_at(replace(office, opener=Dies()), job.id, 1)
-    office.sessions.cancel(session_of(job.id, 1, 1), reason="over", retention_ms=office.retention_ms)
+        advance_item(replace(office, opener=Dies()), job.id, 1)
+    office.sessions.cancel(item_session_id(job.id, 1, 1), reason="over", retention_ms=office.retention_ms)
     assert office.store.text(job.id, 1) is not None
-    look_at(office, job.id, 1)
+    advance_item(office, job.id, 1)
     assert office.store.text(job.id, 1) is None
 
 
 def test_who_interrupts_a_review_twice_is_told_at_once_what_was_found_so_far(desk: Desk, monkeypatch):
     monkeypatch.setattr(reviewing_here, "_PATIENCE_S", 3_600)
     job = desk.review(panel("finds"), texts(2))
-    go_on(desk.client._installation.reviews, job.id)  # no worker will ever look at them
+    advance_batch(desk.client._installation.reviews, job.id)  # no worker will ever look at them
 
     class Interrupted:
-        hurry = Hurry()
+        hurry = ShutdownFlag()
         tended = 0
 
         def tend(self):
@@ -241,7 +241,7 @@ def test_who_interrupts_a_review_twice_is_told_at_once_what_was_found_so_far(des
             self.hurry.set()
 
     watcher = SimpleNamespace(say=lambda _: None, reviewing=lambda _: None)
-    run = reviewing_here._awaited(job, Interrupted(), watcher)
+    run = reviewing_here._wait_for_end(job, Interrupted(), watcher)
     assert (run.state, job.progress().state) == (RunState.CANCELLED, "stopping")
 
 

@@ -9,7 +9,7 @@ import pytest
 from live import until
 from review_rooms import Desk, panel, read
 from symposia.models.review.runs import ReviewRun, RunState
-from symposia.reviews.batches.item_sessions import session_of
+from symposia.reviews.batches.item_sessions import item_session_id
 from symposia.reviews.panels import find_panel
 
 CODE = "import os\n\n\ndef number_{0}():\n    return {0}\n"
@@ -22,7 +22,7 @@ def check(desk: Desk, run: ReviewRun, count: int) -> None:
     paths = Counter(it.item.path for it in run.results)
     assert (len(paths), set(paths.values())) == (count, {1})
     sessions = [it.session_id for it in run.results]
-    assert sessions == [session_of(run.id, number, 1) for number in range(1, count + 1)]
+    assert sessions == [item_session_id(run.id, number, 1) for number in range(1, count + 1)]
 
     def reported() -> int:
         return sum(worker.log().count(f"review {run.id} completed") for worker in desk.workers)
@@ -65,7 +65,7 @@ def test_500_files_with_program_agents_and_a_worker_killed_in_the_middle(desk: D
     desk.start_worker(concurrency=4)
     count = 500
     reads = [read(f"f{number}.py", CODE.format(number)) for number in range(count)]
-    job = desk.review(find_panel("code").seated(None), reads)
+    job = desk.review(find_panel("code").with_model(None), reads)
     until(lambda: job.progress().done >= 100, timeout_s=900, what="a hundred are done")
     desk.workers[0].kill()
     run = job.result(1_500)

@@ -9,7 +9,7 @@ import pytest
 
 from live import REGISTRY, LiveWorker, until
 from symposia.state.redis.connect import connect
-from symposia.state.workers.presence import WorkerBook
+from symposia.state.workers.presence import WorkerPresence
 from symposia.workers.local.embedded import EmbeddedServer
 from terminal import Terminal
 
@@ -45,7 +45,9 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
         settings = _settings(folder, redis_url=server.url, agents_file=str(folder / "registry.toml"))
         terminal = Terminal(folder, settings)
         worker = LiveWorker("w1", folder, terminal.environment, app="symposia.workers", concurrency=8)
-        until(lambda: WorkerBook(connect(server.url)).alive(), timeout_s=40, what="a worker is there")
+        until(
+            lambda: WorkerPresence(connect(server.url)).list_alive(), timeout_s=40, what="a worker is there"
+        )
         yield terminal
         worker.close()
         terminal.close()

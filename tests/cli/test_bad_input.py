@@ -188,7 +188,7 @@ def test_a_redis_that_is_away_is_named_without_its_password(bare: Terminal, pair
 
 
 def test_without_any_redis_it_is_said_how_to_start_one(bare: Terminal, pair_file, monkeypatch):
-    monkeypatch.setattr("symposia.factories.connection.USUAL_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setattr("symposia.factories.connection.DEFAULT_REDIS_URL", "redis://127.0.0.1:1/0")
     said = bare.call("submit", pair_file)
     assert said.code == 4
     assert ADVICE in said.err

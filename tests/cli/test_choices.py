@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from symposia.models.protocol.collab import CollabStatus
-from symposia.models.schedules.schedule import Missed, Overlap
+from symposia.models.schedules.schedule import MissedPolicy, OverlapPolicy
 from symposia.models.severity import Severity
 from symposia.reviews.reports.formats import ReportFormat
 from symposia.tasks.planners import modes
 from symposia.tasks.sessions import drawing
 from symposia.workers.cli.common.options import MODE_NAMES, Status
 from symposia.workers.cli.reviews.options import FailOn, Format
-from symposia.workers.cli.reviews.runs import ShownAs
-from symposia.workers.cli.reviews.schedule import Weight, WhenBusy, WhenMissed
+from symposia.workers.cli.reviews.runs import ShowFormat
+from symposia.workers.cli.reviews.schedule import FindingSeverity, WhenBusy, WhenMissed
 from symposia.workers.cli.sessions.show import GraphFormat
 
 OF_ONE_DOCUMENT = [form for form in ReportFormat if form is not ReportFormat.ALIGNMENT]
@@ -25,11 +25,11 @@ OF_ONE_DOCUMENT = [form for form in ReportFormat if form is not ReportFormat.ALI
         (Status, CollabStatus),
         (GraphFormat, drawing.GraphFormat),
         (Format, [*ReportFormat, "all"]),
-        (ShownAs, OF_ONE_DOCUMENT),
+        (ShowFormat, OF_ONE_DOCUMENT),
         (FailOn, [*Severity, "never"]),
-        (Weight, Severity),
-        (WhenBusy, Overlap),
-        (WhenMissed, Missed),
+        (FindingSeverity, Severity),
+        (WhenBusy, OverlapPolicy),
+        (WhenMissed, MissedPolicy),
     ],
 )
 def test_choices_are_those_of_the_code(choices, names):

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from live import until
-from symposia.models.review.deliveries import Errand
+from symposia.models.review.deliveries import DeliveryJob
 from symposia.models.text.ids import new_id
 from symposia.state.redis.connect import connect
-from symposia.state.redis.keys import OWED, REVIEWS_DUE
+from symposia.state.redis.keys import ARCHIVE_QUEUE, REVIEWS_DUE
 from symposia.state.redis.outages import ADVICE
-from symposia.state.reviews.delivery_queue import ErrandIndex
+from symposia.state.reviews.delivery_queue import DeliveryQueue
 from symposia.state.sessions.index import SessionIndex
-from symposia.state.workers.presence import WorkerBook
+from symposia.state.workers.presence import WorkerPresence
 from symposia.workers.local.embedded import EmbeddedServer
 from terminal import Terminal
 
@@ -137,7 +137,7 @@ def test_what_a_tenant_may_spend_is_told_and_agents_that_never_fit_are_warned_of
 
 def test_workers_that_know_different_agents_are_warned_of(terminal: Terminal):
     with connect(terminal.settings["redis_url"]) as client:
-        book = WorkerBook(client)
+        book = WorkerPresence(client)
         book.announce("w1@here", ["coder", "echo"])
         book.announce("w2@here", ["echo"])
     told = findings(terminal, "workers")
@@ -162,8 +162,8 @@ def test_where_reports_may_go_is_told_and_what_never_arrived(terminal: Terminal)
     file.write_text(f'{shelf}[board]\nkind = "webhook"\nurl = "https://x.example"\nsecret_env = "NOWHERE"\n')
     terminal.settings["deliveries_file"] = str(file)
     with connect(terminal.settings["redis_url"]) as client:
-        errand = Errand(run=new_id(), to="board", formats=())
-        ErrandIndex(client).give_up(errand, "x.example answers 410")
+        errand = DeliveryJob(run=new_id(), to="board", formats=())
+        DeliveryQueue(client).give_up(errand, "x.example answers 410")
     told = [(it["grade"], it["text"]) for it in findings(terminal, "deliveries")]
     assert told[:2] == [
         ("ok", "destinations: board, shelf; 0 pending reports"),
@@ -183,8 +183,8 @@ def test_how_much_the_archive_is_owed_is_told_and_counted(terminal: Terminal):
     with connect(terminal.settings["redis_url"]) as client:
         index = SessionIndex(client)
         for name in ("late", "soon"):
-            index.add(name, look_in_ms=60_000, archived=True)
-        client.zadd(OWED, {"late": 0})
+            index.add_session(name, look_in_ms=60_000, archived=True)
+        client.zadd(ARCHIVE_QUEUE, {"late": 0})
     told = findings(terminal, "archive")[0]
     assert (told["grade"], told["counts"]) == ("warning", {"owed": 2, "late": 1})
     assert told["text"].startswith("1 of 2 sessions in the archive queue are late")

@@ -12,7 +12,7 @@ from live import LiveWorker, until
 from symposia.config.celery import QUEUE
 from symposia.config.settings import load_settings
 from symposia.state.redis.connect import connect
-from symposia.state.workers.presence import WorkerBook
+from symposia.state.workers.presence import WorkerPresence
 from symposia.workers.doctor import queue_check
 from terminal import Terminal
 
@@ -45,7 +45,7 @@ def check(terminal: Terminal) -> dict[str, dict]:
 
 def idle_ms(terminal: Terminal) -> int:
     with connect(terminal.settings["redis_url"]) as client:
-        return max((it.idle_ms or 0 for it in WorkerBook(client).alive()), default=0)
+        return max((it.idle_ms or 0 for it in WorkerPresence(client).list_alive()), default=0)
 
 
 @pytest.mark.long
@@ -88,7 +88,7 @@ def test_a_worker_that_was_idle_and_is_busy_now_is_not_reproached(redis_url: str
     """A burst of messages after a quiet hour: the newest announcement is from before it."""
     monkeypatch.setattr(queue_check, "_APART_MS", 0)
     with connect(redis_url) as client:
-        book = WorkerBook(client)
+        book = WorkerPresence(client)
         book.announce("w", [], idle_ms=3_600_000)
         client.lpush(QUEUE, "1", "2")
         busy = Timer(0.5, book.announce, ("w", []), {"idle_ms": 0})
@@ -96,4 +96,4 @@ def test_a_worker_that_was_idle_and_is_busy_now_is_not_reproached(redis_url: str
         (finding,) = queue_check.check_queue(client, load_settings(redis_url=redis_url))
         busy.join()
         assert (finding.grade, finding.text) == ("ok", "2 messages are ready")
-        assert book.alive()[0].idle_ms == 0, "it waited for the next announcement"
+        assert book.list_alive()[0].idle_ms == 0, "it waited for the next announcement"

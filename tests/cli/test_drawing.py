@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from symposia.models.protocol.events import MapEvent, MAPEventType
 from symposia.models.text.ids import new_id, role_uuid
 from symposia.tasks.sessions.drawing import GraphFormat, draw
-from symposia.tasks.sessions.task_tree import Outcome, read_tree
+from symposia.tasks.sessions.task_tree import GrantOutcome, read_tree
 
 SESSION = new_id()
 
@@ -164,7 +164,7 @@ def test_nothing_that_was_said_breaks_out_of_its_label(title, who, error):
         st.tuples(
             st.integers(0, 30),
             st.integers(1, 5),
-            st.sampled_from([o.value for o in Outcome if o != "speaking"]),
+            st.sampled_from([o.value for o in GrantOutcome if o != "speaking"]),
         ),
         max_size=30,
     )

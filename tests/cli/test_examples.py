@@ -12,7 +12,7 @@ from symposia.agents.registry.registry import Registry
 from symposia.config.settings import load_settings
 from symposia.jobs.session_file import SessionFile
 from symposia.models.protocol.collab import CollabMode
-from symposia.reviews.delivery.destinations import Deliveries
+from symposia.reviews.delivery.destinations import Destinations
 from symposia.tasks.sessions.opening import prepare
 from terminal import Terminal
 
@@ -104,7 +104,7 @@ def test_what_was_planted_is_found_on_its_lines_and_nothing_else(busy: Terminal)
 
 
 def test_the_deliveries_file_is_sound():
-    deliveries = Deliveries.load(EXAMPLES / "deliveries.toml", getenv={"BOARD_SECRET": "s"}.get)
+    deliveries = Destinations.load(EXAMPLES / "deliveries.toml", getenv={"BOARD_SECRET": "s"}.get)
     assert deliveries.names() == ["board", "shelf", "team"]
     assert list(deliveries.problems()) == ["[team]: environment variable SMTP_PASSWORD is not set"]
 

@@ -16,7 +16,7 @@ from symposia import Client
 from symposia.config.settings import load_settings
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.state.redis.connect import connect
-from symposia.state.workers.presence import WorkerBook
+from symposia.state.workers.presence import WorkerPresence
 from symposia.workers.cli.app import app
 from symposia.workers.local.embedded import EmbeddedServer
 from terminal import Terminal
@@ -37,7 +37,9 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
         (folder / "data").mkdir()
         terminal = Terminal(folder, settings)
         worker = LiveWorker("w1", folder, terminal.environment, app="symposia.workers", concurrency=8)
-        until(lambda: WorkerBook(connect(server.url)).alive(), timeout_s=40, what="a worker is there")
+        until(
+            lambda: WorkerPresence(connect(server.url)).list_alive(), timeout_s=40, what="a worker is there"
+        )
         yield terminal
         worker.close()
         terminal.close()

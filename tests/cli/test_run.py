@@ -9,7 +9,7 @@ import pytest
 from gone import command_of
 from live import REGISTRY
 from symposia.state.redis.connect import connect
-from symposia.state.workers.presence import WorkerBook
+from symposia.state.workers.presence import WorkerPresence
 from terminal import Terminal
 
 #: They start many processes one after the other.
@@ -66,7 +66,7 @@ def test_a_session_that_fails_exits_with_1_and_says_why(terminal: Terminal, pair
 
 def test_an_agent_that_only_a_running_worker_does_not_know_is_told_as_such(terminal: Terminal, pair_file):
     with connect(terminal.settings["redis_url"]) as client:
-        WorkerBook(client).announce("w1@elsewhere", ["coder"])
+        WorkerPresence(client).announce("w1@elsewhere", ["coder"])
     said = terminal.call("run", pair_file)
     assert said.code == 2
     assert (
@@ -120,7 +120,7 @@ def test_a_worker_that_is_killed_is_started_again(terminal: Terminal, gated_file
     assert "its worker was lost" in said.out
     terminal.wait_until_nothing_runs()
     with connect(terminal.settings["redis_url"]) as client:
-        assert not WorkerBook(client).alive()[1:]
+        assert not WorkerPresence(client).list_alive()[1:]
 
 
 @pytest.mark.long

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from symposia.models.protocol.collab import Collab, Participant
-from symposia.models.protocol.dialog import Message, Role, said
+from symposia.models.protocol.dialog import Message, Role, build_turn_message
 from symposia.models.protocol.events import MapEvent, MAPEventType
 from symposia.models.protocol.meta import Event
 from symposia.models.sessions.options import AgentBinding
@@ -16,7 +16,7 @@ from symposia.models.sessions.spec import SessionSpec
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns, TextSeen, TokenBudget
 from symposia.models.text.ids import new_id, role_uuid, utcnow
 from symposia.models.turns.deltas import Delta
-from symposia.state.following.stream_follower import Moment
+from symposia.state.following.stream_follower import SessionUpdate
 from symposia.workers.cli.common.screen import printable
 from symposia.workers.cli.sessions.live_render import LiveView, moment_json
 from symposia.workers.cli.sessions.progress import expected_turns
@@ -49,7 +49,7 @@ def test_the_length_of_a_session_is_known_where_its_limits_tell(mode, stop, leng
     assert expected_turns(collab(mode), spec(stop)) == length
 
 
-def shown(*moments: Moment | Delta, width: int = 40) -> list[str]:
+def shown(*moments: SessionUpdate | Delta, width: int = 40) -> list[str]:
     screen = Console(file=StringIO(), width=width, highlight=False, markup=False, emoji=False)
     with LiveView(screen, collab(), spec()) as view:
         for moment in moments:
@@ -69,7 +69,7 @@ def turn(kind=MAPEventType.TURN_COMPLETED, *, messages=(), **result):
         event_type=kind, session_id=new_id(), payload={**payload, **({"result": result} if result else {})}
     )
     spoken = [
-        said(
+        build_turn_message(
             Role.AGENT,
             text,
             timestamp=utcnow(),
@@ -80,7 +80,7 @@ def turn(kind=MAPEventType.TURN_COMPLETED, *, messages=(), **result):
         )
         for text in messages
     ]
-    return Moment(event, tuple(spoken))
+    return SessionUpdate(event, tuple(spoken))
 
 
 def test_long_text_stays_in_its_column():
@@ -100,7 +100,7 @@ def test_paragraphs_stay_apart():
 
 def test_words_from_another_dialog_have_their_speaker_and_no_turn():
     closed = turn(messages=["one"], outcome="message")
-    moment = Moment(closed.event, tuple(it.as_history() for it in closed.messages))
+    moment = SessionUpdate(closed.event, tuple(it.as_history() for it in closed.messages))
     assert shown(moment)[0] == "     Bob    one"
 
 
@@ -131,7 +131,7 @@ def test_a_turn_without_words_is_told(result, words):
 
 def test_pauses_are_told_once_each():
     created, active, paused = (
-        Moment(Event(event_type=f"session.{it}", source="collab"))
+        SessionUpdate(Event(event_type=f"session.{it}", source="collab"))
         for it in ("created", "active", "suspended")
     )
     assert shown(created, active, paused, active, width=80) == [
@@ -142,7 +142,7 @@ def test_pauses_are_told_once_each():
 
 def test_what_a_session_begins_with_is_said_by_the_user():
     event = MapEvent(event_type=MAPEventType.SESSION_STARTED, session_id=new_id(), payload={})
-    assert shown(Moment(event, (Message(role=Role.USER, content="Hello, you two."),))) == [
+    assert shown(SessionUpdate(event, (Message(role=Role.USER, content="Hello, you two."),))) == [
         "     user   Hello, you two."
     ]
 
@@ -154,11 +154,11 @@ def test_what_is_being_said_is_on_a_terminal_until_it_is_written():
     )
     with LiveView(screen, collab(), spec()) as view:
         view.show(said)
-        drawn = "\n".join(str(line) for line in view.drafts_shown())
+        drawn = "\n".join(str(line) for line in view.render_drafts())
         assert "   2 Bob    I th[i]nk" in drawn
         assert "\x1b" not in drawn
         view.show(turn(messages=["I think so."], outcome="message"))
-        assert not list(view.drafts_shown())
+        assert not list(view.render_drafts())
 
 
 def test_of_a_long_draft_the_end_is_shown():
@@ -166,7 +166,7 @@ def test_of_a_long_draft_the_end_is_shown():
     text = " ".join(f"word{number}" for number in range(500))
     with LiveView(screen, collab(), spec()) as view:
         view.show(Delta(turn_number=2, participant_id="bob", attempt=1, token_id="t", offset=0, text=text))
-        (drawn,) = view.drafts_shown()
+        (drawn,) = view.render_drafts()
     assert "word499" in str(drawn)
     assert len(str(drawn).splitlines()) == 6
 

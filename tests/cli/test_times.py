@@ -11,7 +11,7 @@ from symposia.models.text.ids import new_id
 from symposia.models.turns.turn import Usage
 from symposia.workers.cli.common.ids import shortest_ids
 from symposia.workers.cli.common.times import age_ms, moment_ms, relative_age
-from symposia.workers.cli.sessions.render import Listed, session_table
+from symposia.workers.cli.sessions.render import SessionListRow, session_table
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_listed_session_is_one_line_of_80_columns():
         participants=[Participant(participant_id="a", role_id="orchestrator")], collab_id=new_id(),
     )  # fmt: skip
     screen = Console(width=80, record=True, file=StringIO())
-    screen.print(session_table([Listed(collab, _State())] * 3))
+    screen.print(session_table([SessionListRow(collab, _State())] * 3))
     lines = screen.export_text().splitlines()
     assert len(lines) == 4
     assert all(len(line) <= 80 and line.startswith(collab.collab_id[:8] + "  ") for line in lines[1:])

@@ -146,7 +146,7 @@ def test_a_worker_of_its_own_serves_and_stops_when_it_is_told_to(terminal: Termi
 
 
 def test_a_worker_does_not_wait_for_a_redis_that_nobody_named(bare: Terminal, monkeypatch):
-    monkeypatch.setattr("symposia.factories.connection.USUAL_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setattr("symposia.factories.connection.DEFAULT_REDIS_URL", "redis://127.0.0.1:1/0")
     said = bare.call("worker")
     assert (said.code, said.err.count("\n")) == (4, 1)
     assert ADVICE in said.err

@@ -16,13 +16,13 @@ from live import until
 from symposia import AsyncClient, AsyncCollabJob, AsyncReviewJob, ClientClosed, ResultTimeout, SessionNotFound
 from symposia.client import Client
 from symposia.client.aio.services import AsyncConversations, AsyncDialogMemory, AsyncSchedules
-from symposia.client.aio.threads import Threads
+from symposia.client.aio.threads import CallThreads
 from symposia.config.settings import load_settings
 from symposia.jobs.collab import CollabJob
 from symposia.reviews.job import ReviewJob
 from symposia.reviews.schedules.schedules import Schedules
 from symposia.state.memory.rooms import DialogMemory
-from symposia.tasks.workspace.service import Conversations
+from symposia.tasks.workspace.service import WorkspaceService
 
 pytestmark = pytest.mark.leaves_keys  # those of sessions that the archive does not have yet
 
@@ -32,7 +32,7 @@ TWINS = {
     ReviewJob: AsyncReviewJob,
     Schedules: AsyncSchedules,
     DialogMemory: AsyncDialogMemory,
-    Conversations: AsyncConversations,
+    WorkspaceService: AsyncConversations,
 }
 PAIR = {"title": "t", "purpose": "p", "mode": "pair", "participants": [{"participant_id": n} for n in "ab"]}
 
@@ -153,18 +153,18 @@ def test_stream_ends_with_its_consumer(how: str):
         finally:
             closed.set()
 
-    async def consume(threads: Threads) -> None:
-        async with aclosing(threads.iterate(count)) as items:
+    async def consume(threads: CallThreads) -> None:
+        async with aclosing(threads.run_iterator(count)) as items:
             async for item in items:
                 if how == "break" and item == 3:
                     return
 
     async def main() -> None:
-        threads = Threads(1)
+        threads = CallThreads(1)
         task = asyncio.create_task(consume(threads))
         if how == "cancel":
             await asyncio.sleep(0)
-            await threads.call(int)
+            await threads.run_call(int)
             task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         assert await asyncio.to_thread(closed.wait, 20)

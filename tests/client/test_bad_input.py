@@ -211,7 +211,7 @@ def test_a_session_file_is_refused_in_the_same_words_with_its_name(client, tmp_p
     path = tmp_path / "session.json"
     path.write_text(json.dumps({**collab, **how}))
     file = SessionFile.open(str(path))
-    with pytest.raises(InvalidInput) as refused, file.blamed():
+    with pytest.raises(InvalidInput) as refused, file.name_file_in_errors():
         client._installation.sessions.submit(file.submission())
     said = str(refused.value)
     assert said.startswith(str(path))

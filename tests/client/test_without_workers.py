@@ -13,7 +13,7 @@ import pytest
 from live import until
 from symposia import AsyncCollabJob
 from symposia.client import Client
-from symposia.client.aio.threads import Threads
+from symposia.client.aio.threads import CallThreads
 from symposia.jobs.collab import CollabJob
 from symposia.models.errors import ResultTimeout
 from symposia.models.protocol.collab import Collab
@@ -27,7 +27,7 @@ async def last_of(items: Any) -> None:
 
 
 async def asynchronously(job: CollabJob, wait: Callable[[AsyncCollabJob], Awaitable[object]]) -> None:
-    threads = Threads(2)
+    threads = CallThreads(2)
     await wait(AsyncCollabJob(job, threads))
     threads.close()
 

@@ -15,7 +15,7 @@ from gone import is_gone
 from live import until
 from local_engine.client import LocalEngine
 from local_engine.container import LocalContainer
-from symposia.workers.local.processes import dying_with_parent
+from symposia.workers.local.processes import end_with_parent
 
 pytest_plugins = ["pytester"]
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -100,7 +100,7 @@ print(container._process.pid, flush=True)
 input()
 """
     tests = subprocess.Popen(
-        dying_with_parent([sys.executable, "-c", code]),
+        end_with_parent([sys.executable, "-c", code]),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from symposia.config.celery_urls import broker_tls, for_celery, sentinel_options
-from symposia.config.settings import Settings, child_environment, load_settings, variable
+from symposia.config.celery_urls import broker_tls, sentinel_options, to_celery_url
+from symposia.config.settings import Settings, child_environment, load_settings, read_variable
 from symposia.models.errors import InvalidInput
 
 
@@ -149,8 +149,8 @@ def test_every_setting_reaches_a_child_process() -> None:
 
 def test_a_variable_that_the_agents_file_names_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "key")
-    assert variable("SOME_API_KEY") == "key"
-    assert variable("NO_SUCH_API_KEY") is None
+    assert read_variable("SOME_API_KEY") == "key"
+    assert read_variable("NO_SUCH_API_KEY") is None
 
 
 @pytest.mark.parametrize("name", ["redis_url", "broker_url", "memory_redis_url"])
@@ -228,7 +228,7 @@ def test_a_url_with_bytes_that_are_no_text_is_refused_by_the_name_of_its_variabl
     ],
 )
 def test_celery_is_told_the_options_it_takes_and_trusts_no_certificate_unasked(url: str, told: str) -> None:
-    assert for_celery(url) == told
+    assert to_celery_url(url) == told
 
 
 def test_a_cluster_needs_a_broker_elsewhere() -> None:
@@ -262,7 +262,7 @@ def test_credentials_of_sentinels_may_stand_in_the_options() -> None:
     assert taken is not None
     told = taken.get_secret_value()
     assert told == "rediss+sentinel://:p%2F4@a:1,b:2/main/1?sentinel_password=s3&ssl_ca_certs=%2Fca.pem"
-    assert for_celery(told) == "sentinel://:p%2F4@a:1/1;sentinel://:p%2F4@b:2/1"
+    assert to_celery_url(told) == "sentinel://:p%2F4@a:1/1;sentinel://:p%2F4@b:2/1"
     tls = {"ssl_ca_certs": "/ca.pem", "ssl_cert_reqs": "required"}
     assert broker_tls(told) == tls
     options = sentinel_options(told)

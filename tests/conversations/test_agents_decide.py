@@ -12,9 +12,9 @@ from symposia.agents.registry.registry import Registry
 from symposia.archive.archive import Archive
 from symposia.models.errors import InvalidInput, TaskRejectedError
 from symposia.models.workspace.task import TaskStatus
-from symposia.tasks.workspace.agents import AgentJudge
+from symposia.tasks.workspace.agents import AgentVerdicts
 from symposia.tasks.workspace.managers import TaskManagers
-from symposia.tasks.workspace.service import Conversations
+from symposia.tasks.workspace.service import WorkspaceService
 from task_room import ANN, BEN
 
 AGENTS = """
@@ -49,24 +49,24 @@ callable = "no_such_module:decide"
 
 
 @pytest.fixture
-def desk(archive: Archive, tmp_path: Path) -> Iterator[Conversations]:
+def desk(archive: Archive, tmp_path: Path) -> Iterator[WorkspaceService]:
     (tmp_path / "agents.toml").write_text(AGENTS)
     runner = AgentRunner()
-    judge = AgentJudge(Registry.load(tmp_path / "agents.toml"), runner)
+    judge = AgentVerdicts(Registry.load(tmp_path / "agents.toml"), runner)
     managers = TaskManagers()
     managers.register("in a hurry", "late", timeout_s=0.05)
     managers.register("doors", "kind", agent="porter")
-    yield Conversations(archive, agents=lambda: judge, managers=managers)
+    yield WorkspaceService(archive, agents=lambda: judge, managers=managers)
     runner.close()
 
 
-def test_the_agent_of_an_apps_own_name_manages_its_tasks(desk: Conversations) -> None:
+def test_the_agent_of_an_apps_own_name_manages_its_tasks(desk: WorkspaceService) -> None:
     made = desk.request_task("kind", ANN, [BEN], {})
     assert (made.task.status, made.task.task_manager) == (TaskStatus.ACTIVE, "kind")
     assert desk.task_close("kind", made.task.id).status is TaskStatus.CLOSED
 
 
-def test_an_agent_may_decide_under_an_id_that_was_chosen_for_it(desk: Conversations) -> None:
+def test_an_agent_may_decide_under_an_id_that_was_chosen_for_it(desk: WorkspaceService) -> None:
     made = desk.request_task("doors", ANN)
     assert (made.task.app, made.task.task_manager) == ("doors", "porter")
 
@@ -83,14 +83,14 @@ def test_an_agent_may_decide_under_an_id_that_was_chosen_for_it(desk: Conversati
         ("missing", "the task-manager failed"),
     ],
 )
-def test_an_agent_that_does_not_approve_rejects(desk: Conversations, app: str, reason: str) -> None:
+def test_an_agent_that_does_not_approve_rejects(desk: WorkspaceService, app: str, reason: str) -> None:
     with pytest.raises(TaskRejectedError) as caught:
         desk.request_task(app, ANN)
     assert caught.value.reason.startswith(reason)
     assert desk.task_list(ANN).items[0].status is TaskStatus.FAILED
 
 
-def test_an_app_without_a_task_manager_is_refused_before_anything_is_written(desk: Conversations) -> None:
+def test_an_app_without_a_task_manager_is_refused_before_anything_is_written(desk: WorkspaceService) -> None:
     with pytest.raises(InvalidInput, match="app: must have a valid task-manager: must be a registered agent"):
         desk.request_task("kin", ANN)
     assert desk.task_list(ANN).items == ()

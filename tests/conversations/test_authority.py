@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from symposia.models.errors import NotAMember, NotTaskManager
-from symposia.tasks.workspace.service import Conversations
+from symposia.tasks.workspace.service import WorkspaceService
 from task_room import ANN, BEN, CHAIR, CYD, EVE, NOTHING, TaskRoom
 
 OTHER = "other-chair"
 
 #: Methods of the task-manager: what is called with a desk, who acts, the id of a task and of a conversation.
-Call = Callable[[Conversations, str, str, str], Any]
+Call = Callable[[WorkspaceService, str, str, str], Any]
 MANAGING: dict[str, Call] = {
     "conversation_create": lambda desk, who, task, _: desk.conversation_create(who, task, [ANN]),
     "archive": lambda desk, who, _, conversation: desk.archive(who, conversation),

@@ -14,7 +14,7 @@ from symposia.archive.archive import Archive
 from symposia.models.text.ids import new_id
 from symposia.models.workspace.task import TaskRequest
 from symposia.state.redis.connect import connect
-from symposia.state.workers.presence import WorkerBook
+from symposia.state.workers.presence import WorkerPresence
 from symposia.workers.cli.common.exit_codes import ExitCode
 from symposia.workers.local.embedded import EmbeddedServer
 from task_room import NOTHING
@@ -94,7 +94,7 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
         leave_waiting(folder / "data")
         worker = LiveWorker("w1", folder, terminal.environment, app="symposia.workers", concurrency=2)
         client = connect(server.url)
-        until(lambda: WorkerBook(client).alive(), timeout_s=50, what="a worker is there")
+        until(lambda: WorkerPresence(client).list_alive(), timeout_s=50, what="a worker is there")
         yield Office(terminal, folder)
         worker.close()
         terminal.close()

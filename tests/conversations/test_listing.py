@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scaling import scaled_examples
 from symposia.models.protocol.dialog import Message, Role
 from symposia.models.text.ids import new_id
-from symposia.models.workspace.conversation import Incoming
+from symposia.models.workspace.conversation import IncomingMessage
 from task_room import ANN, BEN, CHAIR, TaskRoom
 
 #: What happens: between two pages, and before the first one.
@@ -94,7 +94,7 @@ def test_a_message_that_comes_late_moves_no_conversation_back_while_pages_are_tu
         room.desk.send(ANN, it.id, "x")
     said = Message(role=Role.AGENT, content="said long ago")
     with room.archive.tasks.changing() as changes:
-        changes.append(changes.lock_conversation(late.id), Incoming(new_id(), said, 1))
+        changes.append(changes.lock_conversation(late.id), IncomingMessage(new_id(), said, 1))
     page = room.desk.conversation_list(BEN, limit=1)
     seen = [it.id for it in page.items]
     room.desk.send(ANN, late.id, "y")

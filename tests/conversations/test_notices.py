@@ -10,10 +10,10 @@ from redis import Redis
 from symposia.archive.archive import Archive
 from symposia.models.errors import InvalidInput, TaskRejectedError
 from symposia.models.text.ids import moment_from_ms
-from symposia.models.workspace.notification import Notice, NoticeKind
-from symposia.state.notifications import KEPT, KEPT_MS, NoticeBoard
+from symposia.models.workspace.notification import Notification, NotificationKind
+from symposia.state.notifications import KEPT, KEPT_MS, NotificationStreams
 from symposia.state.redis.connect import connect
-from symposia.state.redis.keys import notices_key
+from symposia.state.redis.keys import notifications_key
 from task_room import ANN, APP, BEN, CHAIR, CYD, EVE, NOTHING, TaskRoom
 
 
@@ -26,7 +26,7 @@ def client(redis_url: str) -> Iterator[Redis]:
 @pytest.fixture
 def told(archive: Archive, client: Redis) -> TaskRoom:
     """A room whose agents are told what happens."""
-    return TaskRoom(archive, NoticeBoard(client))
+    return TaskRoom(archive, NotificationStreams(client))
 
 
 class Ear:
@@ -134,20 +134,20 @@ def test_a_reader_goes_on_behind_its_cursor_some_at_a_time(told: TaskRoom) -> No
 
 
 def test_a_stream_is_capped_and_expires(client: Redis) -> None:
-    board = NoticeBoard(client)
+    board = NotificationStreams(client)
     at = moment_from_ms(0)
     for _ in range(KEPT + 300):
-        board.tell([ANN], Notice(kind=NoticeKind.TASK_CREATED, task_id=NOTHING, at=at))
-    assert KEPT <= client.xlen(notices_key(ANN)) < KEPT + 200
-    assert 0 < client.pttl(notices_key(ANN)) <= KEPT_MS
+        board.publish([ANN], Notification(kind=NotificationKind.TASK_CREATED, task_id=NOTHING, at=at))
+    assert KEPT <= client.xlen(notifications_key(ANN)) < KEPT + 200
+    assert 0 < client.pttl(notifications_key(ANN)) <= KEPT_MS
 
 
 def test_a_redis_that_is_away_undoes_nothing(archive: Archive) -> None:
     with connect("redis://127.0.0.1:1", retries=0) as client:
-        room = TaskRoom(archive, NoticeBoard(client))
+        room = TaskRoom(archive, NotificationStreams(client))
         conversation = room.conversation(ANN)
         assert room.desk.archive(CHAIR, conversation.id).archived_at is not None
 
 
 def test_the_literal_key_is_the_agents_own() -> None:
-    assert notices_key(ANN) == "symposia:notices:ann"
+    assert notifications_key(ANN) == "symposia:notices:ann"

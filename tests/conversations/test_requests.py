@@ -16,7 +16,7 @@ from symposia.models.errors import (
 )
 from symposia.models.protocol.dialog import DialogStatus
 from symposia.models.workspace.task import TaskRequest, TaskStatus, Verdict
-from symposia.tasks.workspace.requests import GRACE_MS, LEFT_WAITING
+from symposia.tasks.workspace.requests import ABANDONED_REASON, GRACE_MS
 from task_room import ANN, APP, BEN, CHAIR, CYD, EVE, TaskRoom
 
 
@@ -131,19 +131,19 @@ def test_an_async_callable_decides_as_well(room: TaskRoom) -> None:
 def test_a_task_that_was_left_waiting_by_a_crash_is_failed_by_a_sweep(room: TaskRoom) -> None:
     def crash(_request: TaskRequest) -> bool:
         room.clock.now_ms += 30_000 + GRACE_MS
-        assert room.desk.left_waiting() == 0
-        assert room.desk.fail_left_waiting() == 0
+        assert room.desk.count_abandoned() == 0
+        assert room.desk.fail_abandoned() == 0
         room.clock.now_ms += 1
-        assert room.desk.left_waiting() == 1
-        assert room.desk.fail_left_waiting() == 1
-        assert room.desk.fail_left_waiting() == 0
+        assert room.desk.count_abandoned() == 1
+        assert room.desk.fail_abandoned() == 1
+        assert room.desk.fail_abandoned() == 0
         return True
 
     room.verdict(crash)
-    with pytest.raises(TaskRejectedError, match=LEFT_WAITING):
+    with pytest.raises(TaskRejectedError, match=ABANDONED_REASON):
         room.desk.request_task(APP, ANN, [BEN], {})
     assert only_task(room).status is TaskStatus.FAILED, "the verdict comes too late"
-    assert room.desk.left_waiting() == 0
+    assert room.desk.count_abandoned() == 0
 
 
 def test_a_task_that_everybody_left_before_the_verdict_is_closed(room: TaskRoom) -> None:

@@ -21,13 +21,13 @@ from symposia.models.errors import (
 )
 from symposia.models.protocol.collab import Collab
 from symposia.models.protocol.dialog import Message, Role
-from symposia.models.sessions.archived import Page, Progress
+from symposia.models.sessions.archived import ArchivePage, ArchiveProgress
 from symposia.models.sessions.submission import Submission
 from symposia.models.turns.turn import Usage
 from symposia.models.workspace.conversation import Conversation
 from symposia.state.redis.connect import connect
 from symposia.state.sessions.archive_queue import SnapshotReader
-from symposia.tasks.workspace.sessions import Placing
+from symposia.tasks.workspace.sessions import TaskPlacement
 from table import Table
 from task_room import ANN, BEN, CHAIR, CYD, EVE, NOTHING, TaskRoom
 
@@ -102,11 +102,11 @@ def test_an_archiver_that_dies_delivers_nothing_and_the_next_one_everything_once
     for _ in range(8):  # more than fits into a page, so that somebody reads on
         table.speak(table.plan_one(), *["x" * 20_000] * 60, usage=Usage())
     reader = SnapshotReader(client)
-    page = reader.look(table.id, Progress()).page
+    page = reader.read_page(table.id, ArchiveProgress()).page
     assert page is not None
     assert page.snapshot is None
 
-    def die(_since: Progress) -> Page:
+    def die(_since: ArchiveProgress) -> ArchivePage:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -122,12 +122,12 @@ def test_what_an_archiver_finds_done_it_does_not_deliver_again(room: TaskRoom, c
     table = table_in(conversation, client)
     table.speak(table.plan_one(), "hello")
     reader = SnapshotReader(client)
-    page = reader.look(table.id, Progress()).page
+    page = reader.read_page(table.id, ArchiveProgress()).page
     assert page is not None
     archive_now(room.archive, table)
 
-    def read_on(since: Progress) -> Page:
-        found = reader.look(table.id, Progress(since.opened_ms, 0, since.marks)).page
+    def read_on(since: ArchiveProgress) -> ArchivePage:
+        found = reader.read_page(table.id, ArchiveProgress(since.opened_ms, 0, since.marks)).page
         assert found is not None
         return found
 
@@ -218,8 +218,8 @@ def placed(room: TaskRoom, *names: str, people: tuple[str, ...] = (), **how: Any
     participants = [{"participant_id": name} for name in names]
     participants += [{"participant_id": name, "kind": "human"} for name in people]
     collab = Collab(title="t", purpose="p", mode="round_robin", participants=participants)
-    prepared = Submission.build(collab, **how).prepared(max_message_bytes=1_000_000)
-    return Placing(lambda: room.archive)(prepared)
+    prepared = Submission.build(collab, **how).prepare(max_message_bytes=1_000_000)
+    return TaskPlacement(lambda: room.archive)(prepared)
 
 
 def test_a_session_runs_in_the_task_of_its_conversation(room: TaskRoom) -> None:
@@ -294,6 +294,6 @@ def test_without_an_archive_there_are_no_tasks(room: TaskRoom) -> None:
     prepared = Submission.build(
         Collab(title="t", purpose="p", mode="round_robin", participants=[{"participant_id": ANN}]),
         task=NOTHING,
-    ).prepared(max_message_bytes=1_000_000)
+    ).prepare(max_message_bytes=1_000_000)
     with pytest.raises(InvalidInput, match="task: requires the archive, which is disabled"):
-        Placing(lambda: None)(prepared)
+        TaskPlacement(lambda: None)(prepared)

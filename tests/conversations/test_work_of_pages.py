@@ -10,10 +10,10 @@ import pytest
 
 from machine_steps import EVERY, steps
 from symposia.archive.archive import Archive
-from symposia.archive.workspace.appending import append, locked
+from symposia.archive.workspace.appending import append_messages, lock_conversation_row
 from symposia.models.protocol.dialog import Message, Role
 from symposia.models.text.ids import new_id
-from symposia.models.workspace.conversation import Conversation, Incoming
+from symposia.models.workspace.conversation import Conversation, IncomingMessage
 from task_room import ANN, BEN, TaskRoom
 
 FEW, MANY = 200, 2_000
@@ -43,8 +43,8 @@ def pages(archive: Archive, messages: int) -> dict[str, Page]:
 def fill(archive: Archive, conversation: Conversation, messages: int) -> None:
     said = Message(role=Role.AGENT, content="Blue?")
     with archive.database.writing() as connection:
-        into = locked(connection, conversation.id)
-        append(connection, into, [Incoming(new_id(), said, it) for it in range(messages)])
+        into = lock_conversation_row(connection, conversation.id)
+        append_messages(connection, into, [IncomingMessage(new_id(), said, it) for it in range(messages)])
 
 
 @pytest.fixture(scope="module")

@@ -13,12 +13,12 @@ import pytest
 
 from symposia.models.alignment.document import parse, parse_markers
 from symposia.models.alignment.document.headings.headings import read_heading, read_judge
-from symposia.models.alignment.document.headings.names import experts_in, gather
+from symposia.models.alignment.document.headings.names import collect_experts, experts_in
 from symposia.models.alignment.document.headings.round_headings import read_round
 from symposia.models.alignment.document.headings.turn_headings import read_agent
 
 WORDS = ("PERSPECTIVE", "TENSION", "REFINEMENT", "CONCESSION", "RESOLVED")
-PANEL = gather(experts_in("🧁 Muffin, 🧁 Scone"))
+PANEL = collect_experts(experts_in("🧁 Muffin, 🧁 Scone"))
 
 
 def extract_marker(line: str) -> tuple[str, str] | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.alignment.document import Ref
+from symposia.models.alignment.document import MarkerRef
 from symposia.models.alignment.ledger import MOST_ENTRIES, Ledger
 from symposia.models.alignment.marks import Scores
-from symposia.models.alignment.turn_marks import faults, read_signs
+from symposia.models.alignment.turn_marks import check_turn_form, read_turn_marks
 from symposia.models.sessions.stop_conditions import Converged, MaxRounds
 from symposia.models.turns.turn import OutcomeKind, TurnResult
 
@@ -18,7 +18,7 @@ MOVE = "[MOVE:CONVERGE]"
 def after(*turns: tuple[str, str]) -> Ledger:
     ledger = Ledger()
     for number, (name, text) in enumerate(turns, start=1):
-        ledger = ledger.after(number, name, read_signs([text]), experts=EXPERTS)
+        ledger = ledger.after_turn(number, name, read_turn_marks([text]), experts=EXPERTS)
     return ledger
 
 
@@ -41,7 +41,11 @@ def test_an_id_used_for_another_perspective_in_a_later_round_brings_a_new_one():
     )
     assert not ledger.converged
     assert [(it.id, it.label, it.round) for it in ledger.perspectives] == [("P01", "p", 0), ("P02", "q", 1)]
-    assert [ledger.global_id(Ref("P01", "ANN", it), "bob") for it in (0, 1, None)] == ["P01", "P02", "P02"]
+    assert [ledger.global_id(MarkerRef("P01", "ANN", it), "bob") for it in (0, 1, None)] == [
+        "P01",
+        "P02",
+        "P02",
+    ]
     assert after(
         ("ann", "[PERSPECTIVE P01: p]"),
         ("bob", MOVE),
@@ -116,7 +120,7 @@ def test_a_stop_condition_remembers_the_ledger_as_data():
     stop = MaxRounds(9) | Converged(EXPERTS)
     state: dict = {}
     for number, name in enumerate(EXPERTS, start=1):
-        signs = read_signs([MOVE])
+        signs = read_turn_marks([MOVE])
         result = TurnResult(number=number, participant=name, kind=OutcomeKind.MESSAGE, signs=signs)
         result = TurnResult.model_validate_json(result.model_dump_json(exclude_defaults=True))
         state = stop.observe(state, [result], roster_size=2)
@@ -124,11 +128,11 @@ def test_a_stop_condition_remembers_the_ledger_as_data():
 
 
 def test_faults_of_a_turn_are_told_and_a_clean_turn_has_none():
-    assert faults(["Words.\n\n[TENSION T01: x]\n\n[RESOLVED BOB T01: y]"]) == ()
-    assert [it.code for it in faults(["- [TENSION T1]: x"])] == ["marker-form"]
-    assert [it.code for it in faults(["[TENSION T01: x"])] == ["marker-unclosed"]
-    assert [it.code for it in faults(["```\nnever closed"])] == ["fence-unclosed"]
-    assert faults(["## A heading of my own\n\n### Another\n\n| a | b |\n|---|---|\n| 1 | 2 |"]) == ()
+    assert check_turn_form(["Words.\n\n[TENSION T01: x]\n\n[RESOLVED BOB T01: y]"]) == ()
+    assert [it.code for it in check_turn_form(["- [TENSION T1]: x"])] == ["marker-form"]
+    assert [it.code for it in check_turn_form(["[TENSION T01: x"])] == ["marker-unclosed"]
+    assert [it.code for it in check_turn_form(["```\nnever closed"])] == ["fence-unclosed"]
+    assert check_turn_form(["## A heading of my own\n\n### Another\n\n| a | b |\n|---|---|\n| 1 | 2 |"]) == ()
 
 
 def test_a_model_that_judges_scores_in_its_structured_answer():
@@ -142,8 +146,8 @@ def test_a_model_that_judges_scores_in_its_structured_answer():
             "scores": [{"name": "ann", "wisdom": 3, "consistency": 2, "truth": 1, "relationships": 4}],
         }
     )
-    decision = form.outcome(Usage()).decision
+    decision = form.to_outcome(Usage()).decision
     assert decision is not None
     assert decision.next == ("ann",)
-    ledger = Ledger().after(1, "lead", read_signs([], scores=decision.scores), experts=EXPERTS)
+    ledger = Ledger().after_turn(1, "lead", read_turn_marks([], scores=decision.scores), experts=EXPERTS)
     assert ledger.scores["ann"].total == 10

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from dialogue_documents import documents, markdown
 from scaling import scaled_examples
 from symposia.models.alignment.document import (
+    LintSeverity,
     MarkerType,
     Prose,
-    Severity,
     fix,
     lint,
     parse,
@@ -24,7 +24,7 @@ from symposia.models.alignment.document import (
     to_sarif,
 )
 from symposia.models.alignment.document.checks.findings import RULES
-from symposia.models.alignment.document.reading.notes import Form
+from symposia.models.alignment.document.reading.notes import FormRule
 from symposia.models.alignment.document.specification import example, marker_examples
 
 HEAD = """\
@@ -84,7 +84,7 @@ def test_a_canonical_document_has_no_finding_even_in_strict_mode():
 def test_this_line_has_a_finding(line, code, hint):
     at = (HEAD + ROUND).count("\n") + 1
     assert found(HEAD + ROUND + line + "\n") == [(code, at, hint)]
-    assert {it.severity for it in lint(HEAD + ROUND + line, strict=True)} == {Severity.ERROR}
+    assert {it.severity for it in lint(HEAD + ROUND + line, strict=True)} == {LintSeverity.ERROR}
 
 
 def test_metadata_with_its_colon_inside_has_a_finding():
@@ -199,7 +199,7 @@ def test_one_number_may_be_used_by_two_experts_and_in_two_rounds():
 @often
 def test_no_document_that_was_rendered_has_a_finding_about_its_form(document):
     codes = {it.code for it in lint(render(document), strict=True)}
-    assert codes.isdisjoint({*Form} - {Form.NEAR_MARKER})
+    assert codes.isdisjoint({*FormRule} - {FormRule.NEAR_MARKER})
 
 
 def said(text: str) -> tuple[object, ...]:

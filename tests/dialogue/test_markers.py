@@ -7,9 +7,9 @@ import pytest
 from symposia.models.alignment.document import (
     AlignmentDialogue,
     Marker,
+    MarkerRef,
     MarkerType,
     Metadata,
-    Ref,
     lint,
     parse,
     parse_markers,
@@ -111,15 +111,15 @@ def test_this_is_no_marker(line):
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("[RESOLVED MUFFIN R1-T01: x]", [Ref("T01", "MUFFIN", 1)]),
-        ("[RESOLVED MUFFIN-T01]", [Ref("T01", "MUFFIN")]),
-        ("[RESOLVED Muffin's T01, Scone T02]", [Ref("T01", "Muffin"), Ref("T02", "Scone")]),
-        ("[RESOLVED EXPERT-1 T01, Agent_2-T02]", [Ref("T01", "EXPERT-1"), Ref("T02", "Agent_2")]),
-        ("[RESOLVED MUFFIN-R1-T01]", [Ref("T01", "MUFFIN", 1)]),
-        ("[RESOLVED P01 T02]", [Ref("P01"), Ref("T02")]),
-        ("[RESOLVED T01 via T02]", [Ref("T01")]),
-        ("[RESOLVED R0.T03]", [Ref("T03", None, 0)]),
-        ("[RESOLVED T01: MACARON-T01 (no rollback)]", [Ref("T01")]),
+        ("[RESOLVED MUFFIN R1-T01: x]", [MarkerRef("T01", "MUFFIN", 1)]),
+        ("[RESOLVED MUFFIN-T01]", [MarkerRef("T01", "MUFFIN")]),
+        ("[RESOLVED Muffin's T01, Scone T02]", [MarkerRef("T01", "Muffin"), MarkerRef("T02", "Scone")]),
+        ("[RESOLVED EXPERT-1 T01, Agent_2-T02]", [MarkerRef("T01", "EXPERT-1"), MarkerRef("T02", "Agent_2")]),
+        ("[RESOLVED MUFFIN-R1-T01]", [MarkerRef("T01", "MUFFIN", 1)]),
+        ("[RESOLVED P01 T02]", [MarkerRef("P01"), MarkerRef("T02")]),
+        ("[RESOLVED T01 via T02]", [MarkerRef("T01")]),
+        ("[RESOLVED R0.T03]", [MarkerRef("T03", None, 0)]),
+        ("[RESOLVED T01: MACARON-T01 (no rollback)]", [MarkerRef("T01")]),
     ],
 )
 def test_an_id_may_say_whose_it_is_and_of_which_round(text, found):

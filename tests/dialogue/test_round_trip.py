@@ -10,9 +10,9 @@ from scaling import scaled_examples
 from symposia.models.alignment.document import (
     AlignmentDialogue,
     Marker,
+    MarkerRef,
     MarkerType,
     Prose,
-    Ref,
     Round,
     Section,
     Table,
@@ -88,7 +88,7 @@ def test_a_marker_that_is_called_like_an_id_to_fill_in_is_still_one(kind, label)
 )
 @pytest.mark.parametrize("round_", [None, 1])
 def test_an_agent_that_is_called_like_an_id_keeps_its_ids(kind, agent, round_):
-    bound = Marker(kind, (Ref("T01", agent, round_), Ref("P02")), "why")
+    bound = Marker(kind, (MarkerRef("T01", agent, round_), MarkerRef("P02")), "why")
     reads_back(AlignmentDialogue("", preamble=(bound,)))
 
 

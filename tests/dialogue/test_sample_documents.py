@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from symposia.models.alignment.document import Severity, fix, lint, parse, render, scan, summary
+from symposia.models.alignment.document import LintSeverity, fix, lint, parse, render, scan, summary
 
 HERE = Path(__file__).parent
 SAMPLES = HERE.parents[1].parent / "shared" / "dialogues"
@@ -89,7 +89,7 @@ def test_mending_the_form_of_a_real_document_changes_nothing_of_what_it_says(pat
 
 def test_the_one_wrong_sum_of_the_samples_is_found():
     errors = {
-        path.name: [(f.code, f.line) for f in lint(text_of(path)) if f.severity is Severity.ERROR]
+        path.name: [(f.code, f.line) for f in lint(text_of(path)) if f.severity is LintSeverity.ERROR]
         for path in SAMPLES.rglob("*.md")
     }
     assert {name: found for name, found in errors.items() if found} == {

@@ -6,7 +6,7 @@ import pytest
 
 from symposia.models.alignment.document import fix, lint, parse, parse_markers, render, tensions
 from symposia.models.alignment.ledger import Ledger
-from symposia.models.alignment.turn_marks import read_signs
+from symposia.models.alignment.turn_marks import read_turn_marks
 
 HEAD = "# T\n\n## Round 1: X\n\n### Muffin 🧁\n\n"
 
@@ -82,8 +82,10 @@ def test_a_tracker_may_list_sub_ids():
 
 
 def test_the_ledger_keeps_sub_ids_apart():
-    ledger = Ledger().after(1, "ann", read_signs(["[TENSION T1.1: x]\n[TENSION T1.2: y]"]), experts=("ann",))
-    ledger = ledger.after(2, "ann", read_signs(["[RESOLVED T1.2]"]), experts=("ann",))
+    ledger = Ledger().after_turn(
+        1, "ann", read_turn_marks(["[TENSION T1.1: x]\n[TENSION T1.2: y]"]), experts=("ann",)
+    )
+    ledger = ledger.after_turn(2, "ann", read_turn_marks(["[RESOLVED T1.2]"]), experts=("ann",))
     assert [(it.label, it.state.value) for it in ledger.tensions] == [("x", "open"), ("y", "resolved")]
 
 

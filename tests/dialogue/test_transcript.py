@@ -9,10 +9,10 @@ from dialogue_documents import texts
 from scaling import scaled_examples
 from symposia.models.alignment.document import parse, summary
 from symposia.models.alignment.ledger import Ledger
-from symposia.models.alignment.transcript import faults_of, written
-from symposia.models.alignment.turn_marks import read_signs
+from symposia.models.alignment.transcript import lint_transcript, render_transcript
+from symposia.models.alignment.turn_marks import read_turn_marks
 from symposia.models.protocol.collab import Collab, Participant
-from symposia.models.protocol.dialog import Role, said
+from symposia.models.protocol.dialog import Role, build_turn_message
 from symposia.models.text.ids import new_id, utcnow
 
 EXPERTS = ("ann", "bob")
@@ -23,9 +23,9 @@ def session(
 ) -> tuple[str, Ledger]:
     ledger, messages = Ledger(), []
     for number, (name, text) in enumerate(turns, start=1):
-        ledger = ledger.after(number, name, read_signs([text]), experts=EXPERTS)
+        ledger = ledger.after_turn(number, name, read_turn_marks([text]), experts=EXPERTS)
         messages.append(
-            said(
+            build_turn_message(
                 Role.AGENT,
                 text,
                 timestamp=utcnow(),
@@ -42,7 +42,7 @@ def session(
         mode="round_robin",
         participants=people or [Participant(participant_id=name) for name in (*EXPERTS, "lead")],
     )
-    return written(collab, messages, ledger, EXPERTS), ledger
+    return render_transcript(collab, messages, ledger, EXPERTS), ledger
 
 
 @given(st.lists(st.tuples(st.sampled_from([*EXPERTS, "lead"]), texts.filter(str.strip)), max_size=8))
@@ -64,7 +64,7 @@ def test_a_tension_that_was_reopened_is_no_contradiction():
             ("bob", "Hm."),
         ]
     )
-    assert faults_of(text) == []
+    assert lint_transcript(text) == []
     assert [(it["id"], it["state"]) for it in summary(parse(text))["tensions"]] == [("T01", "reopened")]
 
 
@@ -72,7 +72,7 @@ def test_perspectives_that_share_an_id_in_two_rounds_have_one_each_in_the_transc
     text, _ = session(
         [("ann", "[PERSPECTIVE P01: p]"), ("bob", "Yes."), ("ann", "[PERSPECTIVE P01: q]"), ("bob", "Yes.")]
     )
-    assert faults_of(text) == []
+    assert lint_transcript(text) == []
     assert [(it.type, it.ids, it.label) for it in parse(text).markers] == [
         ("perspective", ("P01",), "p"),
         ("perspective", ("P02",), "q"),
@@ -83,7 +83,7 @@ def test_what_the_ledger_does_not_know_is_written_as_words():
     text, _ = session(
         [("ann", "[RESOLVED T09: what?]\n\n[TENSION: no id]\n\n| a | b |\n|---|---|\n| 1 |"), ("bob", "Yes.")]
     )
-    assert faults_of(text) == []
+    assert lint_transcript(text) == []
     assert parse(text).markers == ()
 
 

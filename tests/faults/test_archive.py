@@ -14,7 +14,7 @@ from chaos.faults_of_redis import archive_locked
 from chaos.faults_of_workers import kill_at
 from chaos.plays import orchestrated
 from symposia.archive.archive import Archive
-from symposia.models.sessions.archived import Page, Progress
+from symposia.models.sessions.archived import ArchivePage, ArchiveProgress
 from symposia.state.sessions.archive_queue import SnapshotReader
 from symposia.tasks.runtime.fault_hooks import Boundary
 
@@ -32,14 +32,14 @@ def archived(arena, tmp_path_factory):
     archive.prepare()
     reader = SnapshotReader(arena.server.client)
 
-    def read_on(since: Progress) -> Page:
-        page = reader.look(play.id, since).page
+    def read_on(since: ArchiveProgress) -> ArchivePage:
+        page = reader.read_page(play.id, since).page
         assert page is not None
         return page
 
     # Not by an archiver: it would tell the server that the session is archived, and let it expire,
     # before the arena's own archive has it.
-    archive.writer.write(read_on(Progress()), read_on)
+    archive.writer.write(read_on(ArchiveProgress()), read_on)
     archive.close()
     # Read now: the journal may have been told of a late writer since the session was audited.
     return Evidence(arena.server.client, play.id), file

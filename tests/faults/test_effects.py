@@ -13,7 +13,7 @@ from chaos.plays import round_robin
 from office import Office
 from symposia.models.text.ids import new_id
 from symposia.state.redis.keys import lock_key
-from symposia.state.sessions.requests import Claim
+from symposia.state.sessions.requests import GrantRequest
 from symposia.tasks.run_turn import TAKEOVERS
 from symposia.tasks.runtime.fault_hooks import Boundary
 
@@ -45,7 +45,9 @@ def test_a_turn_that_kills_its_workers_is_given_up_and_its_policy_decides(tmp_pa
     office.deliver()
     store = office.runtime.store
     for _ in range(TAKEOVERS + 1):
-        claim = Claim(1, "floor", new_id(), lease_ms=60_000, timeout_ms=60_000, window=0, task_id=new_id())
+        claim = GrantRequest(
+            1, "floor", new_id(), lease_ms=60_000, timeout_ms=60_000, window=0, task_id=new_id()
+        )
         assert store.begin(job.id, claim).word == "granted"
         assert store.client.delete(lock_key(job.id, "floor")), "the worker died, and its lease ran out"
     office.work()

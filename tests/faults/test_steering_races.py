@@ -17,7 +17,7 @@ from chaos.script import Script
 from symposia.models.errors import IllegalTransition
 from symposia.state.redis.connect import connect
 from symposia.state.sessions.store import SessionStore
-from symposia.state.turns.parked import FAR_MS, LayAside, ParkedTurns, Reply, Rule
+from symposia.state.turns.parked import FAR_MS, ParkedTurnStore, ParkRequest, Reply, ReplyRule
 from table import RETENTION_MS, Table
 
 pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180)]
@@ -32,7 +32,7 @@ class Player:
     def __init__(self, url: str) -> None:
         self.client = connect(url)
         self.store = SessionStore(self.client)
-        self.parked = ParkedTurns(self.client)
+        self.parked = ParkedTurnStore(self.client)
 
     def commits(self, table: Table, grant) -> str:
         return self.store.commit(table.id, grant, table.speech(grant, "said")).word
@@ -48,7 +48,7 @@ class Player:
 
     def replies(self, table: Table, grant) -> str:
         speech = table.speech(grant, "answered")
-        reply = Reply(grant.number, "key", request=str(uuid4()), rule=Rule.PERSON, speech=speech)
+        reply = Reply(grant.number, "key", request=str(uuid4()), rule=ReplyRule.PERSON, speech=speech)
         return self.parked.reply(table.id, reply).word
 
     @staticmethod
@@ -86,7 +86,7 @@ def race(table: Table, pool: ThreadPoolExecutor, players: list[Player], pair) ->
     """One turn, for which two run at the same time; answers what each was told."""
     grant = table.grant(table.plan_one())
     if pair[0] is Player.replies:
-        laid = LayAside("key", wait="{}", until_in_ms=None, wake_in_ms=FAR_MS)
+        laid = ParkRequest("key", wait="{}", until_in_ms=None, wake_in_ms=FAR_MS)
         assert players[0].parked.park(table.id, grant, laid).word == "parked"
     if pair[1] is Player.resumes:
         table.suspend()

@@ -138,7 +138,7 @@ def test_session_files_in_yaml(examples: int) -> None:
 
     def use(text: str) -> None:
         file = session_file("s.yaml", text)
-        with file.blamed():
+        with file.name_file_in_errors():
             admitted(file.submission())
 
     hammer(garbled(plain) | TEXTS, use, examples=examples)

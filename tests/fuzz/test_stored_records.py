@@ -19,8 +19,8 @@ from symposia.jobs.collab import CollabJob
 from symposia.models.errors import ScriptError, SymposiaError
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import session_key
-from symposia.state.redis.scripts import evaluate, load
-from symposia.state.workers.presence import WorkerBook
+from symposia.state.redis.scripts import evaluate, load_script
+from symposia.state.workers.presence import WorkerPresence
 
 ID = "0e8a4c5e-7b0c-4b8e-9f57-0a4b3f1f2d11"
 AT = "2026-01-01T00:00:00.000Z"
@@ -121,8 +121,8 @@ def test_what_workers_announce(redis: Redis, examples: int) -> None:
 
     def use(text: str) -> None:
         redis.hset("symposia:workers", "w", text.encode(errors="replace"))
-        WorkerBook(redis).alive()
-        WorkerBook(redis).announce("me", ["a"])
+        WorkerPresence(redis).list_alive()
+        WorkerPresence(redis).announce("me", ["a"])
 
     hammer(entries, use, examples=examples)
 
@@ -148,7 +148,7 @@ VERBS = [
 @pytest.mark.parametrize("verb", VERBS)
 def test_arguments_of_scripts(redis: Redis, verb: str, examples: int) -> None:
     """Whatever the arguments are, a script answers or fails as a script; the server stays what it is."""
-    script = load(verb)
+    script = load_script(verb)
     arguments = st.lists(
         TEXTS | as_json(JSON) | st.integers().map(str), min_size=len(script.args), max_size=20
     )

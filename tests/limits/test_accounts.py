@@ -20,9 +20,9 @@ import ledger
 from scaling import scaled_examples
 from symposia.models.turns.turn import Usage
 from symposia.state.redis.connect import connect
-from symposia.state.sessions.records import Answer, Grant
-from symposia.state.sessions.requests import Speech
-from symposia.state.sessions.usage_accounts import total
+from symposia.state.sessions.records import Grant, ScriptAnswer
+from symposia.state.sessions.requests import TurnOutput
+from symposia.state.sessions.usage_accounts import sum_usage
 from table import RETENTION_MS, Table, turn
 
 more = st.integers(0, 9)
@@ -48,7 +48,7 @@ class Accounts(RuleBasedStateMachine):
         """What a worker tells: its own account, and of others of its turn that it has found."""
         return {it.token: self.spent[it.token] for it in (grant, *found) if it.number == grant.number}
 
-    def _take(self, answer: Answer, accounts: dict[str, Usage]) -> None:
+    def _take(self, answer: ScriptAnswer, accounts: dict[str, Usage]) -> None:
         """What was told is booked, and the tenant is told what was new."""
         if answer.booked is None:
             return
@@ -78,17 +78,17 @@ class Accounts(RuleBasedStateMachine):
         accounts = self._tell(grant, data.draw(st.lists(st.sampled_from(self.grants), max_size=2)))
         self._take(self._told(how, grant, accounts), accounts)
 
-    def _told(self, how: str, grant: Grant, accounts: dict[str, Usage]) -> Answer:
+    def _told(self, how: str, grant: Grant, accounts: dict[str, Usage]) -> ScriptAnswer:
         if how == "commit":
             speech = self.table.speech(grant, "said", usage=accounts[grant.token])
             others = {token: usage for token, usage in accounts.items() if token != grant.token}
-            written = Speech(speech.kind, speech.result, speech.usage, others, messages=speech.messages)
+            written = TurnOutput(speech.kind, speech.result, speech.usage, others, messages=speech.messages)
             return self.table.store.commit(self.table.id, grant, written)
         if how == "fail":
             return self.table.store.fail(self.table.id, grant, delay_ms=0, error="no", spent=accounts)
         if how == "park":
             return self.table.park(grant, f"r{grant.fence}", spent=accounts)
-        return self.table.store.spend(self.table.id, grant, accounts)
+        return self.table.store.book_usage(self.table.id, grant, accounts)
 
     @precondition(lambda self: [it for it in self.table.state().open_turns() if it.parking])
     @rule(closes=st.booleans())
@@ -119,7 +119,7 @@ class Accounts(RuleBasedStateMachine):
 
     @invariant()
     def each_account_is_booked_once(self) -> None:
-        assert self.table.state().usage == total(self.told.values()) == self.tenant
+        assert self.table.state().usage == sum_usage(self.told.values()) == self.tenant
 
     def teardown(self) -> None:
         self.table.cancel(retention_ms=RETENTION_MS)

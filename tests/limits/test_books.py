@@ -17,13 +17,13 @@ from redis import Redis
 import ledger
 from lossy import lossy_wire
 from scaling import scaled_examples
-from symposia.models.sessions.limits import Want, Wish
+from symposia.models.sessions.limits import ReservationRequest, UnitReservation
 from symposia.models.turns.turn import Usage
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import session_key
 from symposia.state.sessions.records import Grant
 from symposia.state.sessions.store import SessionStore
-from symposia.state.turns.parked import LayAside, ParkedTurns, Reply, Rule
+from symposia.state.turns.parked import ParkedTurnStore, ParkRequest, Reply, ReplyRule
 from table import RETENTION_MS, Table, turn
 
 TOKENS, COST = 100, 1_000
@@ -31,10 +31,10 @@ SCOPES = tuple("abcdef")
 known = st.none() | st.integers(0, 60)
 
 
-def wanted(limit: int, most: int | None, *, must: bool, times: int = 1) -> Want:
+def wanted(limit: int, most: int | None, *, must: bool, times: int = 1) -> UnitReservation:
     if most is None:
-        return Want(limit=limit, most=None, least=1)
-    return Want(limit=limit, most=most * times, least=most * times if must else min(1, most))
+        return UnitReservation(limit=limit, most=None, least=1)
+    return UnitReservation(limit=limit, most=most * times, least=most * times if must else min(1, most))
 
 
 class Books(RuleBasedStateMachine):
@@ -45,7 +45,7 @@ class Books(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.table = Table(self.client)
-        self.parked = ParkedTurns(self.client)
+        self.parked = ParkedTurnStore(self.client)
         #: Grants that are alive.
         self.live: dict[int, Grant] = {}
         self.asked: dict[int, str] = {}
@@ -77,7 +77,9 @@ class Books(RuleBasedStateMachine):
     def _begin(self, number: int, most: int | None, *, must: bool) -> None:
         record = self.table.state().records[number]
         others = [t for t in self.table.state().open_turns() if t.number != number]
-        wish = Wish(tokens=wanted(TOKENS, most, must=must), cost=wanted(COST, most, must=must, times=10))
+        wish = ReservationRequest(
+            tokens=wanted(TOKENS, most, must=must), cost=wanted(COST, most, must=must, times=10)
+        )
         answer = self.table.begin(number, scope=record.scope, wish=wish)
         if answer.word == "granted":
             assert answer.grant is not None
@@ -120,7 +122,9 @@ class Books(RuleBasedStateMachine):
         number = data.draw(st.sampled_from(sorted(self.live)))
         usage = self._spent(number, data)
         grant = self.live.pop(number)
-        laid = LayAside(f"r{number}", "{}", until_in_ms=None, wake_in_ms=60_000, spent={grant.token: usage})
+        laid = ParkRequest(
+            f"r{number}", "{}", until_in_ms=None, wake_in_ms=60_000, spent={grant.token: usage}
+        )
         assert self.parked.park(self.table.id, grant, laid).word == "parked"
         self.asked[number] = laid.reply_token
 
@@ -132,7 +136,9 @@ class Books(RuleBasedStateMachine):
         speech = None
         if closes:
             speech = self.table.speech(Grant(number, "", "t", 1, 1, 0, 0, None, ()))
-        reply = Reply(number, token, f"q{number}", Rule.PERSON, speech=speech, wait="{}", outcome="asked")
+        reply = Reply(
+            number, token, f"q{number}", ReplyRule.PERSON, speech=speech, wait="{}", outcome="asked"
+        )
         assert self.parked.reply(self.table.id, reply).word in ("replied", "returned", "held")
 
     # -- planners and operators -----------------------------------------------------------------
@@ -193,7 +199,7 @@ def test_a_grant_whose_answer_was_lost_sets_aside_once(redis_url):
         table = Table(client)
         (number,) = table.plan(turn())
         table.store = SessionStore(losing)
-        wish = Wish(tokens=Want(limit=100, most=60, least=60))
+        wish = ReservationRequest(tokens=UnitReservation(limit=100, most=60, least=60))
         grant = table.grant(number, wish=wish)
         assert wire.lost
         assert table.state().records[number].reserved == (60, 0)

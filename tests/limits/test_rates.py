@@ -14,7 +14,7 @@ from office import Office
 from symposia.models.sessions.limits import Rate
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.models.turns.turn import Usage
-from symposia.state.limits.rates import Permit, RateBook
+from symposia.state.limits.rates import Permit, RateLimiter
 from symposia.state.redis.clock import server_ms
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import rate_key, session_key
@@ -31,7 +31,7 @@ def client(redis_url):
 
 @pytest.fixture
 def book(client):
-    return RateBook(client)
+    return RateLimiter(client)
 
 
 def pass_time(client, seconds):

@@ -6,7 +6,7 @@ import pytest
 
 from symposia.agents.registry.entries import AgentsFile
 from symposia.agents.registry.registry import Registry
-from symposia.models.sessions.limits import Most
+from symposia.models.sessions.limits import SpendingBounds
 from symposia.models.sessions.options import AgentBinding
 
 MODELS = {
@@ -24,12 +24,12 @@ MODELS = {
 def most(entry, *, models=MODELS, **binding):
     file = {"models": models, "tools": {"t": {"callable": "a:b"}}, "agents": {"it": entry}}
     registry = Registry(AgentsFile.model_validate(file))
-    return registry.most(AgentBinding(agent="it", **binding))
+    return registry.spending_bound(AgentBinding(agent="it", **binding))
 
 
 def test_a_model_with_an_answer_that_is_bounded_spends_a_full_window_and_that_answer():
     spent = most({"kind": "llm", "model": "house", "max_tokens": 100})
-    assert spent == Most(tokens=1_600, cost_micros=1_500 * 2 + 100 * 10)
+    assert spent == SpendingBounds(tokens=1_600, cost_micros=1_500 * 2 + 100 * 10)
 
 
 def test_what_a_binding_says_comes_first():
@@ -39,17 +39,17 @@ def test_what_a_binding_says_comes_first():
 
 def test_of_several_models_the_dearest_counts():
     spent = most({"kind": "llm", "model": "house", "fallback": ["free"], "max_tokens": 100})
-    assert spent == Most(tokens=4_600, cost_micros=None), "what nobody prices is unknown"
+    assert spent == SpendingBounds(tokens=4_600, cost_micros=None), "what nobody prices is unknown"
 
 
 @pytest.mark.parametrize("more", [{}, {"max_tokens": 10, "tools": ["t"]}])
 def test_a_model_that_ends_when_it_likes_may_spend_anything(more):
-    assert most({"kind": "llm", "model": "house", **more}) == Most()
+    assert most({"kind": "llm", "model": "house", **more}) == SpendingBounds()
 
 
 def test_python_may_spend_anything_and_programs_and_people_nothing():
-    nothing = Most(tokens=0, cost_micros=0)
-    assert most({"kind": "python", "callable": "a:b"}) == Most()
+    nothing = SpendingBounds(tokens=0, cost_micros=0)
+    assert most({"kind": "python", "callable": "a:b"}) == SpendingBounds()
     assert most({"kind": "human"}) == nothing
     assert most({"kind": "command", "argv": ["true"]}) == nothing
 
@@ -58,9 +58,9 @@ def test_a_person_whose_seat_somebody_else_may_take_spends_what_they_do():
     script = {"kind": "scripted", "replies": [{"say": "a", "usage": {"output_tokens": 5}}]}
     human = {"kind": "human", "then": "reassign", "to": "stand-in"}
     file = AgentsFile.model_validate({"agents": {"it": human, "stand-in": script}})
-    assert Registry(file).most(AgentBinding(agent="it")).tokens == 5
+    assert Registry(file).spending_bound(AgentBinding(agent="it")).tokens == 5
     wait = {"then": "reassign", "to": "nobody"}
-    assert Registry(file).most(AgentBinding(agent="it", wait=wait)) == Most()
+    assert Registry(file).spending_bound(AgentBinding(agent="it", wait=wait)) == SpendingBounds()
 
 
 def test_a_script_spends_what_its_dearest_reply_says():
@@ -68,8 +68,8 @@ def test_a_script_spends_what_its_dearest_reply_says():
         {"say": "a", "usage": {"output_tokens": 5, "cost_micros": 9}},
         {"say": "b", "usage": {"input_tokens": 7}},
     ]
-    assert most({"kind": "scripted", "replies": replies}) == Most(tokens=7, cost_micros=9)
+    assert most({"kind": "scripted", "replies": replies}) == SpendingBounds(tokens=7, cost_micros=9)
 
 
 def test_of_an_agent_this_worker_does_not_know_nothing_is_known():
-    assert Registry().most(AgentBinding(agent="who")) == Most()
+    assert Registry().spending_bound(AgentBinding(agent="who")) == SpendingBounds()

@@ -9,19 +9,25 @@ import pytest
 from live import until
 from office import Office
 from symposia.models.errors import InvalidInput
-from symposia.models.sessions.limits import DailyLimits, Most
+from symposia.models.sessions.limits import DailyLimits, SpendingBounds
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.models.turns.turn import Usage
-from symposia.state.limits.tenants import UNKNOWN_TOKENS, Fate, Settlement, Spent, TenantBooks
+from symposia.state.limits.tenants import (
+    UNKNOWN_TOKENS,
+    ReservationAction,
+    Settlement,
+    TenantAccounts,
+    TenantUsage,
+)
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import tenant_keys
-from symposia.state.sessions.records import Lack
+from symposia.state.sessions.records import Shortfall
 
 pytestmark = pytest.mark.usefixtures("same_day")
 
 LATE_MS = 600_000
 LIMITS = DailyLimits(tokens=100)
-THIRTY = Most(tokens=30, cost_micros=0)
+THIRTY = SpendingBounds(tokens=30, cost_micros=0)
 
 
 @pytest.fixture
@@ -32,7 +38,7 @@ def client(redis_url):
 
 @pytest.fixture
 def books(client):
-    return TenantBooks(client)
+    return TenantAccounts(client)
 
 
 def reserve(books, name, most=THIRTY, *, limits=LIMITS, expires_in_ms=LATE_MS):
@@ -48,12 +54,12 @@ def test_what_is_set_aside_and_spent_never_exceeds_the_limit(books):
     assert [reserve(books, f"r{i}") for i in range(4)] == ["reserved", "reserved", "reserved", "short"]
     for i in range(3):
         settle(books, f"r{i}", 29)
-    assert reserve(books, "r4") == Lack("tokens", 13, 30)
-    assert books.today("acme") == Spent(tokens=87, turns=3)
+    assert reserve(books, "r4") == Shortfall("tokens", 13, 30)
+    assert books.today("acme") == TenantUsage(tokens=87, turns=3)
 
 
 def test_tenants_do_not_pay_for_each_other(books):
-    assert reserve(books, "r1", Most(tokens=100, cost_micros=0)) == "reserved"
+    assert reserve(books, "r1", SpendingBounds(tokens=100, cost_micros=0)) == "reserved"
     assert books.reserve("other", "r2", THIRTY, limits=LIMITS, expires_in_ms=LATE_MS) == "reserved"
 
 
@@ -66,34 +72,36 @@ def test_settled_again_it_changes_nothing(books):
     reserve(books, "r1")
     for _ in range(3):
         settle(books, "r1", 30)
-    assert books.today("acme") == Spent(tokens=30, turns=1)
+    assert books.today("acme") == TenantUsage(tokens=30, turns=1)
 
 
 def test_what_is_left_of_a_reservation_is_kept_for_the_next_attempt_which_fills_it_up(books, client):
     assert reserve(books, "r1") == reserve(books, "r2") == "reserved"
-    settle(books, "r1", 20, turns=0, fate=Fate.KEEP, keep_ms=LATE_MS)
+    settle(books, "r1", 20, turns=0, fate=ReservationAction.KEEP, keep_ms=LATE_MS)
     assert client.hget(tenant_keys("acme")[0], "reserved_tokens") == "40"
-    assert reserve(books, "r3", Most(tokens=41, cost_micros=0)) == "short", "nobody else is given it"
+    assert reserve(books, "r3", SpendingBounds(tokens=41, cost_micros=0)) == "short", (
+        "nobody else is given it"
+    )
     assert reserve(books, "r1") == "found"
     assert client.hget(tenant_keys("acme")[0], "reserved_tokens") == "60"
     settle(books, "r1", 30, request="second attempt")
-    assert books.today("acme") == Spent(tokens=50, turns=1)
+    assert books.today("acme") == TenantUsage(tokens=50, turns=1)
 
 
 def test_who_lost_a_turn_pays_and_leaves_the_reservation_to_who_has_it_now(books, client):
     reserve(books, "r1")
-    settle(books, "r1", 5, turns=0, fate=Fate.LEAVE)
-    assert books.today("acme") == Spent(tokens=5)
+    settle(books, "r1", 5, turns=0, fate=ReservationAction.LEAVE)
+    assert books.today("acme") == TenantUsage(tokens=5)
     assert client.hget(tenant_keys("acme")[0], "reserved_tokens") == "30"
 
 
 def test_what_a_dead_worker_had_set_aside_is_given_back(books):
-    assert reserve(books, "r1", Most(tokens=100, cost_micros=0), expires_in_ms=1) == "reserved"
+    assert reserve(books, "r1", SpendingBounds(tokens=100, cost_micros=0), expires_in_ms=1) == "reserved"
     until(lambda: reserve(books, "r2") == "reserved", what="the reservation expires")
 
 
 def test_of_a_turn_nobody_knows_the_cost_of_a_usual_one_is_set_aside(books, client):
-    reserve(books, "r1", Most(), limits=DailyLimits(tokens=10 * UNKNOWN_TOKENS))
+    reserve(books, "r1", SpendingBounds(), limits=DailyLimits(tokens=10 * UNKNOWN_TOKENS))
     assert client.hget(tenant_keys("acme")[0], "reserved_tokens") == str(UNKNOWN_TOKENS)
 
 
@@ -103,7 +111,7 @@ def test_a_new_day_begins_with_nothing_spent_and_with_what_is_under_way(books, c
     settle(books, "r1", 60)
     key = tenant_keys("acme")[0]
     client.hset(key, "day", int(client.hget(key, "day")) - 1)
-    assert books.today("acme") == Spent()
+    assert books.today("acme") == TenantUsage()
     assert [reserve(books, "r3"), reserve(books, "r4"), reserve(books, "r5")] == [
         "reserved",
         "reserved",
@@ -118,7 +126,7 @@ def test_all_keys_expire(books, client):
 
 def test_many_at_once_never_overspend(books):
     def take(number):
-        word = reserve(books, f"r{number}", Most(tokens=10, cost_micros=0))
+        word = reserve(books, f"r{number}", SpendingBounds(tokens=10, cost_micros=0))
         if word == "reserved":
             settle(books, f"r{number}", 10)
         return word
@@ -152,7 +160,7 @@ def test_a_session_whose_tenant_has_used_up_its_day_ends_and_says_so(frugal, cos
     assert (first.reason, first.detail) == ("tenant_budget", DETAIL)
     assert (first.ok, first.usage.tokens) == (True, 90)
     assert (second.reason, second.turns) == ("tenant_budget", 0)
-    assert frugal.client.tenant("acme") == Spent(tokens=90, turns=3)
+    assert frugal.client.tenant("acme") == TenantUsage(tokens=90, turns=3)
 
 
 def test_a_session_of_nobody_s_is_not_counted(frugal, costing):
@@ -169,7 +177,7 @@ def test_turns_that_fail_or_come_twice_cost_their_tenant_nothing(frugal, costing
     frugal.queue.waiting.append(frugal.queue.waiting[0])
     frugal.work()
     assert job.result(timeout=5).turns == 1
-    assert frugal.client.tenant("acme") == Spent(turns=1)
+    assert frugal.client.tenant("acme") == TenantUsage(turns=1)
 
 
 def test_a_tenant_is_a_plain_name(frugal, costing):
@@ -203,9 +211,9 @@ def test_what_is_spent_before_a_question_is_booked_while_the_answer_is_waited_fo
     asks = {"agent": "noop", "parameters": {"replies": [{"say": "ASK ben: And now?", "usage": usage}]}}
     job = frugal.submit("round_robin", {"ann": asks}, people=["ben"], tenant="acme", stop=MaxRounds(1))
     frugal.work()
-    assert frugal.client.tenant("acme") == Spent(tokens=30)
+    assert frugal.client.tenant("acme") == TenantUsage(tokens=30)
     job.reply("ben", "go on")
     frugal.work()
-    assert frugal.client.tenant("acme") == Spent(tokens=60)
+    assert frugal.client.tenant("acme") == TenantUsage(tokens=60)
     job.cancel()
-    assert frugal.client.tenant("acme") == Spent(tokens=60)
+    assert frugal.client.tenant("acme") == TenantUsage(tokens=60)

@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memories import after, statement, statements, written
-from symposia.models.memory.capping import MIN_BYTES, fitted, too_large, within
+from symposia.models.memory.capping import MIN_BYTES, cap_learned, cap_state, oversized_parameters
 from symposia.models.memory.learned import Learned
-from symposia.models.memory.merge import Statement, Writer, signed
+from symposia.models.memory.merge import Statement, WriteMetadata, with_write_metadata
 from symposia.models.memory.wire_form import read_state
 
 
 def test_what_fits_is_left_alone():
     state = written(after(statement(1, to="London")))
-    fit = fitted(state, max_bytes=10_000)
+    fit = cap_state(state, max_bytes=10_000)
     assert (fit.state, fit.evicted) == (state, ())
 
 
@@ -24,10 +24,10 @@ def test_the_least_recently_set_goes_first_whatever_its_service():
         statement(2, to="y" * 900),
         statement(3, to="z" * 900, **{"from": "w" * 900}),
     )
-    fit = fitted(written(state), max_bytes=MIN_BYTES + 200)
+    fit = cap_state(written(state), max_bytes=MIN_BYTES + 200)
     assert fit.evicted == ("search.query",)
     assert fit.state.values("travel").keys() == {"to", "from"}
-    assert fit.state.shelf("search").parameters == {}
+    assert fit.state.service_memory("search").parameters == {}
 
 
 def test_a_parameter_that_is_set_again_is_recent_again():
@@ -37,28 +37,28 @@ def test_a_parameter_that_is_set_again_is_recent_again():
         statement(3, **{"from": "c" * 700}),
         statement(4, cabin_class="d" * 700),
     )
-    assert fitted(written(state), max_bytes=MIN_BYTES + 100).evicted == ("travel.to",)
+    assert cap_state(written(state), max_bytes=MIN_BYTES + 100).evicted == ("travel.to",)
 
 
 def test_bytes_are_counted_and_not_characters():
     state = written(after(statement(1, query="é" * 1_000), statement(2, to="ü" * 1_000)))
-    fit = fitted(state, max_bytes=3_000)
+    fit = cap_state(state, max_bytes=3_000)
     assert fit.evicted == ("travel.query",)
     assert len(fit.text.encode()) <= 3_000
 
 
 def test_a_single_parameter_over_the_cap_is_refused_by_name():
     it = statement(1, to="x" * 20_000, **{"from": "Nairobi"})
-    assert too_large(it, max_bytes=10_000) == ("to",)
-    assert too_large(it, max_bytes=100_000) == ()
+    assert oversized_parameters(it, max_bytes=10_000) == ("to",)
+    assert oversized_parameters(it, max_bytes=100_000) == ()
 
 
 def test_tombstones_give_way_to_a_floor_that_does_the_same():
     names = tuple("n" * 60 + str(number) for number in range(30))
     state = written(after(statement(1, to="x" * 500), statement(2, forget=names)))
-    fit = fitted(state, max_bytes=MIN_BYTES)
+    fit = cap_state(state, max_bytes=MIN_BYTES)
     assert fit.evicted == ()
-    assert fit.state.floor_ms == 2
+    assert fit.state.cutoff_ms == 2
     assert after(statement(2, **{names[0]: "again"}), state=fit.state).values() == {"to": "x" * 500}
 
 
@@ -66,10 +66,13 @@ def test_a_long_author_and_many_sessions_fit_by_themselves():
     state = after(statement(1, to="x"))
     for number in range(20):
         author = "é" * 200
-        state = signed(
-            state, Writer(1, mark=f"{number:012}", by=author, conversation_id=author, session=f"{number:036}")
+        state = with_write_metadata(
+            state,
+            WriteMetadata(
+                1, mark=f"{number:012}", by=author, conversation_id=author, session=f"{number:036}"
+            ),
         )
-    fit = fitted(state, max_bytes=MIN_BYTES)
+    fit = cap_state(state, max_bytes=MIN_BYTES)
     assert len(fit.text.encode()) <= MIN_BYTES
 
 
@@ -79,10 +82,10 @@ def test_what_a_turn_learned_is_never_longer_than_a_memory():
         inferred={"query": "z" * 600, "note": "n"},
         forget=("a",),
     )
-    kept, left_out = within(learned, max_bytes=1_000)
+    kept, left_out = cap_learned(learned, max_bytes=1_000)
     assert left_out == ("from", "query")
     assert kept == Learned(parameters={"to": "x" * 600}, inferred={"note": "n"}, forget=("a",))
-    assert within(learned, max_bytes=10_000) == (learned, ())
+    assert cap_learned(learned, max_bytes=10_000) == (learned, ())
 
 
 big = st.builds(
@@ -97,8 +100,8 @@ big = st.builds(
 def test_no_state_ever_exceeds_the_cap(said: list[Statement]):
     state = written(after())
     for it in said:
-        if not too_large(it, max_bytes=MIN_BYTES):
-            fit = fitted(written(after(it, state=state)), max_bytes=MIN_BYTES)
+        if not oversized_parameters(it, max_bytes=MIN_BYTES):
+            fit = cap_state(written(after(it, state=state)), max_bytes=MIN_BYTES)
             state = fit.state
             assert len(fit.text.encode()) <= MIN_BYTES
             assert read_state(fit.text) == state
@@ -108,8 +111,8 @@ def test_no_state_ever_exceeds_the_cap(said: list[Statement]):
 def test_the_cap_resurrects_nothing_that_was_forgotten(said, pressure):
     gone = Statement("travel", 50, forget=("to",))
     state = after(*said, gone)
-    before = state.shelf("travel").parameters.get("to")
-    state = fitted(written(after(*pressure, state=state)), max_bytes=MIN_BYTES).state
+    before = state.service_memory("travel").parameters.get("to")
+    state = cap_state(written(after(*pressure, state=state)), max_bytes=MIN_BYTES).state
     state = after(*said, state=state)
-    survivor = state.shelf("travel").parameters.get("to")
+    survivor = state.service_memory("travel").parameters.get("to")
     assert survivor is None or survivor == before

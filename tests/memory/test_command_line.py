@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from symposia.config.settings import ALSO_NAMED, load_settings
+from symposia.config.settings import ALTERNATIVE_NAMES, load_settings
 from symposia.factories.memory import dialog_memory, memory_rules, memory_url
 from symposia.models.errors import InvalidInput
 from symposia.state.redis.connect import connect
@@ -172,7 +172,7 @@ def test_doctor_tells_the_rules_and_what_happened(terminal, memory, client):
 
 
 def test_the_settings_are_read_under_the_documented_names_too(monkeypatch):
-    assert ALSO_NAMED == {
+    assert ALTERNATIVE_NAMES == {
         "redis_url": "REDIS_URL",
         "memory_ttl_s": "DIALOG_STATE_TTL_SECONDS",
         "memory_max_bytes": "DIALOG_STATE_MAX_SIZE_BYTES",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.models.memory.masking import for_log, mask, masked
+from symposia.models.memory.masking import format_for_log, mask, mask_parameters
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_long_number_is_hidden_wherever_it_stands():
 
 
 def test_what_a_service_calls_private_is_hidden():
-    assert masked({"attendees": ["Ann Other"], "title": "Lunch"}, frozenset({"attendees"})) == {
+    assert mask_parameters({"attendees": ["Ann Other"], "title": "Lunch"}, frozenset({"attendees"})) == {
         "attendees": ["****ther"],
         "title": "Lunch",
     }
@@ -95,8 +95,11 @@ def test_inside_of_tables_and_lists_nothing_is_overlooked():
 
 
 def test_a_log_line_has_the_documented_form():
-    assert for_log({"from": "Nairobi", "to": "London"}) == "{from: Nairobi, to: London}"
-    assert for_log({"phone": "+254712345678", "note": "two\nlines"}) == "{phone: ****5678, note: two lines}"
+    assert format_for_log({"from": "Nairobi", "to": "London"}) == "{from: Nairobi, to: London}"
+    assert (
+        format_for_log({"phone": "+254712345678", "note": "two\nlines"})
+        == "{phone: ****5678, note: two lines}"
+    )
 
 
 @given(st.from_regex(r"\+?[1-9][0-9]{8,14}", fullmatch=True), st.text("abc ", max_size=10))

@@ -7,9 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memories import SERVICES, after, at, known, statement, statements, written
-from symposia.models.memory.merge import MAX_FORGOTTEN, Statement, Writer, mark_of, signed
+from symposia.models.memory.merge import (
+    MAX_FORGOTTEN,
+    Statement,
+    WriteMetadata,
+    with_write_metadata,
+    write_mark,
+)
 from symposia.models.memory.state import MAX_SESSIONS, MAX_WRITES, MemoryState
-from symposia.models.memory.values import is_said
+from symposia.models.memory.values import is_stated
 
 
 def test_a_new_parameter_overrides_a_remembered_one_and_leaves_the_others():
@@ -70,9 +76,9 @@ def test_forgetting_everything_keeps_all_earlier_turns_out_of_every_service():
     state = after(
         statement(1, to="London"), statement(2, "payment", amount=1), Statement(None, 3, forget_all=True)
     )
-    assert (state.service, dict(state.shelves), state.message_count) == (None, {}, 0)
+    assert (state.service, dict(state.service_memories), state.message_count) == (None, {}, 0)
     late = after(statement(2, to="Paris"), statement(3, "search", query="x"), state=state)
-    assert dict(late.shelves) == {}
+    assert dict(late.service_memories) == {}
     assert after(statement(4, to="Oslo"), state=late).values("travel") == {"to": "Oslo"}
 
 
@@ -80,7 +86,7 @@ def test_many_forgotten_names_become_a_floor_that_keeps_them_all_out():
     state = MemoryState()
     for number in range(1, MAX_FORGOTTEN + 11):
         state = after(statement(number, forget=(f"p{number}",)), state=state)
-    assert len(state.shelf("travel").forgotten) == MAX_FORGOTTEN
+    assert len(state.service_memory("travel").forgotten) == MAX_FORGOTTEN
     for number in range(1, MAX_FORGOTTEN + 11):
         assert after(statement(number, **{f"p{number}": "again"}), state=state).values() == {}
 
@@ -88,11 +94,13 @@ def test_many_forgotten_names_become_a_floor_that_keeps_them_all_out():
 def test_the_metadata_say_who_wrote_and_how_often():
     state = MemoryState()
     for turn in range(1, 31):
-        state = signed(state, Writer(turn * 10, mark=mark_of("s1", turn), by=f"p{turn}", session=f"s{turn}"))
+        state = with_write_metadata(
+            state, WriteMetadata(turn * 10, mark=write_mark("s1", turn), by=f"p{turn}", session=f"s{turn}")
+        )
     assert (state.message_count, state.last_updated_by, state.timestamp_ms) == (30, "p30", 300)
     assert state.sessions == tuple(f"s{n}" for n in range(31 - MAX_SESSIONS, 31))
-    assert len(state.written) == MAX_WRITES
-    assert state.written[-1] == mark_of("s1", 30)
+    assert len(state.write_marks) == MAX_WRITES
+    assert state.write_marks[-1] == write_mark("s1", 30)
 
 
 def test_a_turn_that_has_read_something_is_later_than_it_though_the_clock_went_back():
@@ -126,7 +134,7 @@ def test_the_later_statement_wins(earlier, it):
         return
     values = after(last, state=state).values(last.service)
     for name, remembered in last.parameters.items():
-        if is_said(remembered.value):
+        if is_stated(remembered.value):
             assert values[name] == remembered.value
     for name in set(last.forget) - last.parameters.keys():
         assert name not in values
@@ -137,14 +145,14 @@ def test_a_forgotten_parameter_is_never_resurrected_by_an_earlier_turn(earlier, 
     forgotten = after(*earlier, *(Statement(service, when, forget=("to",)) for service in SERVICES))
     state = after(*(at(it, min(it.at_ms, when)) for it in late), state=forgotten)
     for service in SERVICES:
-        survivor = state.shelf(service).parameters.get("to")
+        survivor = state.service_memory(service).parameters.get("to")
         assert survivor is None or survivor.at_ms > when
 
 
 @given(st.lists(statements(), max_size=8))
 def test_nothing_that_was_not_said_is_remembered(said):
     state = written(after(*said))
-    assert all(is_said(remembered.value) for remembered in known(state).values())
+    assert all(is_stated(remembered.value) for remembered in known(state).values())
 
 
 @given(st.permutations([statement(1), statement(3, "search"), statement(5)]))

@@ -8,15 +8,15 @@ import pytest
 
 from memories import after, statement
 from symposia.models.errors import InvalidInput
-from symposia.models.memory.recall import Asker, recall
-from symposia.models.memory.services import service_named
-from symposia.models.memory.sharing import Sharing
-from symposia.models.memory.state import MemoryState, Shelf, Source
-from symposia.models.memory.statement import Origin, heard
+from symposia.models.memory.recall import RecallContext, recall
+from symposia.models.memory.services import find_service
+from symposia.models.memory.sharing import SharingConsent
+from symposia.models.memory.state import MemoryState, ServiceMemory, Source
+from symposia.models.memory.statement import StatementOrigin, parse_statement
 
-TRAVEL = service_named("travel")
+TRAVEL = find_service("travel")
 HOUR = 3_600_000
-ASKER = Asker(now_ms=10 * HOUR, half_life_ms=6 * HOUR, session="s2")
+ASKER = RecallContext(now_ms=10 * HOUR, half_life_ms=6 * HOUR, session="s2")
 
 
 def view(state: MemoryState, **more):
@@ -24,14 +24,14 @@ def view(state: MemoryState, **more):
 
 
 def spoken(at_ms: int, session: str = "s1", **words):
-    return heard(TRAVEL, Origin(at_ms, session, 1), **words).checked()
+    return parse_statement(TRAVEL, StatementOrigin(at_ms, session, 1), **words).require_valid()
 
 
 def test_new_wins_over_remembered_and_remembered_over_defaults_and_defaults_over_other_rooms():
     state = after(
         spoken(9 * HOUR, said={"to": "London"}), spoken(10 * HOUR, "s2", said={"cabin_class": "first"})
     )
-    elsewhere = Shelf(
+    elsewhere = ServiceMemory(
         dict(
             spoken(
                 8 * HOUR,
@@ -79,18 +79,24 @@ def test_below_the_threshold_a_parameter_is_asked_for_and_still_shown():
 
 
 def test_what_was_inferred_is_less_sure_and_what_was_said_wins_over_it():
-    it = heard(
+    it = parse_statement(
         TRAVEL,
-        Origin(1, "s2", 3),
+        StatementOrigin(1, "s2", 3),
         {"to": "London"},
         inferred={"to": "Paris", "cabin_class": "economy"},
         confidence={"cabin_class": 0.4},
     )
-    seen = view(after(it.checked()))
+    seen = view(after(it.require_valid()))
     assert seen.parameters["to"] == "London"
     assert (seen.known["cabin_class"].source, seen.known["cabin_class"].confidence) == (Source.INFERRED, 0.4)
     assert seen.ask == ("from", "cabin_class")
-    assert heard(TRAVEL, Origin(1), {}, inferred={"to": "Paris"}).checked().parameters["to"].confidence == 0.7
+    assert (
+        parse_statement(TRAVEL, StatementOrigin(1), {}, inferred={"to": "Paris"})
+        .require_valid()
+        .parameters["to"]
+        .confidence
+        == 0.7
+    )
 
 
 def test_a_turn_knows_who_said_it():
@@ -116,28 +122,30 @@ def test_without_a_service_only_the_remembered_ones_are_named():
 
 
 def test_a_parameter_that_was_forgotten_here_does_not_come_back_from_another_room():
-    elsewhere = Shelf(dict(spoken(5, said={"to": "Oslo", "from": "Kisumu"}).parameters))
+    elsewhere = ServiceMemory(dict(spoken(5, said={"to": "Oslo", "from": "Kisumu"}).parameters))
     state = after(statement(6, forget=("to",)))
     assert view(state, other_rooms=elsewhere).parameters == {"from": "Kisumu"}
 
 
 def test_other_rooms_know_only_what_the_user_allows():
-    sharing = Sharing().adding(["travel.from"])
-    sharing = sharing.after(
+    sharing = SharingConsent().with_parameters(["travel.from"])
+    sharing = sharing.apply_statements(
         [spoken(5, said={"from": "Nairobi", "to": "London"}), statement(6, "search", query="x")]
     )
-    assert sharing.shelf("travel", now_ms=10, ttl_ms=100).parameters.keys() == {"from"}
-    assert sharing.shelf("search", now_ms=10, ttl_ms=100).parameters == {}
-    assert sharing.shelf("travel", now_ms=1_000, ttl_ms=100).parameters == {}, "too old"
+    assert sharing.service_memory("travel", now_ms=10, ttl_ms=100).parameters.keys() == {"from"}
+    assert sharing.service_memory("search", now_ms=10, ttl_ms=100).parameters == {}
+    assert sharing.service_memory("travel", now_ms=1_000, ttl_ms=100).parameters == {}, "too old"
     assert (
-        sharing.adding(["travel.to"])
-        .without(["travel.from"])
-        .shelf("travel", now_ms=10, ttl_ms=100)
+        sharing.with_parameters(["travel.to"])
+        .without_parameters(["travel.from"])
+        .service_memory("travel", now_ms=10, ttl_ms=100)
         .parameters
         == {}
     )
     assert (
-        sharing.after([statement(7, forget=("from",))]).shelf("travel", now_ms=10, ttl_ms=100).parameters
+        sharing.apply_statements([statement(7, forget=("from",))])
+        .service_memory("travel", now_ms=10, ttl_ms=100)
+        .parameters
         == {}
     )
 
@@ -147,10 +155,10 @@ def test_payment_is_never_shared(name):
     with pytest.raises(
         InvalidInput, match="must not belong to payment, which cannot be shared with other rooms"
     ):
-        Sharing().adding([name])
+        SharingConsent().with_parameters([name])
 
 
 @pytest.mark.parametrize("name", ["from", "hotels.city", "travel."])
 def test_what_is_shared_is_named_by_service_and_parameter(name):
     with pytest.raises(InvalidInput):
-        Sharing().adding([name])
+        SharingConsent().with_parameters([name])

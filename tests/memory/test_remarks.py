@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from symposia.agents.llm.prompts import system_prompt, turn_prompt
 from symposia.models.memory.learned import Learned
 from symposia.models.memory.recall import MemoryView
-from symposia.models.memory.remarks import learned_from
+from symposia.models.memory.remarks import read_remarks
 from symposia.models.protocol.collab import CollabMode, Participant
 from symposia.models.turns.directives import read_directives
 from symposia.models.turns.turn import TurnContext, TurnOutcome
@@ -94,14 +94,14 @@ def test_what_an_agent_says_it_learned_is_not_read_again():
 
 @given(st.text() | st.text("REMBERFOGTSVIC :=[]{}*`ab\n", max_size=200))
 def test_any_text_is_read(text):
-    assert isinstance(learned_from(text.splitlines()), Learned | None)
+    assert isinstance(read_remarks(text.splitlines()), Learned | None)
 
 
 def test_many_remarks_are_bounded():
     lines = [f"REMEMBER p{n}: {n}" for n in range(5_000)] + [
         f"FORGET: {', '.join(f'q{n}' for n in range(500))}"
     ]
-    found = learned_from(lines)
+    found = read_remarks(lines)
     assert found is not None
     assert (len(found.parameters), len(found.forget)) == (100, 100)
 

@@ -6,7 +6,7 @@ import pytest
 
 from symposia.models.errors import InvalidInput
 from symposia.models.memory.parameters import Parameter, ParameterKind
-from symposia.models.memory.services import Service, register_service, service_named, service_names
+from symposia.models.memory.services import Service, find_service, register_service, service_names
 
 
 def test_the_documented_services_are_there():
@@ -18,16 +18,16 @@ def test_travel_has_the_documented_parameters():
         *("from", "to", "departure_date", "departure_time", "return_date", "passenger_count", "cabin_class"),
         *("preferred_airline", "max_price", "flexible_dates"),
     }
-    assert documented <= service_named("travel").by_name.keys()
-    assert service_named("travel").required == ("from", "to")
-    assert service_named("payment").by_name.keys() == {
+    assert documented <= find_service("travel").by_name.keys()
+    assert find_service("travel").required == ("from", "to")
+    assert find_service("payment").by_name.keys() == {
         "amount",
         "currency",
         "recipient",
         "description",
         "reference",
     }
-    assert service_named("search").by_name.keys() == {"query", "search_type", "filters"}
+    assert find_service("search").by_name.keys() == {"query", "search_type", "filters"}
 
 
 @pytest.mark.parametrize("name", ["hotels", "", None, 7, "Travel"])
@@ -35,7 +35,7 @@ def test_an_unknown_service_is_refused_with_those_there_are(name):
     with pytest.raises(
         InvalidInput, match=r"^service: must be one of travel, payment, search, scheduling, email"
     ):
-        service_named(name)
+        find_service(name)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_an_unknown_service_is_refused_with_those_there_are(name):
     ],
 )
 def test_a_value_is_read_by_its_parameters_type(service, name, value, read):
-    assert service_named(service).read(name, value) == read
+    assert find_service(service).read(name, value) == read
 
 
 @pytest.mark.parametrize(
@@ -93,13 +93,13 @@ def test_a_value_is_read_by_its_parameters_type(service, name, value, read):
 )
 def test_what_does_not_fit_is_refused_in_one_line(service, name, value, line):
     with pytest.raises(InvalidInput) as refused:
-        service_named(service).read(name, value)
+        find_service(service).read(name, value)
     assert str(refused.value) == line
 
 
 def test_a_refused_private_value_is_not_shown():
     with pytest.raises(InvalidInput) as refused:
-        service_named("email").read("reply_to", {"a": 1})
+        find_service("email").read("reply_to", {"a": 1})
     assert "a mapping" in str(refused.value)
     number = Service("loan", (Parameter("income", ParameterKind.INTEGER, private=True),))
     with pytest.raises(InvalidInput) as refused:
@@ -112,20 +112,20 @@ def test_what_nests_too_deep_is_refused():
     for _ in range(50):
         deep = [deep]
     with pytest.raises(InvalidInput, match="must not nest deeper than 16 levels"):
-        service_named("search").read("anything", deep)
+        find_service("search").read("anything", deep)
 
 
 @pytest.mark.parametrize("name", ["", " ", "a\nb", "x" * 65, 7])
 def test_a_name_must_be_readable(name):
     with pytest.raises(InvalidInput, match="must be a parameter name"):
-        service_named("search").read(name, 1)
+        find_service("search").read(name, 1)
 
 
 def test_a_service_is_added_by_registering_it():
     hotel = Service("hotel", (Parameter("city", required=True), Parameter("nights", ParameterKind.INTEGER)))
     assert register_service(hotel) is hotel
     assert register_service(Service("hotel", hotel.parameters)) == hotel
-    assert service_named("hotel").required == ("city",)
+    assert find_service("hotel").required == ("city",)
     with pytest.raises(
         InvalidInput, match=r"service: must be unique: a different service has this name \(got 'travel'\)"
     ):
@@ -153,7 +153,7 @@ def test_choices_belong_to_a_choice():
 
 
 def test_good_and_bad_are_sorted_out_by_name():
-    good, bad = service_named("travel").sorted_out({"to": "London", "from": "", "passenger_count": "many"})
+    good, bad = find_service("travel").split_valid({"to": "London", "from": "", "passenger_count": "many"})
     assert good == {"to": "London"}
     assert [str(error) for error in bad] == ["travel.passenger_count: must be a whole number (got 'many')"]
 
@@ -161,5 +161,5 @@ def test_good_and_bad_are_sorted_out_by_name():
 @pytest.mark.parametrize("value", [254712345678.5, float("inf")])
 def test_a_number_that_is_refused_for_a_private_parameter_is_told_masked(value):
     with pytest.raises(InvalidInput) as refused:
-        service_named("payment").read("recipient", value)
+        find_service("payment").read("recipient", value)
     assert "2547" not in str(refused.value)

@@ -42,7 +42,7 @@ def test_forgetting_while_sharing_is_not_undone(
 ) -> None:
     """The parameter is forgotten after the room was read, and before it is shared."""
     memory.store(1, "one", {"from": "Nairobi"}, service="travel")
-    look = memory.kept.look
+    look = memory.kept.read
 
     def forgetting(owner):
         seen = look(owner)

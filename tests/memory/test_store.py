@@ -13,13 +13,13 @@ import pytest
 from redis import Redis
 
 from symposia.models.errors import InvalidInput, NotTheOwner, ScriptError
-from symposia.models.memory.merge import Statement, Writer
-from symposia.models.memory.state import Remembered
+from symposia.models.memory.merge import Statement, WriteMetadata
+from symposia.models.memory.state import RememberedValue
 from symposia.state.memory.counts import MemoryEvent
 from symposia.state.memory.rooms import DialogMemory
 from symposia.state.memory.values import MemoryRules, Owner
 from symposia.state.redis.keys import sharing_key
-from symposia.state.redis.scripts import evaluate, load
+from symposia.state.redis.scripts import evaluate, load_script
 
 HERE = (42, "room_123")
 TRIP = {"from": "Nairobi", "to": "London"}
@@ -210,7 +210,7 @@ def test_a_parameter_over_the_cap_is_refused_and_the_old_state_stays(client, mem
     before = client.get(KEY)
     assert not memory.store(*HERE, {"to": "x" * 20_000})
     assert client.get(KEY) == before
-    assert memory.counts() == {"too_large": 1}
+    assert memory.counts() == {"oversized_parameters": 1}
 
 
 def test_the_cap_holds_whatever_is_said(client, memory):
@@ -277,8 +277,8 @@ def test_a_state_that_was_mended_while_it_was_found_corrupt_is_not_dropped(clien
 def test_the_same_write_again_changes_nothing(client, memory):
     owner = Owner("42", "room_123")
     look = memory.kept.look(owner)
-    statement = Statement("travel", look.now_ms, {"to": Remembered("London", look.now_ms)})
-    writer = Writer(look.now_ms, mark="turn-1", by="ann")
+    statement = Statement("travel", look.now_ms, {"to": RememberedValue("London", look.now_ms)})
+    writer = WriteMetadata(look.now_ms, mark="turn-1", by="ann")
     memory.kept.write(owner, [statement], writer, look=look)
     memory.store(*HERE, {"to": "Paris"})
     memory.kept.write(owner, [statement], writer, look=memory.kept.look(owner))
@@ -291,11 +291,11 @@ def test_an_answer_that_was_lost_is_given_again(client, memory):
     """The script is sent once more with what it was sent before: that is no other writer."""
     owner = Owner("42", "room_123")
     look = memory.kept.look(owner)
-    statement = Statement("travel", look.now_ms, {"to": Remembered("London", look.now_ms)})
-    memory.kept.write(owner, [statement], Writer(look.now_ms, mark="1"), look=look)
+    statement = Statement("travel", look.now_ms, {"to": RememberedValue("London", look.now_ms)})
+    memory.kept.write(owner, [statement], WriteMetadata(look.now_ms, mark="1"), look=look)
     text = client.get(KEY)
-    assert evaluate(client, load("memory/swap"), [KEY], ["", text, 1_000]) == ["swapped"]
-    assert evaluate(client, load("memory/swap"), [KEY], ["", "other", 1_000]) == ["changed", text]
+    assert evaluate(client, load_script("memory/swap"), [KEY], ["", text, 1_000]) == ["swapped"]
+    assert evaluate(client, load_script("memory/swap"), [KEY], ["", "other", 1_000]) == ["changed", text]
 
 
 def test_a_server_that_has_forgotten_the_script_is_given_it_again(client, memory):

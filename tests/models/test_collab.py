@@ -20,7 +20,9 @@ from symposia.models.text.ids import is_uuid4
 
 
 def collab_of(*participants, mode=CollabMode.ORCHESTRATED, **fields):
-    return Collab(title="Review", purpose="Review the change", mode=mode, participants=participants, **fields)
+    return Collab(
+        title="ReviewAction", purpose="Review the change", mode=mode, participants=participants, **fields
+    )
 
 
 def seat(participant_id, role_id=None):

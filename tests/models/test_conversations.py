@@ -10,7 +10,7 @@ from openai.types.chat import ChatCompletionMessageParam
 from pydantic import TypeAdapter
 
 import protocol_values as values
-from symposia.models.protocol.dialog import Dialog, Message, Role, said
+from symposia.models.protocol.dialog import Dialog, Message, Role, build_turn_message
 from symposia.models.text.ids import new_id, utcnow
 from symposia.models.turns.message_lists import (
     Reader,
@@ -73,7 +73,7 @@ def test_no_content_is_lost_in_conversion(dialog):
 
 
 def turn_of(speaker, content, number=1):
-    return said(
+    return build_turn_message(
         Role.AGENT, content, timestamp=utcnow(), participant_id=speaker, turn_number=number,
         token_id=new_id(), fence=number,
     )  # fmt: skip

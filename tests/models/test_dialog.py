@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from symposia.models.errors import DialogNotActive, InvalidInput, Locked
-from symposia.models.protocol.dialog import Dialog, DialogStatus, Message, Role, group_by_thread, said
+from symposia.models.protocol.dialog import (
+    Dialog,
+    DialogStatus,
+    Message,
+    Role,
+    build_turn_message,
+    group_by_thread,
+)
 from symposia.models.protocol.meta import Event, Governance
 from symposia.models.text.ids import new_id, utcnow
 
@@ -70,7 +77,7 @@ def test_a_dialog_has_no_hash_because_it_changes(dialog):
 
 def test_a_message_said_in_a_turn_carries_speaker_turn_and_token_in_its_event(mplp):
     token, trace = new_id(), new_id()
-    message = said(
+    message = build_turn_message(
         Role.AGENT,
         "LGTM",
         timestamp=utcnow(),

@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 
 from symposia.models.protocol.collab import CollabMode, Participant
 from symposia.models.turns.directives import read_directives
-from symposia.models.turns.turn import Decision, Draft, Expects, NewItem, TurnContext, TurnOutcome, Usage
+from symposia.models.turns.turn import (
+    Decision,
+    DraftMessage,
+    Expects,
+    NewItem,
+    TurnContext,
+    TurnOutcome,
+    Usage,
+)
 
 ROSTER = (
     Participant(participant_id="lead", role_id="orchestrator"),
@@ -29,7 +37,7 @@ def read(text, mode=CollabMode.ORCHESTRATED, expects=Expects.MESSAGE, **outcome)
         turn_number=1,
         expects=expects,
     )
-    said = TurnOutcome(messages=(Draft(content=text),), usage=Usage(requests=1), **outcome)
+    said = TurnOutcome(messages=(DraftMessage(content=text),), usage=Usage(requests=1), **outcome)
     return read_directives(context, said)
 
 
@@ -216,7 +224,7 @@ def test_any_other_pass_is_a_message(text):
 
 def test_what_was_said_stays_as_it_was_said():
     text = "So:\n**NEXT:** Ada\n"
-    assert read(text, expects=Expects.DECISION).messages == (Draft(content=text),)
+    assert read(text, expects=Expects.DECISION).messages == (DraftMessage(content=text),)
 
 
 def test_directives_count_only_where_they_are_asked_for():
@@ -231,7 +239,9 @@ def test_directives_count_only_where_they_are_asked_for():
 )
 def test_an_outcome_with_structure_is_left_alone(structured):
     before = read("DONE: x", expects=Expects.DECISION, **structured)
-    assert before == TurnOutcome(messages=(Draft(content="DONE: x"),), usage=Usage(requests=1), **structured)
+    assert before == TurnOutcome(
+        messages=(DraftMessage(content="DONE: x"),), usage=Usage(requests=1), **structured
+    )
 
 
 def test_what_is_too_long_is_cut_and_never_an_error():
@@ -254,7 +264,7 @@ words = st.sampled_from([*directives, *marks, "Ada", "p-2", "ghost"])
 )
 def test_any_text_can_be_read_and_stays_what_it_is(text, mode, expects):
     outcome = read(text, mode, expects)
-    assert outcome.passed or outcome.messages == (Draft(content=text),)
+    assert outcome.passed or outcome.messages == (DraftMessage(content=text),)
     TurnOutcome.model_validate_json(outcome.model_dump_json())
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import protocol_values as values
 from symposia.models.errors import InvariantViolation
 from symposia.models.protocol.collab import Collab, CollabMode, Participant
-from symposia.models.protocol.dialog import Message, Role, said
+from symposia.models.protocol.dialog import Message, Role, build_turn_message
 from symposia.models.protocol.events import MapEvent, MAPEventType
 from symposia.models.protocol.invariants import INVARIANTS, Scope, check_collab, check_trace
 from symposia.models.text.ids import new_id, role_uuid, utcnow
@@ -36,7 +36,7 @@ def completed(number, role="a", **more):
 
 
 def message_in(number, token, speaker="a"):
-    return said(
+    return build_turn_message(
         Role.AGENT,
         "x",
         timestamp=utcnow(),

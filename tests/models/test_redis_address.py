@@ -30,7 +30,7 @@ PASSWORDS = st.text(st.characters(min_codepoint=33, max_codepoint=0x2FF), min_si
     ],
 )
 def test_each_form_of_url_is_read(url, kind, plain, nodes, master):
-    address = RedisAddress.of(url)
+    address = RedisAddress.parse(url)
     assert (address.kind, address.plain, address.nodes, address.master) == (kind, plain, nodes, master)
     assert address.is_tls == url.startswith("rediss")
 
@@ -53,7 +53,7 @@ def test_each_form_of_url_is_read(url, kind, plain, nodes, master):
 )
 def test_an_address_that_makes_no_sense_is_refused(url, rule):
     with pytest.raises(ValueError, match=rule) as refused:
-        RedisAddress.of(url)
+        RedisAddress.parse(url)
     assert "secret" not in str(refused.value)
 
 
@@ -62,7 +62,7 @@ def test_every_node_is_found_and_no_password_is_shown(nodes, password, of_sentin
     hosts = ",".join(f"{host}:{port}" for host, port in nodes)
     query = f"?sentinel_password={quote(of_sentinels, safe='')}"
     url = f"{scheme}+sentinel://me:{quote(password, safe='')}@{hosts}/main/1{query}"
-    address = RedisAddress.of(url)
+    address = RedisAddress.parse(url)
     assert address.kind is RedisKind.SENTINEL
     assert address.nodes == tuple((host.strip("[]"), port) for host, port in nodes)
     assert address.sentinel == {"password": of_sentinels}

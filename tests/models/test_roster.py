@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from symposia.models.protocol.collab import Participant
-from symposia.models.protocol.roster import named, role_of, seat_named
+from symposia.models.protocol.roster import find_participant_or_role, find_participants, role_of
 
 ROSTER = (
     Participant(participant_id="coder", role_id="lead"),
@@ -30,8 +30,8 @@ ROSTER = (
     ],
 )
 def test_an_id_goes_before_a_role_and_a_role_before_a_display_name(name, ids, seat):
-    assert named(name, ROSTER) == ids
-    assert seat_named(name, ROSTER) == seat
+    assert find_participants(name, ROSTER) == ids
+    assert find_participant_or_role(name, ROSTER) == seat
 
 
 def test_who_has_no_role_is_its_own():

@@ -14,7 +14,7 @@ from symposia.models.protocol.collab import Collab, CollabMode, CollabStatus, Pa
 from symposia.models.protocol.dialog import Dialog, DialogStatus, Message, Role
 from symposia.models.protocol.events import PAYLOADS, MapEvent, MAPEventType
 from symposia.models.protocol.meta import CrossCutting, Event, Governance, Meta, Module, Ref, Trace
-from symposia.models.protocol.reading import Reading, read_collab, read_dialog, read_map_event
+from symposia.models.protocol.reading import RepairedDocument, read_collab, read_dialog, read_map_event
 
 KINDS = {
     "collab": (values.collabs, read_collab),
@@ -47,8 +47,8 @@ def test_whatever_can_be_constructed_is_written_validly_and_read_back_unchanged(
     value = data.draw(strategy)
     mplp.validate(kind, value.to_wire())
     assert json.loads(value.to_json()) == value.to_wire()
-    assert read(value.to_json()) == Reading(value)
-    assert read(value.to_wire()) == Reading(value)
+    assert read(value.to_json()) == RepairedDocument(value)
+    assert read(value.to_wire()) == RepairedDocument(value)
 
 
 @pytest.mark.parametrize(("model", "kind", "path"), DEFINITIONS)

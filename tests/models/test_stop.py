@@ -24,7 +24,15 @@ from symposia.models.sessions.stop_conditions import (
     TextSeen,
     TokenBudget,
 )
-from symposia.models.turns.turn import Budget, Decision, NewItem, OutcomeKind, TurnResult, Usage, WorkItem
+from symposia.models.turns.turn import (
+    Decision,
+    NewItem,
+    OutcomeKind,
+    RemainingBudget,
+    TurnResult,
+    Usage,
+    WorkItem,
+)
 
 counts = st.integers(1, 50)
 leaves = st.one_of(
@@ -102,17 +110,17 @@ def test_a_text_is_seen_anywhere_in_what_was_said_in_any_case():
 
 def test_a_text_may_have_to_be_said_by_one_participant_or_in_one_case():
     by_ann, exact = TextSeen("done", by="ann"), TextSeen("DONE", ignore_case=False)
-    assert by_ann.marks(["done"], "ann") == (0,)
-    assert by_ann.marks(["done"], "bob") == ()
-    assert (exact.marks(["done"], "ann"), exact.marks(["so", "DONE"], "ann")) == ((), (0,))
+    assert by_ann.match_texts(["done"], "ann") == (0,)
+    assert by_ann.match_texts(["done"], "bob") == ()
+    assert (exact.match_texts(["done"], "ann"), exact.match_texts(["so", "DONE"], "ann")) == ((), (0,))
 
 
 def test_each_text_has_its_own_index_depth_first():
     condition = MaxTurns(9) | (TextSeen("a") & TextSeen("b")) | TextSeen("c")
-    assert condition.marks(["c b"], "ann") == (1, 2)
+    assert condition.match_texts(["c b"], "ann") == (1, 2)
     only_b = said(condition, "b")
     assert condition.reason(only_b, Totals()) is None
-    then_a = condition.observe(only_b, [result(marks=condition.marks(["a"], "bob"))], roster_size=2)
+    then_a = condition.observe(only_b, [result(marks=condition.match_texts(["a"], "bob"))], roster_size=2)
     assert condition.reason(then_a, Totals()).detail == "someone said 'a' and someone said 'b'"
 
 
@@ -173,7 +181,7 @@ def test_composition_is_flat():
 def test_what_is_left_is_the_smallest_of_an_or_and_the_largest_of_an_and():
     totals = Totals(turns=2, usage=Usage(input_tokens=30, cost_micros=100_000), elapsed_s=4)
     either = MaxTurns(5) | MaxTurns(3) | TokenBudget(100) | CostBudget(0.5) | Deadline(10)
-    assert either.remaining(totals) == Budget(turns=1, tokens=70, cost_micros=400_000, seconds=6)
+    assert either.remaining(totals) == RemainingBudget(turns=1, tokens=70, cost_micros=400_000, seconds=6)
     assert (MaxTurns(5) & MaxTurns(3)).turns_left(totals) == 3
     assert (MaxTurns(5) & TextSeen("x")).turns_left(totals) is None
     assert MaxTurns(1).turns_left(totals) == 0

@@ -7,8 +7,8 @@ import pytest
 from live import until
 from symposia.models.errors import InvalidInput, ReplyRefused
 from symposia.models.protocol.collab import CollabStatus
-from symposia.state.turns.parked import ParkedTurns, Rule
-from symposia.tasks.waiting.parked_turn import all_asked
+from symposia.state.turns.parked import ParkedTurnStore, ReplyRule
+from symposia.tasks.waiting.parked_turn import read_all_questions
 
 #: Seconds no test waits for.
 LONG = 3_600
@@ -146,7 +146,7 @@ def test_reminders_are_events_and_each_is_recorded_once(office, asked):
 
 def test_a_reply_after_the_deadline_is_late_even_before_anybody_noticed(office, asked):
     job = asked(then="skip")
-    (question,) = all_asked(job._facts, job.state())
+    (question,) = read_all_questions(job._facts, job.state())
     until(lambda: job.state().now_ms > question.parking.until_ms)
     with pytest.raises(ReplyRefused) as refused:
         job.reply("ben", "sorry, I was asleep")
@@ -166,11 +166,11 @@ def test_a_wait_without_a_deadline_lasts_until_the_sessions_own(office):
 
 def test_an_answer_and_the_deadline_at_the_same_time_are_one(office, asked):
     job = asked(then="default", default="never mind", deadline_s=LONG)
-    (question,) = all_asked(job._facts, job.state())
-    turns = ParkedTurns(office.client._installation.sessions.connections.redis)
-    too_early = question.answered("never mind", by=None, rule=Rule.DEADLINE)
+    (question,) = read_all_questions(job._facts, job.state())
+    turns = ParkedTurnStore(office.client._installation.sessions.connections.redis)
+    too_early = question.build_answer("never mind", by=None, rule=ReplyRule.DEADLINE)
     assert turns.reply(job.id, too_early).word == "early"
-    assert turns.reply(job.id, question.answered("here", by="ben")).word == "replied"
+    assert turns.reply(job.id, question.build_answer("here", by="ben")).word == "replied"
     assert turns.reply(job.id, too_early).word == "double"
     job.cancel()
 

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from symposia.state.redis.keys import lock_key
-from symposia.state.turns.parked import ParkedTurns
+from symposia.state.turns.parked import ParkedTurnStore
 from symposia.tasks.runtime.fault_hooks import Boundary
 
 
@@ -18,13 +18,13 @@ def job(office):
 
 
 def test_a_look_at_the_inbox_while_a_turn_is_being_parked_strikes_nothing_out(office, job, monkeypatch):
-    looks, park = [], ParkedTurns.park
+    looks, park = [], ParkedTurnStore.park
 
     def park_while_somebody_looks(turns, *args):
         looks.append(office.client.inbox("ben"))
         return park(turns, *args)
 
-    monkeypatch.setattr(ParkedTurns, "park", park_while_somebody_looks)
+    monkeypatch.setattr(ParkedTurnStore, "park", park_while_somebody_looks)
     office.work()
     assert looks == [[]]
     assert [question.turn_number for question in office.client.inbox("ben")] == [2]

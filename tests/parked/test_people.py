@@ -14,9 +14,9 @@ from symposia.models.protocol.collab import CollabStatus
 from symposia.models.text.ids import moment_from_ms
 from symposia.models.turns.turn import Expects
 from symposia.state.turns.inbox import Inbox
-from symposia.state.turns.parked import ParkedTurns
-from symposia.state.workers.presence import WorkerBook
-from symposia.tasks.waiting.parked_turn import all_asked
+from symposia.state.turns.parked import ParkedTurnStore
+from symposia.state.workers.presence import WorkerPresence
+from symposia.tasks.waiting.parked_turn import read_all_questions
 from symposia.tasks.waiting.replies import end_wait
 
 
@@ -119,16 +119,16 @@ def test_a_second_reply_is_refused_and_changes_nothing(office, asked):
 
 
 def test_two_replies_at_the_same_time_are_one(office, asked):
-    one, two = (all_asked(asked._facts, asked.state())[0] for _ in range(2))
-    assert end_wait(asked._to, one, one.answered("mine", by="ben")).word == "replied"
-    assert end_wait(asked._to, two, two.answered("no, mine", by="ben")).word == "double"
+    one, two = (read_all_questions(asked._facts, asked.state())[0] for _ in range(2))
+    assert end_wait(asked._connections, one, one.build_answer("mine", by="ben")).word == "replied"
+    assert end_wait(asked._connections, two, two.build_answer("no, mine", by="ben")).word == "double"
     assert [m.content for m in asked.messages()] == ["ok", "mine"]
 
 
 def test_a_reply_whose_answer_was_lost_may_be_sent_again(office, asked):
-    (question,) = all_asked(asked._facts, asked.state())
-    reply = question.answered("hello", by="ben")
-    turns = ParkedTurns(office.client._installation.sessions.connections.redis)
+    (question,) = read_all_questions(asked._facts, asked.state())
+    reply = question.build_answer("hello", by="ben")
+    turns = ParkedTurnStore(office.client._installation.sessions.connections.redis)
     assert [turns.reply(asked.id, reply).word for _ in range(3)] == ["replied"] * 3
     assert [m.content for m in asked.messages()] == ["ok", "hello"]
 
@@ -222,7 +222,7 @@ def test_the_inbox_shows_open_questions_oldest_first_and_forgets_those_that_are_
     jobs[0].reply("ben", "hello")
     jobs[2].cancel()
     assert [question.session_id for question in inbox()] == [jobs[1].id]
-    assert len(list(Inbox(office.client._installation.sessions.connections.redis).letters())) == 1
+    assert len(list(Inbox(office.client._installation.sessions.connections.redis).list_entries())) == 1
 
 
 def test_the_inbox_goes_by_when_a_question_was_asked_not_by_when_its_turn_began(make_office):
@@ -251,7 +251,7 @@ def test_the_inbox_goes_by_when_a_question_was_asked_not_by_when_its_turn_began(
 
 def test_a_person_of_a_registered_name_is_that_agent(make_office):
     office = make_office('[agents.ben]\nkind = "human"\ndeadline_s = 60\n')
-    WorkerBook(office.client._installation.sessions.connections.redis).announce(
+    WorkerPresence(office.client._installation.sessions.connections.redis).announce(
         "w", office.runtime.registry.names()
     )
     job = office.submit("pair", {"ann": "noop"}, people=["ben"])

@@ -16,7 +16,7 @@ from office import Office
 from ports import own_port
 from remote_system import SECRET, RemoteSystem, call, post
 from symposia.agents.remote.signing import refusal
-from symposia.workers.callbacks import Doubts, Receiver, make_server, serve
+from symposia.workers.callbacks import FailedAuthLimiter, Receiver, make_server, serve
 
 REGISTRY = """
 [webhooks]
@@ -332,25 +332,25 @@ def test_an_address_that_sends_too_much_that_is_not_to_be_believed_is_not_looked
     callbacks, told, monkeypatch
 ):
     job, letter = told
-    monkeypatch.setattr("symposia.workers.callbacks.DOUBTS_A_SECOND", 0.0)
+    monkeypatch.setattr("symposia.workers.callbacks.FAILED_AUTH_PER_S", 0.0)
     statuses = [call(callbacks, letter, "no", secret="whsec_Zm9yZ2Vk")[0] for _ in range(70)]
     assert statuses[:50] == [401] * 50
     assert statuses[-5:] == [429] * 5
     assert call(callbacks, letter, "APPROVED: too early")[0] == 429
-    monkeypatch.setattr("symposia.workers.callbacks.DOUBTS_A_SECOND", 1_000.0)
+    monkeypatch.setattr("symposia.workers.callbacks.FAILED_AUTH_PER_S", 1_000.0)
     until(lambda: call(callbacks, letter, "APPROVED: at last")[0] == 200, what="it is believed again")
     job.cancel()
 
 
 def test_doubts_pass_with_time_and_are_each_address_s_own():
     now = [0.0]
-    doubts = Doubts(now=lambda: now[0])
+    doubts = FailedAuthLimiter(now=lambda: now[0])
     for _ in range(60):
-        assert not doubts.is_too_much("10.0.0.1")
-        doubts.note("10.0.0.1")
-    assert (doubts.is_too_much("10.0.0.1"), doubts.is_too_much("10.0.0.2")) == (True, False)
+        assert not doubts.is_limited("10.0.0.1")
+        doubts.record_failure("10.0.0.1")
+    assert (doubts.is_limited("10.0.0.1"), doubts.is_limited("10.0.0.2")) == (True, False)
     now[0] = 0.2
-    assert not doubts.is_too_much("10.0.0.1")
+    assert not doubts.is_limited("10.0.0.1")
 
 
 def test_a_body_that_is_too_long_is_not_read(callbacks, told):

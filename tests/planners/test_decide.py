@@ -8,7 +8,7 @@ from simulation import Simulation, people
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.options import ModeOptions
 from symposia.models.sessions.plan import (
-    FLOOR,
+    FLOOR_SCOPE,
     Finish,
     OpenTurn,
     PlannedTurn,
@@ -167,7 +167,7 @@ def test_the_same_view_always_gets_the_same_plan():
         ),
         (
             {"open": (OpenTurn(number=1, participant="ann", scope="item:1"),)},
-            Step(turns=(PlannedTurn(participant="bob", scope=FLOOR),)),
+            Step(turns=(PlannedTurn(participant="bob", scope=FLOOR_SCOPE),)),
             "an exclusive turn is the only open turn",
         ),
         ({}, Step(turns=(PlannedTurn(participant="ann"),), drop=(7,)), "only open turns are dropped"),

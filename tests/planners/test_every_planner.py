@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from simulation import Simulation, people
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.options import ModeOptions
-from symposia.models.sessions.plan import FLOOR
+from symposia.models.sessions.plan import FLOOR_SCOPE
 from symposia.models.sessions.stop_conditions import MaxTurns, TextSeen
 from symposia.models.turns.turn import Decision, Expects, NewItem, OutcomeKind
 
@@ -183,7 +183,7 @@ def test_in_a_broadcast_all_who_are_asked_are_asked_at_once(data):
     play(session, data)
     for step in session.steps:
         assert len({turn.snapshot for turn in step.turns}) <= 1
-        assert all((turn.scope == FLOOR) != turn.snapshot for turn in step.turns)
+        assert all((turn.scope == FLOOR_SCOPE) != turn.snapshot for turn in step.turns)
     asked = [len(step.turns) for step in session.steps if any(turn.broadcast for turn in step.turns)]
     assert asked == sorted(asked, reverse=True), "only the turn limit leaves somebody out"
 

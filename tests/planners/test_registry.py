@@ -9,7 +9,7 @@ from symposia.models.errors import InvalidInput
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.options import ModeOptions
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns, RoundOfPasses, TextSeen
-from symposia.tasks.planners import check_fit, effective_stop, mode_of
+from symposia.tasks.planners import check_mode_options, effective_stop, mode_of
 
 ROSTER = people("ann", "tess", tess="tester")
 
@@ -44,7 +44,7 @@ def test_a_swarm_ends_with_its_board_and_far_beyond_it_with_its_turns():
 def test_a_swarm_refuses_a_limit_on_rounds_because_it_would_never_be_met():
     stop = MaxTurns(9) | (MaxRounds(3) & TextSeen("x"))
     with pytest.raises(InvalidInput, match=r"^stop\.max_rounds: must not be set for a swarm.*\(got 3\)$"):
-        check_fit(CollabMode.SWARM, ROSTER, options=ModeOptions(), stop=stop)
+        check_mode_options(CollabMode.SWARM, ROSTER, options=ModeOptions(), stop=stop)
 
 
 @pytest.mark.parametrize(
@@ -71,16 +71,18 @@ def test_a_swarm_refuses_a_limit_on_rounds_because_it_would_never_be_met():
 )
 def test_options_that_could_never_work_are_refused(mode, options, message):
     with pytest.raises(InvalidInput) as refused:
-        check_fit(mode, ROSTER, options=ModeOptions(**options))
+        check_mode_options(mode, ROSTER, options=ModeOptions(**options))
     assert str(refused.value).startswith(message)
 
 
 def test_a_text_that_nobody_here_could_say_is_refused():
     with pytest.raises(InvalidInput, match=r"^stop\.text\.by: must be the id of a participant: ann, tess"):
-        check_fit(CollabMode.PAIR, ROSTER, options=ModeOptions(), stop=MaxTurns(3) | TextSeen("x", by="zed"))
+        check_mode_options(
+            CollabMode.PAIR, ROSTER, options=ModeOptions(), stop=MaxTurns(3) | TextSeen("x", by="zed")
+        )
 
 
 def test_options_of_other_modes_are_not_looked_at():
-    check_fit(
+    check_mode_options(
         CollabMode.PAIR, ROSTER, options=ModeOptions(aggregator="zed", quorum=9, items=(item("a", "boss"),))
     )

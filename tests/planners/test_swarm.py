@@ -195,9 +195,9 @@ def test_a_claimed_item_whose_turn_was_taken_out_is_put_back():
 
 def test_only_whoever_claimed_an_item_can_close_it():
     board = Board(BoardState(), roster=people("ann", "bob"), options=ModeOptions())
-    board.add(item("one"))
-    claimed = board.claim(people("ann")[0])
-    board.settle(TurnResult(number=1, participant="bob", kind=OutcomeKind.MESSAGE, item=claimed.item))
+    board.add_item(item("one"))
+    claimed = board.claim_item(people("ann")[0])
+    board.apply_turn(TurnResult(number=1, participant="bob", kind=OutcomeKind.MESSAGE, item=claimed.item))
     assert not board.is_empty
-    board.settle(TurnResult(number=2, participant="ann", kind=OutcomeKind.MESSAGE, item=claimed.item))
+    board.apply_turn(TurnResult(number=2, participant="ann", kind=OutcomeKind.MESSAGE, item=claimed.item))
     assert board.is_empty

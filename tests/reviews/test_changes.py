@@ -11,9 +11,9 @@ import pytest
 
 from git_tree import GitTree
 from symposia.models.errors import GitFailed, InvalidInput
-from symposia.models.review.items import ItemKind, Read, Skipped
+from symposia.models.review.items import ItemKind, ReadItem, SkippedItem
 from symposia.reviews.sources import git
-from symposia.reviews.sources.files import Chosen, FileSource
+from symposia.reviews.sources.files import FileSelection, FileSource
 from symposia.reviews.sources.hunks import changed_lines
 from symposia.reviews.sources.repository import Repository
 from symposia.reviews.sources.sandboxed_folder import LINK, NOT_A_FILE
@@ -34,13 +34,13 @@ def tree(tmp_path: Path) -> GitTree:
 
 def changes(tree: GitTree, folder: str = ".", **chosen: object) -> dict[str, object]:
     """Changed lines by path."""
-    found = list(FileSource(tree.folder / folder, Chosen(**chosen)))
-    assert {it.item.kind for it in found if isinstance(it, Read)} <= {ItemKind.CHANGE}
-    return {it.item.path if isinstance(it, Read) else it.path: _lines(it) for it in found}
+    found = list(FileSource(tree.folder / folder, FileSelection(**chosen)))
+    assert {it.item.kind for it in found if isinstance(it, ReadItem)} <= {ItemKind.CHANGE}
+    return {it.item.path if isinstance(it, ReadItem) else it.path: _lines(it) for it in found}
 
 
-def _lines(it: Read | Skipped) -> object:
-    return it.item.changed if isinstance(it, Read) else it.reason
+def _lines(it: ReadItem | SkippedItem) -> object:
+    return it.item.changed if isinstance(it, ReadItem) else it.reason
 
 
 def test_nothing_has_changed_since_now(tree):
@@ -122,10 +122,10 @@ def test_a_file_that_became_a_link_a_fifo_or_a_sparse_gigabyte_is_told(tree):
     "revision", ["nothing", "--output=x", "-p", "HEAD:a.py", "main\0", "", "HEAD..main", "x" * 300]
 )
 def test_what_names_no_commit_is_refused(tree, revision):
-    repository = Repository.around(tree.folder)
+    repository = Repository.find(tree.folder)
     with pytest.raises(InvalidInput, match="since: must be a commit of the repository"):
-        repository.commit(revision, field="since")
-    assert not repository.has(revision)
+        repository.resolve_commit(revision, field="since")
+    assert not repository.has_commit(revision)
     assert not (tree.folder / "x").exists()
 
 
@@ -138,15 +138,15 @@ def test_branches_without_a_common_commit_are_refused(tree):
 
 
 def test_the_revision_is_known_once_there_is_one(tmp_path, tree):
-    assert Repository.around(tree.folder).head() == tree.git("rev-parse", "HEAD")
-    assert Repository.around(GitTree(tmp_path / "new").folder).head() == ""
-    assert Repository.around(tmp_path) is None
+    assert Repository.find(tree.folder).head() == tree.git("rev-parse", "HEAD")
+    assert Repository.find(GitTree(tmp_path / "new").folder).head() == ""
+    assert Repository.find(tmp_path) is None
 
 
 def test_worktrees_and_repositories_with_other_hashes_are_read(tmp_path, tree):
     tree.git("worktree", "add", "--quiet", str(tmp_path / "side"))
     (tmp_path / "side" / "a.py").write_text(TEN + "more\n")
-    assert {it.item.path for it in FileSource(tmp_path / "side", Chosen(since="HEAD"))} == {"a.py"}
+    assert {it.item.path for it in FileSource(tmp_path / "side", FileSelection(since="HEAD"))} == {"a.py"}
     other = GitTree(tmp_path / "sha256", "--object-format=sha256")
     other.put("a.py", TEN)
     other.commit()
@@ -197,9 +197,9 @@ def test_no_program_that_a_repository_names_is_run(tree, tmp_path):
     assert changes(tree, since=before) == changes(tree, base="main") == {"a.py": ((11, 11),)}
     found = {it.item.path for it in FileSource(tree.folder)}
     assert found == {".gitattributes", "a.py", "b.py", "sub/c.py"}
-    repository = Repository.around(tree.folder)
+    repository = Repository.find(tree.folder)
     with pytest.raises(InvalidInput):  # it would have to be fetched
-        repository.commit("0123456789012345678901234567890123456789", field="since")
+        repository.resolve_commit("0123456789012345678901234567890123456789", field="since")
     assert not marker.exists()
     # The plain program does run them, so the trap is one.
     subprocess.run(["git", "diff", before], cwd=tree.folder, check=False, capture_output=True)
@@ -244,7 +244,7 @@ def test_a_configuration_of_the_environment_has_no_part(tree, monkeypatch, tmp_p
 def test_without_git_files_are_read_and_it_is_told(tree, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     first, *others = FileSource(tree.folder)
-    assert first == Skipped(
+    assert first == SkippedItem(
         path=".gitignore", reason="git is not installed; files that git ignores are reviewed as well"
     )
     assert [it.item.path for it in others] == ["a.py", "b.py", "sub/c.py"]
@@ -258,7 +258,7 @@ def test_git_is_not_waited_for_without_end(tree, monkeypatch):
         config.write("[include]\n\tpath = fifo\n")
     monkeypatch.setattr(git, "TIMEOUT_S", 0.3)
     with pytest.raises(GitFailed, match=r"git ls-files failed: no answer within 0\.3 s"):
-        Repository.around(tree.folder).ignored()
+        Repository.find(tree.folder).ignored()
 
 
 def test_a_diff_that_is_none_has_no_lines():

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from review_values import a_finding, a_result, a_run, an_item, findings
 from symposia.models.errors import InvalidInput
 from symposia.models.review.findings import Finding, FindingStatus
-from symposia.models.review.items import ItemKind, Skipped
+from symposia.models.review.items import ItemKind, SkippedItem
 from symposia.models.review.quotes import with_snippets
 from symposia.models.review.runs import ItemState
 from symposia.models.severity import Severity
 from symposia.reviews.findings.baseline import baseline_of, read_baseline
-from symposia.reviews.findings.comparing import settled, with_baseline, with_status
+from symposia.reviews.findings.comparing import compare_run, with_baseline, with_status
 
 UNUSED = a_finding()
 KEY = a_finding(line=9, rule="S105", message="A key stands in the code", severity=Severity.HIGH)
@@ -28,21 +28,21 @@ def statuses(found: tuple[Finding, ...]) -> list[tuple[str, str | None]]:
 
 
 def test_against_the_run_before_a_finding_is_new_still_there_or_gone() -> None:
-    run = settled(a_run(a_result(UNUSED)), previous=[KEY, UNUSED])
+    run = compare_run(a_run(a_result(UNUSED)), previous=[KEY, UNUSED])
     assert statuses(run.findings) == [("F401", "still"), ("S105", "gone")]
-    assert statuses(settled(a_run(a_result(UNUSED)), previous=[]).findings) == [("F401", "new")]
+    assert statuses(compare_run(a_run(a_result(UNUSED)), previous=[]).findings) == [("F401", "new")]
 
 
 def test_a_finding_whose_lines_moved_is_still_there() -> None:
     before = with_snippets([a_finding(line=1)], "import os\nimport sys\n")
     after = with_snippets([a_finding(line=4)], "# a\n# b\n\n    import  os\nimport sys\n")
-    assert statuses(settled(a_run(a_result(*after)), previous=before).findings) == [("F401", "still")]
+    assert statuses(compare_run(a_run(a_result(*after)), previous=before).findings) == [("F401", "still")]
 
 
 def test_the_same_words_about_another_line_of_code_are_another_finding() -> None:
     before = with_snippets([a_finding(line=1)], "import os\nimport os as o\n")
     after = with_snippets([a_finding(line=2)], "import os\nimport os as o\n")
-    assert Counter(statuses(settled(a_run(a_result(*after)), previous=before).findings)) == {
+    assert Counter(statuses(compare_run(a_run(a_result(*after)), previous=before).findings)) == {
         ("F401", "new"): 1,
         ("F401", "gone"): 1,
     }
@@ -50,14 +50,14 @@ def test_the_same_words_about_another_line_of_code_are_another_finding() -> None
 
 def test_of_three_alike_where_there_were_two_one_is_new() -> None:
     three = [a_finding(line=line) for line in (1, 5, 9)]
-    run = settled(a_run(a_result(*three)), previous=three[:2])
+    run = compare_run(a_run(a_result(*three)), previous=three[:2])
     assert statuses(run.findings) == [("F401", "still"), ("F401", "still"), ("F401", "new")]
 
 
 def test_what_was_gone_before_is_not_gone_again() -> None:
-    gone = settled(a_run(a_result()), previous=[KEY]).findings
+    gone = compare_run(a_run(a_result()), previous=[KEY]).findings
     assert statuses(gone) == [("S105", "gone")]
-    assert settled(a_run(a_result()), previous=gone).findings == ()
+    assert compare_run(a_run(a_result()), previous=gone).findings == ()
 
 
 @pytest.mark.parametrize(
@@ -65,43 +65,43 @@ def test_what_was_gone_before_is_not_gone_again() -> None:
 )
 def test_nothing_is_gone_where_nobody_looked(state: ItemState) -> None:
     run = a_run(a_result(state=state))
-    assert settled(run, previous=[KEY], is_whole=True).findings == ()
+    assert compare_run(run, previous=[KEY], is_whole=True).findings == ()
 
 
 def test_nothing_is_gone_in_what_was_skipped() -> None:
-    run = a_run(skipped=(Skipped(path="app.py", reason="is larger than 1 MB"),))
-    assert settled(run, previous=[KEY], is_whole=True).findings == ()
+    run = a_run(skipped=(SkippedItem(path="app.py", reason="is larger than 1 MB"),))
+    assert compare_run(run, previous=[KEY], is_whole=True).findings == ()
 
 
 def test_with_a_deleted_file_its_findings_go_when_the_whole_root_was_looked_at() -> None:
     run = a_run(a_result(path="other.py"))
-    assert statuses(settled(run, previous=[KEY], is_whole=True).findings) == [("S105", "gone")]
-    assert settled(run, previous=[KEY], is_whole=False).findings == ()
+    assert statuses(compare_run(run, previous=[KEY], is_whole=True).findings) == [("S105", "gone")]
+    assert compare_run(run, previous=[KEY], is_whole=False).findings == ()
 
 
 def test_of_a_change_only_findings_in_its_lines_are_kept() -> None:
     item = an_item(kind=ItemKind.CHANGE, changed=((1, 3), (20, 22)))
     found = [a_finding(line=line, rule=f"R{line}") for line in (0, 2, 9, 21)]
-    run = settled(a_run(a_result(*found, item=item)), previous=[KEY])
+    run = compare_run(a_run(a_result(*found, item=item)), previous=[KEY])
     assert statuses(run.findings) == [("R0", "new"), ("R2", "new"), ("S105", "gone"), ("R21", "new")]
 
 
 def test_the_baseline_suppresses_what_it_knows_and_nothing_else() -> None:
     baseline = read_baseline(baseline_of([KEY]))
-    run = with_baseline(settled(a_run(a_result(UNUSED, KEY)), previous=[KEY]), baseline)
+    run = with_baseline(compare_run(a_run(a_result(UNUSED, KEY)), previous=[KEY]), baseline)
     assert statuses(run.findings) == [("F401", "new"), ("S105", "suppressed")]
-    assert not run.fails(Severity.HIGH)
-    assert run.fails(Severity.LOW)
+    assert not run.has_finding_at_least(Severity.HIGH)
+    assert run.has_finding_at_least(Severity.LOW)
 
 
 def test_the_baseline_suppresses_no_more_than_it_has_counted() -> None:
     baseline = read_baseline(baseline_of([UNUSED, a_finding(line=7)]))
-    run = with_baseline(settled(a_run(a_result(*[a_finding(line=line) for line in (1, 2, 3)]))), baseline)
+    run = with_baseline(compare_run(a_run(a_result(*[a_finding(line=line) for line in (1, 2, 3)]))), baseline)
     assert [it.status for it in run.findings].count(FindingStatus.SUPPRESSED) == 2
 
 
 def test_what_is_gone_is_not_suppressed() -> None:
-    run = settled(a_run(a_result()), previous=[KEY])
+    run = compare_run(a_run(a_result()), previous=[KEY])
     assert statuses(with_baseline(run, read_baseline(baseline_of([KEY]))).findings) == [("S105", "gone")]
 
 
@@ -134,7 +134,7 @@ def test_a_run_held_against_itself_has_nothing_new_and_nothing_gone(found: list[
 
 @given(st.lists(findings(), max_size=8))
 def test_a_baseline_of_a_run_suppresses_all_of_it(found: list[Finding]) -> None:
-    run = settled(a_run(a_result(*found)))
+    run = compare_run(a_run(a_result(*found)))
     told = with_baseline(run, read_baseline(baseline_of(run.findings))).findings
     assert {it.status for it in told} <= {FindingStatus.SUPPRESSED}
 

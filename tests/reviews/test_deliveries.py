@@ -24,9 +24,9 @@ from symposia.models.review.runs import ItemState, RunState
 from symposia.models.severity import Severity
 from symposia.reviews.delivery import mail
 from symposia.reviews.delivery import payload as parcel
-from symposia.reviews.delivery.destinations import Deliveries
+from symposia.reviews.delivery.destinations import Destinations
 from symposia.reviews.delivery.entries import DeliveriesFile
-from symposia.reviews.delivery.payload import Parcel, has_news, letter, summary
+from symposia.reviews.delivery.payload import ReportPayload, has_changes, summary_json, summary_text
 from symposia.reviews.reports.formats import ReportFile
 from tls import HOST, certificate
 
@@ -38,11 +38,11 @@ REPORTS = (
     ReportFile("review.md", "text/markdown", "# Review\n"),
     ReportFile("review.sarif", "application/sarif+json", "{}"),
 )
-PARCEL = Parcel(RUN, REPORTS)
+PARCEL = ReportPayload(RUN, REPORTS)
 
 
-def deliveries(**entries: dict[str, object]) -> Deliveries:
-    return Deliveries(DeliveriesFile.model_validate(entries), getenv=VARIABLES.get)
+def deliveries(**entries: dict[str, object]) -> Destinations:
+    return Destinations(DeliveriesFile.model_validate(entries), getenv=VARIABLES.get)
 
 
 def tree(folder: Path) -> set[str]:
@@ -60,7 +60,7 @@ def test_a_person_reads_what_was_found_the_gravest_first():
         a_finding(rule="S1", status=FindingStatus.SUPPRESSED),
     )
     run = a_run(a_result(), a_result(state=ItemState.FAILED), findings=findings, summary="So so.")
-    assert summary(run) == (
+    assert summary_text(run) == (
         "Review of shop by code: 1 high, 1 low (1 new, 1 gone, 1 suppressed)\n\nSo so.\n\n"
         "- app.py:3: high F401: `os` imported but unused (new)\n"
         "- app.py:3: low Z1: `os` imported but unused\n\n"
@@ -70,8 +70,8 @@ def test_a_person_reads_what_was_found_the_gravest_first():
 
 def test_of_many_findings_a_person_is_told_some():
     run = a_run(findings=tuple(a_finding(line=at) for at in range(1, 31)))
-    assert summary(run).count("\n- ") == parcel.MAX_TOLD + 1
-    assert summary(run).endswith("- and 10 more\n")
+    assert summary_text(run).count("\n- ") == parcel.MAX_LISTED_FINDINGS + 1
+    assert summary_text(run).endswith("- and 10 more\n")
 
 
 def test_a_run_without_findings_says_so():
@@ -80,7 +80,7 @@ def test_a_run_without_findings_says_so():
 
 
 def test_a_machine_reads_the_same(monkeypatch):
-    told = json.loads(letter(RUN))
+    told = json.loads(summary_json(RUN))
     assert told["type"] == "review.ended"
     assert (told["run_id"], told["root"], told["panel"], told["state"]) == (
         RUN.id,
@@ -95,9 +95,9 @@ def test_a_machine_reads_the_same(monkeypatch):
 def test_a_letter_keeps_to_its_size_and_says_what_is_left_out():
     long = [a_finding(message="ä" * 4_000, line=at) for at in range(1, 100)]
     findings = (*long, a_finding(severity=Severity.CRITICAL, rule="first"))
-    body = letter(a_run(findings=findings))
+    body = summary_json(a_run(findings=findings))
     told = json.loads(body)
-    assert len(body) <= parcel.MAX_LETTER_BYTES
+    assert len(body) <= parcel.MAX_JSON_BYTES
     assert told["findings"][0]["rule"] == "first"
     assert 0 < told["findings_left_out"] == 100 - len(told["findings"])
 
@@ -115,7 +115,7 @@ def test_a_letter_keeps_to_its_size_and_says_what_is_left_out():
     ],
 )
 def test_what_is_new_or_gone_is_news_and_so_is_a_run_that_did_not_get_through(changes, news):
-    assert has_news(a_run(**changes)) is news
+    assert has_changes(a_run(**changes)) is news
 
 
 # -- a folder -------------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ def test_a_folder_gets_each_run_whole_and_once(tmp_path):
     assert place.name.endswith(RUN.id[:8])
     assert tree(place) == {"review.md", "review.sarif", "run.json", "summary.txt"}
     assert (place / "review.md").read_bytes() == b"# Review\n"
-    assert (place / "run.json").read_bytes() == letter(RUN)
+    assert (place / "run.json").read_bytes() == summary_json(RUN)
     assert stat.S_IMODE(place.stat().st_mode) == 0o777 & ~_umask()
 
 
@@ -144,7 +144,7 @@ def test_a_folder_keeps_the_newest_runs(tmp_path):
     ids = []
     for day in (1, 2, 3):
         run = a_run(started_at=f"2026-01-0{day}T00:00:00.000Z", ended_at=None)
-        book.deliver("shelf", Parcel(run))
+        book.deliver("shelf", ReportPayload(run))
         ids.append(run.id[:8])
     kept = sorted(it.name for it in (tmp_path / "shop-code").iterdir())
     assert kept == [f"20260102T000000Z-{ids[1]}", f"20260103T000000Z-{ids[2]}"]
@@ -155,7 +155,7 @@ def test_a_folder_keeps_the_newest_runs(tmp_path):
 def test_no_name_leads_out_of_the_folder(tmp_path_factory, root, report):
     above = tmp_path_factory.mktemp("above")
     book = deliveries(shelf={"kind": "folder", "folder": str(above / "shelf")})
-    book.deliver("shelf", Parcel(a_run(root_name=root), [ReportFile(report, "text/plain", "x")]))
+    book.deliver("shelf", ReportPayload(a_run(root_name=root), [ReportFile(report, "text/plain", "x")]))
     assert [it.name for it in above.iterdir()] == ["shelf"]
     assert {len(Path(it).parts) for it in tree(above / "shelf")} == {3}
 
@@ -189,7 +189,7 @@ def system() -> Iterator[RemoteSystem]:
     it.close()
 
 
-def webhook(system: RemoteSystem, **more: object) -> Deliveries:
+def webhook(system: RemoteSystem, **more: object) -> Destinations:
     entry = {"kind": "webhook", "url": system.url, "secret_env": "BOARD_SECRET", "networks": ["127.0.0.0/8"]}
     return deliveries(board={**entry, **more})
 
@@ -199,10 +199,10 @@ def test_a_webhook_gets_the_run_signed_under_an_id_that_stays(system):
     for _ in range(2):
         book.deliver("board", PARCEL)
     for headers, body in system.deliveries:
-        assert body == letter(RUN)
+        assert body == summary_json(RUN)
         assert refusal(SECRET, headers, body, now_s=int(headers["webhook-timestamp"])) is None
     assert len({headers["webhook-id"] for headers, _ in system.deliveries}) == 1
-    assert PARCEL.id_for("board") != PARCEL.id_for("other")
+    assert PARCEL.message_id("board") != PARCEL.message_id("other")
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def server(request: pytest.FixtureRequest, made: tuple[Path, Path]) -> Iterator[
     server.close()
 
 
-def email(server: MailServer, made: tuple[Path, Path], **more: object) -> Deliveries:
+def email(server: MailServer, made: tuple[Path, Path], **more: object) -> Destinations:
     entry: dict[str, object] = {
         "kind": "email",
         "host": HOST,
@@ -271,8 +271,8 @@ def test_an_email_arrives_encrypted_with_the_reports(server, made):
     assert (sent.was_encrypted, sent.login) == (True, ("reviews", PASSWORD))
     assert (sent.sender, sent.to) == ("reviews@example.com", ("ann@example.com", "bob@example.com"))
     assert sent.mail["Subject"] == headline(RUN)
-    assert sent.mail["Message-ID"] == f"<{PARCEL.id_for('team')}@example.com>"
-    assert sent.mail.get_body().get_content().replace("\r\n", "\n") == summary(RUN)
+    assert sent.mail["Message-ID"] == f"<{PARCEL.message_id('team')}@example.com>"
+    assert sent.mail.get_body().get_content().replace("\r\n", "\n") == summary_text(RUN)
     attached = {it.get_filename(): it for it in sent.mail.iter_attachments()}
     assert {name: it.get_content_type() for name, it in attached.items()} == {
         "review.md": "text/markdown",
@@ -356,7 +356,7 @@ def test_nothing_in_a_run_adds_headers_or_people(server, made):
         root_name="x\r\nBcc: eve@example.com\r\n\r\nbody", summary="\r\n.\r\nRCPT TO:<eve@example.com>"
     )
     email(server, made).deliver(
-        "team", Parcel(run, [ReportFile('a"\r\nX: y', "text/plain", "\r\n.\r\nQUIT\r\n")])
+        "team", ReportPayload(run, [ReportFile('a"\r\nX: y', "text/plain", "\r\n.\r\nQUIT\r\n")])
     )
     (sent,) = server.sent
     assert sent.to == ("ann@example.com", "bob@example.com")
@@ -367,19 +367,19 @@ def test_nothing_in_a_run_adds_headers_or_people(server, made):
 # -- the file -------------------------------------------------------------------------------------
 
 
-def loaded(tmp_path: Path, text: str) -> Deliveries:
+def loaded(tmp_path: Path, text: str) -> Destinations:
     file = tmp_path / "deliveries.toml"
     file.write_text(text)
-    return Deliveries.load(file, getenv=VARIABLES.get)
+    return Destinations.load(file, getenv=VARIABLES.get)
 
 
 def test_a_file_names_deliveries(tmp_path, monkeypatch):
     text = '[shelf]\nkind = "folder"\nfolder = "/srv/reviews"\n'
     assert loaded(tmp_path, text).names() == ["shelf"]
     monkeypatch.chdir(tmp_path)
-    assert Deliveries.load(None, getenv=VARIABLES.get).names() == ["shelf"]
+    assert Destinations.load(None, getenv=VARIABLES.get).names() == ["shelf"]
     (tmp_path / "deliveries.toml").unlink()
-    assert Deliveries.load(None, getenv=VARIABLES.get).names() == []
+    assert Destinations.load(None, getenv=VARIABLES.get).names() == []
 
 
 @pytest.mark.parametrize(
@@ -420,7 +420,7 @@ def test_a_file_that_breaks_a_rule_is_told_by_field_and_rule(tmp_path, text, rul
 
 def test_a_file_that_is_not_there_or_too_large_is_told(tmp_path):
     with pytest.raises(InvalidInput, match="deliveries_file: cannot be read"):
-        Deliveries.load(tmp_path / "none.toml", getenv=VARIABLES.get)
+        Destinations.load(tmp_path / "none.toml", getenv=VARIABLES.get)
     with pytest.raises(InvalidInput, match="must be at most 1048576 bytes"):
         loaded(tmp_path, "#" * (1 << 20) + "#")
 

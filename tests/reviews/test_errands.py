@@ -13,7 +13,7 @@ from remote_system import SECRET, RemoteSystem
 from review_values import a_finding, a_run
 from symposia.models.errors import ReviewNotFound
 from symposia.models.protocol.collab import CollabMode
-from symposia.models.review.deliveries import Errand
+from symposia.models.review.deliveries import DeliveryJob
 from symposia.models.review.findings import FindingStatus
 from symposia.models.review.panels import Panel, Seat
 from symposia.models.review.runs import ReviewRun, RunState
@@ -23,15 +23,15 @@ from symposia.reviews.delivery.deliverer import (
     FIRST_DELAY_MS,
     HOLD_MS,
     LONGEST_DELAY_MS,
-    Courier,
-    sweep_errands,
+    Deliverer,
+    sweep_deliveries,
 )
-from symposia.reviews.delivery.destinations import Deliveries
+from symposia.reviews.delivery.destinations import Destinations
 from symposia.reviews.delivery.entries import DeliveriesFile
 from symposia.state.redis.connect import connect
-from symposia.state.redis.keys import ERRANDS
+from symposia.state.redis.keys import DELIVERIES
 from symposia.state.reviews import delivery_queue as errands
-from symposia.state.reviews.delivery_queue import ErrandIndex
+from symposia.state.reviews.delivery_queue import DeliveryQueue
 from symposia.state.reviews.records import BatchHead
 
 NEWS = (a_finding(status=FindingStatus.NEW),)
@@ -42,7 +42,7 @@ class Desk:
 
     def __init__(self, client: Redis, folder: Path, system: RemoteSystem) -> None:
         self.client = client
-        self.index = ErrandIndex(client)
+        self.index = DeliveryQueue(client)
         self.runs: dict[str, ReviewRun] = {}
         self.system = system
         entries = {
@@ -56,8 +56,8 @@ class Desk:
             },
         }
         self.folder = folder
-        self.book = Deliveries(DeliveriesFile.model_validate(entries), getenv={"BOARD": SECRET}.get)
-        self.courier = Courier(lambda: self.book, self.index, read_run=self.read)
+        self.book = Destinations(DeliveriesFile.model_validate(entries), getenv={"BOARD": SECRET}.get)
+        self.courier = Deliverer(lambda: self.book, self.index, read_run=self.read)
 
     def read(self, run_id: str) -> ReviewRun:
         if run_id not in self.runs:
@@ -70,25 +70,25 @@ class Desk:
         self.runs[run.id] = run
         panel = Panel(name="p", mode=CollabMode.PAIR, purpose="x", seats=(Seat(name="a", agent="noop"),))
         head = BatchHead(batch_id=run.id, root_name="shop", panel=panel, panel_sha="1", then=wishes)
-        self.courier.note(run, head)
+        self.courier.queue_deliveries(run, head)
         return run
 
-    def owed(self) -> list[Errand]:
-        return [Errand.model_validate_json(it) for it in self.client.zrange(ERRANDS, 0, -1)]
+    def owed(self) -> list[DeliveryJob]:
+        return [DeliveryJob.model_validate_json(it) for it in self.client.zrange(DELIVERIES, 0, -1)]
 
     def wait_ms(self) -> float:
         """Until the next try of the only errand."""
-        ((_, due_ms),) = self.client.zrange(ERRANDS, 0, -1, withscores=True)
+        ((_, due_ms),) = self.client.zrange(DELIVERIES, 0, -1, withscores=True)
         seconds, micros = self.client.time()
         return due_ms - seconds * 1000 - micros / 1000
 
     def sweep(self) -> int:
-        return sweep_errands(self.index, self.courier.run)
+        return sweep_deliveries(self.index, self.courier.deliver)
 
     def hurry(self) -> None:
         """Lets the time pass until the next tries."""
-        for text in self.client.zrange(ERRANDS, 0, -1):
-            self.client.zadd(ERRANDS, {text: 0})
+        for text in self.client.zrange(DELIVERIES, 0, -1):
+            self.client.zadd(DELIVERIES, {text: 0})
 
     def written(self) -> list[str]:
         return sorted(it.name for it in (self.folder / "shelf").glob("*/*/*"))
@@ -122,7 +122,7 @@ def test_noting_it_again_changes_nothing_and_neither_does_a_message_that_comes_a
 
 def test_what_is_not_owed_is_not_delivered_whoever_asks(desk):
     run = desk.note()
-    desk.courier.run(Errand(run=run.id, to="board", formats=()))
+    desk.courier.run(DeliveryJob(run=run.id, to="board", formats=()))
     assert desk.system.deliveries == []
 
 
@@ -223,7 +223,7 @@ def test_a_run_that_others_do_not_see_ended_yet_is_waited_for(desk):
 
 def test_an_errand_is_given_to_one_at_a_time_and_to_another_when_the_first_dies(desk):
     desk.note(deliver=["board"])
-    assert sweep_errands(desk.index, lambda _: None) == 1  # and its worker dies
+    assert sweep_deliveries(desk.index, lambda _: None) == 1  # and its worker dies
     assert desk.sweep() == 0
     assert HOLD_MS - 10_000 < desk.wait_ms() <= HOLD_MS + 1
     desk.hurry()
@@ -232,15 +232,15 @@ def test_an_errand_is_given_to_one_at_a_time_and_to_another_when_the_first_dies(
 
 
 def test_many_errands_are_sent_a_few_at_a_time_and_are_capped(desk, monkeypatch):
-    monkeypatch.setattr(courier, "_SWEPT", 2)
+    monkeypatch.setattr(courier, "_SWEEP_LIMIT", 2)
     monkeypatch.setattr(errands, "MOST", 5)
-    desk.index.add([Errand(run=new_id(), to="board", formats=()) for _ in range(9)])
+    desk.index.add([DeliveryJob(run=new_id(), to="board", formats=()) for _ in range(9)])
     assert desk.index.waiting() == 5
-    assert sweep_errands(desk.index, lambda _: None) == 5
+    assert sweep_deliveries(desk.index, lambda _: None) == 5
 
 
 def test_an_errand_holds_names_only():
-    errand = Errand(run="0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11", to="board", formats=("sarif",))
+    errand = DeliveryJob(run="0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11", to="board", formats=("sarif",))
     assert errand.model_dump_json() == (
         '{"run":"0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11","to":"board","formats":["sarif"],"failed":0}'
     )

@@ -10,10 +10,10 @@ import pytest
 
 from git_tree import GitTree
 from symposia.models.errors import InvalidInput
-from symposia.models.review.items import ItemKind, Read, Skipped
-from symposia.reviews.sources.files import Chosen, FileSource
+from symposia.models.review.items import ItemKind, ReadItem, SkippedItem
+from symposia.reviews.sources.files import FileSelection, FileSource
 from symposia.reviews.sources.sandboxed_folder import LINK, NOT_A_FILE, UNPRINTABLE
-from symposia.reviews.sources.source import Caps
+from symposia.reviews.sources.source import SourceLimits
 
 
 @pytest.fixture
@@ -30,11 +30,13 @@ def put(folder: Path, **files: str | bytes) -> None:
         file.write_bytes(text.encode() if isinstance(text, str) else text)
 
 
-def given(folder: Path, caps: Caps | None = None, **chosen: object) -> tuple[dict[str, str], dict[str, str]]:
+def given(
+    folder: Path, caps: SourceLimits | None = None, **chosen: object
+) -> tuple[dict[str, str], dict[str, str]]:
     """Texts by path, and reasons by path."""
-    found = list(FileSource(folder, Chosen(**chosen), caps or Caps()))
-    texts = {it.item.path: it.text for it in found if isinstance(it, Read)}
-    reasons = {it.path: it.reason for it in found if isinstance(it, Skipped)}
+    found = list(FileSource(folder, FileSelection(**chosen), caps or SourceLimits()))
+    texts = {it.item.path: it.text for it in found if isinstance(it, ReadItem)}
+    reasons = {it.path: it.reason for it in found if isinstance(it, SkippedItem)}
     assert len(texts) + len(reasons) == len(found), "something was given twice"
     return texts, reasons
 
@@ -126,18 +128,18 @@ def test_a_root_full_of_traps_is_read_and_all_of_them_are_told(folder):
 
 def test_what_is_over_a_cap_is_told(folder):
     put(folder, a="1", b="22", c="333", d="4444")
-    texts, reasons = given(folder, Caps(items=2))
+    texts, reasons = given(folder, SourceLimits(items=2))
     assert list(texts) == ["a.py", "b.py"]
     assert reasons == dict.fromkeys(("c.py", "d.py"), "over the limit of 2 items")
-    assert given(folder, Caps(item_bytes=3))[1] == {"d.py": "larger than 3 bytes"}
-    texts, reasons = given(folder, Caps(total_bytes=5))
+    assert given(folder, SourceLimits(item_bytes=3))[1] == {"d.py": "larger than 3 bytes"}
+    texts, reasons = given(folder, SourceLimits(total_bytes=5))
     assert list(texts) == ["a.py", "b.py"]
     assert set(reasons.values()) == {"over the limit of 5 bytes in total"}
 
 
 def test_of_many_that_are_skipped_some_are_told_and_the_others_counted(folder):
     put(folder, **{f"f{at}": "" for at in range(5)}, g="1")
-    texts, reasons = given(folder, Caps(told=2))
+    texts, reasons = given(folder, SourceLimits(max_skipped=2))
     assert list(texts) == ["g.py"]
     assert reasons == {"f0.py": "empty", "f1.py": "empty", ".": "3 more skipped"}
 
@@ -176,7 +178,7 @@ def test_a_repository_that_git_cannot_read_is_told_and_its_files_are_read(folder
 def test_changes_are_asked_of_repositories_only(folder, field):
     put(folder, a="1")
     with pytest.raises(InvalidInput, match=f"{field}: requires a folder in a git repository"):
-        list(FileSource(folder, Chosen(**{field: "main"})))
+        list(FileSource(folder, FileSelection(**{field: "main"})))
 
 
 def test_a_root_that_is_not_there_is_refused(folder):

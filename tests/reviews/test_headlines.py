@@ -11,8 +11,8 @@ from symposia.models.review.findings import FindingStatus
 from symposia.models.review.headline import headline
 from symposia.models.review.runs import ReviewRun, RunState
 from symposia.models.severity import Severity
-from symposia.reviews.delivery.payload import letter, summary
-from symposia.workers.cli.reviews.output import Reports, ending
+from symposia.reviews.delivery.payload import summary_json, summary_text
+from symposia.workers.cli.reviews.output import Reports, print_findings
 
 
 @pytest.fixture
@@ -33,10 +33,10 @@ def test_it_tells_what_is_open_the_worst_first_and_what_has_changed(run):
 
 @pytest.mark.parametrize("as_json", [True, False])
 def test_terminals_mails_and_programs_are_told_the_same(run, as_json, capsys):
-    ending(run, Reports(), as_json=as_json)
+    print_findings(run, Reports(), as_json=as_json)
     said = capsys.readouterr()
     shown = said.err if as_json else said.out
-    assert summary(run).splitlines()[0] == json.loads(letter(run))["headline"] == headline(run)
+    assert summary_text(run).splitlines()[0] == json.loads(summary_json(run))["headline"] == headline(run)
     assert headline(run).partition("\x1b")[0] in shown
     assert "\x1b" not in shown
     assert f"See symposia review show {run.id[:8]}." in shown

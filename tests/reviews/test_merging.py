@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from review_values import a_finding, findings
 from symposia.models.review.findings import Finding
 from symposia.models.severity import Severity
-from symposia.reviews.findings.merging import merged, place_of
+from symposia.reviews.findings.merging import merge_findings, place_key
 
 
 def test_the_same_rule_at_the_same_line_is_one_finding_of_both() -> None:
@@ -19,7 +19,7 @@ def test_the_same_rule_at_the_same_line_is_one_finding_of_both() -> None:
     bandit = a_finding(
         rule="B324", message="MD5 is weak", agents=("bandit",), severity=Severity.HIGH, confidence=1
     )
-    (one,) = merged([ruff, bandit])
+    (one,) = merge_findings([ruff, bandit])
     assert (one.rule, one.aliases, one.agents) == ("B324", ("S324",), ("bandit", "ruff"))
     assert (one.severity, one.message) == (Severity.HIGH, "MD5 is weak")
 
@@ -33,7 +33,7 @@ def test_near_words_about_overlapping_lines_are_one_finding() -> None:
         end_line=4,
         agents=("model",),
     )
-    assert [it.agents for it in merged([model, program])] == [("bandit", "model")]
+    assert [it.agents for it in merge_findings([model, program])] == [("bandit", "model")]
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,13 @@ def test_near_words_about_overlapping_lines_are_one_finding() -> None:
     ids=["another path", "another line", "another thing", "the same reviewer's other finding"],
 )
 def test_what_is_not_the_same_stays_apart(other: Finding) -> None:
-    assert len(merged([a_finding(), other])) == 2
+    assert len(merge_findings([a_finding(), other])) == 2
 
 
 def test_remarks_without_a_rule_are_the_same_only_by_their_words() -> None:
     one = a_finding(rule="remark", message="The name says nothing")
     other = a_finding(rule="remark", message="This loop never ends", agents=("model",))
-    assert len(merged([one, other])) == 2
+    assert len(merge_findings([one, other])) == 2
 
 
 def test_of_several_at_a_line_each_finds_its_own() -> None:
@@ -62,15 +62,17 @@ def test_of_several_at_a_line_each_finds_its_own() -> None:
         a_finding(rule="unused", message=f"`{name}` imported and unused", agents=("model",))
         for name in ("re", "os", "sys")
     ]
-    assert [it.agents for it in merged([*theirs, *mine])] == [("model", "ruff")] * 3
+    assert [it.agents for it in merge_findings([*theirs, *mine])] == [("model", "ruff")] * 3
 
 
 def test_what_one_reviewer_says_twice_is_said_once() -> None:
-    assert merged([a_finding(), a_finding()]) == (a_finding(),)
+    assert merge_findings([a_finding(), a_finding()]) == (a_finding(),)
 
 
 def test_a_suggestion_is_kept_whoever_makes_it() -> None:
-    found = merged([a_finding(), a_finding(agents=("model",), confidence=0.2, suggestion="Delete it.")])
+    found = merge_findings(
+        [a_finding(), a_finding(agents=("model",), confidence=0.2, suggestion="Delete it.")]
+    )
     assert [it.suggestion for it in found] == ["Delete it."]
 
 
@@ -98,7 +100,7 @@ def test_what_ruff_and_bandit_name_each_in_its_way_is_one_finding(
         a_finding(rule="F401", message="`sys` imported but unused"),
         a_finding(rule="B006", agents=("bandit",)),
     ]
-    found = merged(
+    found = merge_findings(
         [
             *others,
             a_finding(rule=ruff[0], message=ruff[1]),
@@ -114,13 +116,13 @@ def test_the_order_in_which_reviewers_speak_does_not_matter(
 ) -> None:
     shuffled = list(found)
     chance.shuffle(shuffled)
-    assert merged(shuffled) == merged(found)
+    assert merge_findings(shuffled) == merge_findings(found)
 
 
 @given(st.lists(findings(), max_size=12))
 def test_nobody_who_found_something_is_forgotten_and_nothing_is_played_down(found: list[Finding]) -> None:
-    kept = merged(found)
-    assert list(kept) == sorted(kept, key=place_of)
+    kept = merge_findings(found)
+    assert list(kept) == sorted(kept, key=place_key)
     assert len(kept) <= len(found)
     for it in found:
         holders = [
@@ -144,4 +146,4 @@ def test_a_thousand_findings_about_a_whole_file_are_merged_in_reasonable_time() 
         for number in range(500)
         for agent in ("one", "two")
     ]
-    assert 0 < len(merged(many)) <= 1_000
+    assert 0 < len(merge_findings(many)) <= 1_000

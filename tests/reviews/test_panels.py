@@ -7,7 +7,7 @@ import pytest
 from symposia.agents.registry.registry import Registry
 from symposia.models.errors import InvalidInput
 from symposia.models.review.panels import Panel
-from symposia.reviews.panels import find_panel, load_panels, looks_at, panel_sha
+from symposia.reviews.panels import find_panel, load_panels, panel_reviews, panel_sha
 
 OWN = """
 [mine]
@@ -37,14 +37,14 @@ def test_three_panels_come_along():
 @pytest.mark.parametrize("model", [None, "local"])
 @pytest.mark.parametrize("name", ["code", "document", "pair"])
 def test_each_that_comes_along_has_only_registered_agents_with_and_without_a_model(name, model):
-    agents = find_panel(name).seated(model).agents
+    agents = find_panel(name).with_model(model).agents
     assert set(agents) <= set(Registry().names())
     assert ("local" in agents) is (model is not None)
 
 
 def test_a_seat_for_a_model_stays_empty_without_one_or_is_taken_by_its_stand_in():
-    assert [seat.name for seat in find_panel("code").seated(None).seats] == ["judge", "ruff", "bandit"]
-    assert find_panel("pair").seated(None).agents == ("inspector", "judge")
+    assert [seat.name for seat in find_panel("code").with_model(None).seats] == ["judge", "ruff", "bandit"]
+    assert find_panel("pair").with_model(None).agents == ("inspector", "judge")
 
 
 def test_a_file_adds_panels_and_puts_its_own_in_place_of_others(panels_file, monkeypatch):
@@ -81,15 +81,15 @@ def test_an_unknown_panel_is_answered_with_those_that_are_near():
 
 def test_a_panel_looks_at_the_names_it_says():
     code = find_panel("code")
-    assert looks_at(code, "a/b.py")
-    assert not looks_at(code, "py/notes.md")
-    assert looks_at(find_panel("pair"), "anything")
+    assert panel_reviews(code, "a/b.py")
+    assert not panel_reviews(code, "py/notes.md")
+    assert panel_reviews(find_panel("pair"), "anything")
 
 
 def test_the_hash_changes_with_what_the_panel_says_and_with_nothing_else():
-    code = find_panel("code").seated(None)
+    code = find_panel("code").with_model(None)
     assert panel_sha(code) == panel_sha(code.model_copy(update={"parallel": 9, "files": ()}))
-    assert len({panel_sha(code), panel_sha(find_panel("code").seated("local"))}) == 2
+    assert len({panel_sha(code), panel_sha(find_panel("code").with_model("local"))}) == 2
     other = code.model_copy(update={"purpose": "Find nothing."})
     assert panel_sha(other) != panel_sha(code)
 
@@ -99,4 +99,4 @@ def test_nobody_left_is_refused():
         {"name": "p", "mode": "swarm", "purpose": "x", "seats": [{"name": "a", "model": True}]}
     )
     with pytest.raises(InvalidInput, match="must be an agent"):
-        panel.seated(None)
+        panel.with_model(None)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.models.review.reading import MAX_FINDINGS, MAX_SUMMARY, Said, read_said
+from symposia.models.review.reading import MAX_FINDINGS, MAX_SUMMARY, ReviewerAnswer, parse_reviewer_answer
 from symposia.models.severity import Severity
 
 ENTRY = {
@@ -24,8 +24,8 @@ ENTRY = {
 }
 
 
-def read(text: str) -> Said:
-    return read_said(text, path="app.py", agent="reviewer")
+def read(text: str) -> ReviewerAnswer:
+    return parse_reviewer_answer(text, path="app.py", agent="reviewer")
 
 
 def read_one(**changes: Any) -> Any:
@@ -78,7 +78,7 @@ def test_words_without_an_object_are_the_summary(text: str) -> None:
 
 def test_the_words_around_a_block_are_the_summary_when_it_has_none() -> None:
     said = read('I looked at it.\n```json\n{"findings": []}\n```')
-    assert said == Said((), "I looked at it.")
+    assert said == ReviewerAnswer((), "I looked at it.")
 
 
 @pytest.mark.parametrize(

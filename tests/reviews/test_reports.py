@@ -15,7 +15,7 @@ from symposia.models.errors import InvalidInput, SessionNotFound
 from symposia.models.review.findings import Finding
 from symposia.models.review.runs import ReviewRun
 from symposia.models.text.ids import new_id
-from symposia.reviews.findings.comparing import settled
+from symposia.reviews.findings.comparing import compare_run
 from symposia.reviews.reports.formats import ReportFormat, render, report_files
 
 VERDICT = "3 to fix: 1 high, 2 medium. Most severe: app.py:9: A key in the code. ruff found 3. model found 1."
@@ -61,7 +61,7 @@ def test_sarif_says_what_was_not_reviewed() -> None:
 
 
 def test_no_two_results_of_a_log_have_one_fingerprint() -> None:
-    run = settled(a_run(a_result(*[a_finding(line=line) for line in (1, 2, 3)])))
+    run = compare_run(a_run(a_result(*[a_finding(line=line) for line in (1, 2, 3)])))
     (told,) = json.loads(render(run, ReportFormat.SARIF))["runs"]
     assert len({json.dumps(it["partialFingerprints"]) for it in told["results"]}) == 3
 
@@ -103,7 +103,7 @@ def test_junit_has_a_suite_an_item_and_a_case_a_finding() -> None:
 
 
 def test_junit_suites_of_one_name_are_not_merged() -> None:
-    run = settled(a_run(a_result(path="a.py", summary="one"), a_result(path="a.py", summary="two")))
+    run = compare_run(a_run(a_result(path="a.py", summary="one"), a_result(path="a.py", summary="two")))
     assert [it.findtext("system-out") for it in suites(run)] == ["one", "two"]
 
 

@@ -12,9 +12,9 @@ from markdown_it import MarkdownIt
 from review_runs import a_reported_run, evil, evil_runs
 from review_values import a_result, a_run
 from symposia.models.review.runs import ItemState, ReviewRun
-from symposia.reviews.findings.comparing import settled
+from symposia.reviews.findings.comparing import compare_run
 from symposia.reviews.reports.formats import ReportFormat, render
-from symposia.reviews.reports.markdown import text
+from symposia.reviews.reports.markdown import escape_text
 
 # -- Markdown ----------------------------------------------------------------------------------
 
@@ -53,7 +53,7 @@ def test_markdown_tells_everything_in_order() -> None:
 
 
 def test_a_clean_run_says_so() -> None:
-    report = render(settled(a_run(a_result())), ReportFormat.MARKDOWN)
+    report = render(compare_run(a_run(a_result())), ReportFormat.MARKDOWN)
     assert "> Nothing to fix.\n" in report
     assert "## Findings\n\nNo open findings.\n" in report
     assert "|" not in report
@@ -61,7 +61,7 @@ def test_a_clean_run_says_so() -> None:
 
 def test_what_was_said_of_many_items_is_told_once() -> None:
     results = [a_result(path=f"{number}.py", summary="All is well.") for number in range(3)]
-    run = settled(a_run(*results, a_result(path="x.py", summary="Not quite.")))
+    run = compare_run(a_run(*results, a_result(path="x.py", summary="Not quite.")))
     report = render(run, ReportFormat.MARKDOWN)
     assert "### `0.py` and 2 more\n\n> All is well.\n\n### `x.py`\n\n> Not quite.\n" in report
     assert "<code>0.py</code> and 2 more<blockquote>All is well." in render(run, ReportFormat.HTML)
@@ -94,7 +94,7 @@ def test_nothing_that_was_said_becomes_more_than_text_in_markdown(run: ReviewRun
 def test_words_in_markdown_are_shown_as_they_were_said(said: str) -> None:
     shown = "".join(
         f"`{it.content}`" if it.type == "code_inline" else it.content
-        for it in kinds(f"- {text(said)}")[3].children
+        for it in kinds(f"- {escape_text(said)}")[3].children
     )
     assert re.sub(r"[`\s]+", "", shown) == re.sub(r"[`\s\x00]+", "", said.replace("\x00", "\ufffd"))
 

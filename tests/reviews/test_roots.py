@@ -13,9 +13,16 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from symposia.models.errors import InvalidInput
-from symposia.models.review.items import Skipped
+from symposia.models.review.items import SkippedItem
 from symposia.reviews.sources import sandboxed_folder as roots
-from symposia.reviews.sources.sandboxed_folder import LINK, MAX_DEPTH, NOT_A_FILE, OUTSIDE, UNPRINTABLE, Root
+from symposia.reviews.sources.sandboxed_folder import (
+    LINK,
+    MAX_DEPTH,
+    NOT_A_FILE,
+    OUTSIDE,
+    UNPRINTABLE,
+    SandboxedFolder,
+)
 
 LIMIT = 1_000
 
@@ -33,16 +40,16 @@ def folder(tmp_path: Path) -> Path:
 
 def walked(folder: Path, below: str = "", **left_out: str) -> list[str | tuple[str, str]]:
     """Paths, and (path, reason) of what was skipped."""
-    with Root(folder) as root:
+    with SandboxedFolder(folder) as root:
         found = list(root.walk(below, leave_out=lambda named: left_out.get(named.path)))
-    return [(it.path, it.reason) if isinstance(it, Skipped) else it for it in found]
+    return [(it.path, it.reason) if isinstance(it, SkippedItem) else it for it in found]
 
 
 def content(folder: Path, path: str) -> bytes | str:
     """What is read, or why not."""
-    with Root(folder) as root:
+    with SandboxedFolder(folder) as root:
         found = root.read(path, limit=LIMIT)
-    return found.reason if isinstance(found, Skipped) else found
+    return found.reason if isinstance(found, SkippedItem) else found
 
 
 def test_files_are_found_at_any_depth_by_name(folder):
@@ -96,9 +103,9 @@ def test_a_fifo_a_socket_and_a_device_are_told_and_nobody_waits_for_them(folder)
         os.close(here)
         assert walked(folder) == [("fifo", NOT_A_FILE), ("socket", NOT_A_FILE)]
         assert content(folder, "fifo") == content(folder, "socket") == NOT_A_FILE
-    with Root(Path("/dev")) as root:
+    with SandboxedFolder(Path("/dev")) as root:
         device = root.read("zero", limit=LIMIT)
-    assert isinstance(device, Skipped)
+    assert isinstance(device, SkippedItem)
     assert device.reason == NOT_A_FILE
 
 
@@ -215,15 +222,15 @@ def opened_in(folder):
 def test_no_descriptor_stays_open(folder):
     (folder / "a" / "b").mkdir(parents=True)
     (folder / "a" / "b" / "c").write_text("x")
-    with Root(folder) as root:
+    with SandboxedFolder(folder) as root:
         assert opened_in(folder)
         assert list(root.walk(leave_out=lambda _: None)) == ["a/b/c"]
         next(root.walk(leave_out=lambda _: None))  # given up in the middle
         root.read("a/b/c", limit=LIMIT)
         root.read("a/x/c", limit=LIMIT)
-        assert root.has("a/b")
+        assert root.exists("a/b")
         assert root.is_folder("a/b")
-        assert not root.has("a/x")
+        assert not root.exists("a/x")
         assert not root.is_folder("a/b/c")
     assert not opened_in(folder)
 
@@ -232,4 +239,4 @@ def test_no_descriptor_stays_open(folder):
 def test_a_root_is_a_folder(folder, name):
     (folder / "file").write_text("x")
     with pytest.raises(InvalidInput, match="root: must be a readable folder"):
-        Root(folder / name)
+        SandboxedFolder(folder / name)

@@ -12,10 +12,10 @@ from symposia import Client
 from symposia.config.settings import load_settings
 from symposia.models.errors import InvalidInput, SessionNotFound, UnknownAgent
 from symposia.models.protocol.meta import Meta
-from symposia.models.schedules.runs import Occurrence
+from symposia.models.schedules.runs import ScheduleRun
 from symposia.models.schedules.schedule import Schedule
 from symposia.models.text.ids import new_id
-from symposia.reviews.orders.sessions import order_of_sessions
+from symposia.reviews.orders.sessions import request_for_sessions
 from symposia.reviews.schedules.reviews import ScheduledReview
 from symposia.state.redis.connect import connect
 from table import Table
@@ -81,11 +81,11 @@ def test_a_panel_for_code_looks_at_none(client, made):
 
 def test_bad_input_is_told_before_anything_begins(client):
     with pytest.raises(InvalidInput, match="sessions: require the archive, which is disabled"):
-        order_of_sessions(archive=None)
+        request_for_sessions(archive=None)
     with pytest.raises(InvalidInput, match="panel: must be a panel"):
         client.review_sessions(panel="x")
     with pytest.raises(UnknownAgent, match="panel document"):
-        order_of_sessions(archive=client.archive, known_agents=frozenset({"echo"}))
+        request_for_sessions(archive=client.archive, known_agents=frozenset({"echo"}))
 
 
 def test_a_schedule_reviews_them_under_the_id_of_its_occurrence(client, made):
@@ -96,8 +96,8 @@ def test_a_schedule_reviews_them_under_the_id_of_its_occurrence(client, made):
             "review": {"panel": "document", "sessions": {"tag": "mine", "newest": 1}, "deliver": ["team"]},
         }
     )
-    assert schedule.what == "review archived sessions by document"
-    occurrence = Occurrence(id=new_id(), due_ms=0)
+    assert schedule.description == "review archived sessions by document"
+    occurrence = ScheduleRun(id=new_id(), due_ms=0)
     for _ in range(2):  # a second worker goes on with what the first began
         ScheduledReview(lambda: client._installation.reviews, {}).start(schedule, occurrence)
     run = client.get_review(occurrence.id).run()

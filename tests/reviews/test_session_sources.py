@@ -12,12 +12,12 @@ from sqlalchemy import update
 from archiving import archive_now
 from symposia.archive.archive import Archive
 from symposia.archive.tables import MESSAGE
-from symposia.archive.values import Wanted
+from symposia.archive.values import SessionFilter
 from symposia.models.protocol.meta import Meta
-from symposia.models.review.items import ItemKind, Read, Skipped
+from symposia.models.review.items import ItemKind, ReadItem, SkippedItem
 from symposia.models.text.ids import new_id
 from symposia.reviews.sources.sessions import REVIEW_TAG, SessionSource
-from symposia.reviews.sources.source import Caps
+from symposia.reviews.sources.source import SourceLimits
 from symposia.state.redis.connect import connect
 from table import Table
 
@@ -52,7 +52,7 @@ def archived(client: Redis, archive: Archive, *texts: str, ended: bool = True, t
 
 
 def keys(source: SessionSource) -> list[str]:
-    return [it.item.key if isinstance(it, Read) else it.path for it in source]
+    return [it.item.key if isinstance(it, ReadItem) else it.path for it in source]
 
 
 def test_a_session_is_an_item_with_all_that_was_said(client, archive):
@@ -73,8 +73,8 @@ def test_the_newest_come_first_and_only_those_that_have_ended_and_are_wanted(cli
     other = archived(client, archive, "x", tag="other")
     newest_first = [f"session:{it}" for it in [other, *reversed(made)]]
     assert keys(SessionSource(archive.reader)) == newest_first
-    assert keys(SessionSource(archive.reader, wanted=Wanted(tag="other"))) == newest_first[:1]
-    assert keys(SessionSource(archive.reader, caps=Caps(items=2))) == [*newest_first[:2], "session:*"]
+    assert keys(SessionSource(archive.reader, wanted=SessionFilter(tag="other"))) == newest_first[:1]
+    assert keys(SessionSource(archive.reader, caps=SourceLimits(items=2))) == [*newest_first[:2], "session:*"]
 
 
 def test_sessions_of_reviews_are_reviewed_by_name_only(client, archive):
@@ -87,23 +87,23 @@ def test_named_sessions_are_given_in_their_order_and_missing_ones_told(client, a
     one, two = archived(client, archive, "1"), archived(client, archive, "2", ended=False)
     gone = new_id()
     found = list(SessionSource(archive.reader, ids=[two, gone, one, two]))
-    assert [it.path if isinstance(it, Skipped) else it.item.key for it in found] == [
+    assert [it.path if isinstance(it, SkippedItem) else it.item.key for it in found] == [
         f"session:{it}" for it in (two, gone, one)
     ]
-    assert found[1] == Skipped(path=f"session:{gone}", reason="not in the archive")
+    assert found[1] == SkippedItem(path=f"session:{gone}", reason="not in the archive")
 
 
 def test_without_an_archive_there_is_nothing():
     assert list(SessionSource(None)) == []
     assert list(SessionSource(None, ids=["x\n"])) == [
-        Skipped(path=r"session:x\n", reason="not in the archive")
+        SkippedItem(path=r"session:x\n", reason="not in the archive")
     ]
 
 
 def test_a_session_that_is_too_long_or_cannot_be_read_is_told(client, archive):
     long = archived(client, archive, "x" * 1_000)
-    found = list(SessionSource(archive.reader, caps=Caps(item_bytes=1_000)))
-    assert found == [Skipped(path=f"session:{long}", reason="larger than 1,000 bytes")]
+    found = list(SessionSource(archive.reader, caps=SourceLimits(item_bytes=1_000)))
+    assert found == [SkippedItem(path=f"session:{long}", reason="larger than 1,000 bytes")]
     with archive.database.writing() as connection:
         connection.execute(update(MESSAGE).values(rest='{"role": "nobody"}'))
     (skipped,) = SessionSource(archive.reader)

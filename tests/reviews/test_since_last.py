@@ -11,10 +11,10 @@ from git_tree import GitTree
 from review_values import a_run
 from symposia.archive.archive import Archive
 from symposia.models.errors import InvalidInput
-from symposia.models.review.items import Read
+from symposia.models.review.items import ReadItem
 from symposia.models.review.runs import RunState
-from symposia.reviews.batches.starting import Order
-from symposia.reviews.orders.files import LAST, order_of_files
+from symposia.reviews.batches.starting import ReviewRequest
+from symposia.reviews.orders.files import LAST, request_for_files
 
 
 @pytest.fixture
@@ -35,17 +35,17 @@ def tree(tmp_path: Path) -> GitTree:
 
 
 def ran(tree: GitTree, archive: Archive, revision: str, state: RunState = RunState.COMPLETED) -> None:
-    asked = order_of_files([tree.folder])
+    asked = request_for_files([tree.folder])
     run = a_run(root_name=asked.root_name, root=asked.root, panel="code", revision=revision, state=state)
     archive.review_writer.write(run)
 
 
-def order(tree: GitTree, archive: Archive | None) -> Order:
-    return order_of_files([tree.folder], archive=archive, since=LAST)
+def order(tree: GitTree, archive: Archive | None) -> ReviewRequest:
+    return request_for_files([tree.folder], archive=archive, since=LAST)
 
 
-def paths(order: Order) -> list[str]:
-    return [it.item.path for it in order.source if isinstance(it, Read)]
+def paths(order: ReviewRequest) -> list[str]:
+    return [it.item.path for it in order.source if isinstance(it, ReadItem)]
 
 
 def test_the_first_time_everything_is_new(tree, archive):
@@ -78,9 +78,9 @@ def test_folders_that_share_a_name_are_not_held_against_each_other(tree, archive
     other = GitTree(tmp_path / "elsewhere" / "shop")
     other.put("a.py", "1\n")
     other.commit()
-    mine, theirs = order_of_files([tree.folder]), order_of_files([other.folder])
+    mine, theirs = request_for_files([tree.folder]), request_for_files([other.folder])
     assert mine.root_name == theirs.root_name == "shop"
-    assert mine.root == order_of_files([tree.folder / "a.py"]).root
+    assert mine.root == request_for_files([tree.folder / "a.py"]).root
     assert mine.root != theirs.root
     assert archive.review_reader.last_revision(theirs.root, "code") is None
     assert archive.review_reader.last_revision(mine.root, "code") == mine.revision
@@ -88,11 +88,11 @@ def test_folders_that_share_a_name_are_not_held_against_each_other(tree, archive
 
 
 def test_a_root_that_is_named_is_known_by_its_name_wherever_it_is(tree, tmp_path):
-    named = [order_of_files([it], root_name="shop") for it in (tree.folder, tmp_path)]
+    named = [request_for_files([it], root_name="shop") for it in (tree.folder, tmp_path)]
     assert {it.root for it in named} == {"shop"}
 
 
 @pytest.mark.parametrize("name", ["", " ", "a\nb", "x" * 101, "archived sessions"])
 def test_a_name_that_no_root_may_have_is_refused(tree, name):
     with pytest.raises(InvalidInput, match="root_name: must be"):
-        order_of_files([tree.folder], root_name=name)
+        request_for_files([tree.folder], root_name=name)

@@ -13,8 +13,8 @@ from symposia.models.schedules.recurrence import Recurrence
 from symposia.reviews.schedules.schedules import Schedules
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import SCHEDULES_BEAT, schedule_keys
-from symposia.state.schedules.store import OCCURRENCE, ScheduleBook
-from symposia.workers.beat.beat import DueTimes, Entry, SchedulesInRedis
+from symposia.state.schedules.store import SCHEDULE_RUN_TASK, ScheduleStore
+from symposia.workers.beat.beat import BeatEntry, DueTimes, SchedulesInRedis
 from symposia.workers.worker_app import create_worker_app
 
 KEY = schedule_keys("nightly")["entry"]
@@ -36,13 +36,13 @@ def beat(app) -> Iterator[SchedulesInRedis]:
 @pytest.fixture
 def schedules(redis_url) -> Iterator[Schedules]:
     with connect(redis_url) as client:
-        yield Schedules(ScheduleBook(client), [].append)
+        yield Schedules(ScheduleStore(client), [].append)
 
 
 def test_an_entry_names_the_task_and_the_schedule_and_when_it_is_due(app, beat, schedules):
     added = schedules.add("nightly", cron="0 3 1 1 *", zone="Asia/Tokyo", job="x")
-    entry = Entry.from_key(KEY, app=app)
-    assert (entry.task, entry.kwargs) == (OCCURRENCE, {"schedule": "nightly"})
+    entry = BeatEntry.from_key(KEY, app=app)
+    assert (entry.task, entry.kwargs) == (SCHEDULE_RUN_TASK, {"schedule": "nightly"})
     assert entry.due_at == added.next_due
     assert not entry.is_due().is_due
     assert entry.score == int(added.next_due.timestamp())
@@ -52,10 +52,10 @@ def test_what_was_sent_is_noted_with_the_next_time(app, beat, schedules, redis_u
     schedules.add("nightly", every=3_600, job="x")
     with connect(redis_url) as client:
         client.zadd(SCHEDULES_BEAT, {KEY: 0})
-        following = next(Entry.from_key(KEY, app=app))
+        following = next(BeatEntry.from_key(KEY, app=app))
         assert following.total_run_count == 1
         assert client.zscore(SCHEDULES_BEAT, KEY) == int(schedules.get("nightly").next_due.timestamp())
-    again = Entry.from_key(KEY, app=app)
+    again = BeatEntry.from_key(KEY, app=app)
     assert (again.total_run_count, again.last_run_at.tzinfo) == (1, UTC)
     assert not again.is_due().is_due
 
@@ -65,7 +65,7 @@ def test_what_is_removed_or_paused_while_word_of_it_is_sent_does_not_come_back(
     app, beat, schedules, redis_url, meanwhile
 ):
     schedules.add("nightly", every=1, job="x")
-    entry = Entry.from_key(KEY, app=app)
+    entry = BeatEntry.from_key(KEY, app=app)
     getattr(schedules, meanwhile)("nightly")
     next(entry)
     with connect(redis_url) as client:

@@ -9,10 +9,10 @@ import pytest
 from live import until
 from redis_nodes import own_cluster, own_sentinels
 from symposia.models.errors import RedisUnavailable
-from symposia.models.schedules.runs import Outcome
+from symposia.models.schedules.runs import RunOutcome
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import schedule_keys
-from symposia.state.schedules.beats import BeatBook
+from symposia.state.schedules.beats import BeatPresence
 
 
 def wait_for(schedules, name, *, count):
@@ -42,7 +42,7 @@ def check_every_time_once(place, *, count):
     records = schedules.history("often", count=1_000)[::-1]
     due = [it.due_ms for it in records]
     assert due == list(range(due[0], due[0] + 2_000 * len(due), 2_000)), "each time, once, in order"
-    assert not [it for it in records if it.outcome is not Outcome.COMPLETED]
+    assert not [it for it in records if it.outcome is not RunOutcome.COMPLETED]
     sessions = place.client.jobs(count=1_000)
     assert sorted(job.id for job in sessions) == sorted(it.id for it in records)
     assert len(place.calls()) == 2 * len(records), "nobody spoke twice"
@@ -67,7 +67,7 @@ def test_without_any_beat_the_sweep_of_a_worker_sees_to_what_is_due(place):
     place.start_worker()
     schedules.add("alone", every=2, job="say", overlap="queue")
     records = wait_for(schedules, "alone", count=2)
-    assert {it.outcome for it in records} == {Outcome.COMPLETED}
+    assert {it.outcome for it in records} == {RunOutcome.COMPLETED}
     schedules.remove("alone")
 
 
@@ -75,11 +75,11 @@ def test_without_any_beat_the_sweep_of_a_worker_sees_to_what_is_due(place):
 @pytest.mark.timeout(120)
 def test_a_beat_says_that_it_runs_and_that_it_stops(place):
     with connect(place.redis_url) as client:
-        book, beat = BeatBook(client), place.start_beat()
-        until(book.alive, what="it is heard of")
+        book, beat = BeatPresence(client), place.start_beat()
+        until(book.list_alive, what="it is heard of")
         beat.process.terminate()
         assert beat.process.wait(20) == 0
-        assert book.alive() == []
+        assert book.list_alive() == []
 
 
 @pytest.mark.long

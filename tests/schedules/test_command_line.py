@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from symposia.state.redis.connect import connect
-from symposia.state.workers.presence import WorkerBook
+from symposia.state.workers.presence import WorkerPresence
 from terminal import Terminal
 
 
@@ -129,7 +129,7 @@ def worked(terminal, redis_url):
     """The terminal, with a worker that has announced what it offers."""
     with connect(redis_url) as client:
         offers = {"roots": ["shop"], "jobs": ["standup"], "panels": ["code", "document"]}
-        WorkerBook(client).announce("w1@here", ["coder", "echo"], offers)
+        WorkerPresence(client).announce("w1@here", ["coder", "echo"], offers)
         yield terminal
 
 

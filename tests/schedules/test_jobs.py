@@ -7,7 +7,7 @@ import pytest
 from live import until
 from office import Office
 from symposia.factories.schedules import ScheduledSession
-from symposia.models.schedules.runs import Occurrence, Outcome
+from symposia.models.schedules.runs import RunOutcome, ScheduleRun
 from symposia.models.schedules.schedule import Schedule
 from symposia.workers.worker_app import create_worker_app
 
@@ -42,7 +42,7 @@ def test_a_job_is_a_session_under_the_id_of_its_occurrence_and_survives_its_work
         what="both have ended",
     )
     assert [it.id for it in records] == [second, first]
-    assert {it.outcome for it in records} == {Outcome.COMPLETED}
+    assert {it.outcome for it in records} == {RunOutcome.COMPLETED}
     for record in records:
         said = [it.speaker for it in place.client.get_job(record.id).messages() if it.speaker]
         assert said == ["ann", "bob"]
@@ -59,11 +59,13 @@ def test_a_job_that_cannot_begin_is_told_in_one_line(place):
     for job, rule in rules.items():
         schedules.run_now(job)
         (record,) = until(lambda job=job: schedules.history(job), timeout_s=DEADLINE_S, what=f"{job} is told")
-        assert record.outcome is Outcome.FAILED
+        assert record.outcome is RunOutcome.FAILED
         assert rule in record.detail
 
 
-@pytest.mark.parametrize(("is_cancelled", "outcome"), [(False, Outcome.FAILED), (True, Outcome.CANCELLED)])
+@pytest.mark.parametrize(
+    ("is_cancelled", "outcome"), [(False, RunOutcome.FAILED), (True, RunOutcome.CANCELLED)]
+)
 def test_a_job_whose_turns_all_failed_has_failed(tmp_path, redis_url, is_cancelled, outcome):
     office = Office(tmp_path, redis_url, FAILING)
     policy = {"attempts": 1, "then": "skip"}
@@ -72,7 +74,7 @@ def test_a_job_whose_turns_all_failed_has_failed(tmp_path, redis_url, is_cancell
         job.cancel()
     office.work()
     session = ScheduledSession(office.settings, create_worker_app(office.settings))
-    progress = session.progress(Schedule.model_construct(), Occurrence(id=job.id, due_ms=0))
+    progress = session.progress(Schedule.model_construct(), ScheduleRun(id=job.id, due_ms=0))
     assert progress.outcome is outcome
     assert ("1 of 1 turns failed or were skipped" in progress.detail) is not is_cancelled
     office.close()

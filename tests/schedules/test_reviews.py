@@ -6,7 +6,7 @@ import pytest
 
 from live import until
 from symposia.models.errors import InvalidInput
-from symposia.models.schedules.runs import Outcome
+from symposia.models.schedules.runs import RunOutcome
 
 DEADLINE_S = 60
 
@@ -33,7 +33,7 @@ def test_a_review_is_a_batch_under_the_id_of_its_occurrence(place):
     client.schedules.add("nightly", cron="@yearly", review=looks)
     mine = client.schedules.run_now("nightly")
     (record,) = records(place, "nightly", count=1)
-    assert (record.id, record.outcome, record.by_hand) == (mine, Outcome.FINDINGS, True)
+    assert (record.id, record.outcome, record.by_hand) == (mine, RunOutcome.FINDINGS, True)
     assert record.detail.startswith("Review of shop by at_once: 2 high")
     run = client.get_review(mine).run()
     assert sorted(it.path for it in run.findings) == ["cart.txt", "till.txt"]
@@ -49,7 +49,7 @@ def test_a_review_is_a_batch_under_the_id_of_its_occurrence(place):
     ):
         client.schedules.run_now(name)
         (record,) = records(place, name, count=1)
-        assert (record.outcome, record.detail[: len(rule)]) == (Outcome.FAILED, rule)
+        assert (record.outcome, record.detail[: len(rule)]) == (RunOutcome.FAILED, rule)
 
 
 @pytest.mark.long
@@ -60,13 +60,13 @@ def test_a_newer_review_cancels_the_older_one(place):
     schedules = place.client.schedules
     schedules.add("often", every=3, review={"panel": "slow", "root": "shop"}, overlap="cancel")
     until(
-        lambda: sum(it.outcome is Outcome.CANCELLED for it in schedules.history("often")) >= 2,
+        lambda: sum(it.outcome is RunOutcome.CANCELLED for it in schedules.history("often")) >= 2,
         timeout_s=DEADLINE_S,
         what="two were cancelled",
     )
     (place.folder / "gate").touch()
     until(
-        lambda: any(it.outcome is Outcome.COMPLETED for it in schedules.history("often")),
+        lambda: any(it.outcome is RunOutcome.COMPLETED for it in schedules.history("often")),
         timeout_s=DEADLINE_S,
         what="one is done in time",
     )

@@ -10,14 +10,14 @@ import pytest
 from redis import Redis
 
 from symposia.models.errors import InvalidInput, RedisUnavailable, ScheduleNotFound
-from symposia.models.schedules.runs import Occurrence, Outcome, Progress
+from symposia.models.schedules.runs import RunOutcome, ScheduleRun, ScheduleRunProgress
 from symposia.models.schedules.schedule import Schedule
 from symposia.models.turns.turn import Usage
-from symposia.reviews.schedules.runs import Keeper
+from symposia.reviews.schedules.runs import ScheduleRunner
 from symposia.reviews.schedules.schedules import Schedules
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import schedule_keys
-from symposia.state.schedules.store import MOST_KEPT, MOST_QUEUED, ScheduleBook
+from symposia.state.schedules.store import MOST_KEPT, MOST_QUEUED, ScheduleStore
 
 
 @dataclass
@@ -25,25 +25,25 @@ class Desk:
     """Work that is done when the test says so."""
 
     begun: list[str] = field(default_factory=list)
-    ended: dict[str, Progress] = field(default_factory=dict)
+    ended: dict[str, ScheduleRunProgress] = field(default_factory=dict)
     #: What happens when something is begun.
     on_start: Callable[[], None] = lambda: None
 
-    def start(self, _schedule: Schedule, occurrence: Occurrence) -> None:
+    def start(self, _schedule: Schedule, occurrence: ScheduleRun) -> None:
         self.on_start()
         self.begun.append(occurrence.id)
 
-    def progress(self, _schedule: Schedule, occurrence: Occurrence) -> Progress | None:
+    def progress(self, _schedule: Schedule, occurrence: ScheduleRun) -> ScheduleRunProgress | None:
         if occurrence.id not in self.begun:
             return None
-        return self.ended.get(occurrence.id, Progress())
+        return self.ended.get(occurrence.id, ScheduleRunProgress())
 
-    def cancel(self, _schedule: Schedule, occurrence: Occurrence) -> None:
-        self.ended[occurrence.id] = Progress(Outcome.CANCELLED)
+    def cancel(self, _schedule: Schedule, occurrence: ScheduleRun) -> None:
+        self.ended[occurrence.id] = ScheduleRunProgress(RunOutcome.CANCELLED)
 
     def end(self, *, usage: Usage = Usage(), detail: str = "") -> None:  # noqa: B008 - frozen
         """Lets the newest end."""
-        self.ended[self.begun[-1]] = Progress(Outcome.COMPLETED, usage, detail)
+        self.ended[self.begun[-1]] = ScheduleRunProgress(RunOutcome.COMPLETED, usage, detail)
 
 
 @dataclass
@@ -54,15 +54,17 @@ class Room:
     desk: Desk = field(default_factory=Desk)
 
     @property
-    def book(self) -> ScheduleBook:
-        return ScheduleBook(self.client)
+    def book(self) -> ScheduleStore:
+        return ScheduleStore(self.client)
 
     @property
     def schedules(self) -> Schedules:
         return Schedules(self.book, [].append)
 
-    def keeper(self, **more: int) -> Keeper:
-        return Keeper(self.book, {"job": self.desk}, **{"grace_ms": 2_000, "lease_ms": 30_000, **more})
+    def keeper(self, **more: int) -> ScheduleRunner:
+        return ScheduleRunner(
+            self.book, {"job": self.desk}, **{"grace_ms": 2_000, "lease_ms": 30_000, **more}
+        )
 
     def add(self, *, times: int, grace_s: int = 3_600, **more: object) -> None:
         """A schedule every ten minutes that was due so many times unseen, the last of them five minutes ago."""
@@ -76,9 +78,9 @@ class Room:
         self.client.hincrby(schedule_keys("often")["entry"], "origin_ms", 250_000)
 
     def tend(self) -> None:
-        self.keeper().tend("often")
+        self.keeper().process_schedule("often")
 
-    def history(self) -> list[tuple[Outcome, int]]:
+    def history(self) -> list[tuple[RunOutcome, int]]:
         """Outcomes, oldest first, with how many intervals after the origin each was due."""
         state = self.book.get("often")
         records = self.book.history("often", count=MOST_KEPT)[::-1]
@@ -101,7 +103,7 @@ def test_what_is_due_runs_and_the_others_wait_for_it_in_order(room):
         assert len(room.desk.begun) == count
     room.desk.end()
     room.tend()
-    assert room.history() == [(Outcome.COMPLETED, 1), (Outcome.COMPLETED, 2), (Outcome.COMPLETED, 3)]
+    assert room.history() == [(RunOutcome.COMPLETED, 1), (RunOutcome.COMPLETED, 2), (RunOutcome.COMPLETED, 3)]
     assert len(set(room.desk.begun)) == 3
 
 
@@ -131,7 +133,7 @@ def test_claims_of_the_same_times_by_many_are_granted_once_each_and_in_order(roo
 def test_what_is_due_while_an_earlier_one_runs_is_left_out_and_told(room):
     room.add(times=2, overlap="skip")
     room.tend()
-    assert room.history() == [(Outcome.SKIPPED, 2)]
+    assert room.history() == [(RunOutcome.SKIPPED, 2)]
     assert len(room.desk.begun) == 1
     assert "an earlier one was not done" in room.book.history("often")[0].detail
 
@@ -141,18 +143,18 @@ def test_what_is_due_cancels_the_older_one(room):
     room.tend()
     room.one_more_is_due()
     room.tend()
-    assert [outcome for outcome, _ in room.history()] == [Outcome.CANCELLED]
+    assert [outcome for outcome, _ in room.history()] == [RunOutcome.CANCELLED]
     assert len(room.desk.begun) == 2
 
 
 def test_where_the_newest_counts_nothing_is_begun_only_to_be_cancelled(room):
     room.add(times=3, overlap="cancel")
     room.tend()
-    assert room.history() == [(Outcome.SKIPPED, 1), (Outcome.SKIPPED, 2)]
+    assert room.history() == [(RunOutcome.SKIPPED, 1), (RunOutcome.SKIPPED, 2)]
     assert len(room.desk.begun) == 1
     room.desk.end()
     room.tend()
-    assert room.history()[-1] == (Outcome.COMPLETED, 3)
+    assert room.history()[-1] == (RunOutcome.COMPLETED, 3)
 
 
 def test_what_ended_before_it_could_be_cancelled_counts_as_it_ended(room):
@@ -161,13 +163,13 @@ def test_what_ended_before_it_could_be_cancelled_counts_as_it_ended(room):
     room.desk.end(detail="in time")
     room.one_more_is_due()
     room.tend()
-    assert [outcome for outcome, _ in room.history()] == [Outcome.COMPLETED]
+    assert [outcome for outcome, _ in room.history()] == [RunOutcome.COMPLETED]
 
 
 def test_times_that_were_missed_are_one_line_in_the_history(room):
     room.add(times=12, grace_s=60, missed="skip")
     room.tend()
-    assert room.history() == [(Outcome.MISSED, 12)]
+    assert room.history() == [(RunOutcome.MISSED, 12)]
     assert room.desk.begun == []
 
 
@@ -176,13 +178,13 @@ def test_the_latest_time_that_was_missed_is_made_up_for_once(room):
     room.tend()
     room.desk.end()
     room.tend()
-    assert room.history() == [(Outcome.COMPLETED, 12)]
+    assert room.history() == [(RunOutcome.COMPLETED, 12)]
 
 
 def test_nothing_is_made_up_for_when_something_is_due_anyway(room):
     room.add(times=3, grace_s=1_000, missed="once", overlap="queue")
     room.tend()
-    assert [outcome for outcome, _ in room.history()] == [Outcome.MISSED]
+    assert [outcome for outcome, _ in room.history()] == [RunOutcome.MISSED]
     assert room.book.get("often").queued + len(room.desk.begun) == 2
 
 
@@ -193,7 +195,7 @@ def test_what_cannot_be_begun_has_failed_and_the_next_is_tried(room):
     room.desk.on_start = refuse
     room.add(times=2, overlap="queue")
     room.tend()
-    assert room.history() == [(Outcome.FAILED, 1), (Outcome.FAILED, 2)]
+    assert room.history() == [(RunOutcome.FAILED, 1), (RunOutcome.FAILED, 2)]
     assert room.book.history("often")[0].detail == "job: must be a job of SYMPOSIA_JOBS (got 'x')"
 
 
@@ -201,7 +203,7 @@ def test_a_defect_keeps_nobody_waiting(room, caplog):
     room.desk.on_start = lambda: {}["missing"]
     room.add(times=1)
     room.tend()
-    assert room.history() == [(Outcome.FAILED, 1)]
+    assert room.history() == [(RunOutcome.FAILED, 1)]
     assert room.book.history("often")[0].detail == "a defect: KeyError"
 
 
@@ -224,7 +226,7 @@ def test_what_nothing_is_known_of_any_more_has_failed(room):
     room.tend()
     room.desk.begun.clear()
     room.tend()
-    assert room.history() == [(Outcome.FAILED, 1)]
+    assert room.history() == [(RunOutcome.FAILED, 1)]
 
 
 def test_the_history_tells_what_it_took(room):
@@ -309,21 +311,21 @@ def test_a_schedule_that_changed_does_not_make_up_for_what_it_would_have_done(ro
 @pytest.mark.parametrize("overlap", ["skip", "cancel"])
 def test_what_was_begun_goes_on_as_what_it_is_when_another_kind_takes_its_place(room, overlap):
     reviews = Desk()
-    keeper = Keeper(room.book, {"job": room.desk, "review": reviews}, grace_ms=2_000, lease_ms=30_000)
+    keeper = ScheduleRunner(room.book, {"job": room.desk, "review": reviews}, grace_ms=2_000, lease_ms=30_000)
     room.add(times=1)
-    keeper.tend("often")
+    keeper.process_schedule("often")
     review = {"panel": "code", "root": "shop"}
     room.schedules.add(
         "often", every="10m", review=review, grace_s=3_600, overlap=overlap, replace=True, missed="once"
     )
-    keeper.tend("often")
+    keeper.process_schedule("often")
     assert room.history() == []
     if overlap == "cancel":
         room.client.hincrby(schedule_keys("often")["entry"], "last_ms", -900_000)
-        keeper.tend("often")
+        keeper.process_schedule("often")
         assert list(room.desk.ended) == room.desk.begun
         assert len(reviews.begun) == 1
     else:
         room.desk.end()
-        keeper.tend("often")
-        assert [outcome for outcome, _ in room.history()] == [Outcome.COMPLETED]
+        keeper.process_schedule("often")
+        assert [outcome for outcome, _ in room.history()] == [RunOutcome.COMPLETED]

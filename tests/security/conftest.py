@@ -75,7 +75,8 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
         try:
             worker.wait_ready()
             until(
-                Client(settings)._installation.sessions.workers.alive, what="the worker has announced itself"
+                Client(settings)._installation.sessions.workers.list_alive,
+                what="the worker has announced itself",
             )
             app = create_worker_app(settings)
             until(lambda: app.control.ping(timeout=2, limit=1), what="the worker hears what all are told")

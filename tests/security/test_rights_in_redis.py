@@ -18,7 +18,7 @@ from symposia.client import Client
 from symposia.config.settings import Settings, load_settings
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
-from symposia.workers.doctor.checkup import check_up
+from symposia.workers.doctor.checkup import run_checks
 from symposia.workers.doctor.findings import Grade
 from symposia.workers.worker_app import create_worker_app
 
@@ -126,8 +126,8 @@ def test_sessions_of_all_modes_run_and_nothing_is_refused(place, tmp_path):
         )
         assert stopped.result(timeout=20)
         assert len(client.jobs()) == 6
-        until(client._installation.sessions.workers.alive, what="the worker has announced itself")
-        assert [it for it in check_up(settings) if it.grade is Grade.BAD] == []
+        until(client._installation.sessions.workers.list_alive, what="the worker has announced itself")
+        assert [it for it in run_checks(settings) if it.grade is Grade.BAD] == []
         until(lambda: monitor.told or not submitted(client, "pair").result(timeout=40), what="it hears")
         monitor.join(30)
         assert [list(told) for told in app.control.ping(timeout=10, limit=1)] == [["w1@live"]]

@@ -16,7 +16,7 @@ from symposia.factories.connection import broker_connection, broker_url_in_use
 from symposia.models.errors import RedisUnavailable
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.state.redis.connect import aconnect, connect
-from symposia.workers.doctor.checkup import check_up
+from symposia.workers.doctor.checkup import run_checks
 from symposia.workers.doctor.findings import Grade
 from symposia.workers.local.embedded import EmbeddedServer
 from tls import certificate, tls_front
@@ -56,8 +56,10 @@ def test_a_session_runs_on_a_store_and_a_broker_behind_tls(encrypted, tmp_path):
         collab = Collab(title="t", purpose="p", mode="round_robin", participants=people)
         job = Client(settings).submit(collab, agents={"ann": "say", "bob": "say"}, stop={"max_rounds": 2})
         assert job.result(timeout=30).turns == 4
-        until(Client(settings)._installation.sessions.workers.alive, what="the worker has announced itself")
-        assert [it for it in check_up(settings) if it.grade is Grade.BAD] == []
+        until(
+            Client(settings)._installation.sessions.workers.list_alive, what="the worker has announced itself"
+        )
+        assert [it for it in run_checks(settings) if it.grade is Grade.BAD] == []
     finally:
         worker.close()
 

@@ -70,7 +70,7 @@ def test_every_node_is_spoken_to_over_tls_and_verified(kind, files, request):
     url = request.getfixturevalue(kind)
     trusting = f"{url}?ssl_ca_certs={files[1]}"
     with connect(trusting) as client:
-        SessionIndex(client).add("s", look_in_ms=0)
+        SessionIndex(client).add_session("s", look_in_ms=0)
     assert asyncio.run(_there(trusting))
     with connect(url, retries=0) as client, pytest.raises(RedisUnavailable, match=r"(?i)certificate"):
         client.ping()

@@ -7,7 +7,7 @@ import pytest
 from alignment_agents import EXPERTS
 from live import REGISTRY
 from symposia.models.alignment.document import parse, render, summary
-from symposia.models.alignment.transcript import faults_of
+from symposia.models.alignment.transcript import lint_transcript
 from symposia.models.errors import InvalidInput
 from symposia.models.sessions.stop_conditions import MaxRounds
 
@@ -49,7 +49,7 @@ def test_five_experts_converge_and_the_transcript_is_clean(panel, checked):
     ]
 
     text = job.transcript()
-    assert faults_of(text) == []
+    assert lint_transcript(text) == []
     assert render(parse(text)) == text
     assert "Judge" not in text
     found = summary(parse(text))
@@ -65,7 +65,7 @@ def test_experts_who_go_on_finding_tensions_stop_at_their_limit(panel):
     result = job.result(timeout=40)
     assert (result.reason, result.rounds) == ("max_rounds", 3)
     assert len(job.ledger().open_tensions) == 15
-    assert faults_of(job.transcript()) == []
+    assert lint_transcript(job.transcript()) == []
 
 
 def test_a_judge_scores_the_experts_and_the_totals_are_added_up(panel):
@@ -75,7 +75,7 @@ def test_a_judge_scores_the_experts_and_the_totals_are_added_up(panel):
     result = job.result(timeout=40)
     assert result.reason == "converged"
     text = job.transcript()
-    assert faults_of(text) == []
+    assert lint_transcript(text) == []
     (board,) = summary(parse(text))["scoreboards"]
     assert (board["total"], [row["total"] for row in board["rows"]]) == (45, [9] * 5)
     roles = {it["name"]: it["role"] for it in summary(parse(text))["panel"]}
@@ -92,7 +92,7 @@ def test_a_participant_who_joins_is_an_expert(stage):
     stage.start_worker()
     job.result(timeout=40)
     text = job.transcript()
-    assert faults_of(text) == []
+    assert lint_transcript(text) == []
     assert "| 🧁 gale | critic |" in text
     assert "Judge" not in text
     assert "gale" in parse(text).rounds[-1].agents

@@ -21,7 +21,7 @@ from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.text.ids import new_id
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import DUE, SESSIONS, session_key
-from symposia.workers.doctor.checkup import check_up
+from symposia.workers.doctor.checkup import run_checks
 from symposia.workers.doctor.findings import Grade
 from symposia.workers.local.services import worker_command
 
@@ -87,7 +87,7 @@ def test_sessions_survive_the_loss_of_a_master(stage, cluster, checked):
     with connect(cluster.url.replace(f"symposia:{PASSWORD}@", "")) as client:
         for job in jobs:
             ledger.check(client, job.id)
-    findings = list(check_up(load_settings(**stage.settings)))
+    findings = list(run_checks(load_settings(**stage.settings)))
     assert [it for it in findings if it.grade is Grade.BAD] == []
     assert "Traceback" not in worker.log()
     assert PASSWORD not in worker.log() + " ".join(it.text for it in findings)
@@ -106,10 +106,10 @@ def test_a_node_of_a_cluster_is_told_in_one_line(tmp_path, redis_url):
             submitted(Client(settings), cluster, 0)
         assert f"Redis at {plain} {rule}" in str(caught.value)
 
-        told = [it for it in check_up(settings) if it.subject == "Redis"]
+        told = [it for it in run_checks(settings) if it.subject == "Redis"]
         assert [(it.grade, rule in it.text, "answer" in it.text) for it in told] == [(Grade.BAD, True, False)]
         elsewhere = load_settings(redis_url=redis_url, broker_url=plain, data_dir=tmp_path)
-        (broker,) = [it for it in check_up(elsewhere) if it.subject == "broker"]
+        (broker,) = [it for it in run_checks(elsewhere) if it.subject == "broker"]
         assert (broker.grade, rule in broker.text) == (Grade.BAD, True)
 
         for wrong in (settings, elsewhere):

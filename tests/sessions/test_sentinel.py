@@ -13,7 +13,7 @@ from symposia import AsyncClient
 from symposia.config.settings import load_settings
 from symposia.models.errors import RedisUnavailable
 from symposia.state.redis.connect import connect
-from symposia.workers.doctor.checkup import check_up
+from symposia.workers.doctor.checkup import run_checks
 from symposia.workers.doctor.findings import Grade
 
 PASSWORD, OF_SENTINELS = "hunter22", "hunter33"
@@ -58,7 +58,7 @@ def test_sessions_survive_a_failover(stage, tmp_path, checked):
         with connect(watched.url) as client:
             for job in jobs:
                 ledger.check(client, job.id)
-        findings = list(check_up(load_settings(**stage.settings)))
+        findings = list(run_checks(load_settings(**stage.settings)))
         assert [it for it in findings if it.grade is Grade.BAD] == []
         conf = until(
             stage.client._installation.app.control.inspect(timeout=5).conf,

@@ -17,7 +17,7 @@ from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import SESSIONS
 from symposia.state.redis.streams import StreamReader
 from symposia.state.sessions.index import SessionIndex
-from symposia.state.workers.presence import WorkerBook
+from symposia.state.workers.presence import WorkerPresence
 from symposia.workers.local.embedded import EmbeddedServer
 from table import Table, turn, until
 
@@ -100,22 +100,22 @@ def test_streams_are_read_and_followed(anywhere):
 
 def test_sessions_are_indexed_and_claimed(anywhere):
     index = SessionIndex(anywhere)
-    index.add("s", look_in_ms=0)
+    index.add_session("s", look_in_ms=0)
     assert index.claim(limit=5, hold_ms=60_000) == ["s"]
-    index.sooner("s", index.now_ms())
-    index.look_at("s", index.now_ms() + 60_000)
+    index.set_due_by("s", index.now_ms())
+    index.reschedule("s", index.now_ms() + 60_000)
     assert index.claim(limit=5, hold_ms=60_000) == ["s"], "somebody asked for it meanwhile"
-    assert [session_id for session_id, _ in index.listed()] == ["s"]
+    assert [session_id for session_id, _ in index.iterate_listed()] == ["s"]
     anywhere.zadd(SESSIONS, {"s": 1})
     index.drop_orphan("s", index)
     index.unlist("s", 1)
-    assert (index.unfinished(), list(index.listed())) == (0, [])
+    assert (index.unfinished(), list(index.iterate_listed())) == (0, [])
 
 
 def test_workers_are_announced(anywhere):
-    book = WorkerBook(anywhere)
+    book = WorkerPresence(anywhere)
     book.announce("w", ["a"])
-    assert [worker.name for worker in book.alive()] == ["w"]
+    assert [worker.name for worker in book.list_alive()] == ["w"]
 
 
 def test_leases_run_out_by_the_servers_clock(anywhere):

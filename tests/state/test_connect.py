@@ -19,11 +19,11 @@ from symposia.models.text.ids import new_id
 from symposia.state.following.event_follower import follow
 from symposia.state.redis.connect import aconnect, check_reachable, connect
 from symposia.state.redis.keys import DUE
-from symposia.state.redis.scripts import evaluate, load
+from symposia.state.redis.scripts import evaluate, load_script
 from symposia.state.redis.streams import StreamReader
 from symposia.state.sessions.index import SessionIndex
 from symposia.state.sessions.store import SessionStore
-from symposia.state.workers.presence import WorkerBook
+from symposia.state.workers.presence import WorkerPresence
 from symposia.workers.local.embedded import EmbeddedServer
 
 
@@ -38,12 +38,12 @@ CALLS = {
     "suspend": lambda client: SessionStore(client).suspend("s"),
     "board": lambda client: SessionStore(client).board("s"),
     "documents": lambda client: SessionStore(client).documents("s"),
-    "add": lambda client: SessionIndex(client).add("s", look_in_ms=0),
-    "sooner": lambda client: SessionIndex(client).sooner("s", 0),
+    "add": lambda client: SessionIndex(client).add_session("s", look_in_ms=0),
+    "sooner": lambda client: SessionIndex(client).set_due_by("s", 0),
     "claim": lambda client: SessionIndex(client).claim(limit=1, hold_ms=1),
-    "listed": lambda client: list(SessionIndex(client).listed()),
-    "announce": lambda client: WorkerBook(client).announce("w", []),
-    "alive": lambda client: WorkerBook(client).alive(),
+    "listed": lambda client: list(SessionIndex(client).iterate_listed()),
+    "announce": lambda client: WorkerPresence(client).announce("w", []),
+    "alive": lambda client: WorkerPresence(client).list_alive(),
     "page": lambda client: StreamReader(client).page("s", "dialog"),
     "follow": lambda client: next(follow(client, "s", "dialog")),
 }
@@ -128,7 +128,7 @@ def test_a_server_that_comes_back_is_used_again(tmp_path: Path):
         connect(server.url, retries=0) as client,
     ):
         index = SessionIndex(client)
-        index.add("s", look_in_ms=0)
+        index.add_session("s", look_in_ms=0)
         server.stop()
         with pytest.raises(RedisUnavailable):
             index.claim(limit=1, hold_ms=1)
@@ -151,7 +151,7 @@ def named(redis_url: str) -> Iterator[tuple[Redis, Callable[[], set[str]]]]:
 
 def _speak(client: Redis) -> None:
     """Has the server run a script."""
-    SessionIndex(client).look_at("nobody", 0)
+    SessionIndex(client).reschedule("nobody", 0)
 
 
 def _speak_in_a_thread(client: Redis) -> None:
@@ -200,7 +200,7 @@ def test_a_script_whose_connection_was_cut_is_sent_again(named, redis_url):
 
 def test_at_the_end_of_a_process_no_finalizer_waits_for_a_thread_that_was_ended_with_the_pool(redis_url):
     with connect(redis_url) as client:
-        evaluate(client, load("due_index/claim"), [DUE], [1, 1])
+        evaluate(client, load_script("due_index/claim"), [DUE], [1, 1])
         held, over = threading.Event(), threading.Event()
 
         def hold():

@@ -11,7 +11,13 @@ from symposia.state.redis.keys import session_key
 from symposia.state.redis.streams import read_entries
 from symposia.state.sessions.records import Grant
 from symposia.state.turns import deltas as deltas_module
-from symposia.state.turns.deltas import KEPT_MS, LISTENING_MS, DeltaPublisher, DeltaWriter, Presence
+from symposia.state.turns.deltas import (
+    KEPT_MS,
+    LISTENING_MS,
+    DeltaPublisher,
+    DeltaWriter,
+    ListenerRegistration,
+)
 
 ID = "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11"
 KEY = session_key(ID, "deltas")
@@ -28,7 +34,7 @@ def client(redis_url):
 
 @pytest.fixture
 def writer(client):
-    Presence(client, ID).show()
+    ListenerRegistration(client, ID).refresh()
     return DeltaPublisher(client).writer(ID, GRANT, "ann")
 
 
@@ -48,15 +54,15 @@ def test_nothing_is_written_for_nobody(client):
 
 
 def test_a_reader_is_believed_to_come_back_for_a_while(client):
-    Presence(client, ID).show()
+    ListenerRegistration(client, ID).refresh()
     assert 0 < client.pttl(session_key(ID, "listening")) <= LISTENING_MS
 
 
 def test_a_reader_does_not_say_so_all_the_time(client):
-    presence = Presence(client, ID)
-    presence.show()
+    presence = ListenerRegistration(client, ID)
+    presence.refresh()
     client.delete(session_key(ID, "listening"))
-    presence.show()
+    presence.refresh()
     assert not client.exists(session_key(ID, "listening"))
 
 
@@ -88,9 +94,9 @@ def test_what_was_not_published_before_it_began_anew_never_is(client):
             """No thread takes the words before the test does."""
 
     writer = DeltaWriter(Unheard(client), ID, GRANT, "ann")
-    writer.hear("lost")
-    writer.restart()
-    writer.hear("found")
+    writer.add_output("lost")
+    writer.restart_output()
+    writer.add_output("found")
     assert writer.take().text == "found"
     assert writer.take() is None
 
@@ -108,7 +114,7 @@ def test_without_redis_nothing_is_said_and_nothing_happens():
     with connect("redis://127.0.0.1:9/0", retries=0) as nobody:
         publisher = DeltaPublisher(nobody)
         writer = DeltaWriter(publisher, ID, GRANT, "ann")
-        writer.hear("lost")
+        writer.add_output("lost")
         until(lambda: not writer._pending, what="the words are given up")
-        writer.hear("still alive")
+        writer.add_output("still alive")
         until(lambda: not writer._pending, what="the thread goes on")

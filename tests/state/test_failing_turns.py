@@ -5,7 +5,7 @@ import pytest
 from symposia.models.sessions.plan import Step
 from symposia.models.turns.turn import OutcomeKind
 from symposia.state.redis.keys import lock_key
-from symposia.state.sessions.requests import Note
+from symposia.state.sessions.requests import JournalNote
 from table import turn, until
 
 
@@ -22,7 +22,7 @@ def test_a_failed_turn_is_tried_again(table):
     assert table.state().closed == 1
 
 
-WHERE = Note("turn.failed", {"turn_number": 1, "type": "ValueError", "at": "my_agents.py:12"})
+WHERE = JournalNote("turn.failed", {"turn_number": 1, "type": "ValueError", "at": "my_agents.py:12"})
 
 
 def test_the_journal_keeps_where_an_attempt_failed(table):

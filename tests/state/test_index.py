@@ -64,7 +64,7 @@ def test_a_session_that_has_ended_is_not_entered_again_by_who_asks_late_for_a_lo
 def test_after_the_look_a_session_waits_for_its_next_time(index):
     index.add("s", look_in_ms=0)
     index.claim(limit=1, hold_ms=1_000)
-    index.look_at("s", index.now_ms() + HOUR)
+    index.advance_item("s", index.now_ms() + HOUR)
     assert due(index, "s") > index.now_ms() + HOUR - 10_000
     assert index.claim(limit=1, hold_ms=1_000) == []
 
@@ -75,7 +75,7 @@ def test_a_look_asked_for_while_the_sweep_was_looking_is_not_put_off(index, aske
     index.claim(limit=1, hold_ms=10_000)
     asked = index.now_ms() + asked_in_ms
     index.sooner("s", asked)
-    index.look_at("s", index.now_ms() + HOUR)
+    index.advance_item("s", index.now_ms() + HOUR)
     assert due(index, "s") == asked
     assert until(lambda: index.claim(limit=1, hold_ms=HOUR)) == ["s"]
 
@@ -83,7 +83,7 @@ def test_a_look_asked_for_while_the_sweep_was_looking_is_not_put_off(index, aske
 def test_a_look_can_always_be_had_sooner(index):
     index.add("s", look_in_ms=HOUR)
     at = index.now_ms() + 50_000
-    index.look_at("s", at)
+    index.advance_item("s", at)
     assert due(index, "s") == at
     index.sooner("s", at + 1)
     assert due(index, "s") == at
@@ -95,7 +95,7 @@ def test_a_session_that_was_settled_is_not_entered_again_by_the_sweep_that_was_l
     index.add("s", look_in_ms=0)
     index.claim(limit=1, hold_ms=HOUR)
     index.settle("s")
-    index.look_at("s", index.now_ms())
+    index.advance_item("s", index.now_ms())
     assert due(index, "s") is None
     assert index.unfinished() == 0
     assert listed(index) == ["s"]
@@ -178,7 +178,7 @@ def test_a_session_that_may_be_about_to_be_opened_stays_listed(index):
 def test_a_session_that_was_listed_again_since_it_was_looked_for_stays_listed(index):
     index._client.zadd(SESSIONS, {"s": 5})
     before = dict(index.listed())["s"]
-    index.list_at("s", 5)
+    index.list_session("s", 5)
     index.unlist("s", before)
     assert listed(index) == ["s"]
 
@@ -187,9 +187,9 @@ def test_a_session_that_was_listed_again_since_it_was_looked_for_stays_listed(in
 def test_a_session_that_is_listed_again_is_told_from_before_whatever_is_drawn(index, monkeypatch, fraction):
     monkeypatch.setattr(timetable_module, "randrange", lambda *_: fraction)
     for _ in range(3):
-        index.list_at("s", MOMENT_MS)
+        index.list_session("s", MOMENT_MS)
         ((_, time),) = index.listed()
-        index.list_at("s", MOMENT_MS)
+        index.list_session("s", MOMENT_MS)
         index.unlist("s", time)
         ((_, after),) = index.listed()
         assert after != time

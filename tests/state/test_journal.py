@@ -9,7 +9,7 @@ import pytest
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import calls_key
 from symposia.state.turns import journal as journal_module
-from symposia.state.turns.journal import KEPT_MS, MOST_BYTES, TurnJournal
+from symposia.state.turns.journal import KEPT_MS, MOST_BYTES, CallJournal
 
 ID = "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11"
 
@@ -22,7 +22,7 @@ def client(redis_url):
 
 @pytest.fixture
 def begin(client):
-    return lambda *, before=True: TurnJournal(client, ID, 3, begun_before=before)
+    return lambda *, before=True: CallJournal(client, ID, 3, begun_before=before)
 
 
 def test_the_next_attempt_finds_what_the_one_before_finished(begin):
@@ -68,10 +68,10 @@ def test_what_is_too_much_is_not_kept(begin, monkeypatch):
 
 def test_a_turn_goes_on_when_nothing_can_be_kept():
     with connect("redis://127.0.0.1:9/0", retries=0) as nobody:
-        journal = TurnJournal(nobody, ID, 3, begun_before=False)
-        asyncio.run(journal.keep({"model:a": "an answer"}))
+        journal = CallJournal(nobody, ID, 3, begun_before=False)
+        asyncio.run(journal.store_answers({"model:a": "an answer"}))
         journal.close()
-    assert journal.recall("model:a") == "an answer"
+    assert journal.get_answer("model:a") == "an answer"
 
 
 def test_what_utf8_cannot_carry_is_not_kept_and_stops_nobody(begin):

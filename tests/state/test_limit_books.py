@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.sessions.limits import DailyLimits, Most, Rate
+from symposia.models.sessions.limits import DailyLimits, Rate, SpendingBounds
 from symposia.models.text.ids import new_id
 from symposia.models.turns.turn import Usage
-from symposia.state.limits.rates import Permit, RateBook
-from symposia.state.limits.tenants import Fate, Settlement, Spent, TenantBooks
+from symposia.state.limits.rates import Permit, RateLimiter
+from symposia.state.limits.tenants import ReservationAction, Settlement, TenantAccounts, TenantUsage
 from symposia.state.redis.clock import server_ms
 from symposia.state.redis.keys import rate_key, tenant_keys
 
@@ -19,18 +19,18 @@ pytestmark = pytest.mark.usefixtures("same_day")
 
 @pytest.fixture
 def books(client):
-    return TenantBooks(client)
+    return TenantAccounts(client)
 
 
 def reserve(books, reservation, tokens, *, limits=LIMITS):
     return books.reserve(
-        "acme", reservation, Most(tokens=tokens, cost_micros=0), limits=limits, expires_in_ms=60_000
+        "acme", reservation, SpendingBounds(tokens=tokens, cost_micros=0), limits=limits, expires_in_ms=60_000
     )
 
 
-def settle(books, reservation, tokens, fate=Fate.RELEASE):
+def settle(books, reservation, tokens, fate=ReservationAction.RELEASE):
     books.settle(
-        "acme", reservation, Settlement(new_id(), Usage(output_tokens=tokens), fate=fate, keep_ms=60_000)
+        "acme", reservation, Settlement(new_id(), Usage(output_tokens=tokens), action=fate, keep_ms=60_000)
     )
 
 
@@ -59,7 +59,7 @@ def test_a_released_reservation_leaves_nothing(books, client):
 
 def test_a_kept_reservation_is_lessened_by_what_was_spent(books, client):
     reserve(books, "one", 60)
-    settle(books, "one", 10, Fate.KEEP)
+    settle(books, "one", 10, ReservationAction.KEEP)
     text, expires_ms = held(client, "one")
     assert '"tokens":50' in text
     assert expires_ms is not None
@@ -69,7 +69,7 @@ def test_a_new_day_begins_with_nothing(books, client):
     settle(books, "one", 50)
     client.hincrby(tenant_keys("acme")[0], "day", -1)
     settle(books, "two", 10)
-    assert books.today("acme") == Spent(tokens=10)
+    assert books.today("acme") == TenantUsage(tokens=10)
     client.hincrby(tenant_keys("acme")[0], "day", -1)
     assert reserve(books, "three", 100) == "reserved"
 
@@ -87,7 +87,7 @@ def test_a_turn_waits_until_enough_of_a_minute_is_over(client):
     now_s = server_ms(client) // 1_000
     client.hset(rate_key("house"), mapping={str(now_s - 30): "1 20", str(now_s - 10): "1 80"})
     client.expire(rate_key("house"), 100)
-    book = RateBook(client)
+    book = RateLimiter(client)
     wait_ms = book.admit(Rate(model="house", tokens=100, turn_tokens=60))
     assert 45_000 < wait_ms <= 51_000
     assert isinstance(book.admit(Rate(model="house", requests=3)), Permit)

@@ -10,8 +10,8 @@ import pytest
 from mutants.running import script_names, text_of
 from symposia.models.sessions.plan import Step
 from symposia.models.text.ids import new_id
-from symposia.state.redis.scripts import call, call_on_session, load
-from symposia.state.sessions.steering import Change, Steering, read_documents
+from symposia.state.redis.scripts import call_on_session, call_script, load_script
+from symposia.state.sessions.steering import SettingsChange, SteeringStore, read_documents
 from table import turn
 
 VERBS = [name for name in script_names() if re.search("^--- ANSWERS:.* missing", text_of(name), re.MULTILINE)]
@@ -19,14 +19,14 @@ VERBS = [name for name in script_names() if re.search("^--- ANSWERS:.* missing",
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_script_answers_missing(client, verb):
-    script = load(verb)
+    script = load_script(verb)
     # Numbers and JSON documents are read from `1` and `{}`.
     args = {name: "{}" if name in {"plan", "about", "spent"} else "1" for name in script.args}
     if script.keys[0] == "session":
         scope = "floor" if "lock" in script.keys else None
         answer = call_on_session(client, verb, new_id(), args, scope=scope)
     else:
-        answer = call(client, verb, [f"{{x}}:{name}" for name in script.keys], args)
+        answer = call_script(client, verb, [f"{{x}}:{name}" for name in script.keys], args)
     assert answer == ["missing"]
     assert client.dbsize() == 0
 
@@ -43,11 +43,11 @@ def test_consumed_turn_is_done(table):
 
 
 def test_repeated_change_is_recognised_after_others(table):
-    steering, request = Steering(table.client), new_id()
+    steering, request = SteeringStore(table.client), new_id()
 
     def change(spec, request):
         documents = read_documents(table.client, table.id)
-        return Change(documents, spec, None, None, "participant.instructed", {}, request)
+        return SettingsChange(documents, spec, None, None, "participant.instructed", {}, request)
 
     first = change('{"a": 1}', request)
     assert steering.steer(table.id, first).word == "steered"

@@ -6,23 +6,23 @@ import asyncio
 
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import session_key
-from symposia.state.turns.notes import KEPT_MS, SessionNotes
+from symposia.state.turns.notes import NOTE_TTL_MS, ParticipantNote
 
 ID = "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11"
 
 
 def test_a_note_is_a_participants_own_and_the_newest_counts(redis_url):
     with connect(redis_url) as client:
-        ann, bob = (SessionNotes(client, ID, name) for name in ("ann", "bob"))
+        ann, bob = (ParticipantNote(client, ID, name) for name in ("ann", "bob"))
         for note in ("first", "second"):
-            asyncio.run(ann.keep(note))
-        assert asyncio.run(SessionNotes(client, ID, "ann").recall()) == "second"
-        assert asyncio.run(bob.recall()) is None
-        assert 0 < client.pttl(session_key(ID, "note:ann")) <= KEPT_MS
+            asyncio.run(ann.write_note(note))
+        assert asyncio.run(ParticipantNote(client, ID, "ann").read_note()) == "second"
+        assert asyncio.run(bob.read_note()) is None
+        assert 0 < client.pttl(session_key(ID, "note:ann")) <= NOTE_TTL_MS
 
 
 def test_without_redis_there_is_no_note_and_no_harm():
     with connect("redis://127.0.0.1:9/0", retries=0) as nobody:
-        notes = SessionNotes(nobody, ID, "ann")
-        asyncio.run(notes.keep("lost"))
-        assert asyncio.run(notes.recall()) is None
+        notes = ParticipantNote(nobody, ID, "ann")
+        asyncio.run(notes.write_note("lost"))
+        assert asyncio.run(notes.read_note()) is None

@@ -8,7 +8,7 @@ import pytest
 
 from symposia.models.text.ids import format_timestamp
 from symposia.state.redis.keys import lock_key
-from symposia.state.turns.parked import FAR_MS, ParkedTurns, Reply, Rule, Tending
+from symposia.state.turns.parked import FAR_MS, ParkedTurnStore, ParkedUpdate, Reply, ReplyRule
 from table import turn, until
 
 HOUR_MS = 3_600_000
@@ -24,7 +24,7 @@ def parked(table):
 
 def tend(table, number, *, reply="r", **more):
     done = {"wait": "{}", "wake_ms": 1, "until_ms": None, "event": "turn.reminded", **more}
-    return ParkedTurns(table.client).tend(table.id, number, reply, Tending(**done)).word
+    return ParkedTurnStore(table.client).update(table.id, number, reply, ParkedUpdate(**done)).word
 
 
 def hold_lock(table, grant):
@@ -119,16 +119,16 @@ def test_the_sweep_gives_a_parked_turn_out_when_it_is_due_and_not_before(table):
 def test_a_reply_is_taken_before_the_deadline_and_the_deadline_after_it(table):
     grant = table.grant(table.plan_one())
     table.park(grant, "r", until_in_ms=HOUR_MS)
-    assert table.reply(grant.number, "r", "q1", ["x"], rule=Rule.DEADLINE).word == "early"
+    assert table.reply(grant.number, "r", "q1", ["x"], rule=ReplyRule.DEADLINE).word == "early"
     assert tend(table, grant.number, until_ms=1) == "tended"
     assert table.reply(grant.number, "r", "q2", ["x"]).word == "late"
-    assert table.reply(grant.number, "r", "q3", ["time is up"], rule=Rule.DEADLINE).word == "replied"
+    assert table.reply(grant.number, "r", "q3", ["time is up"], rule=ReplyRule.DEADLINE).word == "replied"
     assert table.texts() == ["time is up"]
 
 
 def test_a_turn_without_a_deadline_is_never_overdue(table, parked):
-    assert table.reply(parked.number, "r", "q", ["x"], rule=Rule.DEADLINE).word == "early"
-    assert table.reply(parked.number, "r", "q", ["x"], rule=Rule.FAILURE).word == "replied"
+    assert table.reply(parked.number, "r", "q", ["x"], rule=ReplyRule.DEADLINE).word == "early"
+    assert table.reply(parked.number, "r", "q", ["x"], rule=ReplyRule.FAILURE).word == "replied"
 
 
 def test_under_a_new_token_the_old_one_opens_nothing(table, parked):
@@ -221,12 +221,13 @@ def test_a_reply_to_no_turn_or_no_session_is_told_as_such(table, parked):
         assert table.reply(number, "r", "q", ["x"]).word == "unknown"
     table.cancel()
     table.client.flushall()
-    client = ParkedTurns(table.client)
+    client = ParkedTurnStore(table.client)
     assert table.park(parked, "r").word == "missing"
     assert (
-        client.reply(table.id, Reply(1, "r", "q", Rule.PERSON, wait="{}", outcome="asked")).word == "missing"
+        client.reply(table.id, Reply(1, "r", "q", ReplyRule.PERSON, wait="{}", outcome="asked")).word
+        == "missing"
     )
-    assert client.tend(table.id, 1, "r", Tending("{}", 1, None, "turn.reminded")).word == "missing"
+    assert client.update(table.id, 1, "r", ParkedUpdate("{}", 1, None, "turn.reminded")).word == "missing"
 
 
 def test_the_reply_token_stands_in_no_event(table, parked):

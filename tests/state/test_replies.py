@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symposia.models.turns.turn import OutcomeKind
-from symposia.state.turns.parked import ParkedTurns, Reply, Rule
+from symposia.state.turns.parked import ParkedTurnStore, Reply, ReplyRule
 from table import turn
 
 
@@ -22,7 +22,7 @@ def test_a_wait_that_failed_says_why(table):
     one, two = table.plan(turn("ann", "a"), turn("bob", "b"))
     for number, scope, error in ((one, "a", "no mail server"), (two, "b", "")):
         table.park(table.grant(number, scope=scope), scope)
-        done = {"rule": Rule.FAILURE, "outcome": "failed", "error": error}
+        done = {"rule": ReplyRule.FAILURE, "outcome": "failed", "error": error}
         assert table.reply(number, scope, scope, None, **done).word == "returned"
     results = [payload["result"] for payload in table.payloads("MAPTurnCompleted")]
     assert [result.get("error") for result in results] == ["no mail server", None]
@@ -35,8 +35,8 @@ def test_a_turn_that_fails_with_its_wait_says_why(table):
         grant = table.grant(number, scope=scope)
         table.park(grant, scope)
         speech = table.speech(grant, kind=OutcomeKind.FAILED, error=error)
-        reply = Reply(number, scope, scope, Rule.FAILURE, speech=speech)
-        assert ParkedTurns(table.client).reply(table.id, reply).word == "replied"
+        reply = Reply(number, scope, scope, ReplyRule.FAILURE, speech=speech)
+        assert ParkedTurnStore(table.client).reply(table.id, reply).word == "replied"
     results = [payload["result"] for payload in table.payloads("MAPTurnCompleted")]
     assert [(result["outcome"], result.get("error")) for result in results] == [
         ("failed", "nobody came"),

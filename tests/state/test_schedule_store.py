@@ -7,21 +7,21 @@ from collections.abc import Iterator
 import pytest
 
 from symposia.models.errors import InvalidInput
-from symposia.models.schedules.runs import Outcome, Record
+from symposia.models.schedules.runs import RunOutcome, ScheduleRunRecord
 from symposia.models.text.ids import new_id
 from symposia.reviews.schedules.schedules import Schedules
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import SCHEDULES_BEAT, SCHEDULES_LOOK, schedule_keys
-from symposia.state.schedules.store import ScheduleBook
+from symposia.state.schedules.store import ScheduleStore
 
 NAME, KEYS = "often", schedule_keys("often")
 FAR_MS = 4_102_444_800_000
 
 
 @pytest.fixture
-def book(redis_url) -> Iterator[ScheduleBook]:
+def book(redis_url) -> Iterator[ScheduleStore]:
     with connect(redis_url) as client:
-        book = ScheduleBook(client)
+        book = ScheduleStore(client)
         Schedules(book, [].append).add(NAME, every="10m", job="x")
         yield book
 
@@ -42,7 +42,7 @@ def claim(book):
 
 
 def record(occurrence):
-    return Record(id=occurrence, due_ms=1, outcome=Outcome.COMPLETED, ended_ms=2)
+    return ScheduleRunRecord(id=occurrence, due_ms=1, outcome=RunOutcome.COMPLETED, ended_ms=2)
 
 
 def test_a_time_is_claimed_once_and_none_before_it(book):
@@ -78,10 +78,10 @@ def test_what_is_left_out_says_why(book, claim):
     assert claim()[1] == "skipped"
     left_out = [(it.outcome, it.by_hand, it.detail) for it in book.history(NAME)]
     assert left_out == [
-        (Outcome.SKIPPED, False, "too many were waiting"),
-        (Outcome.SKIPPED, True, "a newer run was due"),
-        (Outcome.MISSED, False, "nobody could see to it while it was due"),
-        (Outcome.SKIPPED, False, "an earlier one was not done"),
+        (RunOutcome.SKIPPED, False, "too many were waiting"),
+        (RunOutcome.SKIPPED, True, "a newer run was due"),
+        (RunOutcome.MISSED, False, "nobody could see to it while it was due"),
+        (RunOutcome.SKIPPED, False, "an earlier one was not done"),
     ]
 
 

@@ -101,7 +101,7 @@ def test_every_module_is_used():
 
 @pytest.mark.parametrize("name", [name for name in FILES if name not in MODULES])
 def test_redis_compiles_a_script(client, name):
-    script = scripts.load(name)
+    script = scripts.load_script(name)
     assert client.script_load(script.text) == script.sha
 
 

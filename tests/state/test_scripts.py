@@ -14,7 +14,7 @@ from mutants.running import script_names, text_of
 from symposia.models.errors import ScriptError
 from symposia.state.redis import scripts
 from symposia.state.redis.keys import DUE, SESSION_PARTS, lock_key
-from symposia.state.redis.scripts import evaluate, load
+from symposia.state.redis.scripts import evaluate, load_script
 
 VERBS = [name for name in script_names() if not name.startswith("lib/")]
 MODULES = [name for name in script_names() if name.startswith("lib/")]
@@ -108,7 +108,7 @@ def test_script_reads_keys_and_arguments_by_name(verb):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_declared_names_are_used(verb):
-    script = load(verb)
+    script = load_script(verb)
     declared = {*script.keys, *script.args, script.rest_of_keys, script.rest_of_args} - {None}
     assert {name for name in declared if not re.search(rf"\b{name}\b", code(text_of(verb)))} == set()
 
@@ -120,12 +120,12 @@ def test_answers_are_those_of_the_header(verb):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_first_key_is_the_key_of_the_folder(verb):
-    assert load(verb).keys[0] in FIRST_KEYS.get(verb.partition("/")[0], {"session"})
+    assert load_script(verb).keys[0] in FIRST_KEYS.get(verb.partition("/")[0], {"session"})
 
 
 @pytest.mark.parametrize("verb", OF_SESSIONS)
 def test_keys_of_a_call_are_in_one_cluster_slot(verb):
-    script = load(verb)
+    script = load_script(verb)
     one = lock_key("an-id", "floor") if "lock" in script.keys else None
     many = [lock_key("an-id", scope) for scope in ("slot:ann", "item:{7}")] if script.rest_of_keys else []
     keys = script.key_list("an-id", one, many)
@@ -165,9 +165,10 @@ def test_every_script_is_called():
 def test_scripts_use_declared_keys_only():
     for verb in VERBS:
         keys = re.findall(r"redis\.call\('[A-Z]+', ([^,)]+)", text_of(verb))
-        assert {key.removesuffix("[i]") for key in keys} <= {*load(verb).keys, load(verb).rest_of_keys}, (
-            f"{verb}.lua touches what it does not declare"
-        )
+        assert {key.removesuffix("[i]") for key in keys} <= {
+            *load_script(verb).keys,
+            load_script(verb).rest_of_keys,
+        }, f"{verb}.lua touches what it does not declare"
     touched = set(re.findall(r"redis\.call\('[A-Z]+', ([^,)]+)", "".join(map(text_of, MODULES))))
     assert touched <= {"KEYS[1]", "session", "turns", "lock", "stream", "key", "held[turn.token]"} | {
         f"keys.{part}" for part in SESSION_PARTS
@@ -175,7 +176,7 @@ def test_scripts_use_declared_keys_only():
 
 
 def test_arguments_are_matched_by_name():
-    script = load("sessions/plan")
+    script = load_script("sessions/plan")
     assert script.arg_list({"plan": "{}", "expected": 3}, ()) == [3, "{}"]
     with pytest.raises(
         TypeError, match=r"sessions/plan: expected arguments \['expected', 'plan'\], got \['plan'\]"
@@ -189,11 +190,11 @@ def test_arguments_are_matched_by_name():
 
 def test_keys_are_matched_by_name():
     with pytest.raises(TypeError, match="a lock"):
-        load("turns/begin").key_list("an-id", None, ())
+        load_script("turns/begin").key_list("an-id", None, ())
     with pytest.raises(TypeError, match="a lock"):
-        load("sessions/plan").key_list("an-id", "a lock", ())
+        load_script("sessions/plan").key_list("an-id", "a lock", ())
     with pytest.raises(TypeError, match="expected no further keys"):
-        load("turns/begin").key_list("an-id", "a lock", ["more"])
+        load_script("turns/begin").key_list("an-id", "a lock", ["more"])
 
 
 def test_flushed_scripts_are_loaded_again(table):
@@ -227,16 +228,16 @@ def test_script_error_names_script_and_cause(table):
 
 def test_index_scripts_use_one_key(client):
     for verb in [verb for verb in VERBS if verb.startswith("due_index/")]:
-        script = load(verb)
+        script = load_script(verb)
         assert (script.keys, script.rest_of_keys) == (("due",), None)
-    assert evaluate(client, load("due_index/claim"), [DUE], [10, 1000]) == ["claimed", []]
+    assert evaluate(client, load_script("due_index/claim"), [DUE], [10, 1000]) == ["claimed", []]
 
 
 def test_header_keys_are_parts_of_a_session():
     for verb in OF_SESSIONS:
-        assert set(load(verb).keys) <= {*SESSION_PARTS, "lock"}
+        assert set(load_script(verb).keys) <= {*SESSION_PARTS, "lock"}
 
 
 def test_script_is_read_once_per_process():
-    assert load("turns/begin") is load("turns/begin")
+    assert load_script("turns/begin") is load_script("turns/begin")
     assert scripts.view_fields() is scripts.view_fields()

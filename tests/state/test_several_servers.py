@@ -10,25 +10,25 @@ from redis import Redis
 
 from ports import own_port
 from symposia.models.errors import RedisUnavailable, UnsuitableRedis
-from symposia.models.review.deliveries import Errand
+from symposia.models.review.deliveries import DeliveryJob
 from symposia.models.schedules.recurrence import Recurrence
 from symposia.models.schedules.schedule import Schedule
-from symposia.models.sessions.limits import DailyLimits, Most, Rate
+from symposia.models.sessions.limits import DailyLimits, Rate, SpendingBounds
 from symposia.models.text.ids import new_id, utcnow
 from symposia.models.turns.turn import Usage
-from symposia.models.workspace.notification import Notice, NoticeKind
+from symposia.models.workspace.notification import Notification, NotificationKind
 from symposia.state.following.event_follower import afollow
-from symposia.state.limits.rates import Permit, RateBook
-from symposia.state.limits.tenants import Settlement, Spent, TenantBooks
+from symposia.state.limits.rates import Permit, RateLimiter
+from symposia.state.limits.tenants import Settlement, TenantAccounts, TenantUsage
 from symposia.state.memory.rooms import DialogMemory
-from symposia.state.notifications import NoticeBoard
-from symposia.state.redis.cluster import told_by_each
+from symposia.state.notifications import NotificationStreams
+from symposia.state.redis.cluster import info_by_server
 from symposia.state.redis.connect import aconnect, check_reachable, connect
 from symposia.state.redis.keys import PREFIX
-from symposia.state.reviews.delivery_queue import ErrandIndex
-from symposia.state.schedules.beats import BeatBook
-from symposia.state.schedules.store import ScheduleBook
-from symposia.state.turns.inbox import Inbox, Letter
+from symposia.state.reviews.delivery_queue import DeliveryQueue
+from symposia.state.schedules.beats import BeatPresence
+from symposia.state.schedules.store import ScheduleStore
+from symposia.state.turns.inbox import Inbox, InboxEntry
 from table import Table
 
 
@@ -47,33 +47,39 @@ def there(url: str) -> Iterator[Redis]:
 
 def test_what_is_kept_beside_sessions_is_kept_alike(there):
     inbox = Inbox(there)
-    inbox.add([letter := Letter("s", 1, "ann")], at_ms=1_000)
-    assert [found for found, _ in inbox.letters("ann")] == [letter]
+    inbox.add([letter := InboxEntry("s", 1, "ann")], at_ms=1_000)
+    assert [found for found, _ in inbox.list_entries("ann")] == [letter]
 
-    tenants = TenantBooks(there)
+    tenants = TenantAccounts(there)
     limits = DailyLimits(tokens=100)
-    assert tenants.reserve("acme", "r", Most(tokens=60), limits=limits, expires_in_ms=60_000) == "reserved"
-    assert tenants.reserve("acme", "q", Most(tokens=60), limits=limits, expires_in_ms=60_000) == "short"
-    tenants.settle("acme", "r", Settlement("1", Usage(output_tokens=7), turns=1))
-    assert tenants.today("acme") == Spent(tokens=7, turns=1)
+    assert (
+        tenants.reserve("acme", "r", SpendingBounds(tokens=60), limits=limits, expires_in_ms=60_000)
+        == "reserved"
+    )
+    assert (
+        tenants.reserve("acme", "q", SpendingBounds(tokens=60), limits=limits, expires_in_ms=60_000)
+        == "short"
+    )
+    tenants.book_usage("acme", "r", Settlement("1", Usage(output_tokens=7), turns=1))
+    assert tenants.read_usage_today("acme") == TenantUsage(tokens=7, turns=1)
 
-    rates = RateBook(there)
+    rates = RateLimiter(there)
     answers = [rates.admit(Rate(model=name, requests=1)) for name in ("a", "b", "c", "a")]
     assert [isinstance(it, Permit) for it in answers] == [True, True, True, False]
 
-    board = NoticeBoard(there)
-    notice = Notice(kind=NoticeKind.CONVERSATION_CREATED, task_id=new_id(), at=utcnow())
-    board.tell(["ann", "bob", "cyd"], notice)
+    board = NotificationStreams(there)
+    notice = Notification(kind=NotificationKind.CONVERSATION_CREATED, task_id=new_id(), at=utcnow())
+    board.publish(["ann", "bob", "cyd"], notice)
     assert [len(board.read(name)) for name in ("ann", "bob", "cyd")] == [1, 1, 1]
 
-    errands = ErrandIndex(there)
-    errands.add([errand := Errand(run=new_id(), to="team", formats=("markdown",))])
-    errands.later(errand, delay_ms=1)
+    errands = DeliveryQueue(there)
+    errands.add_deliveries([errand := DeliveryJob(run=new_id(), to="team", formats=("markdown",))])
+    errands.retry_later(errand, delay_ms=1)
     assert errands.waiting() == 1
 
-    beats, schedules = BeatBook(there), ScheduleBook(there)
+    beats, schedules = BeatPresence(there), ScheduleStore(there)
     beats.announce("beat")
-    assert beats.alive() == ["beat"]
+    assert beats.list_alive() == ["beat"]
     assert schedules.put(Schedule(name="often", when=Recurrence(every=86_400), job="say")) == "added"
     assert (schedules.names(), schedules.get("often").queued) == (["often"], 0)
 
@@ -113,7 +119,7 @@ def test_keys_are_on_every_master_of_a_cluster(cluster):
             Table(client)
         counts = [node.client.dbsize() for node in cluster.masters]
         assert all(counts), f"keys of 12 sessions on three masters: {counts}"
-        assert told_by_each(client, "persistence").keys() == {node.address for node in cluster.masters}
+        assert info_by_server(client, "persistence").keys() == {node.address for node in cluster.masters}
         client.flushall()
 
 

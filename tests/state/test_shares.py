@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.sessions.limits import Want, Wish
+from symposia.models.sessions.limits import ReservationRequest, UnitReservation
 from symposia.models.turns.turn import Usage
 from table import turn
 
@@ -22,7 +22,7 @@ def begin(table, number, wish):
 
 
 def tokens(limit=100, **want):
-    return Wish(tokens=Want(limit=limit, **want))
+    return ReservationRequest(tokens=UnitReservation(limit=limit, **want))
 
 
 def reserved(answer, number):
@@ -99,16 +99,20 @@ def test_what_is_overspent_leaves_nothing(table, numbers):
 
 def test_units_are_limited_apart(table, numbers):
     def both(most):
-        return Wish(tokens=Want(limit=100, most=10), cost=Want(limit=100, most=most))
+        return ReservationRequest(
+            tokens=UnitReservation(limit=100, most=10), cost=UnitReservation(limit=100, most=most)
+        )
 
     table.commit(begin(table, 1, both(80)).grant, usage=Usage(output_tokens=1, cost_micros=80))
-    assert begin(table, 2, Wish(tokens=Want(limit=100, most=99))).word == "granted"
-    answer = begin(table, 3, Wish(cost=Want(limit=100, most=30, least=30)))
+    assert begin(table, 2, ReservationRequest(tokens=UnitReservation(limit=100, most=99))).word == "granted"
+    answer = begin(table, 3, ReservationRequest(cost=UnitReservation(limit=100, most=30, least=30)))
     assert (answer.word, answer.lack) == ("exhausted", ("cost", 20, 30))
 
 
 def test_a_turn_that_lacks_one_unit_is_given_none(table, numbers):
-    begin(table, 1, Wish(cost=Want(limit=100, most=80)))
-    wish = Wish(tokens=Want(limit=100, most=10), cost=Want(limit=100, most=30, least=30))
+    begin(table, 1, ReservationRequest(cost=UnitReservation(limit=100, most=80)))
+    wish = ReservationRequest(
+        tokens=UnitReservation(limit=100, most=10), cost=UnitReservation(limit=100, most=30, least=30)
+    )
     answer = begin(table, 2, wish)
     assert (answer.word, reserved(answer, 2), answer.state.records[2].short) == ("short", (0, 0), (0, 30))

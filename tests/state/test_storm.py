@@ -16,7 +16,7 @@ from symposia.models.errors import IllegalTransition
 from symposia.models.sessions.plan import Finish, Step
 from symposia.models.turns.turn import Usage
 from symposia.state.redis.connect import connect
-from symposia.state.sessions.records import Answer, SessionState
+from symposia.state.sessions.records import ScriptAnswer, SessionState
 from symposia.state.sessions.store import SessionStore
 from table import Table, turn, until
 
@@ -79,7 +79,9 @@ class Worker:
         if len(answer.state.open_turns()) == 1 and answer.state.closed < self.turns:
             step = Step(turns=(turn("ann", record.scope),))
             ahead = self.table.write(step, state=answer.state, after=number)
-        said: Answer = self.table.commit(grant, text, then=ahead, usage=Usage(output_tokens=1, requests=2))
+        said: ScriptAnswer = self.table.commit(
+            grant, text, then=ahead, usage=Usage(output_tokens=1, requests=2)
+        )
         if said.word in ("committed", "held", "done"):
             self.committed.append(text)
 

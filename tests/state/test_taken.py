@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from symposia.state.redis.clock import server_ms
-from symposia.state.redis.keys import TAKEN
-from symposia.state.sessions.taken import TTL_MS, TakenMark
+from symposia.state.redis.keys import QUEUE_PROGRESS
+from symposia.state.sessions.taken import TTL_MS, QueueProgress
 from table import until
 
 #: A grace no test waits for.
@@ -15,7 +15,7 @@ GRACE = 60_000
 
 @pytest.fixture
 def mark(client):
-    return TakenMark(client)
+    return QueueProgress(client)
 
 
 @pytest.fixture
@@ -28,13 +28,13 @@ def free(mark):
 def quiet(client, *, ms=GRACE):
     """Lets the mark look as if all of it had happened `ms` milliseconds earlier."""
     for field in ("taken_ms", "moved_ms", "probed_ms"):
-        if value := client.hget(TAKEN, field):
-            client.hset(TAKEN, field, int(value) - ms)
+        if value := client.hget(QUEUE_PROGRESS, field):
+            client.hset(QUEUE_PROGRESS, field, int(value) - ms)
 
 
 def test_nothing_was_taken_as_long_as_nobody_says_so(client, mark):
     assert mark.tell() == 0
-    assert not client.exists(TAKEN)
+    assert not client.exists(QUEUE_PROGRESS)
 
 
 def test_the_newest_time_of_all_workers_is_told(client, mark):
@@ -42,23 +42,23 @@ def test_the_newest_time_of_all_workers_is_told(client, mark):
     mark.note(now - 5_000)
     mark.note(now - 9_000)
     assert mark.tell() == now - 5_000
-    other = TakenMark(client)
-    assert other.tell() == now - 5_000
-    other.note(now - 7_000)
-    assert other.tell() == now - 5_000
-    other.note(now - 3_000)
-    other.tell()
+    other = QueueProgress(client)
+    assert other.publish() == now - 5_000
+    other.record_taken(now - 7_000)
+    assert other.publish() == now - 5_000
+    other.record_taken(now - 3_000)
+    other.publish()
     assert mark.tell() == now - 3_000
-    assert 0 < client.pttl(TAKEN) <= TTL_MS
+    assert 0 < client.pttl(QUEUE_PROGRESS) <= TTL_MS
 
 
 def test_a_time_that_redis_lost_is_told_again(client, mark):
     mark.note(server_ms(client) - 5_000)
     told = mark.tell()
-    client.delete(TAKEN)
-    assert TakenMark(client).tell() == 0, "one that has just begun knows nothing"
+    client.delete(QUEUE_PROGRESS)
+    assert QueueProgress(client).publish() == 0, "one that has just begun knows nothing"
     assert mark.tell() == told
-    assert TakenMark(client).tell() == told
+    assert QueueProgress(client).publish() == told
 
 
 @pytest.mark.parametrize("value", [None, "soon", 1.5, -1, 2**53, 10**400, [1]])
@@ -76,8 +76,8 @@ def test_a_clock_that_was_set_back_is_followed(client, mark):
     mark.note(server_ms(client))
     mark.tell()
     quiet(client, ms=-GRACE)
-    assert TakenMark(client).tell() <= server_ms(client)
-    assert int(client.hget(TAKEN, "taken_ms")) <= server_ms(client)
+    assert QueueProgress(client).publish() <= server_ms(client)
+    assert int(client.hget(QUEUE_PROGRESS, "taken_ms")) <= server_ms(client)
 
 
 def test_a_clock_that_was_set_back_moves_the_time_once(client, mark):
@@ -99,11 +99,11 @@ def test_any_worker_may_send_a_probe_for_one_that_is_free(client, mark):
     assert mark.probe(grace_ms=GRACE) == GRACE
     mark.tell()
     assert mark.probe(grace_ms=GRACE) == GRACE
-    TakenMark(client).tell(is_free=True)
-    client.hincrby(TAKEN, "free_ms", -GRACE - 1)
+    QueueProgress(client).publish(is_free=True)
+    client.hincrby(QUEUE_PROGRESS, "free_ms", -GRACE - 1)
     assert mark.probe(grace_ms=GRACE) == GRACE, "that was long ago"
-    TakenMark(client).tell(is_free=True)
-    assert 0 < client.pttl(TAKEN) <= TTL_MS
+    QueueProgress(client).publish(is_free=True)
+    assert 0 < client.pttl(QUEUE_PROGRESS) <= TTL_MS
     assert mark.probe(grace_ms=GRACE) == 0
 
 

@@ -9,7 +9,7 @@ import pytest
 from redis import Redis
 
 from symposia.state.redis.keys import WORKERS
-from symposia.state.workers.presence import WorkerBook
+from symposia.state.workers.presence import WorkerPresence
 from symposia.state.workers.watch import LOOK_EVERY_S, WorkerWatch
 
 SESSION = "0e8a4c5e-7b0c-4b8e-9f57-0a4b3f1f2d11"
@@ -50,11 +50,11 @@ BACK = ("INFO", f"a worker is running again, session {SESSION} continues")
 
 
 def test_only_changes_are_logged(client: Redis, clock: Clock, lines):
-    book = WorkerBook(client)
+    book = WorkerPresence(client)
     watch = WorkerWatch(book, f"session {SESSION}", clock=clock)
 
     def look_later() -> list[tuple[str, str]]:
-        watch.look()
+        watch.check()
         clock.now += LOOK_EVERY_S
         return lines()
 
@@ -66,39 +66,39 @@ def test_only_changes_are_logged(client: Redis, clock: Clock, lines):
 
 
 def test_looks_between_two_times_ask_nothing(client: Redis, clock: Clock, lines):
-    book = WorkerBook(client)
+    book = WorkerPresence(client)
     book.announce("w", ["a"])
     watch = WorkerWatch(book, f"session {SESSION}", clock=clock)
-    watch.look()
+    watch.check()
     book.leave("w")
-    watch.look()
+    watch.check()
     assert not watch.is_due()
     assert lines() == []
     clock.now += LOOK_EVERY_S
     assert watch.is_due()
-    watch.look()
+    watch.check()
     assert lines() == [MISSING]
 
 
 def test_within_the_grace_nothing_is_logged(client: Redis, clock: Clock, lines):
-    watch = WorkerWatch(WorkerBook(client), f"session {SESSION}", grace_s=30, clock=clock)
-    watch.look()
+    watch = WorkerWatch(WorkerPresence(client), f"session {SESSION}", grace_s=30, clock=clock)
+    watch.check()
     clock.now += 29
-    watch.look()
+    watch.check()
     assert lines() == []
     clock.now += LOOK_EVERY_S
-    watch.look()
+    watch.check()
     assert lines() == [MISSING]
 
 
 def test_an_unreachable_server_is_left_to_the_caller(clock: Clock, lines):
     nowhere = Redis(port=1, retry=None, socket_connect_timeout=0.1)
-    WorkerWatch(WorkerBook(nowhere), f"session {SESSION}", clock=clock).look()
+    WorkerWatch(WorkerPresence(nowhere), f"session {SESSION}", clock=clock).check()
     assert lines() == []
 
 
 def test_one_living_worker_among_silent_ones_is_found(client: Redis):
-    book = WorkerBook(client)
+    book = WorkerPresence(client)
     assert not book.is_any_alive()
     for number in range(8):
         client.hset(WORKERS, f"silent{number}", '{"at": 1, "agents": []}')

@@ -4,7 +4,7 @@ import json
 
 from symposia.state.redis.keys import WORKERS
 from symposia.state.workers import presence as workers_module
-from symposia.state.workers.presence import WorkerBook
+from symposia.state.workers.presence import WorkerPresence
 
 
 def silent_for(client, name, ms):
@@ -13,25 +13,25 @@ def silent_for(client, name, ms):
 
 
 def test_a_worker_says_which_agents_it_knows(client):
-    book = WorkerBook(client)
+    book = WorkerPresence(client)
     book.announce("w2", ["b", "a"])
     book.announce("w1", [])
-    first, second = book.alive()
+    first, second = book.list_alive()
     assert (first.name, first.agents, second.name, second.agents) == ("w1", (), "w2", ("a", "b"))
     assert 0 <= second.age_ms < 5_000
 
 
 def test_a_silent_worker_is_not_alive_until_it_speaks_again(client):
-    book = WorkerBook(client)
+    book = WorkerPresence(client)
     book.announce("w", ["a"])
     silent_for(client, "w", workers_module.SILENT_MS + 1_000)
-    assert book.alive() == []
+    assert book.list_alive() == []
     book.announce("w", ["a", "b"])
-    assert [worker.agents for worker in book.alive()] == [("a", "b")]
+    assert [worker.agents for worker in book.list_alive()] == [("a", "b")]
 
 
 def test_those_silent_for_long_are_struck_out_by_whoever_writes_next(client):
-    book = WorkerBook(client)
+    book = WorkerPresence(client)
     book.announce("gone", [])
     silent_for(client, "gone", 10 * workers_module.SILENT_MS + 1_000)
     book.announce("here", [])
@@ -39,15 +39,15 @@ def test_those_silent_for_long_are_struck_out_by_whoever_writes_next(client):
 
 
 def test_a_worker_that_leaves_is_gone_at_once(client):
-    book = WorkerBook(client)
+    book = WorkerPresence(client)
     book.announce("w", [])
     book.leave("w")
     book.leave("never was there")
-    assert book.alive() == []
+    assert book.list_alive() == []
 
 
 def test_a_worker_may_say_for_how_long_it_was_idle(client):
-    book = WorkerBook(client)
+    book = WorkerPresence(client)
     book.announce("old", [])
     book.announce("w", [], idle_ms=7)
-    assert [(worker.name, worker.idle_ms) for worker in book.alive()] == [("old", None), ("w", 7)]
+    assert [(worker.name, worker.idle_ms) for worker in book.list_alive()] == [("old", None), ("w", 7)]

@@ -13,7 +13,7 @@ from symposia.models.protocol.dialog import Role
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import session_key
-from symposia.tasks.sessions.steering import Helm
+from symposia.tasks.sessions.steering import SessionSteering
 
 
 def texts(job):
@@ -78,7 +78,7 @@ def test_what_is_posted_in_the_last_turn_is_not_lost(speaking):
 def test_a_change_whose_answer_was_lost_is_made_once(office, redis_url):
     job = office.submit("round_robin", {"ann": "noop"}, stop=MaxRounds(1))
     with lossy_wire(redis_url) as wire, connect(wire.url) as losing:
-        helm = Helm(losing, job.id, "lena", 1_000, lambda _spec, _who: None)
+        helm = SessionSteering(losing, job.id, "lena", 1_000, lambda _spec, _who: None)
         helm.post("Once.", role="user")
         helm.instruct("ann", "Be brief.")
         assert wire.lost >= 2

@@ -5,13 +5,13 @@ from __future__ import annotations
 from by_hand import ByHand
 from symposia.archive.archive import Archive
 from symposia.jobs.collab import CollabJob
-from symposia.state.redis.keys import OWED
+from symposia.state.redis.keys import ARCHIVE_QUEUE
 
 
 def archive_now(hand: ByHand, job: CollabJob) -> Archive:
     assert hand.runtime.archiver is not None
-    hand.runtime.store.client.zadd(OWED, {job.id: 0})
-    hand.runtime.archiver.round()
+    hand.runtime.store.client.zadd(ARCHIVE_QUEUE, {job.id: 0})
+    hand.runtime.archiver.archive_due()
     assert hand.client.archive is not None
     return hand.client.archive
 

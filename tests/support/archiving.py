@@ -8,13 +8,13 @@ from typing import Any
 from redis import Redis
 
 from symposia.archive.archive import Archive
-from symposia.models.sessions.archived import Progress
+from symposia.models.sessions.archived import ArchiveProgress
 from symposia.state.redis.streams import Stream, StreamReader
 from symposia.tasks.runtime.archiving import Archiver, ArchivingTimes
 from table import Table
 
 TIMES = ArchivingTimes(every_ms=100, retention_ms=60_000)
-NOTHING = Progress()
+NOTHING = ArchiveProgress()
 STREAMS: tuple[Stream, ...] = ("dialog", "events", "journal")
 
 

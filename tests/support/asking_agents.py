@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symposia.models.turns.turn import Draft, TurnContext, TurnOutcome, Usage
+from symposia.models.turns.turn import DraftMessage, TurnContext, TurnOutcome, Usage
 
 SPENT = Usage(requests=1)
 
@@ -11,7 +11,9 @@ def careful(turn: TurnContext) -> TurnOutcome:
     """Asks first, then says what it heard."""
     if not turn.answers:
         question = TurnOutcome.ask("ben", "May I delete it?", choices=("yes", "no"))
-        return question.model_copy(update={"messages": (Draft(content="I looked around."),), "usage": SPENT})
+        return question.model_copy(
+            update={"messages": (DraftMessage(content="I looked around."),), "usage": SPENT}
+        )
     heard = turn.answers[-1]
     return TurnOutcome.say(f"{heard.by or 'nobody'} said {heard.text}", usage=SPENT)
 

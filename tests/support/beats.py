@@ -10,7 +10,7 @@ from typing import IO
 
 from live import until
 from scaling import patient
-from symposia.workers.local.processes import dying_with_parent
+from symposia.workers.local.processes import end_with_parent
 
 
 class LiveBeat:
@@ -22,7 +22,7 @@ class LiveBeat:
         command = [sys.executable, "-m", "symposia.workers", "beat"]
         command += ["--loglevel=INFO", "--pidfile="]
         self.process = subprocess.Popen(
-            dying_with_parent(command, signal.SIGKILL),
+            end_with_parent(command, signal.SIGKILL),
             env=environment,
             cwd=folder,
             stdout=self._output,

@@ -8,11 +8,11 @@ from symposia.models.alignment.document import (
     AlignmentDialogue,
     Judge,
     Marker,
+    MarkerRef,
     MarkerType,
     Metadata,
     MetadataForm,
     Prose,
-    Ref,
     Round,
     Section,
     Table,
@@ -78,7 +78,7 @@ ids = st.builds(
     st.sampled_from([""] * 6 + [".1", ".1.2", "-M", "-R1", "-NEW", "-NEW-2", "a"]),
 ) | st.sampled_from(["T-NEW", "P-NEW-1", "T-SEC"])
 refs = st.builds(
-    Ref,
+    MarkerRef,
     ids,
     st.sampled_from([None] * 6 + ["MUFFIN", "Scone", "P1", "C1", "R2", "T-1", "PN", "T-REX"]),
     st.none() | st.integers(0, 12),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from scaling import patient
-from symposia.workers.local.processes import dying_with_parent
+from symposia.workers.local.processes import end_with_parent
 
 T = TypeVar("T")
 SUPPORT = Path(__file__).parent
@@ -93,7 +93,7 @@ class LiveWorker:
         command += ["--without-gossip", "--without-mingle", "--without-heartbeat", *options]
         folders = [*map(str, (*path, SUPPORT)), os.environ.get("PYTHONPATH")]
         self.process = subprocess.Popen(
-            dying_with_parent(command, signal.SIGKILL),
+            end_with_parent(command, signal.SIGKILL),
             env={**os.environ, **env, "PYTHONPATH": os.pathsep.join(filter(None, folders))},
             cwd=folder,
             stdout=self._output,

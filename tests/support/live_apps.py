@@ -17,7 +17,7 @@ from symposia.factories.connection import redis_url_in_use
 from symposia.factories.runtime import build_runtime, per_process
 from symposia.tasks.runtime.fault_hooks import Boundary
 from symposia.tasks.runtime.graph import TaskGraph, TurnCall
-from symposia.tasks.runtime.runtime import Runtime, install
+from symposia.tasks.runtime.runtime import Runtime, install_runtime
 from symposia.workers.worker_app import create_worker_app
 
 
@@ -45,7 +45,7 @@ def _twice_runtime():
 
 
 twice = create_worker_app(settings)
-install(twice, per_process(_twice_runtime))
+install_runtime(twice, per_process(_twice_runtime))
 
 
 class WaitsBeforeCommit:
@@ -64,7 +64,7 @@ def _hesitant_runtime():
     return dataclasses.replace(_runtime_of(hesitant), crossing=WaitsBeforeCommit())
 
 
-install(hesitant, per_process(_hesitant_runtime))
+install_runtime(hesitant, per_process(_hesitant_runtime))
 
 
 def _interrupted_runtime():
@@ -73,7 +73,7 @@ def _interrupted_runtime():
 
 
 interrupted_starting = create_worker_app(settings)
-install(interrupted_starting, per_process(_interrupted_runtime))
+install_runtime(interrupted_starting, per_process(_interrupted_runtime))
 
 
 class InterruptedHandingOver(ThreadPoolExecutor):

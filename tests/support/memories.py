@@ -7,15 +7,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from symposia.models.memory.merge import Statement, Writer, applied, signed
-from symposia.models.memory.state import MemoryState, Remembered, Source
+from symposia.models.memory.merge import Statement, WriteMetadata, apply_statement, with_write_metadata
+from symposia.models.memory.state import MemoryState, RememberedValue, Source
 
 NAMES = ("from", "to", "departure_date", "cabin_class", "query")
 SERVICES = ("travel", "search")
 
 
-def remembered(at_ms: int, **values: Any) -> dict[str, Remembered]:
-    return {name: Remembered(value, at_ms) for name, value in values.items()}
+def remembered(at_ms: int, **values: Any) -> dict[str, RememberedValue]:
+    return {name: RememberedValue(value, at_ms) for name, value in values.items()}
 
 
 def statement(
@@ -27,12 +27,12 @@ def statement(
 def after(*statements: Statement, state: MemoryState | None = None) -> MemoryState:
     state = state or MemoryState()
     for it in statements:
-        state = applied(state, it)
+        state = apply_statement(state, it)
     return state
 
 
 def written(state: MemoryState, now_ms: int = 1_000) -> MemoryState:
-    return signed(state, Writer(now_ms, mark=f"w{now_ms}", by="ann", session="s1"))
+    return with_write_metadata(state, WriteMetadata(now_ms, mark=f"w{now_ms}", by="ann", session="s1"))
 
 
 def at(statement: Statement, at_ms: int) -> Statement:
@@ -53,12 +53,12 @@ def statements(draw: st.DrawFn, *, times: st.SearchStrategy[int] | None = None) 
     at_ms = draw(times or st.integers(1, 50))
     said = draw(st.dictionaries(st.sampled_from(NAMES), values, max_size=3))
     kind = draw(st.sampled_from([Source.SAID, Source.INFERRED]))
-    parameters = {name: Remembered(value, at_ms, kind) for name, value in said.items()}
+    parameters = {name: RememberedValue(value, at_ms, kind) for name, value in said.items()}
     forget = tuple(draw(st.lists(st.sampled_from(NAMES), max_size=2, unique=True)))
     forget_all = draw(st.sampled_from([False] * 9 + [True]))
     return Statement(draw(st.sampled_from(SERVICES)), at_ms, parameters, forget, forget_all=forget_all)
 
 
-def known(state: MemoryState) -> dict[tuple[str, str], Remembered]:
+def known(state: MemoryState) -> dict[tuple[str, str], RememberedValue]:
     """What is remembered, whatever order it stands in."""
     return {(service, name): it for service, name, it in state.all_parameters()}

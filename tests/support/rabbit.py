@@ -18,7 +18,7 @@ from live import until
 from ports import own_port
 from scaling import patient
 from symposia.models.text.ids import new_id
-from symposia.workers.local.processes import dying_with_parent
+from symposia.workers.local.processes import end_with_parent
 
 HOST = "127.0.0.1"
 MISSING = "there is no RabbitMQ: `make debian-packages` installs one"
@@ -147,7 +147,7 @@ class Rabbit:
         with (self._folder / "output").open("ab") as log:
             self._processes.append(
                 subprocess.Popen(
-                    dying_with_parent(command, signal.SIGKILL),
+                    end_with_parent(command, signal.SIGKILL),
                     env=self._environment,
                     stdin=subprocess.DEVNULL,
                     stdout=log,

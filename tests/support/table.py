@@ -11,16 +11,16 @@ from redis import Redis
 
 from scaling import patient
 from symposia.models.protocol.collab import Collab, CollabMode, Participant
-from symposia.models.protocol.dialog import Role, said
+from symposia.models.protocol.dialog import Role, build_turn_message
 from symposia.models.sessions.plan import Finish, PlannedTurn, Step
 from symposia.models.text.ids import new_id, utcnow
 from symposia.models.turns.turn import OutcomeKind, Usage
 from symposia.state.redis.keys import lock_key, session_key
-from symposia.state.sessions.plans import PlanFrame, PlanWrite, plan_write
-from symposia.state.sessions.records import Answer, Grant, SessionState
-from symposia.state.sessions.requests import Claim, Opening, Speech
+from symposia.state.sessions.plans import PlanFrame, PlanWrite, build_plan_write
+from symposia.state.sessions.records import Grant, ScriptAnswer, SessionState
+from symposia.state.sessions.requests import GrantRequest, Opening, TurnOutput
 from symposia.state.sessions.store import SessionStore
-from symposia.state.turns.parked import FAR_MS, LayAside, ParkedTurns, Reply, Rule
+from symposia.state.turns.parked import FAR_MS, ParkedTurnStore, ParkRequest, Reply, ReplyRule
 
 T = TypeVar("T")
 RETENTION_MS = 60_000
@@ -64,7 +64,7 @@ class Table:
     def opening(self, **changes: Any) -> Opening:
         return Opening(**{"collab": self.collab, "spec": "{}", "digest": "d", **changes})
 
-    def open(self, **changes: Any) -> Answer:
+    def open(self, **changes: Any) -> ScriptAnswer:
         return self.store.open(self.opening(**changes))
 
     def write(
@@ -90,7 +90,7 @@ class Table:
             retention_ms=retention_ms,
             scopes={r.number: r.scope for r in state.open_turns() if r.number != after},
         )
-        return plan_write(plan, frame)
+        return build_plan_write(plan, frame)
 
     def plan(self, *turns: PlannedTurn, **step: Any) -> tuple[int, ...]:
         """Plans turns from the session as it is now; answers their numbers."""
@@ -103,12 +103,16 @@ class Table:
         (number,) = self.plan(turn(**more))
         return number
 
-    def finish(self, reason: str = "satisfied", **more: Any) -> Answer:
+    def finish(self, reason: str = "satisfied", **more: Any) -> ScriptAnswer:
         return self.store.plan(self.id, self.write(Finish(reason=reason), **more))
 
-    def begin(self, number: int, *, scope: str = "floor", token: str | None = None, **more: Any) -> Answer:
+    def begin(
+        self, number: int, *, scope: str = "floor", token: str | None = None, **more: Any
+    ) -> ScriptAnswer:
         wish = {"lease_ms": LEASE_MS, "timeout_ms": 600_000, "window": 100, "task_id": new_id(), **more}
-        return self.store.begin(self.id, Claim(number=number, scope=scope, token=token or new_id(), **wish))
+        return self.store.begin(
+            self.id, GrantRequest(number=number, scope=scope, token=token or new_id(), **wish)
+        )
 
     def grant(self, number: int, **more: Any) -> Grant:
         answer = self.begin(number, **more)
@@ -116,20 +120,20 @@ class Table:
         assert answer.grant is not None
         return answer.grant
 
-    def commit(self, grant: Grant, *texts: str, then: PlanWrite | None = None, **speech: Any) -> Answer:
+    def commit(self, grant: Grant, *texts: str, then: PlanWrite | None = None, **speech: Any) -> ScriptAnswer:
         return self.store.commit(self.id, grant, self.speech(grant, *texts, **speech), then=then)
 
-    def speech(self, grant: Grant, *texts: str, usage: Usage | None = None, **more: Any) -> Speech:
+    def speech(self, grant: Grant, *texts: str, usage: Usage | None = None, **more: Any) -> TurnOutput:
         kind = OutcomeKind.MESSAGE if texts else OutcomeKind.PASSED
         result = json.dumps({"number": grant.number, "participant": "ann", "kind": kind})
         messages = tuple(self._message(grant, text) for text in texts)
-        return Speech(
+        return TurnOutput(
             **{"kind": kind, "result": result, "usage": usage or Usage(), "messages": messages, **more}
         )
 
     def _message(self, grant: Grant, text: str) -> str:
         names = [p.participant_id for p in self.collab.participants]
-        return said(
+        return build_turn_message(
             Role.AGENT,
             text,
             timestamp=utcnow(),
@@ -139,32 +143,34 @@ class Table:
             fence=grant.fence,
         ).to_json()
 
-    def speak(self, number: int, *texts: str, scope: str = "floor", **speech: Any) -> Answer:
+    def speak(self, number: int, *texts: str, scope: str = "floor", **speech: Any) -> ScriptAnswer:
         """Begins and commits a turn."""
         answer = self.commit(self.grant(number, scope=scope), *texts, **speech)
         assert answer.word == "committed"
         return answer
 
-    def fail(self, grant: Grant, *, delay_ms: int = 0, error: str = "no answer", agent: str = "") -> Answer:
+    def fail(
+        self, grant: Grant, *, delay_ms: int = 0, error: str = "no answer", agent: str = ""
+    ) -> ScriptAnswer:
         return self.store.fail(self.id, grant, delay_ms=delay_ms, error=error, agent=agent)
 
-    def park(self, grant: Grant, reply: str, **more: Any) -> Answer:
+    def park(self, grant: Grant, reply: str, **more: Any) -> ScriptAnswer:
         times = {"until_in_ms": None, "wake_in_ms": FAR_MS}
-        laid = LayAside(**{"reply_token": reply, "wait": "{}", **times, **more})
-        return ParkedTurns(self.client).park(self.id, grant, laid)
+        laid = ParkRequest(**{"reply_token": reply, "wait": "{}", **times, **more})
+        return ParkedTurnStore(self.client).park(self.id, grant, laid)
 
     def reply(
         self, number: int, reply: str, request: str, texts: Sequence[str] | None, **more: Any
-    ) -> Answer:
+    ) -> ScriptAnswer:
         """Answers a parked turn; with `texts` None it is given back."""
-        wish = {"rule": Rule.PERSON, **more}
+        wish = {"rule": ReplyRule.PERSON, **more}
         if texts is None:
             wish = {"wait": "{}", "outcome": "asked", **wish}
         else:
             record = self.state().records.get(number)
             grant = Grant(number, "floor", (record and record.token) or request, 1, 1, 0, 0, None, ())
             wish = {"speech": self.speech(grant, *texts), **wish}
-        return ParkedTurns(self.client).reply(self.id, Reply(number, reply, request, **wish))
+        return ParkedTurnStore(self.client).reply(self.id, Reply(number, reply, request, **wish))
 
     def renew(self, grant: Grant, *, lease_ms: int = LEASE_MS) -> bool:
         return self.store.renew(self.id, grant, lease_ms=lease_ms)
@@ -178,7 +184,7 @@ class Table:
     def cancel(self, **more: Any) -> SessionState:
         return self.store.cancel(self.id, **{"reason": "cancelled", "retention_ms": RETENTION_MS, **more})
 
-    def sweep(self, *, grace_ms: int = 0, taken_ms: int | None = None, probes: int = 0) -> Answer:
+    def sweep(self, *, grace_ms: int = 0, taken_ms: int | None = None, probes: int = 0) -> ScriptAnswer:
         return self.store.sweep(self.id, grace_ms=grace_ms, taken_ms=taken_ms, probes=probes)
 
     def expire(self, scope: str = "floor") -> None:

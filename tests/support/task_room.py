@@ -8,9 +8,9 @@ from typing import Any
 from symposia.archive.archive import Archive
 from symposia.models.workspace.conversation import Conversation
 from symposia.models.workspace.task import Task
-from symposia.state.notifications import NoticeBoard
+from symposia.state.notifications import NotificationStreams
 from symposia.tasks.workspace.managers import TaskManagers
-from symposia.tasks.workspace.service import Conversations
+from symposia.tasks.workspace.service import WorkspaceService
 
 APP = "reviews"
 #: Who manages the tasks of the app, who asks for one, who is invited, and who has nothing to do with it.
@@ -32,12 +32,12 @@ class Clock:
 class TaskRoom:
     """The desk, and what most tests begin with."""
 
-    def __init__(self, archive: Archive, board: NoticeBoard | None = None) -> None:
+    def __init__(self, archive: Archive, board: NotificationStreams | None = None) -> None:
         self.archive = archive
         self.clock = Clock()
         self.managers = TaskManagers()
         self.managers.register(APP, lambda _request: True, agent=CHAIR)
-        self.desk = Conversations(archive, board, managers=self.managers, now_ms=self.clock)
+        self.desk = WorkspaceService(archive, board, managers=self.managers, now_ms=self.clock)
 
     def verdict(self, judge: Callable[..., Any], **more: Any) -> None:
         """Lets another decide about tasks."""

@@ -22,7 +22,7 @@ from gone import command_of, stands_still
 from live import SUPPORT, until
 from scaling import patient
 from symposia.workers.cli.app import app
-from symposia.workers.cli.common.exit_codes import guarded
+from symposia.workers.cli.common.exit_codes import run_command_line
 
 PROGRAM = Path(sys.executable).with_name("symposia")
 MARK = "SYMPOSIA_TEST_TERMINAL"
@@ -149,7 +149,7 @@ class Terminal:
             stack.enter_context(chdir(self.folder))
             stack.enter_context(redirect_stdout(out))
             stack.enter_context(redirect_stderr(err))
-            code = guarded(app, arguments)
+            code = run_command_line(app, arguments)
         return Said(code, out.getvalue(), err.getvalue())
 
     def start(self, *arguments: str) -> Running:

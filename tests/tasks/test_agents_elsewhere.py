@@ -10,7 +10,7 @@ from by_hand import ByHand
 from symposia.jobs.collab import CollabJob
 from symposia.models.sessions.options import FailurePolicy
 from symposia.state.redis.connect import connect
-from symposia.state.workers.presence import WorkerBook
+from symposia.state.workers.presence import WorkerPresence
 
 
 @pytest.fixture
@@ -19,9 +19,9 @@ def hand(tmp_path, redis_url: str) -> ByHand:
 
 
 @pytest.fixture
-def book(redis_url: str) -> Iterator[WorkerBook]:
+def book(redis_url: str) -> Iterator[WorkerPresence]:
     with connect(redis_url) as client:
-        yield WorkerBook(client)
+        yield WorkerPresence(client)
 
 
 def opened(hand: ByHand) -> CollabJob:
@@ -46,6 +46,6 @@ def test_where_nobody_knows_the_agent_the_turn_fails(hand, book):
 def test_a_worker_that_never_comes_is_not_waited_for_forever(hand, book, monkeypatch):
     job = opened(hand)
     book.announce("w1@elsewhere", ["coder"])
-    monkeypatch.setattr("symposia.tasks.turns.admission.ELSEWHERE_FOR_MS", 0)
+    monkeypatch.setattr("symposia.tasks.turns.admission.OTHER_WORKER_LIMIT_MS", 0)
     hand.turn(job, 1)
     assert (job.status(), job.state().reason) == ("cancelled", "failed")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from office import Office
-from symposia.tasks.runtime.fault_hooks import Boundary, unwatched
+from symposia.tasks.runtime.fault_hooks import Boundary, no_fault_hook
 
 SAY = '[agents.say]\nkind = "scripted"\nreplies = ["a word"]\n'
 
@@ -37,4 +37,4 @@ def test_a_turn_comes_by_every_boundary_in_order(office: Office) -> None:
 
 
 def test_in_production_nobody_watches(office: Office) -> None:
-    assert office.runtime.crossing is unwatched
+    assert office.runtime.fault_hook is no_fault_hook

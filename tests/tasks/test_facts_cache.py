@@ -17,7 +17,7 @@ from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import session_key
 from symposia.state.sessions.requests import Opening
 from symposia.state.sessions.store import SessionStore
-from symposia.tasks.runtime.runtime import SURE_S, FactsCache
+from symposia.tasks.runtime.runtime import FACTS_TTL_S, FactsCache
 
 
 @dataclass
@@ -83,7 +83,7 @@ def test_an_id_that_is_used_again_means_the_later_session_whoever_asks(place: Pl
     assert place.cast() == ["ann"]
     place.expire()
     place.open("bob")
-    place.clock.now += SURE_S
+    place.clock.now += FACTS_TTL_S
     assert place.cast() == ["bob"]
 
 
@@ -101,7 +101,7 @@ def test_a_session_that_goes_on_is_not_read_again_and_again(place: Place):
     place.cast()
     before = reads(place)
     for _ in range(5):
-        place.clock.now += SURE_S * 0.9
+        place.clock.now += FACTS_TTL_S * 0.9
         assert place.cast(opened) == place.cast() == ["ann"]
     assert reads(place) == before
 

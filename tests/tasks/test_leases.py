@@ -7,7 +7,7 @@ from redis.exceptions import InvalidResponse
 from live import until
 from symposia.models.text.ids import new_id
 from symposia.state.sessions.records import Grant
-from symposia.tasks.runtime.leases import LeaseKeeper
+from symposia.tasks.runtime.leases import LeaseRenewer
 
 GRANT = Grant(
     number=1,
@@ -37,15 +37,15 @@ class StumblingStore:
 
 def test_an_error_that_nobody_expects_does_not_end_the_renewals():
     store, lost = StumblingStore(), []
-    with LeaseKeeper(store, lease_ms=60).hold(new_id(), GRANT, lambda: lost.append(True)):
+    with LeaseRenewer(store, lease_ms=60).keep_renewed(new_id(), GRANT, lambda: lost.append(True)):
         until(lambda: store.asked >= 3, what="the lease is renewed again")
     assert not lost
 
 
 def test_who_begins_when_all_were_told_to_let_go_is_told_at_once():
-    keeper, lost = LeaseKeeper(StumblingStore(), lease_ms=30_000), []
-    with keeper.hold(new_id(), GRANT, lambda: lost.append("before")):
-        keeper.let_go()
+    keeper, lost = LeaseRenewer(StumblingStore(), lease_ms=30_000), []
+    with keeper.keep_renewed(new_id(), GRANT, lambda: lost.append("before")):
+        keeper.cancel_all()
         assert lost == ["before"]
-    with keeper.hold(new_id(), GRANT, lambda: lost.append("after")):
+    with keeper.keep_renewed(new_id(), GRANT, lambda: lost.append("after")):
         assert lost == ["before", "after"]

@@ -53,7 +53,7 @@ def busy() -> bool:
 def test_a_busy_worker_sends_a_probe_for_one_that_is_free(office: Office) -> None:
     """The session is claimed by any worker, and by the free one of many only now and then."""
     waiting(office, 1)
-    office.runtime.taken.tell(is_free=True)
+    office.runtime.queue_progress.publish(is_free=True)
     assert sweep(office.runtime, is_free=busy) == 1
 
 
@@ -89,12 +89,12 @@ def test_a_sweep_that_takes_long_looks_at_the_queue_again(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting(office, 3)
-    office.runtime.taken.tell()
+    office.runtime.queue_progress.publish()
     claim = office.runtime.index.claim
 
     def claim_and_take(*, limit: int, hold_ms: int) -> list[str]:
         """Workers take what was sent later just after the sweep has looked at the queue."""
-        office.runtime.taken.note(office.runtime.index.now_ms())
+        office.runtime.queue_progress.record_taken(office.runtime.index.now_ms())
         return claim(limit=limit, hold_ms=hold_ms)
 
     monkeypatch.setattr(office.runtime.index, "claim", claim_and_take)

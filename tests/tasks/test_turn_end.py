@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.tasks.turns.summary import given_back
+from symposia.tasks.turns.summary import summarize_return
 
 THEN = "attempt 1 of 3, retried in 1 s"
 
 
 @pytest.mark.parametrize("is_last", [False, True])
 def test_a_turn_that_was_given_back_says_what_follows(is_last: bool) -> None:
-    end = given_back("retried", "ValueError: no disk", THEN, is_last=is_last)
+    end = summarize_return("retried", "ValueError: no disk", THEN, is_last=is_last)
     assert (end.text, end.failed) == (f"failed: ValueError: no disk; {THEN}", is_last)
 
 
 @pytest.mark.parametrize("word", ["stale", "done", "missing"])
 def test_a_refused_failure_promises_no_retry(word: str) -> None:
-    end = given_back(word, "ValueError: no disk", THEN, is_last=True)
+    end = summarize_return(word, "ValueError: no disk", THEN, is_last=True)
     assert (end.text, end.failed) == (f"discarded ({word}): failed: ValueError: no disk", False)

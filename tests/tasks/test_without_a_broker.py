@@ -15,7 +15,7 @@ from chaos.server import Valkey
 from live import until
 from ports import own_port
 from symposia.models.protocol.collab import CollabStatus
-from symposia.tasks.runtime.graph import BrokerAway, TaskGraph
+from symposia.tasks.runtime.graph import BrokerConnectionError, TaskGraph
 from symposia.tasks.sessions.sweep import sweep
 
 
@@ -49,9 +49,9 @@ def test_the_sweep_gives_up_for_now_instead_of_trying_session_by_session(
     index = hand.runtime.index
     hand = replace(hand, runtime=replace(hand.runtime, limits=replace(hand.runtime.limits, grace_ms=0)))
     for job in jobs:
-        index.sooner(job.id, 0)
+        index.set_due_by(job.id, 0)
     caplog.clear()
-    with pytest.raises(BrokerAway):
+    with pytest.raises(BrokerConnectionError):
         sweep(hand.runtime)
     assert not [it for it in caplog.records if it.name.startswith("symposia") and it.exc_info]
     for job in jobs:
@@ -64,8 +64,8 @@ def test_a_broker_that_stays_away_costs_the_sweep_one_message(hand: ByHand) -> N
     hand = replace(hand, runtime=replace(hand.runtime, limits=replace(hand.runtime.limits, grace_ms=0)))
     for _ in range(5):
         for job in jobs:
-            hand.runtime.index.sooner(job.id, 0)
-        with pytest.raises(BrokerAway):
+            hand.runtime.index.set_due_by(job.id, 0)
+        with pytest.raises(BrokerConnectionError):
             sweep(hand.runtime)
     sent = [turn.dispatches for job in jobs for turn in hand.runtime.store.state(job.id).open_turns()]
     assert sum(sent) <= 1
@@ -80,11 +80,11 @@ def test_the_sweep_goes_on_when_the_broker_is_back(hand: ByHand, tmp_path: Path)
         job = hand.open("echo", turns=1, agents={"echo": "echo"})
 
         def look() -> int:
-            runtime.index.sooner(job.id, 0)
+            runtime.index.set_due_by(job.id, 0)
             return sweep(runtime)
 
         for _ in range(3):
-            with pytest.raises(BrokerAway):
+            with pytest.raises(BrokerConnectionError):
                 look()
         server.start()
         assert until(look, what="it is sent") == 1
@@ -95,7 +95,7 @@ def test_a_message_that_was_sent_ends_the_pause(hand: ByHand, tmp_path: Path) ->
     server = Valkey(tmp_path / "broker")
     with closing(server):
         graph = TaskGraph(Celery(broker=server.url, set_as_current=False))
-        with pytest.raises(BrokerAway):
+        with pytest.raises(BrokerConnectionError):
             graph.send_advance("one", sent_ms=0)
         server.start()
         graph.send_advance("two", sent_ms=0)

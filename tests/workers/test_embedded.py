@@ -18,7 +18,13 @@ from gone import is_gone
 from live import until
 from ports import own_port
 from symposia.config.settings import load_settings
-from symposia.factories.discovery import Health, ServerRecord, find_running, health, resolve_redis_url
+from symposia.factories.discovery import (
+    Health,
+    ServerRecord,
+    check_health,
+    find_embedded_server,
+    resolve_redis_url,
+)
 from symposia.models.errors import EmbeddedServerError, PortTaken, RedisUnavailable
 from symposia.state.redis.connect import connect
 from symposia.workers.local.embedded import EmbeddedServer
@@ -60,7 +66,7 @@ def test_a_server_that_was_killed_is_started_anew(server: EmbeddedServer) -> Non
     url, pid = server.url, server.pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
-    until(lambda: health(url) is Health.SILENT)
+    until(lambda: check_health(url) is Health.SILENT)
     assert server.start() == url
     assert server.pid != pid
 
@@ -93,7 +99,7 @@ def test_whoever_found_it_does_not_stop_it(server: EmbeddedServer, tmp_path: Pat
     guest = EmbeddedServer(tmp_path)
     assert guest.start() == server.url
     guest.stop()
-    assert health(server.url) is Health.READY
+    assert check_health(server.url) is Health.READY
 
 
 def test_it_listens_on_loopback_behind_a_password(server: EmbeddedServer) -> None:
@@ -137,7 +143,7 @@ def test_a_server_that_stops_at_once_is_an_error_with_its_last_words(tmp_path: P
     program.chmod(0o700)
     with pytest.raises(EmbeddedServerError, match="cannot allocate memory"):
         EmbeddedServer(tmp_path, program=program).start()
-    assert find_running(tmp_path) is None
+    assert find_embedded_server(tmp_path) is None
 
 
 def test_a_missing_server_program_is_named(tmp_path: Path) -> None:
@@ -158,7 +164,7 @@ def test_a_record_that_cannot_be_read_counts_as_none(tmp_path: Path, content: st
     (tmp_path / "valkey").mkdir()
     (tmp_path / "valkey" / "server.json").write_text(content)
     assert ServerRecord.read(tmp_path) is None
-    assert find_running(tmp_path) is None
+    assert find_embedded_server(tmp_path) is None
 
 
 def test_the_url_before_the_start_is_an_error(tmp_path: Path) -> None:

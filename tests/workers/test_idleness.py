@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from celery.worker import state
 
-from symposia.workers.steps.idleness import Idleness
+from symposia.workers.steps.idleness import IdleTimer
 
 
 @pytest.fixture
@@ -21,12 +21,12 @@ def clean_counts() -> Iterator[None]:
 @pytest.mark.usefixtures("clean_counts")
 def test_idle_time_starts_again_with_each_task() -> None:
     now_s = 0.0
-    idleness = Idleness(lambda: 2, clock=lambda: now_s)
+    idleness = IdleTimer(lambda: 2, clock=lambda: now_s)
     now_s = 5.0
-    idleness.look()
+    idleness.update()
     assert idleness.ms == 5_000
     state.all_total_count[0] += 1
-    idleness.look()
+    idleness.update()
     assert idleness.ms == 0
 
 
@@ -39,16 +39,16 @@ class Request(SimpleNamespace):
 @pytest.mark.usefixtures("clean_counts")
 def test_a_worker_without_free_places_is_not_idle() -> None:
     now_s = 0.0
-    idleness = Idleness(lambda: 1, clock=lambda: now_s)
+    idleness = IdleTimer(lambda: 1, clock=lambda: now_s)
     request = Request()
     state.active_requests.add(request)
     for now_s in (5.0, 10.0):  # noqa: B007 - the clock reads it
-        idleness.look()
+        idleness.update()
         assert idleness.ms == 0
     state.active_requests.discard(request)
     now_s = 20.0
-    idleness.look()
+    idleness.update()
     assert idleness.ms == 0, "the place was free at some time since the last look, nobody knows when"
     now_s = 23.0
-    idleness.look()
+    idleness.update()
     assert idleness.ms == 3_000

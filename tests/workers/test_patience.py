@@ -10,7 +10,7 @@ from ports import own_port
 from symposia.models.errors import RedisUnavailable, SessionNotFound
 from symposia.state.redis.connect import connect
 from symposia.tasks.turns import retry_until as patience
-from symposia.tasks.turns.retry_until import outlast_outage
+from symposia.tasks.turns.retry_until import retry_during_outage
 
 
 class Clock:
@@ -37,7 +37,7 @@ def test_a_redis_that_stays_away_is_told_when_the_time_is_over(monkeypatch: pyte
             return client.ping()
 
         with pytest.raises(RedisUnavailable):
-            outlast_outage(write, until=1, what="turn 1")
+            retry_during_outage(write, until=1, what="turn 1")
     assert tries == 1 + 1 / patience.PAUSE_S
 
 
@@ -50,7 +50,7 @@ def test_what_waiting_cannot_mend_is_told_at_once() -> None:
         raise SessionNotFound("gone")
 
     with pytest.raises(SessionNotFound):
-        outlast_outage(write, until=time.monotonic() + 60, what="turn 1")
+        retry_during_outage(write, until=time.monotonic() + 60, what="turn 1")
     assert tries == 1
 
 
@@ -62,7 +62,7 @@ def test_waiting_is_logged_once_by_its_name(caplog: pytest.LogCaptureFixture) ->
             raise error
         return "committed"
 
-    assert outlast_outage(write, until=time.monotonic() + 60, what="turn 7 of s") == "committed"
+    assert retry_during_outage(write, until=time.monotonic() + 60, what="turn 7 of s") == "committed"
     assert [record.message.partition(":")[0] for record in caplog.records] == [
         "writing turn 7 of s failed, retrying"
     ]

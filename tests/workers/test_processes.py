@@ -7,12 +7,12 @@ import subprocess
 import pytest
 
 from ports import own_port
-from symposia.workers.local.processes import end, free_port
+from symposia.workers.local.processes import end_process, free_port
 
 
 def test_a_process_that_listens_is_asked() -> None:
     process = subprocess.Popen(["sleep", "60"])
-    end(process, timeout_s=5)
+    end_process(process, timeout_s=5)
     assert process.returncode == -signal.SIGTERM
 
 
@@ -23,7 +23,7 @@ def test_a_process_that_does_not_listen_is_killed() -> None:
     assert process.stdout is not None
     with process.stdout as said:
         said.readline()
-        end(process, timeout_s=0.1)
+        end_process(process, timeout_s=0.1)
     assert process.returncode == -signal.SIGKILL
 
 

@@ -14,7 +14,7 @@ from celery.bin.beat import beat
 from celery.bin.worker import worker
 
 from live import until
-from symposia.workers.local.processes import dying_with_parent
+from symposia.workers.local.processes import end_with_parent
 from symposia.workers.local.services import worker_command
 
 LOADED = """
@@ -74,7 +74,7 @@ def test_a_worker_starts_anew_and_ends_when_it_is_asked_to(tmp_path, redis_url, 
     log = tmp_path / "log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            dying_with_parent(worker_command(concurrency=1, pool=pool), signal.SIGKILL),
+            end_with_parent(worker_command(concurrency=1, pool=pool), signal.SIGKILL),
             cwd=tmp_path,
             env={**os.environ, "SYMPOSIA_REDIS_URL": redis_url},
             stdout=output,

@@ -10,7 +10,7 @@ import pytest
 
 from live import until
 from ports import keep_port
-from symposia.factories.discovery import Health, ServerRecord, find_running, health
+from symposia.factories.discovery import Health, ServerRecord, check_health, find_embedded_server
 from symposia.models.errors import EmbeddedServerError
 from symposia.state.redis.connect import connect
 from symposia.workers.local.embedded import EmbeddedServer
@@ -22,9 +22,9 @@ def test_it_outlives_whoever_started_it_and_ends_with_the_last_who_uses_it(tmp_p
     url = first.__enter__()
     assert second.__enter__() == url
     first.__exit__(None, None, None)
-    assert health(url) is Health.READY
+    assert check_health(url) is Health.READY
     second.__exit__(None, None, None)
-    assert health(url) is Health.SILENT
+    assert check_health(url) is Health.SILENT
 
 
 def test_what_was_written_is_there_for_the_next(tmp_path: Path) -> None:
@@ -39,15 +39,15 @@ def test_whoever_keeps_a_server_up_is_not_deprived_of_it(tmp_path: Path) -> None
     with EmbeddedServer(tmp_path, bound=True) as kept:
         with shared_server(tmp_path) as url:
             assert url == kept.url
-        assert health(kept.url) is Health.READY
+        assert check_health(kept.url) is Health.READY
 
 
 def test_a_shared_server_that_somebody_uses_without_having_started_it_stays(tmp_path: Path) -> None:
     with using_server(tmp_path):
         with shared_server(tmp_path) as url:
             pass
-        assert health(url) is Health.READY
-    assert find_running(tmp_path) is None
+        assert check_health(url) is Health.READY
+    assert find_embedded_server(tmp_path) is None
 
 
 def test_a_server_that_was_killed_is_no_reason_to_fail_when_leaving(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_a_server_that_was_killed_is_no_reason_to_fail_when_leaving(tmp_path: Pa
         record = ServerRecord.read(tmp_path)
         assert record is not None
         os.kill(record.pid, signal.SIGKILL)
-        until(lambda: health(url) is Health.SILENT)
+        until(lambda: check_health(url) is Health.SILENT)
 
 
 def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:

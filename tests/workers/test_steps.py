@@ -7,18 +7,18 @@ from pathlib import Path
 from live import until
 from symposia.config.settings import load_settings
 from symposia.state.redis.connect import connect
-from symposia.state.workers.presence import WorkerBook
-from symposia.workers.steps.base import sweeping
+from symposia.state.workers.presence import WorkerPresence
+from symposia.workers.steps.base import make_sweep_thread
 from symposia.workers.worker_app import create_worker_app
 
 
 def test_a_worker_says_that_it_is_there_before_its_first_look_at_the_sessions(redis_url: str, tmp_path: Path):
     app = create_worker_app(load_settings(redis_url=redis_url, data_dir=tmp_path))
-    thread = sweeping(app, "w1@here", interval_s=3_600, places=lambda: 1)
+    thread = make_sweep_thread(app, "w1@here", interval_s=3_600, places=lambda: 1)
     thread.start()
     with connect(redis_url) as client:
-        book = WorkerBook(client)
-        until(book.alive, what="the worker has announced itself")
+        book = WorkerPresence(client)
+        until(book.list_alive, what="the worker has announced itself")
         thread.close()
         thread.join(20)
-        assert book.alive() == [], "it says when it leaves, too"
+        assert book.list_alive() == [], "it says when it leaves, too"

@@ -17,9 +17,9 @@ import pytest
 from live import until
 from symposia.models.errors import ServiceEnded, StateError
 from symposia.workers.local import services
-from symposia.workers.local.services import Program, worker_command
-from symposia.workers.local.shutdown_flag import Hurry
-from symposia.workers.local.supervisor import MAX_DELAY_S, SETTLED_S, Backoff, Interrupts, Supervisor
+from symposia.workers.local.services import ProcessService, worker_command
+from symposia.workers.local.shutdown_flag import ShutdownFlag
+from symposia.workers.local.supervisor import MAX_DELAY_S, STABLE_AFTER_S, Backoff, Interrupts, Supervisor
 
 DEAF = "trap '' TERM; echo deaf; while :; do sleep 0.05; done"
 
@@ -32,9 +32,9 @@ class Noted:
         self.said: list[str] = []
         self.heard: list[str] = []
 
-    def program(self, name: str, script: str, *, patience_s: float | None = None) -> Program:
+    def program(self, name: str, script: str, *, patience_s: float | None = None) -> ProcessService:
         environment = {**os.environ, "DIARY": str(self.diary)}
-        return Program(
+        return ProcessService(
             name,
             ["sh", "-c", script],
             environment=environment,
@@ -42,7 +42,7 @@ class Noted:
             patience_s=patience_s,
         )
 
-    def steady(self, name: str) -> Program:
+    def steady(self, name: str) -> ProcessService:
         note = f"trap 'echo -{name} >> $DIARY; exit 0' TERM; echo +{name} >> $DIARY"
         return self.program(name, f"{note}; while :; do sleep 0.05; done")
 
@@ -55,7 +55,7 @@ def noted(tmp_path: Path) -> Noted:
     return Noted(tmp_path)
 
 
-def supervisor(noted: Noted, *programs: Program, **how) -> Supervisor:
+def supervisor(noted: Noted, *programs: ProcessService, **how) -> Supervisor:
     return Supervisor(programs, interrupts=Interrupts(), say=noted.said.append, **how)
 
 
@@ -67,7 +67,7 @@ def test_the_last_to_come_is_the_first_to_go(noted):
 
 def test_what_ended_is_started_again_after_a_while(noted):
     with supervisor(noted, noted.program("brief", "echo once >> $DIARY; echo bye; exit 3")) as kept:
-        until(lambda: kept.tend() or len(noted.lines()) >= 3)
+        until(lambda: kept.check_services() or len(noted.lines()) >= 3)
     assert noted.said[:2] == [
         "brief: ended with exit code 3: bye; restarting in 0.5 s",
         "brief: ended with exit code 3: bye; restarting in 1 s",
@@ -80,7 +80,7 @@ def test_patience_grows_up_to_a_limit_and_is_new_after_a_long_life():
     delays = [backoff.delay_s(lived_s=1) for _ in range(9)]
     assert delays[:4] == [0.5, 1, 2, 4]
     assert delays[-1] == MAX_DELAY_S
-    assert backoff.delay_s(lived_s=SETTLED_S + 1) == 0.5
+    assert backoff.delay_s(lived_s=STABLE_AFTER_S + 1) == 0.5
 
 
 def test_what_does_not_stay_up_is_given_up_where_that_was_asked_for(noted):
@@ -90,12 +90,12 @@ def test_what_does_not_stay_up_is_given_up_where_that_was_asked_for(noted):
         ) as caught,
         supervisor(noted, noted.program("brief", "echo no luck; exit 7"), gives_up_after=2) as kept,
     ):
-        until(kept.tend)
+        until(kept.check_services)
     assert isinstance(caught.value, StateError)
 
 
 def test_when_one_cannot_be_started_the_others_are_stopped(noted):
-    class Missing(Program):
+    class Missing(ProcessService):
         def start(self) -> None:
             until(noted.lines)
             super().start()
@@ -108,7 +108,7 @@ def test_when_one_cannot_be_started_the_others_are_stopped(noted):
 
 def test_one_more_can_join(noted):
     with supervisor(noted) as kept:
-        kept.add(noted.steady("late"))
+        kept.add_service(noted.steady("late"))
         until(noted.lines)
     assert noted.lines() == ["+late", "-late"]
 
@@ -118,7 +118,7 @@ def test_who_does_not_listen_is_killed_in_a_hurry_or_when_patience_ends(noted, h
     program = noted.program("deaf", DEAF, patience_s=0.2 if how == "patience" else None)
     program.start()
     until(lambda: noted.heard)
-    hurry = Hurry()
+    hurry = ShutdownFlag()
     if how == "hurry":
         threading.Timer(0.2, hurry.set).start()
     program.stop(hurry)
@@ -133,12 +133,12 @@ def test_a_signal_may_come_at_any_moment_while_a_program_is_stopped(noted, monke
         program.start()
         until(lambda moment=moment: len(noted.heard) == moment)
         with Interrupts() as interrupts:
-            interrupts.calm()
+            interrupts.disarm()
             stop_and_strike(program, interrupts, at_line=moment)
         assert program.ended() is None
 
 
-def stop_and_strike(program: Program, interrupts: Interrupts, *, at_line: int) -> None:
+def stop_and_strike(program: ProcessService, interrupts: Interrupts, *, at_line: int) -> None:
     """Stops it; a signal comes when so many lines of that have run, of the standard library too."""
     lines = count(1)
 
@@ -150,7 +150,7 @@ def stop_and_strike(program: Program, interrupts: Interrupts, *, at_line: int) -
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        program.stop(interrupts.hurry)
+        program.stop(interrupts.shutdown_flag)
     finally:
         sys.settrace(before)
 
@@ -165,7 +165,7 @@ def test_what_was_interrupted_before_it_was_listened_to_can_be_stopped(noted, mo
         with pytest.raises(KeyboardInterrupt):
             program.start()
     assert until(program.ended) == "ended with exit code 7"
-    program.stop(Hurry())
+    program.stop(ShutdownFlag())
     assert program.ended() is None
 
 
@@ -174,7 +174,7 @@ def test_a_killed_program_says_by_what(noted):
     program.start()
     os.kill(int(until(lambda: noted.heard)[0]), signal.SIGKILL)
     assert until(program.ended).startswith("was ended by SIGKILL")
-    program.stop(Hurry())
+    program.stop(ShutdownFlag())
 
 
 class Finalized:
@@ -211,7 +211,7 @@ def test_an_interrupt_that_strikes_in_a_finalizer_is_not_lost(is_slow, monkeypat
     monkeypatch.setattr(threading, "Timer", Slow)
     with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
         finalize_and_wait(partial(signal.raise_signal, signal.SIGTERM))
-    assert not interrupts.hurry.is_set()
+    assert not interrupts.shutdown_flag.is_set()
 
 
 def test_an_interrupt_that_strikes_while_another_error_of_a_finalizer_is_told_is_not_lost(monkeypatch):
@@ -232,9 +232,9 @@ def test_while_things_are_put_away_a_signal_means_hurry_also_where_an_error_of_a
 ):
     monkeypatch.setattr(sys, "unraisablehook", lambda _: signal.raise_signal(signal.SIGTERM))
     with Interrupts() as interrupts:
-        interrupts.calm()
+        interrupts.disarm()
         [Finalized(lambda: 1 / 0)].clear()
-        assert interrupts.hurry.is_set()
+        assert interrupts.shutdown_flag.is_set()
 
 
 def test_an_interrupt_is_not_kept_waiting_by_another_thread_that_tells_of_an_error(monkeypatch):
@@ -265,17 +265,17 @@ def test_the_first_signal_interrupts_and_the_next_means_hurry():
     with Interrupts() as interrupts:
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
-        assert not interrupts.hurry.is_set()
+        assert not interrupts.shutdown_flag.is_set()
         os.kill(os.getpid(), signal.SIGINT)
-        assert interrupts.hurry.is_set()
+        assert interrupts.shutdown_flag.is_set()
 
 
 def test_while_things_are_put_away_a_signal_only_means_hurry():
     before = signal.getsignal(signal.SIGTERM)
     with Interrupts() as interrupts:
-        interrupts.calm()
+        interrupts.disarm()
         os.kill(os.getpid(), signal.SIGTERM)
-        assert interrupts.hurry.is_set()
+        assert interrupts.shutdown_flag.is_set()
     assert signal.getsignal(signal.SIGTERM) is before
 
 
@@ -283,7 +283,7 @@ def test_a_password_that_a_program_prints_is_not_handed_on(noted):
     program = noted.program("chatty", "echo redis://:hush@host/0; exit 1")
     program.start()
     assert "redis://:***@host/0" in until(program.ended)
-    program.stop(Hurry())
+    program.stop(ShutdownFlag())
     assert noted.heard == ["redis://:***@host/0"]
 
 

@@ -14,8 +14,8 @@ from redis import Redis
 
 from symposia.config.settings import load_settings
 from symposia.patches.kombu_transport import (
-    LeanConnection,
     OneClientChannel,
+    OneClientConnection,
     OneClientSentinelTransport,
     OneClientTransport,
 )
@@ -23,8 +23,8 @@ from symposia.workers.worker_app import create_worker_app
 
 
 @pytest.fixture
-def connection(redis_url) -> Iterator[LeanConnection]:
-    with LeanConnection(redis_url) as connection:
+def connection(redis_url) -> Iterator[OneClientConnection]:
+    with OneClientConnection(redis_url) as connection:
         yield connection
 
 
@@ -115,12 +115,12 @@ USUAL = {OneClientTransport: usual.Transport, OneClientSentinelTransport: usual.
     ],
 )
 def test_other_brokers_keep_kombus_transport(url, kind):
-    ours, theirs = LeanConnection(url), Connection(url)
+    ours, theirs = OneClientConnection(url), Connection(url)
     assert ours.get_transport_cls() is kind
     assert theirs.get_transport_cls() is USUAL.get(kind, kind)
     assert ours.as_uri() == theirs.as_uri()
     assert ours.info() == theirs.info()
-    assert isinstance(ours.clone(), LeanConnection)
+    assert isinstance(ours.clone(), OneClientConnection)
 
 
 def test_an_app_sends_and_receives_over_it(redis_url, tmp_path):

@@ -28,13 +28,13 @@ from ...factories.connection import redis_url_in_use
 from ...models.schedules.recurrence import Recurrence
 from ...models.text.ids import moment_from_ms
 from ...models.text.redact import without_password
-from ...reviews.schedules.celery_tasks import send_word
+from ...reviews.schedules.celery_tasks import send_schedule_task
 from ...reviews.schedules.schedules import Schedules
 from ...state.redis.connect import connect
 from ...state.redis.keys import SCHEDULES, SCHEDULES_BEAT
-from ...state.schedules.beats import BeatBook
-from ...state.schedules.store import ScheduleBook
-from .schedules_file import schedules_of
+from ...state.schedules.beats import BeatPresence
+from ...state.schedules.store import ScheduleStore
+from .schedules_file import load_schedules_file
 
 log = logging.getLogger(__name__)
 
@@ -89,8 +89,8 @@ class DueTimes(BaseSchedule):
         return f"<{self._when}>"
 
 
-class Entry(RedBeatSchedulerEntry):  # type: ignore[misc]  # RedBeat has no types
-    """RedBeat entry of a schedule. `ScheduleBook` writes it; this class records each announcement."""
+class BeatEntry(RedBeatSchedulerEntry):  # type: ignore[misc]  # RedBeat has no types
+    """RedBeat entry of a schedule. `ScheduleStore` writes it; this class records each announcement."""
 
     def __init__(self, name: str | None = None, schedule: Any = None, **options: Any) -> None:
         when = DueTimes.read(schedule) if isinstance(schedule, Mapping) else schedule
@@ -102,11 +102,11 @@ class Entry(RedBeatSchedulerEntry):  # type: ignore[misc]  # RedBeat has no type
         due: datetime = self.schedule.after(self.last_run_at)
         return due
 
-    def _next_instance(self, last_run_at: datetime | None = None, **_options: Any) -> Entry:
-        following: Entry = super(RedBeatSchedulerEntry, self)._next_instance(last_run_at)
+    def _next_instance(self, last_run_at: datetime | None = None, **_options: Any) -> BeatEntry:
+        following: BeatEntry = super(RedBeatSchedulerEntry, self)._next_instance(last_run_at)
         meta = {"last_run_at": following.last_run_at, "total_run_count": following.total_run_count}
-        book: ScheduleBook = self.app.symposia_schedules
-        book.tick(self.name, meta=json.dumps(meta, cls=RedBeatJSONEncoder), score=int(following.score))
+        book: ScheduleStore = self.app.symposia_schedules
+        book.record_tick(self.name, meta=json.dumps(meta, cls=RedBeatJSONEncoder), score=int(following.score))
         return following
 
     __next__ = next = _next_instance
@@ -115,13 +115,13 @@ class Entry(RedBeatSchedulerEntry):  # type: ignore[misc]  # RedBeat has no type
 class SchedulesInRedis(RedBeatScheduler):  # type: ignore[misc]  # RedBeat has no types
     """Scheduler that announces due schedules; it retries while Redis or the broker is unavailable."""
 
-    Entry = Entry
+    Entry = BeatEntry
 
     def __init__(self, app: Celery, **options: Any) -> None:
         settings = load_settings()
         url = redis_url_in_use(settings)
         client = connect(url)
-        app.symposia_schedules = ScheduleBook(client)  # type: ignore[attr-defined]
+        app.symposia_schedules = ScheduleStore(client)  # type: ignore[attr-defined]
         app.redbeat_redis = client  # type: ignore[attr-defined]  # where RedBeat looks for its connection
         # No lock. The rest keeps RedBeat from reading the broker's settings, and is only shown.
         app.conf.update(
@@ -131,8 +131,8 @@ class SchedulesInRedis(RedBeatScheduler):  # type: ignore[misc]  # RedBeat has n
         app.redbeat_conf.key_prefix = f"{SCHEDULES}schedule:"  # type: ignore[attr-defined]
         app.redbeat_conf.schedule_key = SCHEDULES_BEAT  # type: ignore[attr-defined]
         #: Read now, so that a wrong file is reported at the start.
-        self._wanted = schedules_of(settings)
-        self._beats = BeatBook(client)
+        self._wanted = load_schedules_file(settings)
+        self._beats = BeatPresence(client)
         self._name = f"beat-{os.getpid()}@{socket.gethostname()}"
         self._announce_at = 0.0
         super().__init__(app, **options)
@@ -148,7 +148,7 @@ class SchedulesInRedis(RedBeatScheduler):  # type: ignore[misc]  # RedBeat has n
     def tick(self, **options: Any) -> float:
         """Announce due schedules, and return the seconds until the next time."""
         try:
-            self._say_so()
+            self._sync_and_announce()
             seconds: float = super().tick(**options)
         except (RedisError, OSError) as error:
             log.warning("beat failed, will retry: %s", error)
@@ -163,9 +163,9 @@ class SchedulesInRedis(RedBeatScheduler):  # type: ignore[misc]  # RedBeat has n
             log.warning("beat: announcing the stop failed: %s", error)
         super().close()
 
-    def _say_so(self) -> None:
+    def _sync_and_announce(self) -> None:
         if self._wanted is not None:
-            Schedules(self.app.symposia_schedules, partial(send_word, self.app)).sync(self._wanted)
+            Schedules(self.app.symposia_schedules, partial(send_schedule_task, self.app)).sync(self._wanted)
             self._wanted = None
         if time.monotonic() >= self._announce_at:
             self._beats.announce(self._name)

@@ -25,12 +25,12 @@ from ...models.schedules.schedule import Schedule
 from ...reviews.schedules.schedules import read_schedules
 
 #: Default path.
-USUAL_FILE = Path("schedules.toml")
+DEFAULT_FILE = Path("schedules.toml")
 #: Maximum size.
 _MAX_BYTES = 1024 * 1024
 
 
-def schedules_of(settings: Settings) -> list[Schedule] | None:
+def load_schedules_file(settings: Settings) -> list[Schedule] | None:
     """Return the schedules of the file; None without a file.
 
     Raises:
@@ -38,9 +38,9 @@ def schedules_of(settings: Settings) -> list[Schedule] | None:
     """
     path = settings.schedules_file
     if path is None:
-        if not USUAL_FILE.is_file():
+        if not DEFAULT_FILE.is_file():
             return None
-        path = USUAL_FILE
+        path = DEFAULT_FILE
     try:
         with path.open("rb") as file:
             raw = file.read(_MAX_BYTES + 1)

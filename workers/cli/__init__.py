@@ -22,9 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         # Inside the `try`: most of the run time of `--help` is imports, so Ctrl-C often arrives here.
         from .app import app
-        from .common.exit_codes import guarded
+        from .common.exit_codes import run_command_line
 
-        code = guarded(app, sys.argv[1:] if arguments is None else list(arguments))
+        code = run_command_line(app, sys.argv[1:] if arguments is None else list(arguments))
     except KeyboardInterrupt:
         code = INTERRUPTED
     except RuntimeError as error:

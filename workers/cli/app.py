@@ -71,14 +71,42 @@ def symposia(
 
 
 PANELS = {
-    "Run and follow sessions": (demo, run, listing, look),
-    "Control running sessions": (steer, casting),
-    "Human answers and usage": (inbox, reply, tenant),
-    "Reviews and schedules": (review, schedule),
-    "Tasks and conversations": (task, conversation),
-    "Archive and memory": (memory, archive),
-    "Alignment documents": (lint, dialogue),
-    "Operations": (serve, callbacks, doctor),
+    "Run and follow sessions": (
+        demo.add_to,
+        run.add_to,
+        listing.add_to,
+        look.add_to,
+    ),
+    "Control running sessions": (
+        steer.add_to,
+        casting.add_roster_commands,
+    ),
+    "Human answers and usage": (
+        inbox.add_to,
+        reply.add_reply_command,
+        tenant.add_to,
+    ),
+    "Reviews and schedules": (
+        review.add_to,
+        schedule.add_to,
+    ),
+    "Tasks and conversations": (
+        task.add_to,
+        conversation.add_to,
+    ),
+    "Archive and memory": (
+        memory.add_to,
+        archive.add_to,
+    ),
+    "Alignment documents": (
+        lint.add_to,
+        dialogue.add_to,
+    ),
+    "Operations": (
+        serve.add_to,
+        callbacks.add_callbacks_command,
+        doctor.add_to,
+    ),
 }
 
 
@@ -92,9 +120,9 @@ def _join_lines(commands: typer.Typer) -> None:
             _join_lines(group.typer_instance)
 
 
-for panel, groups in PANELS.items():
-    for group in groups:
-        group.add_to(app)
+for panel, adders in PANELS.items():
+    for add_commands in adders:
+        add_commands(app)
     for command in app.registered_commands:
         command.rich_help_panel = command.rich_help_panel or panel
     for commands in app.registered_groups:

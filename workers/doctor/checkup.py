@@ -11,7 +11,7 @@ from pathlib import Path
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from ...agents.local_model.server import find_running, missing_part
+from ...agents.local_model.server import find_local_model, missing_part
 from ...agents.registry.registry import Registry
 from ...config.settings import Settings
 from ...factories.archive import archive_url, open_archive
@@ -20,7 +20,7 @@ from ...factories.delivery import load_deliveries
 from ...factories.discovery import resolve_redis_url
 from ...factories.memory import dialog_memory, memory_url
 from ...factories.runtime import daily_limits, load_registry
-from ...factories.workspace import left_waiting
+from ...factories.workspace import count_overdue_tasks
 from ...models.errors import (
     ArchiveError,
     BrokerUnavailable,
@@ -35,15 +35,15 @@ from ...models.text.redact import without_password
 from ...state.redis.clock import server_ms
 from ...state.redis.connect import connect
 from ...state.redis.keys import DUE, REVIEWS_DUE
-from ...state.reviews.delivery_queue import ErrandIndex
-from ...state.schedules.beats import BeatBook
-from ...state.schedules.store import ScheduleBook
-from ...state.sessions.archive_queue import OwedIndex
-from ...state.workers.presence import WorkerBook
-from ...tasks.planning.limits import amount
-from .findings import Finding, Grade
+from ...state.reviews.delivery_queue import DeliveryQueue
+from ...state.schedules.beats import BeatPresence
+from ...state.schedules.store import ScheduleStore
+from ...state.sessions.archive_queue import ArchiveQueue
+from ...state.workers.presence import WorkerPresence
+from ...tasks.planning.limits import format_amount
+from .findings import CheckResult, Grade
 from .queue_check import check_queue
-from .server_check import check_durability, check_server, failed_server, no_server
+from .server_check import check_durability, check_server, failed_server, unreachable_server
 
 PYTHON = (3, 11)
 PACKAGES = (
@@ -53,10 +53,10 @@ PACKAGES = (
 #: Milliseconds after its due time from which on no worker processes a session or a review.
 OVERDUE_MS = 30_000
 #: Milliseconds in the archive queue from which on a session is late.
-OWED_MS = 180_000
+ARCHIVE_LATE_MS = 180_000
 
 
-def check_up(settings: Settings) -> Iterator[Finding]:
+def run_checks(settings: Settings) -> Iterator[CheckResult]:
     """Run all checks in order; a problem is a finding, never an exception.
 
     Args:
@@ -71,7 +71,7 @@ def check_up(settings: Settings) -> Iterator[Finding]:
         try:
             yield check_server(client, url, is_configured=resolve_redis_url(settings) is not None)
         except (RedisUnavailable, RedisError, OSError) as error:
-            yield no_server(url, error)
+            yield unreachable_server(url, error)
         else:
             yield from _on_server(client, url, settings)
     yield _memory(settings)
@@ -80,7 +80,7 @@ def check_up(settings: Settings) -> Iterator[Finding]:
     yield from _broker(settings, url)
 
 
-def _on_server(client: Redis, url: str, settings: Settings) -> Iterator[Finding]:
+def _on_server(client: Redis, url: str, settings: Settings) -> Iterator[CheckResult]:
     """Check the data on a server that has answered."""
     try:
         yield from check_durability(client)
@@ -88,45 +88,47 @@ def _on_server(client: Redis, url: str, settings: Settings) -> Iterator[Finding]
         yield from check_queue(client, settings)
         yield _unfinished(client, subject="sessions", index=DUE)
         yield _unfinished(client, subject="reviews", index=REVIEWS_DUE)
-        yield _owed(client, settings)
+        yield _archive_queue(client, settings)
         yield _schedules(client)
         yield from _deliveries(client, settings)
     except (StateError, RedisError, OSError) as error:
         yield failed_server(url, error)
 
 
-def _python() -> Finding:
+def _python() -> CheckResult:
     found = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info >= PYTHON:
-        return Finding("Python", Grade.GOOD, found)
-    return Finding("Python", Grade.BAD, found, "install Python 3.11 or newer")
+        return CheckResult("Python", Grade.GOOD, found)
+    return CheckResult("Python", Grade.BAD, found, "install Python 3.11 or newer")
 
 
-def _packages() -> Iterator[Finding]:
+def _packages() -> Iterator[CheckResult]:
     found, missing = [], []
     for name in PACKAGES:
         try:
             found.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             missing.append(name)
-    yield Finding("packages", Grade.GOOD, ", ".join(found))
+    yield CheckResult("packages", Grade.GOOD, ", ".join(found))
     if missing:
-        yield Finding(
+        yield CheckResult(
             "packages", Grade.BAD, f"missing: {', '.join(missing)}", f"pip install {' '.join(missing)}"
         )
 
 
-def _agents(settings: Settings) -> Iterator[Finding]:
+def _agents(settings: Settings) -> Iterator[CheckResult]:
     try:
         registry = load_registry(settings)
     except RegistryError as error:
-        yield Finding("agents", Grade.BAD, str(error), "fix the agents file; workers do not start with it")
+        yield CheckResult(
+            "agents", Grade.BAD, str(error), "fix the agents file; workers do not start with it"
+        )
         return
     with _importing_as_workers():
         problems = registry.check()
-    yield Finding("agents", Grade.GOOD, ", ".join(registry.names()))
+    yield CheckResult("agents", Grade.GOOD, ", ".join(registry.names()))
     for problem in problems:
-        yield Finding("agents", Grade.WARNING, str(problem), "its turns fail until this is fixed")
+        yield CheckResult("agents", Grade.WARNING, str(problem), "its turns fail until this is fixed")
     yield from _limits(settings, registry)
 
 
@@ -141,74 +143,76 @@ def _importing_as_workers() -> Iterator[None]:
         sys.path[:] = before
 
 
-def _limits(settings: Settings, registry: Registry) -> Iterator[Finding]:
+def _limits(settings: Settings, registry: Registry) -> Iterator[CheckResult]:
     """Report the daily limits of tenants, and agents whose single turn may exceed them."""
     day = daily_limits(settings)
     amounts = {"tokens": day.tokens, "cost": day.cost_micros, "turns": day.turns}
-    told = ", ".join(amount(unit, it) for unit, it in amounts.items() if it is not None)
-    yield Finding("limits", Grade.GOOD, f"daily limit of each tenant: {told or 'none'}")
+    told = ", ".join(format_amount(unit, it) for unit, it in amounts.items() if it is not None)
+    yield CheckResult("limits", Grade.GOOD, f"daily limit of each tenant: {told or 'none'}")
     for name in registry.names():
-        most = registry.most(AgentBinding(agent=name))
+        most = registry.spending_bound(AgentBinding(agent=name))
         for unit, needed, limit in (
             ("tokens", most.tokens, day.tokens),
             ("cost", most.cost_micros, day.cost_micros),
         ):
             if needed and limit is not None and needed > limit:
-                text = (
-                    f"a turn of {name} may use {amount(unit, needed)}, more than the daily limit of a tenant"
-                )
-                yield Finding("limits", Grade.WARNING, text, "lower its context_tokens or max_tokens")
+                text = f"a turn of {name} may use {format_amount(unit, needed)}, more than the daily limit of a tenant"
+                yield CheckResult("limits", Grade.WARNING, text, "lower its context_tokens or max_tokens")
 
 
-def _local_model(settings: Settings) -> Finding:
-    if (url := find_running(settings.data_dir)) is not None:
-        return Finding("local model", Grade.GOOD, f"running at {url}")
+def _local_model(settings: Settings) -> CheckResult:
+    if (url := find_local_model(settings.data_dir)) is not None:
+        return CheckResult("local model", Grade.GOOD, f"running at {url}")
     if (missing := missing_part()) is not None:
-        return Finding("local model", Grade.GOOD, "not installed; only agents that use it need it", missing)
-    return Finding("local model", Grade.GOOD, "installed; `symposia up` and `symposia run` start it")
+        return CheckResult(
+            "local model", Grade.GOOD, "not installed; only agents that use it need it", missing
+        )
+    return CheckResult("local model", Grade.GOOD, "installed; `symposia up` and `symposia run` start it")
 
 
-def _workers(client: Redis) -> Iterator[Finding]:
-    alive = WorkerBook(client).alive()
+def _workers(client: Redis) -> Iterator[CheckResult]:
+    alive = WorkerPresence(client).list_alive()
     if not alive:
-        yield Finding(
+        yield CheckResult(
             "workers", Grade.BAD, "no worker is running", "start one: symposia worker, or symposia up"
         )
     for it in alive:
-        yield Finding("workers", Grade.GOOD, f"{it.name} knows the agents {', '.join(it.agents)}")
+        yield CheckResult("workers", Grade.GOOD, f"{it.name} knows the agents {', '.join(it.agents)}")
     known = [frozenset(it.agents) for it in alive]
     if known and (apart := frozenset.union(*known) - frozenset.intersection(*known)):
         text = f"not every worker knows {', '.join(sorted(apart))}: sessions that use them are refused"
-        yield Finding("workers", Grade.WARNING, text, "give all workers the same agents file")
+        yield CheckResult("workers", Grade.WARNING, text, "give all workers the same agents file")
 
 
-def _unfinished(client: Redis, *, subject: str, index: str) -> Finding:
+def _unfinished(client: Redis, *, subject: str, index: str) -> CheckResult:
     """Report what has not ended, and how much of it no worker processes."""
     unfinished = client.zcard(index)
     overdue = client.zcount(index, "-inf", server_ms(client) - OVERDUE_MS)
     if not overdue:
-        return Finding(subject, Grade.GOOD, f"{unfinished} unfinished")
+        return CheckResult(subject, Grade.GOOD, f"{unfinished} unfinished")
     text = f"{overdue} of {unfinished} unfinished {subject} are overdue: no worker processes them"
-    return Finding(subject, Grade.WARNING, text, "start a worker: symposia worker, or symposia up")
+    return CheckResult(subject, Grade.WARNING, text, "start a worker: symposia worker, or symposia up")
 
 
-def _deliveries(client: Redis, settings: Settings) -> Iterator[Finding]:
+def _deliveries(client: Redis, settings: Settings) -> Iterator[CheckResult]:
     """Check the deliveries of reports: destinations, their problems, failed deliveries."""
-    index = ErrandIndex(client)
+    index = DeliveryQueue(client)
     try:
         deliveries = load_deliveries(settings)
     except InvalidInput as error:
-        yield Finding("deliveries", Grade.WARNING, str(error), "fix this; until then no report is delivered")
+        yield CheckResult(
+            "deliveries", Grade.WARNING, str(error), "fix this; until then no report is delivered"
+        )
         return
     if names := deliveries.names():
         text = f"destinations: {', '.join(names)}; {index.waiting()} pending reports"
-        yield Finding("deliveries", Grade.GOOD, text)
+        yield CheckResult("deliveries", Grade.GOOD, text)
     for problem in deliveries.problems():
-        yield Finding(
+        yield CheckResult(
             "deliveries", Grade.WARNING, problem, "delivery of its reports fails until this is fixed"
         )
     for line in index.failures(count=3):
-        yield Finding(
+        yield CheckResult(
             "deliveries",
             Grade.WARNING,
             f"delivery failed: {line}",
@@ -216,90 +220,92 @@ def _deliveries(client: Redis, settings: Settings) -> Iterator[Finding]:
         )
 
 
-def _owed(client: Redis, settings: Settings) -> Finding:
+def _archive_queue(client: Redis, settings: Settings) -> CheckResult:
     """Report the archive queue: keys of its sessions stay in Redis."""
-    owed = OwedIndex(client)
-    number, late = owed.count(), owed.count(before_ms=server_ms(client) - OWED_MS)
+    owed = ArchiveQueue(client)
+    number, late = owed.count(), owed.count(before_ms=server_ms(client) - ARCHIVE_LATE_MS)
     counts = {"owed": number, "late": late}
     if not number or (settings.archive and not late):
-        return Finding("archive", Grade.GOOD, f"{number} sessions in the archive queue", counts=counts)
+        return CheckResult("archive", Grade.GOOD, f"{number} sessions in the archive queue", counts=counts)
     text = f"{late} of {number} sessions in the archive queue are late: Redis keeps their keys until they are archived"
     advice = "start a worker that can reach the database" if settings.archive else "set SYMPOSIA_ARCHIVE=true"
-    return Finding("archive", Grade.WARNING, text, advice, counts)
+    return CheckResult("archive", Grade.WARNING, text, advice, counts)
 
 
-def _schedules(client: Redis) -> Finding:
+def _schedules(client: Redis) -> CheckResult:
     """Report schedules and beats."""
-    beats, number = BeatBook(client).alive(), len(ScheduleBook(client).names())
+    beats, number = BeatPresence(client).list_alive(), len(ScheduleStore(client).names())
     if beats or not number:
         runs = f"{len(beats)} running" if beats else "none is running, none is needed"
-        return Finding("beat", Grade.GOOD, f"{runs}; {number} schedules")
+        return CheckResult("beat", Grade.GOOD, f"{runs}; {number} schedules")
     text = f"no beat is running: {number} schedules depend on the sweep of the workers and start late"
-    return Finding("beat", Grade.WARNING, text, "start one: symposia beat, or symposia up")
+    return CheckResult("beat", Grade.WARNING, text, "start one: symposia beat, or symposia up")
 
 
-def _archive(settings: Settings) -> Iterator[Finding]:
+def _archive(settings: Settings) -> Iterator[CheckResult]:
     """Check the database of the archive."""
     url, archive = archive_url(settings), open_archive(settings)
     if url is None or archive is None:
-        yield Finding("archive", Grade.GOOD, "disabled (SYMPOSIA_ARCHIVE)")
+        yield CheckResult("archive", Grade.GOOD, "disabled (SYMPOSIA_ARCHIVE)")
         return
     where = without_password(url)
-    if not archive.database.is_there:
-        yield Finding("archive", Grade.GOOD, f"{where}, created when the first session is archived")
+    if not archive.database.exists:
+        yield CheckResult("archive", Grade.GOOD, f"{where}, created when the first session is archived")
         return
     try:
         with archive.database.reading():
-            yield Finding("archive", Grade.GOOD, where)
-        for path, mode in archive.database.exposed():
+            yield CheckResult("archive", Grade.GOOD, where)
+        for path, mode in archive.database.exposed_files():
             text = f"other users have permissions on {path} (mode {mode:04o})"
             advice = f"chmod go= '{path}', or move the archive to a separate folder (SYMPOSIA_DATABASE_URL)"
-            yield Finding("archive", Grade.WARNING, text, advice)
+            yield CheckResult("archive", Grade.WARNING, text, advice)
     except ArchiveError as error:
-        yield Finding(
+        yield CheckResult(
             "archive", Grade.WARNING, str(error), "sessions run, and are archived when the database answers"
         )
     finally:
         archive.close()
 
 
-def _tasks(settings: Settings) -> Iterator[Finding]:
+def _tasks(settings: Settings) -> Iterator[CheckResult]:
     """Report tasks whose request ended before the decision of their task-manager."""
     archive = open_archive(settings)
-    if archive is None or not archive.database.is_there:
+    if archive is None or not archive.database.exists:
         return
     try:
-        left = left_waiting(archive)
+        left = count_overdue_tasks(archive)
     except ArchiveError:  # reported already, or there are no tables yet
         return
     finally:
         archive.close()
     if left:
         text = f"{left} waiting for a decision that will not come: the requesting process has ended"
-        yield Finding("tasks", Grade.WARNING, text, "start a worker: it marks them as failed within a minute")
+        yield CheckResult(
+            "tasks", Grade.WARNING, text, "start a worker: it marks them as failed within a minute"
+        )
 
 
-def _memory(settings: Settings) -> Finding:
+def _memory(settings: Settings) -> CheckResult:
     """Check dialog memory, and report its recent events."""
     where = without_password(memory_url(settings))
     try:
         counts = dialog_memory(settings).counts()
     except UnsuitableRedis as error:
         text = f"{error.url} is {error.hint}"
-        return Finding("memory", Grade.WARNING, text, "turns run without memory until this is fixed")
+        return CheckResult("memory", Grade.WARNING, text, "turns run without memory until this is fixed")
     except (RedisUnavailable, RedisError, OSError) as error:
         problem = "refuses commands" if isinstance(error, ResponseError) else "does not answer"
         text = f"{where} {problem}: {error.__cause__ or error}"
-        return Finding("memory", Grade.WARNING, text, "turns run without memory until it answers")
+        return CheckResult("memory", Grade.WARNING, text, "turns run without memory until it answers")
     told = ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
     rules = f"rooms expire after {settings.memory_ttl_s} s, maximum size {settings.memory_max_bytes} bytes"
     if counts.get("corrupt") or counts.get("degraded"):
         advice = "search the logs of the workers for `Dialog state` and `dialog memory`"
-        return Finding("memory", Grade.WARNING, f"{rules}; recent events: {told}", advice)
-    return Finding("memory", Grade.GOOD, f"{rules}; recent events: {told}" if told else rules)
+        return CheckResult("memory", Grade.WARNING, f"{rules}; recent events: {told}", advice)
+    return CheckResult("memory", Grade.GOOD, f"{rules}; recent events: {told}" if told else rules)
 
 
-def _broker(settings: Settings, redis_url: str) -> Iterator[Finding]:
+def _broker(settings: Settings, redis_url: str) -> Iterator[CheckResult]:
     """Check the broker, if it is another server than the one with the sessions."""
     url = broker_url_in_use(settings)
     if url == redis_url:
@@ -307,9 +313,9 @@ def _broker(settings: Settings, redis_url: str) -> Iterator[Finding]:
     try:
         check_broker(url)
     except UnsuitableRedis as error:
-        yield Finding("broker", Grade.BAD, f"{error.url} is {error.hint}", "change SYMPOSIA_BROKER_URL")
+        yield CheckResult("broker", Grade.BAD, f"{error.url} is {error.hint}", "change SYMPOSIA_BROKER_URL")
     except BrokerUnavailable as error:
         text = without_password(f"{error.url}: {error.__cause__}")
-        yield Finding("broker", Grade.BAD, text, BROKER_ADVICE)
+        yield CheckResult("broker", Grade.BAD, text, BROKER_ADVICE)
     else:
-        yield Finding("broker", Grade.GOOD, f"{without_password(url)} answers")
+        yield CheckResult("broker", Grade.GOOD, f"{without_password(url)} answers")

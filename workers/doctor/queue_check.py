@@ -18,8 +18,8 @@ from redis import Redis
 from ...config.celery import QUEUE
 from ...config.settings import Settings
 from ...factories.connection import broker_connection, broker_url_in_use
-from ...state.workers.presence import WorkerBook, WorkerEntry
-from .findings import Finding, Grade
+from ...state.workers.presence import WorkerEntry, WorkerPresence
+from .findings import CheckResult, Grade
 
 if TYPE_CHECKING:
     from kombu import Connection
@@ -29,13 +29,13 @@ IDLE_MS = 10_000
 #: Minimum distance of two announcements; a burst of messages fills all slots of a worker in less time.
 _APART_MS = 2_000
 #: Maximum seconds until the second announcement of a worker, in addition to its sweep interval.
-_PATIENCE_S = 10.0
+_ANNOUNCE_TIMEOUT_S = 10.0
 _LOOK_EVERY_S = 0.25
 #: Seconds to connect to the broker.
 _TIMEOUT_S = 2.0
 
 
-def check_queue(client: Redis, settings: Settings) -> Iterator[Finding]:
+def check_queue(client: Redis, settings: Settings) -> Iterator[CheckResult]:
     """Compare the queue with the workers. Yields nothing if the broker does not answer: another check reports that.
 
     When messages are ready and a worker was idle, this waits for its next announcement, for about ten seconds.
@@ -50,15 +50,15 @@ def check_queue(client: Redis, settings: Settings) -> Iterator[Finding]:
             ready = ready_messages(broker)
         except Exception:  # noqa: BLE001 - each transport raises its own
             return
-        book, patience_s = WorkerBook(client), settings.sweep_interval_s + _PATIENCE_S
+        book, patience_s = WorkerPresence(client), settings.sweep_interval_s + _ANNOUNCE_TIMEOUT_S
         stuck = list(_stuck(book, lambda: _still_ready(broker), patience_s)) if ready else []
-    yield from _findings(ready, stuck, is_any_left=len(stuck) < len(book.alive()))
+    yield from _findings(ready, stuck, is_any_left=len(stuck) < len(book.list_alive()))
 
 
-def _findings(ready: int, stuck: Sequence[WorkerEntry], *, is_any_left: bool) -> Iterator[Finding]:
+def _findings(ready: int, stuck: Sequence[WorkerEntry], *, is_any_left: bool) -> Iterator[CheckResult]:
     counts = {"ready": ready}
     if not stuck:
-        yield Finding("queue", Grade.GOOD, f"{ready} messages are ready", counts=counts)
+        yield CheckResult("queue", Grade.GOOD, f"{ready} messages are ready", counts=counts)
     for it in stuck:
         text = (
             f"{ready} messages are ready, but {it.name} takes none: "
@@ -67,7 +67,7 @@ def _findings(ready: int, stuck: Sequence[WorkerEntry], *, is_any_left: bool) ->
         advice = (
             "restart the worker; if that does not help, compare its SYMPOSIA_BROKER_URL and queue with yours"
         )
-        yield Finding("queue", Grade.WARNING if is_any_left else Grade.BAD, text, advice, counts)
+        yield CheckResult("queue", Grade.WARNING if is_any_left else Grade.BAD, text, advice, counts)
 
 
 def ready_messages(broker: Connection) -> int:
@@ -89,16 +89,16 @@ def _still_ready(broker: Connection) -> int:
         return 0
 
 
-def _stuck(book: WorkerBook, ready: Callable[[], int], patience_s: float) -> Iterator[WorkerEntry]:
+def _stuck(book: WorkerPresence, ready: Callable[[], int], patience_s: float) -> Iterator[WorkerEntry]:
     """Yield idle workers that announce themselves as idle again while messages are still ready."""
     began = time.monotonic()
-    suspects = {it.name for it in book.alive() if _is_idle(it)}
+    suspects = {it.name for it in book.list_alive() if _is_idle(it)}
     while suspects and time.monotonic() < began + patience_s:
         time.sleep(_LOOK_EVERY_S)
         if not ready():
             return
         waited_ms = (time.monotonic() - began) * 1000
-        for it in book.alive():
+        for it in book.list_alive():
             if it.name in suspects and it.age_ms < waited_ms - _APART_MS:
                 suspects.discard(it.name)
                 if _is_idle(it):

@@ -8,13 +8,13 @@ from redis import Redis
 
 from ...models.errors import UnsuitableRedis
 from ...models.text.redact import without_password
-from ...state.redis.cluster import told_by_each
+from ...state.redis.cluster import info_by_server
 from ...state.redis.connect import check_reachable
 from ...state.redis.outages import ADVICE
-from .findings import Finding, Grade
+from .findings import CheckResult, Grade
 
 
-def check_server(client: Redis, url: str, *, is_configured: bool) -> Finding:
+def check_server(client: Redis, url: str, *, is_configured: bool) -> CheckResult:
     """Ask the server for its version.
 
     Args:
@@ -26,33 +26,33 @@ def check_server(client: Redis, url: str, *, is_configured: bool) -> Finding:
         RedisUnavailable: the server does not answer, or is of another kind than the URL says.
     """
     found = f"{without_password(url)} answers, version {check_reachable(client, url)}"
-    return Finding(
+    return CheckResult(
         "Redis", Grade.GOOD, found if is_configured else f"{found}; this is the default, no URL is configured"
     )
 
 
-def no_server(url: str, error: Exception) -> Finding:
+def unreachable_server(url: str, error: Exception) -> CheckResult:
     """Return the finding for a server that has never answered."""
     if isinstance(error, UnsuitableRedis):
-        return Finding("Redis", Grade.BAD, f"{error.url} is {error.hint}", "change SYMPOSIA_REDIS_URL")
+        return CheckResult("Redis", Grade.BAD, f"{error.url} is {error.hint}", "change SYMPOSIA_REDIS_URL")
     text = f"{without_password(url)} does not answer: {error.__cause__ or error}"
-    return Finding("Redis", Grade.BAD, text, ADVICE)
+    return CheckResult("Redis", Grade.BAD, text, ADVICE)
 
 
-def failed_server(url: str, error: Exception) -> Finding:
+def failed_server(url: str, error: Exception) -> CheckResult:
     """Return the finding for a server that answered and then failed."""
     text = f"{without_password(url)} answered, but a later command failed: {error}"
-    return Finding("Redis", Grade.BAD, text, "check its log and the permissions of this Redis user")
+    return CheckResult("Redis", Grade.BAD, text, "check its log and the permissions of this Redis user")
 
 
-def check_durability(client: Redis) -> Iterator[Finding]:
+def check_durability(client: Redis) -> Iterator[CheckResult]:
     """Check for settings with which a server loses data. Managed servers may hide them."""
-    memory = told_by_each(client, "memory")
-    for node, told in told_by_each(client, "persistence").items():
+    memory = info_by_server(client, "memory")
+    for node, told in info_by_server(client, "persistence").items():
         named = f"{node} " if node else ""
         if not told.get("aof_enabled"):
             text = f"{named}writes no append-only file: sessions are lost when the server stops"
-            yield Finding(
+            yield CheckResult(
                 "Redis",
                 Grade.WARNING,
                 text,
@@ -62,4 +62,4 @@ def check_durability(client: Redis) -> Iterator[Finding]:
         if policy != "noeviction":
             text = f"{named}evicts keys when its memory is full (maxmemory-policy {policy})"
             advice = "run CONFIG SET maxmemory-policy noeviction, and set it in the configuration file"
-            yield Finding("Redis", Grade.WARNING, text, advice)
+            yield CheckResult("Redis", Grade.WARNING, text, advice)

@@ -16,20 +16,20 @@ from ...agents.registry.registry import DEMO_FILE
 from ...client import Client, installation_of
 from ...config.settings import load_settings
 from .embedded import EmbeddedServer
-from .local_runtime import worker
-from .services import Model
-from .supervisor import Interrupts, Service, Supervisor
+from .local_runtime import worker_service
+from .services import LocalModelService
+from .supervisor import Interrupts, SupervisedService, Supervisor
 
 WORKERS = 2
 #: Threads per worker.
 _CONCURRENCY = 4
 #: Seconds a worker may take to end; a kill afterwards loses nothing of value.
-_PATIENCE_S = 3.0
+_STOP_TIMEOUT_S = 3.0
 _POLL_S = 0.05
 
 
 @contextmanager
-def demo_stage(*, local_model: bool, say: Callable[[str], None]) -> Iterator[tuple[Client, Supervisor]]:
+def start_demo(*, local_model: bool, say: Callable[[str], None]) -> Iterator[tuple[Client, Supervisor]]:
     """Start the services for as long as the context lasts.
 
     Args:
@@ -55,19 +55,19 @@ def demo_stage(*, local_model: bool, say: Callable[[str], None]) -> Iterator[tup
             "sweep_interval_s": 0.2,
         }
         settings = load_settings(**chosen, redis_url=server.url, broker_url=server.url)
-        services: list[Service] = [
-            worker(settings, f"worker{number}", heard=_ignored, patience_s=_PATIENCE_S)
+        services: list[SupervisedService] = [
+            worker_service(settings, f"worker{number}", heard=_ignore_output, patience_s=_STOP_TIMEOUT_S)
             for number in range(1, WORKERS + 1)
         ]
         if local_model:
-            services.append(Model(Path(folder)))
+            services.append(LocalModelService(Path(folder)))
         with Supervisor(services, interrupts=interrupts, say=say, gives_up_after=3) as supervisor:
             client = Client(settings)
-            while len(installation_of(client).sessions.workers.alive()) < WORKERS:
-                supervisor.tend()
+            while len(installation_of(client).sessions.workers.list_alive()) < WORKERS:
+                supervisor.check_services()
                 time.sleep(_POLL_S)
             yield client, supervisor
 
 
-def _ignored(_name: str, _line: str) -> None:
+def _ignore_output(_name: str, _line: str) -> None:
     """Ignore the output of workers; if one ends, the supervisor reports its last line."""

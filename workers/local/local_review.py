@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Protocol
 from ...agents.llm.factory import LOCAL_MODEL
 from ...agents.registry.registry import Registry
 from ...client import installation_of
-from ...config.settings import Settings, load_settings, variable
+from ...config.settings import Settings, load_settings, read_variable
 from ...factories.archive import open_archive
 from ...models.errors import InvalidInput, SessionNotFound, UnknownAgent
 from ...models.review.panels import BatchLimits, Panel
 from ...models.review.runs import ReviewRun, RunState
 from ...models.text.paths import make_private_folder
-from ...reviews.batches.starting import Order, start
+from ...reviews.batches.starting import ReviewRequest, start_batch
 from ...reviews.job import ReviewJob
 from ...state.reviews.records import BatchView
-from .local_runtime import Crew, crew_for_a_run
+from .local_runtime import LocalRuntime, start_local_runtime
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive
@@ -29,42 +29,44 @@ if TYPE_CHECKING:
 Transcript = Callable[[str], str]
 
 #: Maximum seconds to wait for running items after an interrupt.
-_PATIENCE_S = 20.0
+_INTERRUPT_GRACE_S = 20.0
 
 
-class Watcher(Protocol):
+class ReviewObserver(Protocol):
     """Observer of a review."""
 
-    def say(self, line: str) -> None:
+    def show_line(self, line: str) -> None:
         """Show a line about a service or a failure."""
         ...
 
-    def heard(self, name: str, line: str) -> None:
+    def show_output(self, name: str, line: str) -> None:
         """Show a line that a program printed."""
         ...
 
-    def reading(self, count: int) -> None:
+    def show_read_count(self, count: int) -> None:
         """Show the number of items read so far."""
         ...
 
-    def reviewing(self, view: BatchView) -> None:
+    def show_progress(self, view: BatchView) -> None:
         """Show the progress of the batch."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Reviewing:
+class LocalReviewRequest:
     """What is asked."""
 
     #: The order, given the archive that is kept.
-    order: Callable[[Archive | None], Order]
+    order: Callable[[Archive | None], ReviewRequest]
     #: Over those of the panel.
     limits: BatchLimits = BatchLimits()  # noqa: RUF009 - frozen
     #: Sessions side by side; None: as the panel says.
     parallel: int | None = None
 
 
-def carry_out(asked: Reviewing, watcher: Watcher) -> tuple[ReviewRun, Transcript | None]:
+def run_local_review(
+    asked: LocalReviewRequest, watcher: ReviewObserver
+) -> tuple[ReviewRun, Transcript | None]:
     """The run, and the transcripts of its sessions, where they have any.
 
     Interrupted, it cancels the batch and answers with what was found so far.
@@ -73,27 +75,27 @@ def carry_out(asked: Reviewing, watcher: Watcher) -> tuple[ReviewRun, Transcript
         InvalidInput: something asked for is not there; nothing was started.
         StateError, LocalModelError, ArchiveUnavailable: a part cannot be started or does not answer.
     """
-    settings = _absolute(load_settings())
+    settings = _with_absolute_paths(load_settings())
     order = _order(asked, settings)
     registry = _registry(settings)
     folder = settings.data_dir
     make_private_folder(folder)
-    with crew_for_a_run(
+    with start_local_runtime(
         settings,
         local_model=_needs_local_model(order.panel, registry),
-        say=watcher.say,
-        heard=watcher.heard,
+        say=watcher.show_line,
+        heard=watcher.show_output,
         # Not where the reviewed files are: what they hold must not become code of the worker.
         folder=folder,
     ) as crew:
         _check_agents(order.panel, crew.client.known_agents() or frozenset(registry.names()))
         reviews = installation_of(crew.client).reviews
-        job = ReviewJob(start(reviews, order, on_read=watcher.reading), reviews)
-        run = _awaited(job, crew, watcher)
+        job = ReviewJob(start_batch(reviews, order, on_read=watcher.show_read_count), reviews)
+        run = _wait_for_end(job, crew, watcher)
         return run, _transcripts(run, crew) if order.panel.protocol is not None else None
 
 
-def _transcripts(run: ReviewRun, crew: Crew) -> Transcript:
+def _transcripts(run: ReviewRun, crew: LocalRuntime) -> Transcript:
     """Read the transcripts now, because the server may have ended when they are written."""
     found: dict[str, str] = {}
     for session_id in filter(None, (result.session_id for result in run.results)):
@@ -108,31 +110,31 @@ def _transcripts(run: ReviewRun, crew: Crew) -> Transcript:
     return transcript
 
 
-def _awaited(job: ReviewJob, crew: Crew, watcher: Watcher) -> ReviewRun:
+def _wait_for_end(job: ReviewJob, crew: LocalRuntime, watcher: ReviewObserver) -> ReviewRun:
     def watch(view: BatchView) -> None:
-        crew.tend()
-        watcher.reviewing(view)
+        crew.check_services()
+        watcher.show_progress(view)
 
     try:
         return job.result(on_progress=watch)
     except KeyboardInterrupt:
-        watcher.say(
+        watcher.show_line(
             "Interrupted: waiting for running items, then reporting the findings so far. Press Ctrl-C again to exit now."
         )
         job.cancel("interrupted")
 
         def watch_on(view: BatchView) -> None:
-            if crew.hurry.is_set():
+            if crew.shutdown_flag.is_set():
                 raise TimeoutError
             watch(view)
 
         try:
-            return job.result(_PATIENCE_S, on_progress=watch_on)
+            return job.result(_INTERRUPT_GRACE_S, on_progress=watch_on)
         except TimeoutError:
             return job.run().model_copy(update={"state": RunState.CANCELLED})
 
 
-def _order(asked: Reviewing, settings: Settings) -> Order:
+def _order(asked: LocalReviewRequest, settings: Settings) -> ReviewRequest:
     order = asked.order(open_archive(settings))
     limits = {name: value for name, value in asked.limits if value is not None}
     changes = {"batch": order.panel.batch.model_copy(update=limits)}
@@ -142,7 +144,7 @@ def _order(asked: Reviewing, settings: Settings) -> Order:
     return replace(order, panel=panel)
 
 
-def _absolute(settings: Settings) -> Settings:
+def _with_absolute_paths(settings: Settings) -> Settings:
     """The worker runs in another folder than this process."""
     agents_file = settings.agents_file
     changes: dict[str, Path] = {"data_dir": settings.data_dir.absolute()}
@@ -155,7 +157,7 @@ def _registry(settings: Settings) -> Registry:
     """Return the agents that a worker of this process would know: never those of the working folder."""
     if settings.agents_file is None:
         return Registry()
-    return Registry.load(settings.agents_file, getenv=variable)
+    return Registry.load(settings.agents_file, getenv=read_variable)
 
 
 def _needs_local_model(panel: Panel, registry: Registry) -> bool:

@@ -16,12 +16,12 @@ from ...factories.connection import broker_url_in_use, check_broker
 from ...models.sessions.submission import Submission
 from ...state.redis.connect import check_reachable, connect
 from .server_references import shared_server
-from .services import Model, Program, worker_command
-from .shutdown_flag import Hurry
-from .supervisor import Interrupts, Service, Supervisor
+from .services import LocalModelService, ProcessService, worker_command
+from .shutdown_flag import ShutdownFlag
+from .supervisor import Interrupts, SupervisedService, Supervisor
 
 #: Gets the name of a program and each line that it prints.
-Heard = Callable[[str, str], None]
+OutputHandler = Callable[[str, str], None]
 
 #: Seconds between two checks for running workers. A killed worker is noticed after 30 s.
 _LOOK_EVERY_S = 5.0
@@ -45,16 +45,16 @@ def configured_server(settings: Settings) -> str | None:
     return url
 
 
-def worker(
+def worker_service(
     settings: Settings,
     name: str,
     *,
-    heard: Heard,
+    heard: OutputHandler,
     patience_s: float | None = None,
     folder: Path | None = None,
-) -> Program:
+) -> ProcessService:
     """Return a Celery worker as a child process. `heard` gets its name and every line that it prints."""
-    return Program(
+    return ProcessService(
         name,
         worker_command(name=f"{name}@%h", banner=False),
         environment=child_environment(settings),
@@ -68,10 +68,10 @@ def needs_local_model(registry: Registry, submission: Submission) -> bool:
     """Return True if an agent of a prepared submission uses the local model."""
     policies = (submission.policy, *submission.policies.values())
     named = {it.agent for it in submission.agents.values()} | {it.substitute for it in policies}
-    return any(name in named for name in registry.on_local_model())
+    return any(name in named for name in registry.names_on_local_model())
 
 
-class Crew:
+class LocalRuntime:
     """Keeps up what was started for a session, and hires a worker when there is none.
 
     Args:
@@ -82,34 +82,39 @@ class Crew:
     """
 
     def __init__(
-        self, client: Client, supervisor: Supervisor, *, hire: Callable[[], Service], hurry: Hurry
+        self,
+        client: Client,
+        supervisor: Supervisor,
+        *,
+        hire: Callable[[], SupervisedService],
+        hurry: ShutdownFlag,
     ) -> None:
         self.client = client
-        self.hurry = hurry
+        self.shutdown_flag = hurry
         self._supervisor = supervisor
-        self._hire: Callable[[], Service] | None = hire
+        self._make_worker: Callable[[], SupervisedService] | None = hire
         self._next_look = 0.0
 
-    def tend(self) -> None:
+    def check_services(self) -> None:
         """Look after everything. May be called as often as one likes. Raises ServiceEnded."""
-        self._supervisor.tend()
-        if self._hire is None or time.monotonic() < self._next_look:
+        self._supervisor.check_services()
+        if self._make_worker is None or time.monotonic() < self._next_look:
             return
         self._next_look = time.monotonic() + _LOOK_EVERY_S
-        if not installation_of(self.client).sessions.workers.alive():
-            self._supervisor.add(self._hire())
-            self._hire = None
+        if not installation_of(self.client).sessions.workers.list_alive():
+            self._supervisor.add_service(self._make_worker())
+            self._make_worker = None
 
 
 @contextmanager
-def crew_for_a_run(
+def start_local_runtime(
     settings: Settings,
     *,
     local_model: bool,
     say: Callable[[str], None],
-    heard: Heard,
+    heard: OutputHandler,
     folder: Path | None = None,
-) -> Iterator[Crew]:
+) -> Iterator[LocalRuntime]:
     """All that a session needs and that is not there yet, for as long as the context lasts.
 
     Args:
@@ -132,10 +137,12 @@ def crew_for_a_run(
         # A missing worker is started, which takes time.
         client = Client(settings, worker_grace_s=_START_S)
 
-        def hire() -> Service:
+        def hire() -> SupervisedService:
             say("No worker is running; starting one for this run.")
-            return worker(settings, f"run-{time.time_ns() // 1_000_000:x}", heard=heard, folder=folder)
+            return worker_service(
+                settings, f"run-{time.time_ns() // 1_000_000:x}", heard=heard, folder=folder
+            )
 
-        services: list[Service] = [Model(settings.data_dir)] if local_model else []
+        services: list[SupervisedService] = [LocalModelService(settings.data_dir)] if local_model else []
         supervisor = Supervisor(services, interrupts=interrupts, say=say, gives_up_after=3)
-        yield Crew(client, stack.enter_context(supervisor), hire=hire, hurry=interrupts.hurry)
+        yield LocalRuntime(client, stack.enter_context(supervisor), hire=hire, hurry=interrupts.shutdown_flag)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import socket
 import subprocess
 
-from ...agents.programs.subprocess_guard import dying_with_parent
+from ...agents.programs.subprocess_guard import end_with_parent
 
-__all__ = ["dying_with_parent", "end", "free_port"]
+__all__ = ["end_process", "end_with_parent", "free_port"]
 
 
-def end(process: subprocess.Popen[bytes], *, timeout_s: float) -> None:
+def end_process(process: subprocess.Popen[bytes], *, timeout_s: float) -> None:
     """Terminate the process, and kill it after `timeout_s` seconds."""
     process.terminate()
     try:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from ...models.errors import RedisUnavailable
-from ...state.workers.presence import WorkerBook
+from ...state.workers.presence import WorkerPresence
 
 #: Seconds between two checks; also the timeout of a connection to Flower.
 _LOOK_EVERY_S = 0.5
@@ -24,7 +24,7 @@ class Readiness:
     """
 
     def __init__(
-        self, workers: WorkerBook, names: Sequence[str], *, page: tuple[str, int] | None = None
+        self, workers: WorkerPresence, names: Sequence[str], *, page: tuple[str, int] | None = None
     ) -> None:
         self._workers = workers
         self._names = frozenset(names)
@@ -38,14 +38,14 @@ class Readiness:
         if self._is_ready or time.monotonic() < self._next_look:
             return False
         self._next_look = time.monotonic() + _LOOK_EVERY_S
-        self._is_ready = self._are_there() and self._answers()
+        self._is_ready = self._workers_announced() and self._answers()
         return self._is_ready
 
-    def _are_there(self) -> bool:
+    def _workers_announced(self) -> bool:
         # An older announcement is from a killed worker of the same name.
         youngest_ms = (time.monotonic() - self._began) * 1000
         with suppress(RedisUnavailable):
-            alive = {it.name for it in self._workers.alive() if it.age_ms <= youngest_ms}
+            alive = {it.name for it in self._workers.list_alive() if it.age_ms <= youngest_ms}
             return self._names <= alive
         return False
 

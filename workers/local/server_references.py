@@ -16,14 +16,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from ...factories.discovery import ServerRecord, find_running, server_folder
+from ...factories.discovery import ServerRecord, find_embedded_server, server_folder
 from ...models.errors import EmbeddedServerError
 from ...models.text.paths import make_private_folder
-from .embedded import EmbeddedServer, acquire, private, reap
+from .embedded import EmbeddedServer, open_private, reap_detached, try_lock
 
 _POLL_S = 0.02
 #: Seconds the server may take to end before it is killed.
-_PATIENCE_S = 10.0
+_STOP_TIMEOUT_S = 10.0
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def shared_server(data_dir: Path) -> Iterator[str]:
         with using_server(data_dir):
             yield server.start()
     finally:
-        server.leave()
+        server.detach()
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def using_server(data_dir: Path) -> Iterator[None]:
     folder = server_folder(data_dir)
     try:
         make_private_folder(folder)
-        users = private(folder / "users")
+        users = open_private(folder / "users")
     except OSError as error:
         raise EmbeddedServerError(f"the embedded server in {folder} cannot be used: {error}") from error
     with users:
@@ -52,24 +52,24 @@ def using_server(data_dir: Path) -> Iterator[None]:
             yield
         finally:
             # Held until the server has ended: a process that arrives meanwhile waits, and starts another server.
-            if acquire(users):
+            if try_lock(users):
                 _end(data_dir)
 
 
 def _end(data_dir: Path) -> None:
     record = ServerRecord.read(data_dir)
-    if record is None or not record.shared or find_running(data_dir) != record.url:
+    if record is None or not record.shared or find_embedded_server(data_dir) != record.url:
         return
-    deadline = time.monotonic() + _PATIENCE_S
-    with suppress(ProcessLookupError), private(server_folder(data_dir) / "lock") as lock:
+    deadline = time.monotonic() + _STOP_TIMEOUT_S
+    with suppress(ProcessLookupError), open_private(server_folder(data_dir) / "lock") as lock:
         os.kill(record.pid, signal.SIGTERM)
         while not _is_gone(lock):
             if time.monotonic() > deadline:
                 os.kill(record.pid, signal.SIGKILL)
             time.sleep(_POLL_S)
-    reap()
+    reap_detached()
 
 
 def _is_gone(lock: IO[bytes]) -> bool:
     """Return True if the server has ended: it holds its lock while it runs."""
-    return acquire(lock)
+    return try_lock(lock)

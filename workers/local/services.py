@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ...agents.local_model.server import LocalModelServer, find_running
-from ...factories.discovery import find_running as find_server
+from ...agents.local_model.server import LocalModelServer, find_local_model
+from ...factories.discovery import find_embedded_server as find_server
 from ...models.text.redact import without_password
 from .embedded import EmbeddedServer
-from .processes import dying_with_parent
-from .shutdown_flag import Hurry
+from .processes import end_with_parent
+from .shutdown_flag import ShutdownFlag
 
 #: Lines of a program's output that are kept to report why it ended.
 _KEPT_LINES = 40
@@ -26,7 +26,7 @@ _POLL_S = 0.1
 _PROGRAM = (sys.executable, "-m", "symposia.workers")
 
 
-class Server:
+class ServerService:
     """The embedded server: started here, or found running and then left alone."""
 
     name = "server"
@@ -38,18 +38,18 @@ class Server:
         """Start it, or find it. Raises EmbeddedServerError."""
         self._server.start()
 
-    def ended(self) -> str | None:
+    def exit_reason(self) -> str | None:
         """Why it does not run."""
         if self._server.pid is not None:
             return _exit_of(self._server.pid)
         return None if find_server(self._server.data_dir) else "does not answer"
 
-    def stop(self, hurry: Hurry) -> None:
+    def stop(self, hurry: ShutdownFlag) -> None:
         """End it, if it was started here."""
         self._server.stop(timeout_s=1.0 if hurry.is_set() else 10.0)
 
 
-class Model:
+class LocalModelService:
     """The local model: started here, or found running and then left alone."""
 
     name = "local model"
@@ -63,23 +63,23 @@ class Model:
         if self._model is not None:
             self._model.stop()
         self._model = None
-        if find_running(self._data_dir) is None:
+        if find_local_model(self._data_dir) is None:
             self._model = LocalModelServer(self._data_dir)
             self._model.start()
 
-    def ended(self) -> str | None:
+    def exit_reason(self) -> str | None:
         """Why it does not run."""
         if self._model is not None and self._model.pid is not None:
             return _exit_of(self._model.pid)
-        return None if find_running(self._data_dir) else "does not answer"
+        return None if find_local_model(self._data_dir) else "does not answer"
 
-    def stop(self, _hurry: Hurry) -> None:
+    def stop(self, _hurry: ShutdownFlag) -> None:
         """End it, if it was started here."""
         if self._model is not None:
             self._model.stop()
 
 
-class Program:
+class ProcessService:
     """Child process that ends with this process, however that ends (Linux).
 
     Args:
@@ -105,8 +105,8 @@ class Program:
         self._folder = folder
         self._command = command
         self._environment = environment
-        self._heard = heard
-        self._patience_s = patience_s
+        self._on_output = heard
+        self._stop_timeout_s = patience_s
         self._process: subprocess.Popen[str] | None = None
         self._listener: threading.Thread | None = None
         self._last: deque[str] = deque(maxlen=_KEPT_LINES)
@@ -115,7 +115,7 @@ class Program:
         """Start it."""
         self._close()
         self._process = subprocess.Popen(
-            dying_with_parent(self._command, signal.SIGKILL),
+            end_with_parent(self._command, signal.SIGKILL),
             cwd=self._folder,
             env=self._environment,
             stdin=subprocess.DEVNULL,
@@ -129,23 +129,23 @@ class Program:
         self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
         self._listener.start()
 
-    def ended(self) -> str | None:
+    def exit_reason(self) -> str | None:
         """Return why it does not run, with the last line it printed; None if it runs."""
         code = None if self._process is None else self._process.poll()
         if code is None:
             return None
-        self._hear_out()
+        self._drain_output()
         last = next((line for line in reversed(self._last) if line.strip()), "")
         return _described(code) + (f": {last.strip()}" if last else "")
 
-    def stop(self, hurry: Hurry) -> None:
+    def stop(self, hurry: ShutdownFlag) -> None:
         """Ask it to end; kill it when `hurry` is set or its time is over."""
         process = self._process
         if process is None:
             return
         with suppress(ProcessLookupError):
             process.terminate()
-        until = None if self._patience_s is None else time.monotonic() + self._patience_s
+        until = None if self._stop_timeout_s is None else time.monotonic() + self._stop_timeout_s
         while process.poll() is None:
             if hurry.is_set() or (until is not None and time.monotonic() > until):
                 # Its process group, because processes of a pool would wait for a parent that is gone.
@@ -161,9 +161,9 @@ class Program:
         for line in process.stdout:
             text = without_password(line.rstrip("\n"))
             self._last.append(text)
-            self._heard(text)
+            self._on_output(text)
 
-    def _hear_out(self) -> None:
+    def _drain_output(self) -> None:
         """Read the remaining output from the pipe."""
         if (
             self._listener is not None and self._is_listening()
@@ -171,7 +171,7 @@ class Program:
             self._listener.join(timeout=1.0)
 
     def _close(self) -> None:
-        self._hear_out()
+        self._drain_output()
         if self._process is not None and self._process.stdout is not None and not self._is_listening():
             self._process.stdout.close()
         self._process = self._listener = None

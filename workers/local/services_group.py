@@ -14,26 +14,25 @@ from ...config.settings import Settings, child_environment
 from ...factories.runtime import load_registry
 from ...models.text.redact import without_password
 from ...state.redis.connect import connect
-from ...state.workers.presence import WorkerBook
+from ...state.workers.presence import WorkerPresence
 from .embedded import EmbeddedServer
-from .flower import HOST as FLOWER_HOST
-from .flower import check_port, flower_command, flower_url
-from .local_runtime import Heard, configured_server, with_server, worker
+from .flower import FLOWER_HOST, check_port, flower_command, flower_url
+from .local_runtime import OutputHandler, configured_server, with_server, worker_service
 from .readiness import Readiness
 from .server_references import using_server
-from .services import Model, Program, Server, beat_command
-from .supervisor import Interrupts, Service, Supervisor
+from .services import LocalModelService, ProcessService, ServerService, beat_command
+from .supervisor import Interrupts, SupervisedService, Supervisor
 
 #: Seconds between two checks of the services.
-_TEND_EVERY_S = 0.2
+_CHECK_SERVICES_EVERY_S = 0.2
 #: Seconds Flower may take to end.
-_FLOWER_PATIENCE_S = 5.0
+_FLOWER_STOP_TIMEOUT_S = 5.0
 #: Seconds a beat may take to end.
-_BEAT_PATIENCE_S = 5.0
+_BEAT_STOP_TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Household:
+class ServiceSelection:
     """Services to run."""
 
     workers: int = 1
@@ -49,7 +48,7 @@ class Household:
         return [f"worker{number}" for number in range(1, self.workers + 1)]
 
 
-def keep_up(settings: Settings, household: Household, *, heard: Heard) -> None:
+def run_services(settings: Settings, household: ServiceSelection, *, heard: OutputHandler) -> None:
     """Run the services until this process is asked to stop; then stop them, workers first.
 
     Args:
@@ -70,13 +69,13 @@ def keep_up(settings: Settings, household: Household, *, heard: Heard) -> None:
     if household.flower:
         check_port(settings.flower_port)
     with Interrupts() as interrupts, ExitStack() as stack:
-        services: list[Service] = []
+        services: list[SupervisedService] = []
         if (url := configured_server(settings)) is None:
             stack.enter_context(using_server(settings.data_dir))
             server = EmbeddedServer(settings.data_dir, bound=True)
             stack.callback(server.stop)
-            url, services = server.start(), [Server(server)]
-        services += _rest(with_server(settings, url), household, heard)
+            url, services = server.start(), [ServerService(server)]
+        services += _make_services(with_server(settings, url), household, heard)
         supervisor = stack.enter_context(Supervisor(services, interrupts=interrupts, say=say))
         try:
             say(f"server at {without_password(url)}")
@@ -87,56 +86,58 @@ def keep_up(settings: Settings, household: Household, *, heard: Heard) -> None:
             say("press Ctrl-C to stop all services")
             readiness = stack.enter_context(_readiness(url, settings, household))
             while True:
-                supervisor.tend()
+                supervisor.check_services()
                 if readiness.became_ready():
                     say("ready")
-                time.sleep(_TEND_EVERY_S)
+                time.sleep(_CHECK_SERVICES_EVERY_S)
         except KeyboardInterrupt:
             say("stopping after the turns in flight; press Ctrl-C again to terminate them")
 
 
 @contextmanager
-def _readiness(url: str, settings: Settings, household: Household) -> Iterator[Readiness]:
+def _readiness(url: str, settings: Settings, household: ServiceSelection) -> Iterator[Readiness]:
     names = [f"{name}@{socket.gethostname()}" for name in household.worker_names]
     page = (FLOWER_HOST, settings.flower_port) if household.flower else None
     with connect(url, retries=0) as client:
-        yield Readiness(WorkerBook(client), names, page=page)
+        yield Readiness(WorkerPresence(client), names, page=page)
 
 
 def _report_missing_model(registry: Registry, say: Callable[[str], None]) -> None:
-    names = ", ".join(registry.on_local_model())
+    names = ", ".join(registry.names_on_local_model())
     if names and (missing := missing_part()) is not None:
         say(f"turns of {names} will fail: {missing}, then restart `symposia up`")
 
 
-def _rest(settings: Settings, household: Household, heard: Heard) -> list[Service]:
+def _make_services(
+    settings: Settings, household: ServiceSelection, heard: OutputHandler
+) -> list[SupervisedService]:
     """Return all services except the server; workers last, so that they are stopped first."""
-    services: list[Service] = []
+    services: list[SupervisedService] = []
     if _wants_model(household):
-        services.append(Model(settings.data_dir))
+        services.append(LocalModelService(settings.data_dir))
     if household.flower:
         command, environment = flower_command(settings.flower_port), child_environment(settings)
         services.append(
-            Program(
+            ProcessService(
                 "flower",
                 command,
                 environment=environment,
                 heard=lambda line: heard("flower", line),
-                patience_s=_FLOWER_PATIENCE_S,
+                patience_s=_FLOWER_STOP_TIMEOUT_S,
             )
         )
     if household.beat:
         services.append(
-            Program(
+            ProcessService(
                 "beat",
                 beat_command(banner=False),
                 environment=child_environment(settings),
                 heard=lambda line: heard("beat", line),
-                patience_s=_BEAT_PATIENCE_S,
+                patience_s=_BEAT_STOP_TIMEOUT_S,
             )
         )
-    return services + [worker(settings, name, heard=heard) for name in household.worker_names]
+    return services + [worker_service(settings, name, heard=heard) for name in household.worker_names]
 
 
-def _wants_model(household: Household) -> bool:
+def _wants_model(household: ServiceSelection) -> bool:
     return missing_part() is None if household.local_model is None else household.local_model

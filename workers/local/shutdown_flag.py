@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Hurry:
+class ShutdownFlag:
     """Flag that a signal handler may set. It has no lock, unlike an event: the interrupted code could hold that lock."""
 
     def __init__(self) -> None:

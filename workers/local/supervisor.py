@@ -18,13 +18,13 @@ from types import CodeType, FrameType
 from typing import Protocol, Self
 
 from ...models.errors import ServiceEnded, SymposiaError
-from .shutdown_flag import Hurry
+from .shutdown_flag import ShutdownFlag
 
 #: Seconds before a service that ended is restarted, doubled each time it ends soon after its start.
 FIRST_DELAY_S = 0.5
 MAX_DELAY_S = 30.0
 #: Seconds after which the next end of a service counts as a new failure.
-SETTLED_S = 60.0
+STABLE_AFTER_S = 60.0
 
 _LOOK_EVERY_S = 0.25
 #: Seconds after which an interrupt is sent again that could not be raised where it arrived.
@@ -32,7 +32,7 @@ _AGAIN_S = 0.05
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Service(Protocol):
+class SupervisedService(Protocol):
     """Service that runs beside this process."""
 
     @property
@@ -44,11 +44,11 @@ class Service(Protocol):
         """Start or restart it. Raises SymposiaError if that fails."""
         ...
 
-    def ended(self) -> str | None:
+    def exit_reason(self) -> str | None:
         """Return why it does not run; None if it runs."""
         ...
 
-    def stop(self, hurry: Hurry) -> None:
+    def stop(self, hurry: ShutdownFlag) -> None:
         """Stop it and wait for its end; kill it when `hurry` is set, before or meanwhile."""
         ...
 
@@ -61,13 +61,13 @@ class Interrupts:
     """
 
     def __init__(self) -> None:
-        self.hurry = Hurry()
+        self.shutdown_flag = ShutdownFlag()
         self._armed = True
         #: A signal arrived where an exception would have been lost.
-        self._owed = False
+        self._is_pending = False
         self._restore = ExitStack()
 
-    def calm(self) -> None:
+    def disarm(self) -> None:
         """From now on, let signals only set `hurry`."""
         self._armed = False
 
@@ -83,9 +83,9 @@ class Interrupts:
 
     def _on_signal(self, _number: int, frame: FrameType | None) -> None:
         if not self._armed:
-            self.hurry.set()
+            self.shutdown_flag.set()
         elif _is_in(Interrupts._on_unraisable.__code__, frame):
-            self._owed = True
+            self._is_pending = True
         else:
             self._armed = False
             raise KeyboardInterrupt
@@ -95,12 +95,12 @@ class Interrupts:
     ) -> None:
         if isinstance(it.exc_value, KeyboardInterrupt):
             # It arrived inside a finalizer, which cannot raise.
-            self._armed = self._owed = True
+            self._armed = self._is_pending = True
         else:
             others(it)
         # This hook cannot raise either: a signal that arrives meanwhile asks for another round.
-        while self._owed:
-            self._owed = False
+        while self._is_pending:
+            self._is_pending = False
             again = threading.Timer(
                 _AGAIN_S, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)
             )
@@ -124,21 +124,21 @@ class Backoff:
 
     def delay_s(self, *, lived_s: float) -> float:
         """Return the seconds to wait after the service ran for `lived_s` seconds."""
-        self.failures = 1 if lived_s > SETTLED_S else self.failures + 1
+        self.failures = 1 if lived_s > STABLE_AFTER_S else self.failures + 1
         return min(FIRST_DELAY_S * 2.0 ** min(self.failures - 1, 60), MAX_DELAY_S)
 
 
 @dataclass(slots=True)
-class _Kept:
+class _ServiceState:
     """Service with the time of its next restart."""
 
-    service: Service
+    service: SupervisedService
     started_at: float = 0.0
     #: None: it runs, as far as known.
     restart_at: float | None = None
     backoff: Backoff = field(default_factory=Backoff)
 
-    def put_off(self) -> float:
+    def schedule_restart(self) -> float:
         """Record its end, and return the seconds until its restart."""
         now = time.monotonic()
         delay_s = self.backoff.delay_s(lived_s=now - self.started_at)
@@ -158,13 +158,13 @@ class Supervisor:
 
     def __init__(
         self,
-        services: Sequence[Service],
+        services: Sequence[SupervisedService],
         *,
         interrupts: Interrupts,
         say: Callable[[str], None],
         gives_up_after: int | None = None,
     ) -> None:
-        self._kept = [_Kept(service) for service in services]
+        self._states = [_ServiceState(service) for service in services]
         self._interrupts = interrupts
         self._say = say
         self._gives_up_after = gives_up_after
@@ -172,7 +172,7 @@ class Supervisor:
 
     def __enter__(self) -> Self:
         try:
-            for kept in self._kept:
+            for kept in self._states:
                 self._start(kept)
         except BaseException:
             self._stop_all()
@@ -182,12 +182,12 @@ class Supervisor:
     def __exit__(self, *_: object) -> None:
         self._stop_all()
 
-    def add(self, service: Service) -> None:
+    def add_service(self, service: SupervisedService) -> None:
         """Start one more service."""
-        self._kept.append(kept := _Kept(service))
+        self._states.append(kept := _ServiceState(service))
         self._start(kept)
 
-    def tend(self) -> None:
+    def check_services(self) -> None:
         """Start again what has ended, when its time has come. May be called as often as one likes.
 
         Raises:
@@ -196,30 +196,30 @@ class Supervisor:
         if time.monotonic() < self._next_look:
             return
         self._next_look = time.monotonic() + _LOOK_EVERY_S
-        for kept in self._kept:
+        for kept in self._states:
             if kept.restart_at is not None:
                 if time.monotonic() >= kept.restart_at:
                     self._restart(kept)
-            elif (why := kept.service.ended()) is not None:
-                self._put_off(kept, why)
+            elif (why := kept.service.exit_reason()) is not None:
+                self._delay_restart(kept, why)
 
-    def _restart(self, kept: _Kept) -> None:
+    def _restart(self, kept: _ServiceState) -> None:
         try:
             self._start(kept)
         except SymposiaError as error:
-            self._put_off(kept, str(error))
+            self._delay_restart(kept, str(error))
 
-    def _put_off(self, kept: _Kept, why: str) -> None:
-        name, delay_s = kept.service.name, kept.put_off()
+    def _delay_restart(self, kept: _ServiceState, why: str) -> None:
+        name, delay_s = kept.service.name, kept.schedule_restart()
         if self._gives_up_after is not None and kept.backoff.failures >= self._gives_up_after:
             raise ServiceEnded(f"{name} failed {kept.backoff.failures} times in a row: {why}")
         self._say(f"{name}: {why}; restarting in {delay_s:g} s")
 
-    def _start(self, kept: _Kept) -> None:
+    def _start(self, kept: _ServiceState) -> None:
         kept.started_at, kept.restart_at = time.monotonic(), None
         kept.service.start()
 
     def _stop_all(self) -> None:
-        self._interrupts.calm()
-        for kept in reversed(self._kept):
-            kept.service.stop(self._interrupts.hurry)
+        self._interrupts.disarm()
+        for kept in reversed(self._states):
+            kept.service.stop(self._interrupts.shutdown_flag)

@@ -9,7 +9,7 @@ from typing import Any
 from ...models.errors import ArchiveError
 from ...tasks.runtime.archiving import Archiver
 from ...tasks.runtime.runtime import runtime_of
-from .background_loops import RoundStep, RoundThread
+from .background_loops import BackgroundLoop, LoopStep
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +20,7 @@ _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 30.0
 
 
-class PatientArchiver:
+class BackoffArchiver:
     """Archiver with exponential backoff for an unavailable database."""
 
     def __init__(self, archiver: Archiver) -> None:
@@ -28,12 +28,12 @@ class PatientArchiver:
         self._pause_s = _FIRST_PAUSE_S
         self._not_before = 0.0
 
-    def round(self) -> None:
+    def archive_due(self) -> None:
         """Archive what is due, unless the backoff lasts. Raises RedisUnavailable."""
         if time.monotonic() < self._not_before:
             return
         try:
-            self._archiver.round()
+            self._archiver.archive_due()
         except ArchiveError as error:
             log.warning("archiving failed, retrying in %g s: %s", self._pause_s, error)
             self._not_before = time.monotonic() + self._pause_s
@@ -42,15 +42,15 @@ class PatientArchiver:
             self._pause_s = _FIRST_PAUSE_S
 
 
-class ArchiveStep(RoundStep):
+class ArchiveStep(LoopStep):
     """Archives while the worker runs, if an archive is configured. Pending sessions stay in the archive queue."""
 
     what = "archiving"
 
-    def rounds(self, worker: Any) -> RoundThread | None:
+    def make_thread(self, worker: Any) -> BackgroundLoop | None:
         """Return the thread. It connects later, so an unavailable database does not stop the start of the worker."""
         archiver = runtime_of(worker.app).archiver
         if archiver is None:
             return None
         interval_s = min(worker.app.conf.symposia_archive_interval_s, _LOOK_EVERY_S)
-        return RoundThread(self.what, PatientArchiver(archiver).round, interval_s=interval_s)
+        return BackgroundLoop(self.what, BackoffArchiver(archiver).archive_due, interval_s=interval_s)

@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 from celery import bootsteps
 from redis.exceptions import RedisError
 
-from ...tasks.runtime.graph import BrokerAway
+from ...tasks.runtime.graph import BrokerConnectionError
 from .runtime_step import RuntimeStep
 
 log = logging.getLogger(__name__)
 
 
-class RoundThread(threading.Thread):
+class BackgroundLoop(threading.Thread):
     """Calls `turn` at once, then every `interval_s` seconds, until `close`; Redis being away only delays it.
 
     Args:
@@ -52,7 +52,7 @@ class RoundThread(threading.Thread):
     def _attempt(self, action: Callable[[], object]) -> None:
         try:
             action()
-        except (RedisError, OSError, BrokerAway) as error:
+        except (RedisError, OSError, BrokerConnectionError) as error:
             log.warning("%s failed, will retry: %s", self._what, error)
         except Exception:
             log.exception("%s failed, will retry", self._what)
@@ -62,7 +62,7 @@ class RoundThread(threading.Thread):
         self._closed.set()
 
 
-class RoundStep(bootsteps.StartStopStep):
+class LoopStep(bootsteps.StartStopStep):
     """Bootstep that runs a round thread while the worker runs; subclasses define the work.
 
     It begins when the pool and the runtime are there, so that what is sent can run, and ends when a shutdown
@@ -74,19 +74,19 @@ class RoundStep(bootsteps.StartStopStep):
     what: ClassVar[str]
 
     def __init__(self, _worker: Any, **_options: Any) -> None:
-        self._thread: RoundThread | None = None
+        self._thread: BackgroundLoop | None = None
 
     @abstractmethod
-    def rounds(self, worker: Any) -> RoundThread | None:
+    def make_thread(self, worker: Any) -> BackgroundLoop | None:
         """Return the thread of this worker, not started yet; None if there is nothing to do."""
 
-    def every_sweep(self, worker: Any, turn: Callable[[], object]) -> RoundThread:
+    def sweep_interval_thread(self, worker: Any, turn: Callable[[], object]) -> BackgroundLoop:
         """Return a thread with the interval of the sweep."""
-        return RoundThread(self.what, turn, interval_s=worker.app.conf.symposia_sweep_interval_s)
+        return BackgroundLoop(self.what, turn, interval_s=worker.app.conf.symposia_sweep_interval_s)
 
     def start(self, worker: Any) -> None:
         """Start the thread."""
-        self._thread = self.rounds(worker)
+        self._thread = self.make_thread(worker)
         if self._thread is not None:
             self._thread.start()
 

@@ -12,11 +12,11 @@ from celery.worker import state as worker_state
 
 from ...models.errors import InvalidInput
 from ...reviews.panels import load_panels
-from ...state.workers.presence import WorkerBook
+from ...state.workers.presence import WorkerPresence
 from ...tasks.runtime.runtime import runtime_of
 from ...tasks.sessions.sweep import always_free, sweep
-from .background_loops import RoundStep, RoundThread
-from .idleness import Idleness
+from .background_loops import BackgroundLoop, LoopStep
+from .idleness import IdleTimer
 
 ANNOUNCE_EVERY_S = 5.0
 
@@ -25,7 +25,7 @@ ANNOUNCE_EVERY_S = 5.0
 Offers = Callable[[], Mapping[str, Iterable[str]]]
 
 
-def sweeping(
+def make_sweep_thread(
     app: Celery,
     worker: str,
     *,
@@ -33,36 +33,36 @@ def sweeping(
     places: Callable[[], int],
     offers: Offers = dict,
     is_free: Callable[[], bool] = always_free,
-) -> RoundThread:
+) -> BackgroundLoop:
     """A thread that announces at once, then sweeps and announces every `interval_s` seconds.
 
     `places` answers how many tasks the worker runs side by side, `is_free` whether it could take another one now.
     """
     runtime = runtime_of(app)
-    book = WorkerBook(runtime.store.client)
-    idleness = Idleness(places)
+    book = WorkerPresence(runtime.store.client)
+    idleness = IdleTimer(places)
     announce_at = 0.0
 
     def turn() -> None:
         nonlocal announce_at
-        idleness.look()
+        idleness.update()
         if time.monotonic() >= announce_at:
             book.announce(worker, runtime.registry.names(), offers(), idle_ms=idleness.ms)
             announce_at = time.monotonic() + ANNOUNCE_EVERY_S
         sweep(runtime, is_free=is_free)
 
-    return RoundThread("sweep", turn, interval_s=interval_s, leave=partial(book.leave, worker))
+    return BackgroundLoop("sweep", turn, interval_s=interval_s, leave=partial(book.leave, worker))
 
 
-class SweepStep(RoundStep):
+class SweepStep(LoopStep):
     """Sweeps while the worker runs."""
 
     what = "sweep"
 
-    def rounds(self, worker: Any) -> RoundThread:
+    def make_thread(self, worker: Any) -> BackgroundLoop:
         """Return the thread, with the interval of the settings."""
         conf = worker.app.conf
-        return sweeping(
+        return make_sweep_thread(
             worker.app,
             worker.hostname,
             interval_s=conf.symposia_sweep_interval_s,

@@ -5,19 +5,19 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from ...reviews.delivery.celery_tasks import courier_of, send_errands
-from .background_loops import RoundStep, RoundThread
+from ...reviews.delivery.celery_tasks import deliverer_of, send_due_deliveries
+from .background_loops import BackgroundLoop, LoopStep
 
 log = logging.getLogger(__name__)
 
 
-class DeliveryStep(RoundStep):
+class DeliveryStep(LoopStep):
     """Sends Celery tasks for pending deliveries."""
 
     what = "deliveries"
 
-    def rounds(self, worker: Any) -> RoundThread:
+    def make_thread(self, worker: Any) -> BackgroundLoop:
         """Log problems of the destinations, and return the thread."""
-        for problem in courier_of(worker.app).problems():
+        for problem in deliverer_of(worker.app).problems():
             log.warning("deliveries: %s", problem)
-        return self.every_sweep(worker, lambda: send_errands(worker.app))
+        return self.sweep_interval_thread(worker, lambda: send_due_deliveries(worker.app))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from celery.worker import state
 
 
-class Idleness:
+class IdleTimer:
     """Watches Celery's own counts of this worker process; `look` is called again and again.
 
     Args:
@@ -23,7 +23,7 @@ class Idleness:
         self._was_busy = False
         self._since_s = clock()
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Start again at zero if a task has begun since the last look, or if every place was taken at either look."""
         begun, is_busy = state.all_total_count[0], len(state.active_requests) >= self._places()
         if begun != self._begun or is_busy or self._was_busy:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from ...reviews.batches.batch import sweep_batches
-from ...reviews.batches.context import office_of
-from .background_loops import RoundStep, RoundThread
+from ...reviews.batches.context import review_context_of
+from .background_loops import BackgroundLoop, LoopStep
 
 
-class ReviewStep(RoundStep):
+class ReviewStep(LoopStep):
     """Sends messages for overdue batches while the worker runs."""
 
     what = "reviews"
 
-    def rounds(self, worker: Any) -> RoundThread:
+    def make_thread(self, worker: Any) -> BackgroundLoop:
         """Return the thread."""
-        return self.every_sweep(worker, lambda: sweep_batches(office_of(worker.app)))
+        return self.sweep_interval_thread(worker, lambda: sweep_batches(review_context_of(worker.app)))

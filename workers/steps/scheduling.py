@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ...reviews.schedules.celery_tasks import sweep_schedules
-from .background_loops import RoundStep, RoundThread
+from .background_loops import BackgroundLoop, LoopStep
 
 
-class ScheduleStep(RoundStep):
+class ScheduleStep(LoopStep):
     """Announces overdue schedules while the worker runs."""
 
     what = "schedules"
 
-    def rounds(self, worker: Any) -> RoundThread:
+    def make_thread(self, worker: Any) -> BackgroundLoop:
         """Return the thread."""
-        return self.every_sweep(worker, lambda: sweep_schedules(worker.app))
+        return self.sweep_interval_thread(worker, lambda: sweep_schedules(worker.app))

@@ -10,7 +10,7 @@ from ...state.sessions.taken import SENT_MS
 from ...tasks.runtime.runtime import runtime_of
 
 
-class TakenStep(bootsteps.StartStopStep):
+class SentTimeStep(bootsteps.StartStopStep):
     """Records send times while the consumer runs; the sweep passes them to other workers."""
 
     requires = ("celery.worker.consumer.tasks:Tasks",)
@@ -21,4 +21,4 @@ class TakenStep(bootsteps.StartStopStep):
 
     @staticmethod
     def _note(request: Any) -> None:
-        runtime_of(request.app).taken.note(request.request_dict.get(SENT_MS))
+        runtime_of(request.app).queue_progress.record_taken(request.request_dict.get(SENT_MS))

@@ -10,12 +10,12 @@ Source: RFC 0028, Dialogue Format Contract.
 
 from __future__ import annotations
 
-from .checks.findings import Finding, Rule, Severity
+from .checks.findings import ContentRule, LintFinding, LintSeverity
 from .checks.lint import lint
 from .checks.sarif import to_sarif
 from .lines import Content, DialogueLine, classify
 from .markers.markers import Marker
-from .markers.refs import Ref
+from .markers.refs import MarkerRef
 from .model import AlignmentDialogue
 from .parts import Block, Judge, Metadata, MetadataForm, Part, Prose, Round, Section, Turn
 from .reading.reader import parse, parse_markers
@@ -33,22 +33,22 @@ __all__ = [
     "AlignmentDialogue",
     "Block",
     "Content",
+    "ContentRule",
     "DialogueLine",
-    "Finding",
     "Judge",
+    "LintFinding",
+    "LintSeverity",
     "Marker",
+    "MarkerRef",
     "MarkerType",
     "Metadata",
     "MetadataForm",
     "Part",
     "Prose",
-    "Ref",
     "Round",
-    "Rule",
     "ScannedLine",
     "Scoreboard",
     "Section",
-    "Severity",
     "Table",
     "Tension",
     "TensionState",

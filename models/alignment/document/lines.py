@@ -8,18 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .headings.headings import SECTION, TITLE, AgentHeading, Heading, RoundHeading, read_heading, read_judge
-from .headings.names import Names
+from .headings.names import ExpertNames
 from .headings.round_headings import read_round
 from .headings.round_mentions import mentioned_round
 from .headings.turn_headings import read_agent
 from .markers.markers import Marker, find_markers
 from .tables import is_row, read_row
-from .text.line_text import has_bracket, one_line, plain, plainest, unescaped, veil
+from .text.line_text import blank_escapes, escape_if_needed, has_bracket, one_line, plain, unescape
 
 #: Characters of a line in bold that may be a heading.
 _LONGEST_BOLD = 300
 _KEY_SPECIAL = "*:[［【"
-_NOBODY = Names()
+_NO_EXPERTS = ExpertNames()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Heading1:
 
 @dataclass(frozen=True, slots=True)
 class MetadataLine:
-    """`**Key**: Value`."""
+    """`**Key**: LedgerValue`."""
 
     key: str
     value: str
@@ -40,12 +40,12 @@ class MetadataLine:
         def reads_back(key: str) -> bool:
             return read_metadata(f"**{key}**: {self.value}") == self
 
-        return f"**{plainest(self.key, _KEY_SPECIAL, reads_back=reads_back)}**: {self.value}".rstrip()
+        return f"**{escape_if_needed(self.key, _KEY_SPECIAL, reads_back=reads_back)}**: {self.value}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
 class SectionHeading:
-    """`## Section Name`; the judge's sections are of this kind."""
+    """`## Section ResourceName`; the judge's sections are of this kind."""
 
     name: str
 
@@ -76,7 +76,7 @@ DialogueLine = (
 )
 
 
-def classify(line: str, names: Names = _NOBODY) -> DialogueLine:
+def classify(line: str, names: ExpertNames = _NO_EXPERTS) -> DialogueLine:
     """Return the kind of one line by itself. The caller treats it as content inside a fence or outside of its part."""
     head = line.lstrip()[:1]
     if head == "#" and (structure := _heading(line, names)):
@@ -88,7 +88,7 @@ def classify(line: str, names: Names = _NOBODY) -> DialogueLine:
     return read_metadata(line) or Content(line.strip())
 
 
-def _heading(line: str, names: Names) -> DialogueLine | None:
+def _heading(line: str, names: ExpertNames) -> DialogueLine | None:
     heading = read_heading(line)
     if heading is None:
         return None
@@ -101,7 +101,7 @@ def _heading(line: str, names: Names) -> DialogueLine | None:
     return read_agent(heading, names) or (SectionHeading(heading.text) if heading.level == SECTION else None)
 
 
-def is_structure(line: str, names: Names) -> bool:
+def is_structure(line: str, names: ExpertNames) -> bool:
     """Return True for a line that would be read as a row, or as a heading that opens a part of the document."""
     if is_row(line) or read_bold_round(line):
         return True
@@ -121,11 +121,11 @@ def read_metadata(line: str) -> MetadataLine | None:
     text = text[2:].lstrip() if text[:2] in ("- ", "* ", "+ ") else text
     if not text.startswith("**"):
         return None
-    veiled = veil(text)
+    veiled = blank_escapes(text)
     end = min((at for mark in ("**:", ":**") if (at := veiled.find(mark, 2)) > 0), default=0)
     if has_bracket(text[:end]) and any(it.start < end for it in find_markers(text).found):
         return None  # `**[TENSION T01]**: Speed` is a marker
-    key = plain(unescaped(text[2:end], _KEY_SPECIAL))
+    key = plain(unescape(text[2:end], _KEY_SPECIAL))
     return MetadataLine(key, one_line(text[end + 3 :])) if key and "**" not in veiled[2:end] else None
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from .markers.markers import Marker
 from .parts import Block, Blocks, Judge, Metadata, Part, Round, Section
 from .text.line_text import one_line
-from .tidying import tidied
+from .tidying import normalise_parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class AlignmentDialogue:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", one_line(self.title))
-        for name, value in tidied(self.metadata, self.preamble, self.parts).items():
+        for name, value in normalise_parts(self.metadata, self.preamble, self.parts).items():
             object.__setattr__(self, name, value)
 
     @property

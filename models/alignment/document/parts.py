@@ -15,9 +15,9 @@ from enum import StrEnum
 
 from ...errors import InvalidInput
 from .headings.headings import SECTION, AgentHeading, Heading, read_judge
-from .headings.names import is_judge, person
+from .headings.names import is_judge, split_name
 from .headings.round_headings import round_of
-from .headings.turn_headings import is_canonical, is_persons
+from .headings.turn_headings import is_canonical, is_expert_emoji
 from .lines import MetadataLine
 from .markers.markers import Marker
 from .tables import Table
@@ -53,7 +53,7 @@ Block = Prose | Marker | Table
 Blocks = tuple[Block, ...]
 
 
-def tidy(blocks: Sequence[Block]) -> Blocks:
+def merge_prose(blocks: Sequence[Block]) -> Blocks:
     """Return `blocks` with neighbouring prose joined and empty prose left out."""
     out: list[Block] = []
     run: list[Prose] = []
@@ -85,7 +85,7 @@ class MetadataForm(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """`**Key**: Value`, or a row of the table below the title."""
+    """`**Key**: LedgerValue`, or a row of the table below the title."""
 
     key: str
     value: str = ""
@@ -114,15 +114,15 @@ class Turn:
     line: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
-        name, more = person(self.agent)
+        name, more = split_name(self.agent)
         heading = AgentHeading(name, self.emoji, one_line(" ".join(filter(None, (more, self.extra)))))
-        if not is_persons(self.emoji):
+        if not is_expert_emoji(self.emoji):
             raise InvalidInput("turn.emoji", self.emoji, "must be an emoji for a person, such as 🧁")
         if not name or is_judge(name) or not is_canonical(heading):
             raise InvalidInput("turn.agent", self.agent, "must be an expert's name")
         object.__setattr__(self, "agent", name)
         object.__setattr__(self, "extra", heading.extra)
-        object.__setattr__(self, "blocks", tidy(self.blocks))
+        object.__setattr__(self, "blocks", merge_prose(self.blocks))
 
     @property
     def heading(self) -> AgentHeading:
@@ -154,7 +154,7 @@ class Round:
         if not 0 <= self.number <= _LARGEST_ROUND:
             raise InvalidInput("round.number", self.number, f"must be from 0 to {_LARGEST_ROUND:,}")
         object.__setattr__(self, "label", one_line(self.label))
-        object.__setattr__(self, "blocks", tidy(self.blocks))
+        object.__setattr__(self, "blocks", merge_prose(self.blocks))
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -164,7 +164,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """`## 💙 Judge: Label`: a section of the judge, usually after a round."""
+    """`## 💙 VerdictFunction: Label`: a section of the judge, usually after a round."""
 
     label: str = ""
     blocks: Blocks = ()
@@ -172,7 +172,7 @@ class Judge:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", one_line(self.label))
-        object.__setattr__(self, "blocks", tidy(self.blocks))
+        object.__setattr__(self, "blocks", merge_prose(self.blocks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ class Section:
                 "section.title", self.title, "must not look like the heading of a round or of the judge"
             )
         object.__setattr__(self, "title", heading.text)
-        object.__setattr__(self, "blocks", tidy(self.blocks))
+        object.__setattr__(self, "blocks", merge_prose(self.blocks))
 
 
 Part = Round | Judge | Section

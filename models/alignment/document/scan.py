@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .headings.headings import SECTION, TITLE, read_heading, read_judge
-from .headings.names import Names
+from .headings.names import ExpertNames
 from .headings.round_headings import round_of
 from .headings.round_mentions import RoundMentions
 from .headings.turn_headings import read_agent
@@ -141,10 +141,10 @@ def opens_comment(text: str) -> bool:
     return body.startswith(_COMMENT) and len(text) - len(body) <= _INDENT and _COMMENT_END not in body
 
 
-def scan(markdown: str, names: Names | None = None) -> Iterator[ScannedLine]:
+def scan(markdown: str, names: ExpertNames | None = None) -> Iterator[ScannedLine]:
     """Yield every line with its kind, its section and its round."""
     section, number, last, in_header = "", None, None, True
-    names = names or Names()
+    names = names or ExpertNames()
     mentions = _mentions(markdown, names)
     for line in LineReader(markdown).lines():
         kind: DialogueLine = Content(line.text.strip()) if line.hidden else classify(line.text, names)
@@ -160,7 +160,7 @@ def scan(markdown: str, names: Names | None = None) -> Iterator[ScannedLine]:
         yield ScannedLine(line.number, line.raw, kind, line.hidden, section, number)
 
 
-def _mentions(markdown: str, names: Names) -> RoundMentions:
+def _mentions(markdown: str, names: ExpertNames) -> RoundMentions:
     """Return the headings that begin a round only because experts speak under them."""
     mentions, last = RoundMentions(), None
     for line in LineReader(markdown).lines():
@@ -174,7 +174,7 @@ def _mentions(markdown: str, names: Names) -> RoundMentions:
         elif read_judge(heading):
             mentions.close(heading.level)
         elif read_agent(heading, names):
-            mentions.speak(heading.level, last=last)
+            mentions.confirm_by_turn(heading.level, last=last)
         else:
-            mentions.offer(line.number, heading, last=last, deepest=SECTION)
+            mentions.add_candidate(line.number, heading, last=last, deepest=SECTION)
     return RoundMentions(mentions.found())

@@ -9,7 +9,7 @@ from functools import cache
 
 from .headings.headings import AgentHeading, JudgeHeading, RoundHeading
 from .markers.markers import Marker
-from .markers.refs import Ref
+from .markers.refs import MarkerRef
 from .model import AlignmentDialogue
 from .parts import Block, Judge, Metadata, Part, Prose, Round, Section, Turn
 from .tables import Table
@@ -28,7 +28,7 @@ from .text.vocabulary import (
 )
 from .writing.writer import render
 
-_OF_ANOTHER = Marker(MarkerType.RESOLVED, (Ref("T01", "SCONE"),), "Both agree")
+_OF_ANOTHER = Marker(MarkerType.RESOLVED, (MarkerRef("T01", "SCONE"),), "Both agree")
 
 _RULES = f"""\
 ## Rules
@@ -71,7 +71,7 @@ def specification_markdown() -> str:
 def marker_examples() -> dict[MarkerType, Marker]:
     """Return one marker of each type."""
     return {
-        kind: Marker(kind, (Ref(name),) if name else (), label)
+        kind: Marker(kind, (MarkerRef(name),) if name else (), label)
         for kind, (_, name, label) in MARKER_MEANINGS.items()
     }
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from .markers.markers import hide, shown
-from .text.line_text import escaped, one_line, plain, unescaped, veil
+from .markers.markers import escape_markers, unescape_markers
+from .text.line_text import blank_escapes, escape, one_line, plain, unescape
 
 _SPECIAL = "|"
 
@@ -45,19 +45,19 @@ def is_row(line: str) -> bool:
 def read_row(line: str) -> tuple[str, ...]:
     """Return the cells of a row."""
     cells = raw_cells(line)
-    return tuple(map(shown, cells)) if "\\" in line else cells
+    return tuple(map(unescape_markers, cells)) if "\\" in line else cells
 
 
 def raw_cells(line: str) -> tuple[str, ...]:
     """Return the cells of a row, with the backslashes before brackets that are to be no markers."""
     text = line.strip().removeprefix("|")
     cells, start = [], 0
-    for cell in veil(text).split("|"):
+    for cell in blank_escapes(text).split("|"):
         cells.append(text[start : start + len(cell)])
         start += len(cell) + 1
     if len(cells) > 1 and not cells[-1].strip():
         cells.pop()
-    return tuple([unescaped(one_line(cell), _SPECIAL) for cell in cells])
+    return tuple([unescape(one_line(cell), _SPECIAL) for cell in cells])
 
 
 def is_separator(cells: Sequence[str]) -> bool:
@@ -67,7 +67,7 @@ def is_separator(cells: Sequence[str]) -> bool:
 
 def write_row(cells: Sequence[str]) -> str:
     """Return the row in its canonical spelling."""
-    return "|" + "".join(f" {escaped(hide(cell), _SPECIAL)} |" if cell else " |" for cell in cells)
+    return "|" + "".join(f" {escape(escape_markers(cell), _SPECIAL)} |" if cell else " |" for cell in cells)
 
 
 def separator(columns: int) -> str:

@@ -9,16 +9,36 @@ from typing import TypedDict
 
 from ...errors import InvalidInput
 from .headings.headings import SECTION, Heading, read_heading
-from .headings.names import Expert, Names, expert_of_item, experts_in, experts_of, gather, is_panel
+from .headings.names import (
+    Expert,
+    ExpertNames,
+    collect_experts,
+    expert_of_item,
+    experts_in,
+    experts_of,
+    is_panel,
+)
 from .headings.round_mentions import mentioned_round
 from .headings.speakers import speaker_of
 from .headings.turn_headings import read_agent
 from .markers.markers import Marker
-from .parts import Block, Blocks, Judge, Metadata, MetadataForm, Part, Prose, Round, Section, Turn, tidy
+from .parts import (
+    Block,
+    Blocks,
+    Judge,
+    Metadata,
+    MetadataForm,
+    Part,
+    Prose,
+    Round,
+    Section,
+    Turn,
+    merge_prose,
+)
 from .scan import LineReader
 from .tables import Table
 from .text.line_text import plain
-from .text.vocabulary import DIMENSIONS, EXPERT_EMOJI, PANEL_WORDS, REPORTS_OF_A_ROUND
+from .text.vocabulary import DIMENSIONS, EXPERT_EMOJI, PANEL_WORDS, ROUND_REPORT_WORDS
 
 #: Column headings that make a table of people a panel, at any place.
 _PANEL_COLUMNS = frozenset({"role", "tier", "relevance", "emoji", "domain", "expertise"})
@@ -28,7 +48,7 @@ _MOST_TRIES = 5
 _KEYS = frozenset({"", "field", "key", "property", "item", "attribute"})
 
 
-class Tidied(TypedDict):
+class NormalisedParts(TypedDict):
     """The fields of a document that change."""
 
     metadata: tuple[Metadata, ...]
@@ -36,13 +56,15 @@ class Tidied(TypedDict):
     parts: tuple[Part, ...]
 
 
-def tidied(metadata: tuple[Metadata, ...], preamble: Blocks, parts: Sequence[Part]) -> Tidied:
+def normalise_parts(
+    metadata: tuple[Metadata, ...], preamble: Blocks, parts: Sequence[Part]
+) -> NormalisedParts:
     """Return the document's fields as parsing its text would give them.
 
     Raises:
         InvalidInput: a section's title would read as an expert's turn.
     """
-    entries, first_blocks = _with_tables(metadata, tidy(preamble))
+    entries, first_blocks = _with_tables(metadata, merge_prose(preamble))
     names = names_of(entries, first_blocks, parts)
     changed: list[Part] = []
     numbers = {part.number for part in parts if isinstance(part, Round)}
@@ -65,10 +87,10 @@ def tidied(metadata: tuple[Metadata, ...], preamble: Blocks, parts: Sequence[Par
                 part, in_rounds = begun, True  # noqa: PLW2901
                 numbers.add(begun.number)
         changed.append(_round(part, names) if isinstance(part, Round) else part)
-    return Tidied(metadata=entries, preamble=first_blocks, parts=tuple(changed))
+    return NormalisedParts(metadata=entries, preamble=first_blocks, parts=tuple(changed))
 
 
-def names_of(metadata: Iterable[Metadata], preamble: Blocks, parts: Sequence[Part]) -> Names:
+def names_of(metadata: Iterable[Metadata], preamble: Blocks, parts: Sequence[Part]) -> ExpertNames:
     """Return the experts, from the text before the first round, or else those who took a turn."""
     found: list[Expert] = []
     for block in preamble:
@@ -88,7 +110,9 @@ def names_of(metadata: Iterable[Metadata], preamble: Blocks, parts: Sequence[Par
         ]
     turns = (turn for part in parts if isinstance(part, Round) for turn in part.turns)
     # A panel may contain no names: a row may hold an emoji alone.
-    return gather(found) or gather((Expert(turn.agent, turn.emoji) for turn in turns), heard=True)
+    return collect_experts(found) or collect_experts(
+        (Expert(turn.agent, turn.emoji) for turn in turns), heard=True
+    )
 
 
 def _panel_table(block: Block, *, titled: bool) -> list[Expert]:
@@ -109,7 +133,7 @@ def _with_tables(metadata: tuple[Metadata, ...], preamble: Blocks) -> tuple[tupl
             rest.append(block)
         else:
             found += entries
-    return tuple(found), tidy(rest)
+    return tuple(found), merge_prose(rest)
 
 
 def metadata_of(table: Table) -> list[Metadata] | None:
@@ -124,33 +148,33 @@ def metadata_of(table: Table) -> list[Metadata] | None:
     return [Metadata(key, value, MetadataForm.TABLE) for key, value in table.rows]
 
 
-def _round(part: Round, names: Names) -> Round:
+def _round(part: Round, names: ExpertNames) -> Round:
     """Return the round with its turns under the names of the panel."""
     if part.turns:
         return replace(part, turns=tuple(_turn(turn, names) for turn in part.turns))
-    lead, turns = _labelled(part, names)
+    lead, turns = _quoted_turns(part, names)
     return replace(part, blocks=lead, turns=turns) if turns else part
 
 
-def _is_a_turn(part: Part, names: Names) -> bool:
+def _is_a_turn(part: Part, names: ExpertNames) -> bool:
     return isinstance(part, Section) and read_agent(Heading(SECTION, part.title), names) is not None
 
 
-def _quoted_round(part: Section, names: Names, numbers: set[int]) -> Round | None:
+def _quoted_round(part: Section, names: ExpertNames, numbers: set[int]) -> Round | None:
     """Return the round that a section is which mentions its number, a new one, and quotes experts by name."""
     begun = mentioned_round(Heading(SECTION, part.title)) if names else None
     if begun is None or begun.number in numbers:
         return None
-    if not REPORTS_OF_A_ROUND.isdisjoint(begun.label.casefold().split()):
+    if not ROUND_REPORT_WORDS.isdisjoint(begun.label.casefold().split()):
         return None
     blocks = tuple(
         replace(block, round=begun.number) if isinstance(block, Marker) else block for block in part.blocks
     )
     found = Round(begun.number, begun.label, blocks, line=part.line)
-    return found if _labelled(found, names)[1] else None
+    return found if _quoted_turns(found, names)[1] else None
 
 
-def _turn(turn: Turn, names: Names) -> Turn:
+def _turn(turn: Turn, names: ExpertNames) -> Turn:
     known = names.get(turn.agent)
     if known:
         return turn if known.name == turn.agent else replace(turn, agent=known.name)
@@ -162,7 +186,7 @@ def _turn(turn: Turn, names: Names) -> Turn:
     return replace(turn, agent=found.name, emoji=found.emoji, extra=found.extra) if found else turn
 
 
-def _labelled(part: Round, names: Names) -> tuple[Blocks, tuple[Turn, ...]]:
+def _quoted_turns(part: Round, names: ExpertNames) -> tuple[Blocks, tuple[Turn, ...]]:
     """Return the turns of a round that quotes experts by name, as in `**Ada (API)**: Clean interfaces`."""
     if not names:
         return part.blocks, ()
@@ -180,10 +204,10 @@ def _labelled(part: Round, names: Names) -> tuple[Blocks, tuple[Turn, ...]]:
         for who, extra, line, said in speakers
         if who
     ]
-    return tidy(speakers[0][3]), tuple(turns)
+    return merge_prose(speakers[0][3]), tuple(turns)
 
 
-def _pieces(prose: Prose, names: Names) -> list[Block | tuple[Expert, str, int, str]]:
+def _pieces(prose: Prose, names: ExpertNames) -> list[Block | tuple[Expert, str, int, str]]:
     """Return the prose, cut before every line that begins with who speaks."""
     pieces: list[Block | tuple[Expert, str, int, str]] = []
     said: list[str] = []

@@ -53,7 +53,7 @@ def perspectives(document: AlignmentDialogue) -> tuple[Entry, ...]:
     return tuple(_entries(document, "perspective", {"perspective"}))
 
 
-def tracked(document: AlignmentDialogue) -> tuple[Entry, ...]:
+def tracked_tensions(document: AlignmentDialogue) -> tuple[Entry, ...]:
     """Return the rows of the tensions tracker."""
     return tuple(_entries(document, "tension", {"tension", "status"}))
 
@@ -109,7 +109,7 @@ def tensions(document: AlignmentDialogue) -> tuple[Tension, ...]:
         if marker.type is MarkerType.TENSION
         for ref in marker.refs
     }
-    rows = {row.id: row for row in tracked(document)}
+    rows = {row.id: row for row in tracked_tensions(document)}
     found = []
     for name in dict.fromkeys((*rows, *reversed(raised))):
         row, marker = rows.get(name), raised.get(name)

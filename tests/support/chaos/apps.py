@@ -15,7 +15,7 @@ from chaos.orders import Obedience
 from symposia.config.settings import load_settings
 from symposia.factories.connection import redis_url_in_use
 from symposia.factories.runtime import build_runtime, per_process
-from symposia.tasks.runtime.runtime import Runtime, install
+from symposia.tasks.runtime.runtime import Runtime, install_runtime
 from symposia.workers.worker_app import create_worker_app
 
 settings = load_settings()
@@ -28,5 +28,5 @@ def _runtime() -> Runtime:
     return defect.runtime(dataclasses.replace(runtime, crossing=Obedience(Path("orders").absolute())))
 
 
-install(app, per_process(_runtime))
+install_runtime(app, per_process(_runtime))
 defect.app(app)

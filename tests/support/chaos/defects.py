@@ -12,8 +12,8 @@ from celery import Celery
 from symposia.models.turns.turn import TurnResult
 from symposia.state.redis import scripts
 from symposia.state.sessions.plans import PlanWrite
-from symposia.state.sessions.records import Answer, Grant
-from symposia.state.sessions.requests import Speech
+from symposia.state.sessions.records import Grant, ScriptAnswer
+from symposia.state.sessions.requests import TurnOutput
 from symposia.state.sessions.store import SessionStore
 from symposia.tasks.runtime.graph import TaskGraph, TurnCall
 from symposia.tasks.runtime.runtime import Runtime
@@ -58,8 +58,8 @@ class EagerStore(SessionStore):
         self._graph = graph
 
     def commit(
-        self, session_id: str, grant: Grant, speech: Speech, *, then: PlanWrite | None = None
-    ) -> Answer:
+        self, session_id: str, grant: Grant, speech: TurnOutput, *, then: PlanWrite | None = None
+    ) -> ScriptAnswer:
         """As it should not be."""
         facts = self._facts.get(session_id)
         names = list(facts.roster)

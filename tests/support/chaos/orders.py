@@ -101,7 +101,7 @@ class Orders:
 
 
 class Obedience:
-    """A `Crossing` that carries out the orders of a folder."""
+    """A `FaultHook` that carries out the orders of a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._sessions = folder / SESSIONS

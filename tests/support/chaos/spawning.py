@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from symposia.workers.local.processes import dying_with_parent
+from symposia.workers.local.processes import end_with_parent
 
 T = TypeVar("T")
 _MIDWIFE = ThreadPoolExecutor(1, thread_name_prefix="chaos-spawn")
@@ -30,7 +30,7 @@ def spawn(command: Sequence[str | Path], *, log: Path, cwd: Path) -> subprocess.
     def start() -> subprocess.Popen[bytes]:
         with log.open("ab") as output:
             return subprocess.Popen(
-                dying_with_parent([str(part) for part in command], signal.SIGKILL),
+                end_with_parent([str(part) for part in command], signal.SIGKILL),
                 cwd=cwd,
                 stdout=output,
                 stderr=subprocess.STDOUT,

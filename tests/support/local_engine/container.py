@@ -18,7 +18,7 @@ from typing import IO, Any
 from local_engine.programs import HOST, listening, local_command
 from ports import own_port
 from scaling import patient
-from symposia.workers.local.processes import dying_with_parent
+from symposia.workers.local.processes import end_with_parent
 
 #: All that a container sees of the environment of the tests.
 INHERITED = ("PATH", "LANG", "LC_ALL", "TZ")
@@ -87,7 +87,7 @@ class LocalContainer:
         command = local_command(self._order.command, hostname=self.id[:12], ports=self._ports)
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                dying_with_parent([self._here(argument) for argument in command], signal.SIGKILL),
+                end_with_parent([self._here(argument) for argument in command], signal.SIGKILL),
                 cwd=self._working_folder,
                 env=self._environment(),
                 stdin=subprocess.DEVNULL,

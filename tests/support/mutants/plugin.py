@@ -93,7 +93,7 @@ class Mutants:
 
     def _plant(self, text: str | None) -> None:
         scripts._lua = lambda name: text if text and name == self._script else self._read(name)
-        scripts.load.cache_clear()
+        scripts.load_script.cache_clear()
 
 
 def _names(items: Sequence[pytest.Item]) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ class Recorder:
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Has each test read its scripts anew."""
         self._test = nodeid
-        scripts.load.cache_clear()
+        scripts.load_script.cache_clear()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Counts a test's time; one that fails is not used."""

@@ -12,7 +12,7 @@ from .documents import STANDARD_INPUT, Files, read_document
 from .lint_report import Selection, count_codes, count_lines, finding_lines, read_codes
 
 if TYPE_CHECKING:
-    from ....models.alignment.document import Finding
+    from ....models.alignment.document import LintFinding
 
 
 def add_to(app: typer.Typer) -> None:
@@ -46,7 +46,7 @@ def lint(
 
     Example: [bold]symposia lint docs/dialogues/*.md --select round-form,round-unclear[/bold]
     """
-    from ....models.alignment.document import Severity
+    from ....models.alignment.document import LintSeverity
     from ....models.alignment.document import lint as findings_of
     from ....models.errors import InvalidInput
 
@@ -55,20 +55,20 @@ def lint(
     selection = Selection(read_codes("--select", select), read_codes("--ignore", ignore), errors_only)
     texts = {name: read_document(name) for name in dict.fromkeys(files)}
     if fix:
-        texts = {name: _mended(name, text, selection) for name, text in texts.items()}
+        texts = {name: _fix_text(name, text, selection) for name, text in texts.items()}
     found = {
         name: tuple(filter(selection.includes, findings_of(text, strict=strict)))
         for name, text in texts.items()
     }
-    errors = sum(it.severity is Severity.ERROR for findings in found.values() for it in findings)
+    errors = sum(it.severity is LintSeverity.ERROR for findings in found.values() for it in findings)
     if as_json or sarif:
         _print_data(found, errors, sarif=sarif)
     else:
-        _tell(found, errors)
+        _print_findings(found, errors)
     raise typer.Exit(1 if errors else 0)
 
 
-def _mended(name: str, text: str, selection: Selection) -> str:
+def _fix_text(name: str, text: str, selection: Selection) -> str:
     """Return the text with corrected format, and write it to its file if it changed."""
     from ....models.alignment.document import fix
 
@@ -78,7 +78,7 @@ def _mended(name: str, text: str, selection: Selection) -> str:
     return mended
 
 
-def _print_data(found: dict[str, tuple[Finding, ...]], errors: int, *, sarif: bool) -> None:
+def _print_data(found: dict[str, tuple[LintFinding, ...]], errors: int, *, sarif: bool) -> None:
     from importlib.metadata import version
 
     from ....models.alignment.document import to_sarif
@@ -95,7 +95,7 @@ def _print_data(found: dict[str, tuple[Finding, ...]], errors: int, *, sarif: bo
     print_json({"files": files, "errors": errors, "warnings": total - errors, "counts": counts})
 
 
-def _tell(found: dict[str, tuple[Finding, ...]], errors: int) -> None:
+def _print_findings(found: dict[str, tuple[LintFinding, ...]], errors: int) -> None:
     from ..common.screen import console, printable
 
     screen = console()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ....models.alignment.document import Finding, Severity
+    from ....models.alignment.document import LintFinding, LintSeverity
     from ....models.alignment.document.checks.findings import Code
 
 #: Maximum number of lines that a combined finding names.
@@ -27,7 +27,7 @@ class Selection:
         """Return True for a code that is reported and fixed."""
         return (not self.select or code in self.select) and code not in self.ignore
 
-    def includes(self, finding: Finding) -> bool:
+    def includes(self, finding: LintFinding) -> bool:
         """Return True for a finding that is reported."""
         return self.has_code(finding.code.value) and (
             not self.errors_only or finding.severity.value == "error"
@@ -51,13 +51,13 @@ def read_codes(option: str, values: Sequence[str] | None) -> frozenset[str]:
     return frozenset(filter(None, codes))
 
 
-def count_codes(found: Mapping[str, Sequence[Finding]]) -> dict[tuple[Severity, Code], int]:
+def count_codes(found: Mapping[str, Sequence[LintFinding]]) -> dict[tuple[LintSeverity, Code], int]:
     """Return the number of findings per severity and code: errors first, then by number."""
     counts = Counter((it.severity, it.code) for findings in found.values() for it in findings)
     return dict(sorted(counts.items(), key=lambda pair: (pair[0][0], -pair[1], pair[0][1])))
 
 
-def count_lines(found: Mapping[str, Sequence[Finding]]) -> Iterator[str]:
+def count_lines(found: Mapping[str, Sequence[LintFinding]]) -> Iterator[str]:
     """Yield one line per code with its count."""
     from ....models.alignment.document.checks.findings import RULES
 
@@ -67,11 +67,11 @@ def count_lines(found: Mapping[str, Sequence[Finding]]) -> Iterator[str]:
         yield f"{number:>6} {severity.value:<7} {code.value:<{width}}  {RULES[code][1]}"
 
 
-def finding_lines(file: str, findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
+def finding_lines(file: str, findings: Sequence[LintFinding]) -> Iterator[tuple[str, str]]:
     """Yield each finding with its replacement text, which may be empty; equal findings about format are combined."""
-    groups: dict[object, list[Finding]] = {}
+    groups: dict[object, list[LintFinding]] = {}
     for it in findings:
-        key = (it.code, it.severity, it.message) if _folds(it) else id(it)
+        key = (it.code, it.severity, it.message) if _is_combinable(it) else id(it)
         groups.setdefault(key, []).append(it)
     for group in groups.values():
         first, lines = group[0], list(dict.fromkeys(str(it.line) for it in group))
@@ -82,18 +82,18 @@ def finding_lines(file: str, findings: Sequence[Finding]) -> Iterator[tuple[str,
         yield text + (times if len(group) > 1 else ""), first.fix_hint or ""
 
 
-def _folds(finding: Finding) -> bool:
+def _is_combinable(finding: LintFinding) -> bool:
     """Return True for a finding about format that can be combined; a wrong word or an open bracket is reported each time."""
-    from ....models.alignment.document.reading.notes import Form
+    from ....models.alignment.document.reading.notes import FormRule
 
     return finding.code in {
-        Form.TITLE,
-        Form.METADATA,
-        Form.SECTION,
-        Form.ROUND,
-        Form.AGENT,
-        Form.JUDGE,
-        Form.MARKER,
-        Form.UNDERLINED,
-        Form.SEPARATOR,
+        FormRule.TITLE,
+        FormRule.METADATA,
+        FormRule.SECTION,
+        FormRule.ROUND,
+        FormRule.AGENT,
+        FormRule.JUDGE,
+        FormRule.MARKER,
+        FormRule.UNDERLINED,
+        FormRule.SEPARATOR,
     }

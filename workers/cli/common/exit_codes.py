@@ -32,7 +32,7 @@ class ExitCode(IntEnum):
     MISSING = 4
 
 
-def guarded(app: typer.Typer, arguments: Sequence[str]) -> int:
+def run_command_line(app: typer.Typer, arguments: Sequence[str]) -> int:
     """Run the command line. A defect of Symposia itself raises, with its traceback.
 
     Args:
@@ -43,10 +43,10 @@ def guarded(app: typer.Typer, arguments: Sequence[str]) -> int:
         The exit code.
     """
     with _warnings_on_stderr():
-        return _guarded(app, arguments, debug="--debug" in arguments)
+        return _run_app(app, arguments, debug="--debug" in arguments)
 
 
-def _guarded(app: typer.Typer, arguments: Sequence[str], *, debug: bool) -> int:
+def _run_app(app: typer.Typer, arguments: Sequence[str], *, debug: bool) -> int:
     try:
         code = app(args=list(arguments), prog_name="symposia", standalone_mode=False)
         sys.stdout.flush()
@@ -57,7 +57,7 @@ def _guarded(app: typer.Typer, arguments: Sequence[str], *, debug: bool) -> int:
     except Exception as error:
         if (blame := exit_code_of(error)) is None or debug:
             raise
-        _tell(error)
+        _print_error(error)
         return blame
     return int(code or 0)
 
@@ -130,7 +130,7 @@ def _warnings_on_stderr() -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-def _tell(error: Exception) -> None:
+def _print_error(error: Exception) -> None:
     from ....models.errors import SymposiaError
 
     if isinstance(error, typer.TyperException) and hasattr(error, "show"):

@@ -20,7 +20,7 @@ from ....models.text.json_text import json_text
 
 _COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 #: Columns without a terminal: the reader of the output breaks the lines.
-_WIDE = 1_000
+_PIPE_WIDTH = 1_000
 _NAME_WIDTH = 16
 #: Name shown for a message to all participants.
 TO_ALL = "to all"
@@ -29,7 +29,7 @@ TO_ALL = "to all"
 def console(*, stderr: bool = False) -> Console:
     """Return a console for human-readable output, on standard output or standard error."""
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else _WIDE
+    width = None if stream.isatty() else _PIPE_WIDTH
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False, width=width)
 
 
@@ -48,7 +48,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
 
 
-class Cast:
+class ParticipantNames:
     """Display names and colours of the participants of a session."""
 
     def __init__(self, participants: Iterable[Participant]) -> None:
@@ -59,14 +59,14 @@ class Cast:
         """Return the display name of a participant; without an id, `user`."""
         return self._names.get(participant_id or "", printable(participant_id or "user"))
 
-    def styled(self, participant_id: str | None) -> Text:
+    def styled_name(self, participant_id: str | None) -> Text:
         """Return the name in the participant's colour, cut or padded to the column width."""
         return self._column(self.name(participant_id), f"bold {self._colour(participant_id)}")
 
-    def speaker(self, message: Message) -> Text:
+    def styled_speaker(self, message: Message) -> Text:
         """Return the speaker's name like `styled`; dim if the message comes from another dialog."""
         if message.former_speaker is None:
-            return self.styled(message.speaker)
+            return self.styled_name(message.speaker)
         return self._column(self.name(message.former_speaker), "dim")
 
     def _column(self, name: str, style: str) -> Text:
@@ -85,7 +85,7 @@ class Cast:
         return _COLOURS[self._order.index(participant_id) % len(_COLOURS)]
 
 
-def row(screen: Console, turn: int | None, name: Text, words: Text) -> Text:
+def dialog_line(screen: Console, turn: int | None, name: Text, words: Text) -> Text:
     """Return a line of a dialog; long text wraps inside its column.
 
     Args:

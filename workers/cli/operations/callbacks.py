@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 
-def add_to(app: typer.Typer) -> None:
+def add_callbacks_command(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(callbacks)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ....models.sessions.submission import Submission
 
 
-class Players(StrEnum):
+class DemoAgents(StrEnum):
     """Agents of the demo."""
 
     LOCAL = "local"
@@ -37,11 +37,11 @@ def demo(
         ),
     ] = None,
     agents: Annotated[
-        Players,
+        DemoAgents,
         typer.Option(
             help="Agents that answer: local (a small model on this machine) or scripted (prepared replies)."
         ),
-    ] = Players.LOCAL,
+    ] = DemoAgents.LOCAL,
     as_json: AsJson = False,
 ) -> None:
     """Run a session in each of the five modes, and show the messages live.
@@ -55,11 +55,11 @@ def demo(
     from ..common.screen import console, print_json
     from ..sessions.render import result_json, summary_table
 
-    if agents is Players.LOCAL:
+    if agents is DemoAgents.LOCAL:
         _require_local_model()
     sessions = demo_sessions(agents.value, mode)
     screen = console(stderr=as_json)
-    results = _run(sessions, screen, local_model=agents is Players.LOCAL)
+    results = _run(sessions, screen, local_model=agents is DemoAgents.LOCAL)
     if as_json:
         print_json({"sessions": [result_json(result) for result in results]})
     else:
@@ -80,15 +80,15 @@ def _require_local_model() -> None:
 
 def _run(sessions: list[Submission], screen: Console, *, local_model: bool) -> list[JobResult]:
     from ....client import installation_of
-    from ...local.demo import WORKERS, demo_stage
+    from ...local.demo import WORKERS, start_demo
     from ..sessions.live_render import follow
-    from ..sessions.render import ending, heading
+    from ..sessions.render import heading, result_line
 
     parts = f"a server, {WORKERS} workers" + (" and the local model" if local_model else "")
     results = []
     with ExitStack() as stack:
         with screen.status(f"starting {parts}"):
-            client, crew = stack.enter_context(demo_stage(local_model=local_model, say=screen.print))
+            client, crew = stack.enter_context(start_demo(local_model=local_model, say=screen.print))
         screen.print(
             f"Started {parts}." + (" Host and Reviewer use prepared replies." if local_model else "")
         )
@@ -96,7 +96,7 @@ def _run(sessions: list[Submission], screen: Console, *, local_model: bool) -> l
             job = installation_of(client).sessions.submit(submission)
             screen.print()
             screen.print(heading(job.collab()))
-            result = follow(job, screen, between=crew.tend)
-            screen.print(ending(result))
+            result = follow(job, screen, between=crew.check_services)
+            screen.print(result_line(result))
             results.append(result)
     return results

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from ...doctor.findings import Finding
+    from ...doctor.findings import CheckResult
 
 
 def add_to(app: typer.Typer) -> None:
@@ -29,11 +29,11 @@ def doctor(as_json: AsJson = False) -> None:
     Example: [bold]symposia doctor[/bold]
     """
     from ....config.settings import load_settings
-    from ...doctor.checkup import check_up
+    from ...doctor.checkup import run_checks
     from ...doctor.findings import Grade
     from ..common.screen import console, print_json
 
-    findings = list(check_up(load_settings()))
+    findings = list(run_checks(load_settings()))
     is_well = all(it.grade is not Grade.BAD for it in findings)
     if as_json:
         print_json({"ok": is_well, "findings": [it.to_json() for it in findings]})
@@ -43,7 +43,7 @@ def doctor(as_json: AsJson = False) -> None:
         raise typer.Exit(4)
 
 
-def _report(findings: Sequence[Finding]) -> Text:
+def _report(findings: Sequence[CheckResult]) -> Text:
     from rich.text import Text
 
     from ...doctor.findings import Grade

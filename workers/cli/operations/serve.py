@@ -66,7 +66,7 @@ def up(
     Example: [bold]symposia up --workers 2 --no-flower[/bold]
     """
     from ....config.settings import load_settings
-    from ...local.services_group import Household, keep_up
+    from ...local.services_group import ServiceSelection, run_services
     from ..common.screen import console, printable
 
     screen = console()
@@ -76,9 +76,9 @@ def up(
             screen.print(f"{name:<8} | {printable(line)}", soft_wrap=True)
 
     chosen = {} if concurrency is None else {"worker_concurrency": concurrency}
-    keep_up(
+    run_services(
         load_settings(**chosen),
-        Household(workers=workers, flower=flower, beat=beat, local_model=local_model),
+        ServiceSelection(workers=workers, flower=flower, beat=beat, local_model=local_model),
         heard=heard,
     )
 
@@ -146,11 +146,11 @@ def beat() -> None:
     from ....config.settings import child_environment, load_settings
     from ....factories.connection import redis_url_in_use
     from ....state.redis.connect import check_reachable, connect
-    from ...beat.schedules_file import schedules_of
+    from ...beat.schedules_file import load_schedules_file
     from ...local.services import beat_command
 
     settings = load_settings()
-    schedules_of(settings)
+    load_schedules_file(settings)
     url = redis_url_in_use(settings)
     with connect(url, retries=0) as client:
         check_reachable(client, url)

@@ -35,7 +35,7 @@ class ListedReview:
     findings: dict[str, int]
 
     @property
-    def told(self) -> str:
+    def counts_text(self) -> str:
         """Items and findings as text."""
         parts = [
             f"{count} {name}" for counts in (self.items, self.findings) for name, count in counts.items()
@@ -47,7 +47,7 @@ class ListedReview:
         return asdict(self)
 
 
-def listed(client: Client, *, limit: int) -> list[ListedReview]:
+def list_reviews(client: Client, *, limit: int) -> list[ListedReview]:
     """Return the newest reviews. Without Redis only archived ones, without an archive only live ones.
 
     Args:
@@ -91,7 +91,7 @@ def find_review(client: Client, text: str) -> ReviewJob:
 
 def _reader(client: Client) -> Any:
     archive = client.archive
-    return None if archive is None or archive.to_read() is None else archive.review_reader
+    return None if archive is None or archive.open_reader() is None else archive.review_reader
 
 
 def _archived(client: Client, limit: int) -> list[ListedReview]:

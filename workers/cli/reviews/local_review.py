@@ -13,21 +13,21 @@ from ....models.errors import InvalidInput
 from ....models.review.panels import BatchLimits
 from ....models.review.runs import ReviewRun, RunState
 from ....models.severity import Severity
-from ....reviews.batches.starting import Order
+from ....reviews.batches.starting import ReviewRequest
 from ....reviews.findings.baseline import Baseline, baseline_of, read_baseline
 from ....reviews.findings.comparing import with_baseline
-from ...local.local_review import Reviewing, carry_out
+from ...local.local_review import LocalReviewRequest, run_local_review
 from ..common.screen import console
 from .options import FailOn, Format
-from .output import Reports, ending, write_reports
-from .progress import Progress
+from .output import Reports, print_findings, write_reports
+from .progress import ReviewProgress
 
 if TYPE_CHECKING:
     from ....archive.archive import Archive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class ReviewOptions:
     """Values of the options that all reviews share."""
 
     formats: list[Format] | None
@@ -42,7 +42,7 @@ class Wishes:
     as_json: bool
 
 
-def review_here(order: Callable[[Archive | None], Order], wishes: Wishes) -> None:
+def run_and_report(order: Callable[[Archive | None], ReviewRequest], wishes: ReviewOptions) -> None:
     """Run a review and report it.
 
     Args:
@@ -55,15 +55,15 @@ def review_here(order: Callable[[Archive | None], Order], wishes: Wishes) -> Non
     known = _baseline(wishes.baseline)
     reports = Reports.of(wishes.formats or (), wishes.output)
     limits = BatchLimits(max_tokens=wishes.max_tokens, max_usd=wishes.max_usd)
-    asked = Reviewing(order=order, limits=limits, parallel=wishes.parallel)
-    with Progress(console(stderr=True), verbose=wishes.verbose) as progress:
-        run, transcript = carry_out(asked, progress)
+    asked = LocalReviewRequest(order=order, limits=limits, parallel=wishes.parallel)
+    with ReviewProgress(console(stderr=True), verbose=wishes.verbose) as progress:
+        run, transcript = run_local_review(asked, progress)
     if wishes.write_baseline is not None:
         wishes.write_baseline.write_text(baseline_of(run.findings), encoding="utf-8")
     if known is not None:
         run = with_baseline(run, known)
     write_reports(run, reports, as_json=wishes.as_json, transcript=transcript)
-    ending(run, reports, as_json=wishes.as_json)
+    print_findings(run, reports, as_json=wishes.as_json)
     _exit(run, wishes.fail_on)
 
 
@@ -83,5 +83,5 @@ def _exit(run: ReviewRun, fail_on: FailOn) -> None:
     """Exit with 1 unless the run completed without a finding that reaches `fail_on`."""
     if run.state is not RunState.COMPLETED:
         raise typer.Exit(1)
-    if fail_on is not FailOn.NEVER and run.fails(Severity(fail_on.value)):
+    if fail_on is not FailOn.NEVER and run.has_finding_at_least(Severity(fail_on.value)):
         raise typer.Exit(1)

@@ -42,7 +42,7 @@ Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="Folder for the reports; without --format, all formats are written."),
 ]
-Fails = Annotated[
+FailOnOption = Annotated[
     FailOn, typer.Option("--fail-on", help="Exit with code 1 if an open finding has this severity or higher.")
 ]
 Model = Annotated[

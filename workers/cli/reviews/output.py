@@ -86,7 +86,7 @@ def write_reports(
         (reports.folder / file.name).write_text(file.text, encoding="utf-8")
 
 
-def ending(run: ReviewRun, reports: Reports, *, as_json: bool) -> None:
+def print_findings(run: ReviewRun, reports: Reports, *, as_json: bool) -> None:
     """Print the findings as text; if standard output has a report or JSON, print one line on standard error instead."""
     if as_json or reports.is_printed:
         console(stderr=True).print(Text(_last_line(run)))

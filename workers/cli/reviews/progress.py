@@ -12,7 +12,7 @@ from ....state.reviews.records import BatchView
 from ..common.screen import printable
 
 
-class Progress:
+class ReviewProgress:
     """Context manager that shows the progress bar; without a terminal, only the lines."""
 
     def __init__(self, console: Console, *, verbose: bool) -> None:
@@ -34,20 +34,20 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         self._bars.stop()
 
-    def say(self, line: str) -> None:
+    def show_line(self, line: str) -> None:
         """Print a line above the bar."""
         self._console.print(printable(line))
 
-    def heard(self, name: str, line: str) -> None:
+    def show_output(self, name: str, line: str) -> None:
         """Print the output of a program, with --verbose."""
         if self._verbose:
             self._console.print(f"{name} | {printable(line)}", style="dim")
 
-    def reading(self, count: int) -> None:
+    def show_read_count(self, count: int) -> None:
         """Show the number of items read."""
         self._bars.update(self._bar, description="reading", completed=count)
 
-    def reviewing(self, view: BatchView) -> None:
+    def show_progress(self, view: BatchView) -> None:
         """Update the bar."""
         failed = f", {view.failed} failed" if view.failed else ""
         description = (

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from ..common.default_command import DEFAULT, DefaultGroup
+from ..common.default_command import DEFAULT_COMMAND, DefaultGroup
 from ..common.options import AsJson
 from . import runs as reviews
 from .options import (
     Everything,
     FailOn,
-    Fails,
+    FailOnOption,
     Formats,
     KnownFindings,
     MaxTokens,
@@ -34,7 +34,7 @@ Example: [bold]symposia review src --fail-on high[/bold], which is short for [bo
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(cls=DefaultGroup, help=_HELP)
-    group.command(DEFAULT)(files)
+    group.command(DEFAULT_COMMAND)(files)
     group.command()(sessions)
     reviews.add_to(group)
     app.add_typer(group, name="review")
@@ -84,7 +84,7 @@ def files(  # noqa: PLR0913 - each is an option
     parallel: Parallel = None,
     formats: Formats = None,
     output: Output = None,
-    fail_on: Fails = FailOn.LOW,
+    fail_on: FailOnOption = FailOn.LOW,
     baseline: KnownFindings = None,
     write_baseline: WriteBaseline = None,
     verbose: Verbose = False,
@@ -97,8 +97,8 @@ def files(  # noqa: PLR0913 - each is an option
 
     Example: [bold]symposia review files src --base main --format sarif --output reports[/bold]
     """
-    from ....reviews.orders.files import HowToReview, order_of_files
-    from .local_review import Wishes, review_here
+    from ....reviews.orders.files import HowToReview, request_for_files
+    from .local_review import ReviewOptions, run_and_report
 
     how: HowToReview = {
         "panel": panel,
@@ -110,7 +110,7 @@ def files(  # noqa: PLR0913 - each is an option
         "root_name": root_name,
         "everything": everything,
     }
-    wishes = Wishes(
+    wishes = ReviewOptions(
         formats=formats,
         output=output,
         fail_on=fail_on,
@@ -122,7 +122,7 @@ def files(  # noqa: PLR0913 - each is an option
         verbose=verbose,
         as_json=as_json,
     )
-    review_here(lambda archive: order_of_files(paths or (), archive=archive, **how), wishes)
+    run_and_report(lambda archive: request_for_files(paths or (), archive=archive, **how), wishes)
 
 
 def sessions(  # noqa: PLR0913 - each is an option
@@ -148,7 +148,7 @@ def sessions(  # noqa: PLR0913 - each is an option
     parallel: Parallel = None,
     formats: Formats = None,
     output: Output = None,
-    fail_on: Fails = FailOn.LOW,
+    fail_on: FailOnOption = FailOn.LOW,
     baseline: KnownFindings = None,
     write_baseline: WriteBaseline = None,
     verbose: Verbose = False,
@@ -160,8 +160,8 @@ def sessions(  # noqa: PLR0913 - each is an option
 
     Example: [bold]symposia review sessions --tag support --newest 50 --model local[/bold]
     """
-    from ....reviews.orders.sessions import HowToReviewSessions, order_of_sessions
-    from .local_review import Wishes, review_here
+    from ....reviews.orders.sessions import HowToReviewSessions, request_for_sessions
+    from .local_review import ReviewOptions, run_and_report
 
     how: HowToReviewSessions = {
         "panel": panel,
@@ -171,7 +171,7 @@ def sessions(  # noqa: PLR0913 - each is an option
         "newest": newest,
         "everything": everything,
     }
-    wishes = Wishes(
+    wishes = ReviewOptions(
         formats=formats,
         output=output,
         fail_on=fail_on,
@@ -183,4 +183,4 @@ def sessions(  # noqa: PLR0913 - each is an option
         verbose=verbose,
         as_json=as_json,
     )
-    review_here(lambda archive: order_of_sessions(ids or (), archive=archive, **how), wishes)
+    run_and_report(lambda archive: request_for_sessions(ids or (), archive=archive, **how), wishes)

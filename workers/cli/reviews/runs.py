@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ReviewId = Annotated[str, typer.Argument(metavar="ID", help="Review id, or at least its first 8 characters.")]
 
 
-class ShownAs(StrEnum):
+class ShowFormat(StrEnum):
     """Report formats of one document, with the names of the models."""
 
     MARKDOWN = "markdown"
@@ -43,9 +43,9 @@ def list_all(
     Example: [bold]symposia review list[/bold]
     """
     from ..common.screen import console, print_json, printable
-    from .listed_reviews import listed
+    from .listed_reviews import list_reviews
 
-    found = listed(_client(), limit=limit)
+    found = list_reviews(_client(), limit=limit)
     if as_json:
         print_json([it.to_json() for it in found])
         return
@@ -53,14 +53,16 @@ def list_all(
         console(stderr=True).print("No reviews.")
     for it in found:
         console().print(
-            printable(f"{it.id[:8]}  {it.started}  {it.state:<9}  {it.root_name} by {it.panel}: {it.told}")
+            printable(
+                f"{it.id[:8]}  {it.started}  {it.state:<9}  {it.root_name} by {it.panel}: {it.counts_text}"
+            )
         )
 
 
 def show(
     review: ReviewId,
     format: Annotated[  # noqa: A002 - the option's name
-        ShownAs | None, typer.Option("--format", help="Print the report in this format.")
+        ShowFormat | None, typer.Option("--format", help="Print the report in this format.")
     ] = None,
     output: Annotated[
         Path | None,
@@ -72,13 +74,13 @@ def show(
 
     Example: [bold]symposia review show 3f2a91c4 --format markdown[/bold]
     """
-    from .output import Reports, ending, write_reports
+    from .output import Reports, print_findings, write_reports
 
     client, reports = _client(), Reports.of([format] if format else [], output)
     job = _find(client, review)
     run = job.run()
     write_reports(run, reports, as_json=as_json, transcript=lambda it: client.get_job(it).transcript())
-    ending(run, reports, as_json=as_json)
+    print_findings(run, reports, as_json=as_json)
 
 
 def cancel(review: ReviewId, as_json: AsJson = False) -> None:
@@ -87,7 +89,7 @@ def cancel(review: ReviewId, as_json: AsJson = False) -> None:
     Example: [bold]symposia review cancel 3f2a91c4[/bold]
     """
     job = _find(_client(), review)
-    _tell(job, "is cancelled" if job.cancel() else "had already ended", as_json=as_json)
+    _print_state(job, "is cancelled" if job.cancel() else "had already ended", as_json=as_json)
 
 
 def retry(review: ReviewId, as_json: AsJson = False) -> None:
@@ -97,7 +99,7 @@ def retry(review: ReviewId, as_json: AsJson = False) -> None:
     """
     job = _find(_client(), review)
     count = job.retry()
-    _tell(job, f"retries {count} items" if count else "has no items to retry", as_json=as_json)
+    _print_state(job, f"retries {count} items" if count else "has no items to retry", as_json=as_json)
 
 
 def _client() -> Client:
@@ -113,7 +115,7 @@ def _find(client: Client, text: str) -> ReviewJob:
     return find_review(client, text)
 
 
-def _tell(job: ReviewJob, words: str, *, as_json: bool) -> None:
+def _print_state(job: ReviewJob, words: str, *, as_json: bool) -> None:
     from ..common.screen import print_json
 
     if as_json:

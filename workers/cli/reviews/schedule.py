@@ -30,7 +30,7 @@ class WhenMissed(StrEnum):
     ONCE = "once"
 
 
-class Weight(StrEnum):
+class FindingSeverity(StrEnum):
     """Severities of findings, with the names of the models."""
 
     INFO = "info"
@@ -110,7 +110,7 @@ def add(  # noqa: PLR0913 - each is an option
         bool, typer.Option("--only-on-change", help="Deliver the report only if findings are new or gone.")
     ] = False,
     fail_on: Annotated[
-        Weight | None,
+        FindingSeverity | None,
         typer.Option(help="The outcome is `findings` if an open finding has this severity or higher."),
     ] = None,
     job: Annotated[
@@ -136,7 +136,7 @@ def add(  # noqa: PLR0913 - each is an option
     Example: [bold]symposia schedule add nightly --cron "0 3 * * *" --tz Europe/Berlin --review app[/bold]
     """
     from ..common.screen import console, print_json
-    from .schedule_tables import shown
+    from .schedule_tables import format_time
 
     review, which = None, {"tag": tag, "participant": participant, "newest": newest}
     sessions = sessions or any(it is not None for it in which.values())
@@ -170,7 +170,7 @@ def add(  # noqa: PLR0913 - each is an option
         print_json(entry.to_json())
     else:
         console().print(
-            f"{name}: {entry.schedule.what}, {entry.schedule.when}; next run {shown(entry, entry.next_due)}"
+            f"{name}: {entry.schedule.description}, {entry.schedule.when}; next run {format_time(entry, entry.next_due)}"
         )
 
 
@@ -204,12 +204,12 @@ def resume(name: Name) -> None:
 
     Example: [bold]symposia schedule resume nightly[/bold]
     """
-    from .schedule_tables import shown
+    from .schedule_tables import format_time
 
     schedules = _schedules()
     schedules.resume(name)
     entry = schedules.get(name)
-    typer.echo(f"{name}: next run {shown(entry, entry.next_due)}")
+    typer.echo(f"{name}: next run {format_time(entry, entry.next_due)}")
 
 
 def remove(name: Name) -> None:

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from ....archive.values import Archived, Found, Wanted
+    from ....archive.values import FoundMessage, ListedSession, SessionFilter
     from ....client import Client
-    from .render import Listed
+    from .render import SessionListRow
 
 #: Sessions per page that is read from the archive.
 _PAGE = 100
 #: Maximum number of characters shown of a found message.
-_SHOWN = 200
+_MAX_PREVIEW = 200
 
 WantedStatus = Annotated[Status | None, typer.Option("--status", help="Only sessions in this status.")]
 WantedMode = Annotated[
@@ -69,7 +69,7 @@ def list_sessions(
     """
     from itertools import islice
 
-    from ....archive.values import Wanted
+    from ....archive.values import SessionFilter
     from ....client import Client
     from ....config.settings import load_settings
     from ..common.screen import console, print_json
@@ -77,7 +77,7 @@ def list_sessions(
     from .render import session_table
 
     opened = moment_ms(since, option="--since"), moment_ms(until, option="--until")
-    wanted = Wanted(status, mode, participant, tag, *opened)
+    wanted = SessionFilter(status, mode, participant, tag, *opened)
     found = list(islice(_sessions(Client(load_settings()), wanted), limit))
     if as_json:
         print_json([it.to_json() for it in found])
@@ -107,17 +107,17 @@ def search(  # noqa: PLR0913 - the options of a command
 
     Example: [bold]symposia search "blue door" --mode pair[/bold]
     """
-    from ....archive.values import PageOf, Wanted
+    from ....archive.values import ResultPage, SessionFilter
     from ....client import Client
     from ....config.settings import load_settings
     from ..common.screen import console, print_json
     from ..common.times import moment_ms
 
     opened = moment_ms(since, option="--since"), moment_ms(until, option="--until")
-    wanted = Wanted(status, mode, participant, tag, *opened)
+    wanted = SessionFilter(status, mode, participant, tag, *opened)
     reader = Client(load_settings()).archived()
-    page: PageOf[Found] = (
-        PageOf((), None) if reader is None else reader.search(words, wanted, after=after, limit=limit)
+    page: ResultPage[FoundMessage] = (
+        ResultPage((), None) if reader is None else reader.search(words, wanted, after=after, limit=limit)
     )
     if as_json:
         print_json({"messages": [_found_json(it) for it in page.items], "cursor": page.cursor})
@@ -130,7 +130,7 @@ def search(  # noqa: PLR0913 - the options of a command
         console(stderr=True).print(f"More results: --after {page.cursor}")
 
 
-def _sessions(client: Client, wanted: Wanted) -> Iterator[Listed]:
+def _sessions(client: Client, wanted: SessionFilter) -> Iterator[SessionListRow]:
     """Yield live and archived sessions, newest first; without Redis, only archived ones that have ended."""
     from heapq import merge
 
@@ -153,26 +153,28 @@ def _sessions(client: Client, wanted: Wanted) -> Iterator[Listed]:
     return merge(_live(client, wanted), archived, key=lambda it: it.state.opened_ms, reverse=True)
 
 
-def _live(client: Client, wanted: Wanted) -> Iterator[Listed]:
-    from .render import Listed
+def _live(client: Client, wanted: SessionFilter) -> Iterator[SessionListRow]:
+    from .render import SessionListRow
 
     for job in client.each_job():
-        it = Listed(job.collab(), job.state())
+        it = SessionListRow(job.collab(), job.state())
         if _fits(it, wanted):
             yield it
 
 
-def _archived(client: Client, wanted: Wanted, *, is_live: Callable[[Archived], bool]) -> Iterator[Listed]:
+def _archived(
+    client: Client, wanted: SessionFilter, *, is_live: Callable[[ListedSession], bool]
+) -> Iterator[SessionListRow]:
     from ....jobs.archived import state_of
     from ....models.protocol.collab import Collab
-    from .render import Listed
+    from .render import SessionListRow
 
     reader, cursor = client.archived(), None
     while reader is not None:
         page = reader.page(wanted, after=cursor, limit=_PAGE)
         for it in page.items:
             if not is_live(it):
-                yield Listed(
+                yield SessionListRow(
                     Collab.model_validate_json(it.documents.collab), state_of(it.session_id, it.fields, {})
                 )
         cursor = page.cursor
@@ -180,7 +182,7 @@ def _archived(client: Client, wanted: Wanted, *, is_live: Callable[[Archived], b
             return
 
 
-def _fits(it: Listed, wanted: Wanted) -> bool:
+def _fits(it: SessionListRow, wanted: SessionFilter) -> bool:
     collab, state = it.collab, it.state
     return (
         wanted.status in (None, state.status.value)
@@ -192,7 +194,7 @@ def _fits(it: Listed, wanted: Wanted) -> bool:
     )
 
 
-def _found_json(it: Found) -> dict[str, object]:
+def _found_json(it: FoundMessage) -> dict[str, object]:
     from ....models.text.ids import timestamp_from_ms
 
     return {
@@ -205,13 +207,13 @@ def _found_json(it: Found) -> dict[str, object]:
     }
 
 
-def _found_line(it: Found) -> Text:
+def _found_line(it: FoundMessage) -> Text:
     from rich.text import Text
 
     from ..common.screen import printable
 
     words = printable(" ".join(it.content.split()))
-    cut = words if len(words) <= _SHOWN else f"{words[:_SHOWN]}…"
+    cut = words if len(words) <= _MAX_PREVIEW else f"{words[:_MAX_PREVIEW]}…"
     turn = "" if it.turn is None else str(it.turn)
     return Text.assemble(
         (it.session_id[:8], "dim"), f" {turn:>4} ", (printable(it.speaker or "user"), "bold"), f" {cut}"

@@ -16,22 +16,22 @@ from ....models.protocol.events import MapEvent, MAPEventType
 from ....models.protocol.meta import Event
 from ....models.sessions.spec import SessionSpec
 from ....models.turns.deltas import Delta
-from ....state.following.stream_follower import Moment
-from ....tasks.sessions.task_tree import Closed, Outcome
-from ..common.screen import TO_ALL, Cast, printable, row
-from .live_text import Voices
-from .progress import Tally, expected_turns
+from ....state.following.stream_follower import SessionUpdate
+from ....tasks.sessions.task_tree import GrantEnd, GrantOutcome
+from ..common.screen import TO_ALL, ParticipantNames, dialog_line, printable
+from .live_text import DraftProgress
+from .progress import ProgressCounter, expected_turns
 
-_FATES = {
-    Outcome.MESSAGE: "no message, only a decision",
-    Outcome.EXPIRED: "its worker was lost; another worker retries the turn",
-    Outcome.DROPPED: "dropped: the session no longer needs this turn",
-    Outcome.CANCELLED: "cancelled: the session ended first",
-    Outcome.ASKED: "answered; the turn continues",
-    Outcome.REASSIGNED: "no answer in time; the turn is reassigned",
+_SILENT_TURN_TEXTS = {
+    GrantOutcome.MESSAGE: "no message, only a decision",
+    GrantOutcome.EXPIRED: "its worker was lost; another worker retries the turn",
+    GrantOutcome.DROPPED: "dropped: the session no longer needs this turn",
+    GrantOutcome.CANCELLED: "cancelled: the session ended first",
+    GrantOutcome.ASKED: "answered; the turn continues",
+    GrantOutcome.REASSIGNED: "no answer in time; the turn is reassigned",
 }
 #: Texts of events about parked turns.
-_ASKED = {
+_WAIT_TEXTS = {
     "turn.parked": "waiting for an answer from",
     "turn.reminded": "reminder: waiting for an answer from",
     "turn.escalated": "no answer in time; escalated to",
@@ -39,7 +39,7 @@ _ASKED = {
 }
 
 #: Texts of steering events.
-_STEERED = {
+_STEERING_TEXTS = {
     "participant.added": "{by} added {who}, from the next round on",
     "participant.removed": "{by} removed {who}, from the next round on",
     "participant.instructed": "{by} changed the instructions of {who}, from the next turn on",
@@ -56,12 +56,12 @@ class LiveView:
 
     def __init__(self, console: Console, collab: Collab, spec: SessionSpec) -> None:
         self._console = console
-        self._cast = Cast(collab.participants)
-        self._tally = Tally()
+        self._cast = ParticipantNames(collab.participants)
+        self._counter = ProgressCounter()
         self._suspended = False
         total = expected_turns(collab, spec)
         bar = (BarColumn(bar_width=24), MofNCompleteColumn()) if total else ()
-        self._progress = Voices(
+        self._progress = DraftProgress(
             *(SpinnerColumn(), TextColumn("{task.description}", markup=False), *bar),
             console=console,
             cast=self._cast,
@@ -75,7 +75,7 @@ class LiveView:
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
-    def show(self, moment: Moment | Delta) -> None:
+    def show(self, moment: SessionUpdate | Delta) -> None:
         """Print one moment of the session, or show partial output until its message is written."""
         if isinstance(moment, Delta):
             self._progress.drafts.take(moment)
@@ -85,49 +85,49 @@ class LiveView:
         for line in self._lines(moment):
             self._console.print(line)
         if isinstance(moment.event, MapEvent):
-            self._tally.take(moment.event)
-        self._progress.update(self._line, description=self._now(), completed=self._tally.turns)
+            self._counter.count_event(moment.event)
+        self._progress.update(self._line, description=self._now(), completed=self._counter.turns)
 
-    def drafts_shown(self) -> Iterator[Text]:
+    def render_drafts(self) -> Iterator[Text]:
         """Yield the partial output that is shown below the dialog."""
-        return self._progress.shown()
+        return self._progress.render_drafts()
 
     def _now(self) -> str:
-        names = ", ".join(self._cast.name(name) for name in self._tally.speaking.values())
-        verb = "speak" if len(self._tally.speaking) > 1 else "speaks"
+        names = ", ".join(self._cast.name(name) for name in self._counter.speaking.values())
+        verb = "speak" if len(self._counter.speaking) > 1 else "speaks"
         now = f"{names} {verb}" if names else "waiting for a worker"
         now = f"suspended, {now}" if self._suspended else now
-        return f"{now} · {self._tally.tokens} tokens"
+        return f"{now} · {self._counter.tokens} tokens"
 
-    def _lines(self, moment: Moment) -> Iterator[Text]:
+    def _lines(self, moment: SessionUpdate) -> Iterator[Text]:
         event = moment.event
         if isinstance(event, Event):
-            yield from self._noted(event)
+            yield from self._journal_lines(event)
         elif event.event_type is MAPEventType.BROADCAST_SENT:
-            yield self._to_all(event)
+            yield self._broadcast_line(event)
         for message in moment.messages:
-            name = self._cast.speaker(message)
-            yield row(self._console, message.turn_number, name, Text(printable(message.content)))
+            name = self._cast.styled_speaker(message)
+            yield dialog_line(self._console, message.turn_number, name, Text(printable(message.content)))
         if isinstance(event, MapEvent) and event.event_type is MAPEventType.TURN_COMPLETED:
-            closed = Closed.of(event)
+            closed = GrantEnd.from_event(event)
             if all(message.turn_number != closed.turn for message in moment.messages):
-                yield self._silent(closed)
+                yield self._silent_turn_line(closed)
 
-    def _noted(self, event: Event) -> Iterator[Text]:
+    def _journal_lines(self, event: Event) -> Iterator[Text]:
         """Yield lines about pauses, parked turns and steering."""
         event_type = event.event_type
-        if event_type in _ASKED:
-            yield self._asked(event, _ASKED[event_type])
+        if event_type in _WAIT_TEXTS:
+            yield self._question_line(event, _WAIT_TEXTS[event_type])
         elif event_type == "session.suspended":
             self._suspended = True
             yield Text("     suspended; `symposia resume` continues it", style="yellow")
         elif event_type == "session.active" and self._suspended:
             self._suspended = False
             yield Text("     resumed", style="yellow")
-        elif event_type in _STEERED:
-            yield self._steered(event, _STEERED[event_type])
+        elif event_type in _STEERING_TEXTS:
+            yield self._steering_line(event, _STEERING_TEXTS[event_type])
 
-    def _steered(self, event: Event, words: str) -> Text:
+    def _steering_line(self, event: Event, words: str) -> Text:
         data = event.data or {}
         roster = data.get("participants")
         told = words.format(
@@ -138,32 +138,34 @@ class LiveView:
         )
         return Text(f"     {printable(told)}", style="yellow")
 
-    def _asked(self, event: Event, words: str) -> Text:
+    def _question_line(self, event: Event, words: str) -> Text:
         data = event.data or {}
         asked, question, number = data.get("asked"), data.get("question"), data.get("turn_number")
         names = ", ".join(self._cast.name(str(name)) for name in asked) if isinstance(asked, list) else ""
         words = f"{words} {names}" + (f": {printable(str(question))}" if question else "")
-        name = self._cast.styled(str(data.get("participant_id")))
+        name = self._cast.styled_name(str(data.get("participant_id")))
         turn = number if isinstance(number, int) else None
-        return row(self._console, turn, name, Text(words, style="yellow"))
+        return dialog_line(self._console, turn, name, Text(words, style="yellow"))
 
-    def _to_all(self, event: MapEvent) -> Text:
+    def _broadcast_line(self, event: MapEvent) -> Text:
         message = (event.payload or {}).get("message")
         content = message.get("content") if isinstance(message, dict) else ""
-        return row(
+        return dialog_line(
             self._console,
             None,
             Text(TO_ALL.ljust(self._cast.width), style="bold"),
             Text(printable(str(content))),
         )
 
-    def _silent(self, end: Closed) -> Text:
+    def _silent_turn_line(self, end: GrantEnd) -> Text:
         """Return the line of a turn without a message."""
-        words = _FATES.get(end.outcome, end.outcome.value)
+        words = _SILENT_TURN_TEXTS.get(end.outcome, end.outcome.value)
         words += f": {printable(end.error)}" if end.error else ""
         words += "; will retry" if end.retried else ""
-        style = "dim" if end.outcome in (Outcome.MESSAGE, Outcome.PASSED) else "yellow"
-        return row(self._console, end.turn, self._cast.styled(end.participant), Text(words, style=style))
+        style = "dim" if end.outcome in (GrantOutcome.MESSAGE, GrantOutcome.PASSED) else "yellow"
+        return dialog_line(
+            self._console, end.turn, self._cast.styled_name(end.participant), Text(words, style=style)
+        )
 
 
 def follow(job: CollabJob, console: Console, *, between: Callable[[], None]) -> JobResult:
@@ -185,7 +187,7 @@ def follow(job: CollabJob, console: Console, *, between: Callable[[], None]) -> 
     return job.result()
 
 
-def moment_json(moment: Moment | Delta) -> dict[str, JsonValue]:
+def moment_json(moment: SessionUpdate | Delta) -> dict[str, JsonValue]:
     """Return one moment as JSON data."""
     if isinstance(moment, Delta):
         return {"delta": moment.model_dump(mode="json")}

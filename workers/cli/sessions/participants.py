@@ -23,7 +23,7 @@ Key = Annotated[
 ]
 
 
-def add_to(app: typer.Typer) -> None:
+def add_roster_commands(app: typer.Typer) -> None:
     """Add the commands."""
     for command in (add, remove, instruct, post):
         app.command()(command)
@@ -51,10 +51,10 @@ def add(
 
     Example: [bold]symposia add 3f2a91c4 critic --agent reviewer[/bold]
     """
-    job = _job(session)
+    job = _session_job(session)
     who = {"participant_id": participant, "kind": kind} | ({"role_id": role} if role else {})
     job.add_participant(who, agent, by=_name(by), key=key)
-    _tell(job, f"{participant} takes part from the next round on.", as_json=as_json)
+    _print_change(job, f"{participant} takes part from the next round on.", as_json=as_json)
 
 
 def remove(
@@ -64,9 +64,9 @@ def remove(
 
     Example: [bold]symposia remove 3f2a91c4 critic[/bold]
     """
-    job = _job(session)
+    job = _session_job(session)
     job.remove_participant(participant, by=_name(by), key=key)
-    _tell(job, f"{participant} is removed from the next round on.", as_json=as_json)
+    _print_change(job, f"{participant} is removed from the next round on.", as_json=as_json)
 
 
 def instruct(
@@ -81,9 +81,9 @@ def instruct(
 
     Example: [bold]symposia instruct 3f2a91c4 writer "One sentence at most."[/bold]
     """
-    job = _job(session)
+    job = _session_job(session)
     job.instruct(participant, _read(text), by=_name(by), key=key)
-    _tell(job, f"{participant} gets the new instructions from its next turn on.", as_json=as_json)
+    _print_change(job, f"{participant} gets the new instructions from its next turn on.", as_json=as_json)
 
 
 def post(
@@ -98,12 +98,12 @@ def post(
 
     Example: [bold]symposia post 3f2a91c4 "The budget has changed: 40,000."[/bold]
     """
-    job = _job(session)
+    job = _session_job(session)
     job.post(_read(text), role=role, by=_name(by), key=key)
-    _tell(job, "message accepted.", as_json=as_json)
+    _print_change(job, "message accepted.", as_json=as_json)
 
 
-def _job(session: str) -> CollabJob:
+def _session_job(session: str) -> CollabJob:
     from ..common.ids import find_job
 
     return find_job(session)
@@ -127,7 +127,7 @@ def _read(text: str) -> str:
     return sys.stdin.read().strip() if text == "-" else text
 
 
-def _tell(job: CollabJob, words: str, *, as_json: bool) -> None:
+def _print_change(job: CollabJob, words: str, *, as_json: bool) -> None:
     from ..common.screen import print_json
 
     if as_json:

@@ -10,14 +10,14 @@ from ....models.sessions.plan import Totals
 from ....models.sessions.spec import SessionSpec
 from ....models.sessions.stop_conditions import AllOf, AnyOf, MaxRounds, StopCondition
 from ....tasks.planners import mode_of
-from ....tasks.sessions.task_tree import Closed
+from ....tasks.sessions.task_tree import GrantEnd
 
 #: Higher limits are only for safety, and are not the expected length.
 _NO_LENGTH = 5_000
 
 
 @dataclass(slots=True)
-class Tally:
+class ProgressCounter:
     """Closed turns, used tokens, and the participants of open turns."""
 
     turns: int = 0
@@ -25,13 +25,13 @@ class Tally:
     #: Participant ids by the token under which they speak.
     speaking: dict[str, str] = field(default_factory=dict)
 
-    def take(self, event: MapEvent) -> None:
+    def count_event(self, event: MapEvent) -> None:
         """Count one event."""
         payload = event.payload or {}
         if event.event_type is MAPEventType.TURN_DISPATCHED:
             self.speaking[str(payload.get("token_id"))] = str(payload.get("participant_id"))
         elif event.event_type is MAPEventType.TURN_COMPLETED:
-            end = Closed.of(event)
+            end = GrantEnd.from_event(event)
             self.speaking.pop(end.token_id, None)
             self.turns += end.is_final
             self.tokens += end.tokens

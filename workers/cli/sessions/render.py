@@ -53,7 +53,7 @@ def outcome(status: CollabStatus, reason: str | None, detail: str | None = None)
     return f"{status.value}{why}" + (f" ({printable(detail)})" if detail else "")
 
 
-def ending(result: JobResult) -> Text:
+def result_line(result: JobResult) -> Text:
     """Return the result of a session on one line."""
     mark = ("✓ ", "green") if result.ok else ("✗ ", "red")
     facts = [
@@ -85,7 +85,7 @@ def result_json(result: JobResult) -> dict[str, JsonValue]:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class SessionListRow:
     """Row of a list of sessions."""
 
     collab: Collab
@@ -108,7 +108,7 @@ class Listed:
         }
 
 
-def session_table(sessions: Sequence[Listed]) -> Table:
+def session_table(sessions: Sequence[SessionListRow]) -> Table:
     """Return a table of sessions, one line each; a narrow terminal cuts the status and the title, never an id."""
     ids = shortest_ids([it.collab.collab_id for it in sessions])
     table = Table(box=None, header_style="bold", pad_edge=False)

@@ -9,7 +9,7 @@ import typer
 from ..common.options import AsJson, SessionId
 
 
-def add_to(app: typer.Typer) -> None:
+def add_reply_command(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(reply)
 

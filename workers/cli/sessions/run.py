@@ -44,14 +44,14 @@ def run(file: File, as_json: AsJson = False, verbose: Verbose = False) -> None:
     from ....config.settings import load_settings
     from ....jobs.session_file import SessionFile
     from ..common.screen import console, print_json
-    from .render import ending, result_json
+    from .render import result_json, result_line
 
     source = SessionFile.open(file)
     result = _run(source, load_settings(), console(stderr=as_json), verbose=verbose)
     if as_json:
         print_json(result_json(result))
     else:
-        console().print(ending(result))
+        console().print(result_line(result))
     if not result.ok:
         raise typer.Exit(1)
 
@@ -60,7 +60,7 @@ def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: b
     from ....client import installation_of
     from ....factories.runtime import load_registry
     from ....tasks.sessions.opening import prepare
-    from ...local.local_runtime import crew_for_a_run, needs_local_model
+    from ...local.local_runtime import needs_local_model, start_local_runtime
     from ..common.screen import console, printable
     from .live_render import follow
     from .render import heading
@@ -68,7 +68,7 @@ def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: b
 
     submission, limit = source.submission(), settings.max_message_bytes
     # Before any service starts: a broken file must not start one.
-    with source.blamed():
+    with source.name_file_in_errors():
         prepared = prepare(submission, max_message_bytes=limit)
     registry, aside = load_registry(settings), console(stderr=True)
     local_model = needs_local_model(registry, prepared)
@@ -77,14 +77,14 @@ def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: b
         if verbose:
             aside.print(f"{name} | {printable(line)}", style="dim")
 
-    with crew_for_a_run(settings, local_model=local_model, say=aside.print, heard=heard) as crew:
+    with start_local_runtime(settings, local_model=local_model, say=aside.print, heard=heard) as crew:
         known = crew.client.known_agents() or frozenset(registry.names())
-        with source.blamed(), _workers_blamed(registry):
+        with source.name_file_in_errors(), _explain_unknown_agent(registry):
             prepare(submission, known_agents=known, max_message_bytes=limit)
             job = installation_of(crew.client).sessions.submit(submission)
         screen.print(heading(job.collab()))
         try:
-            result = follow(job, screen, between=crew.tend)
+            result = follow(job, screen, between=crew.check_services)
             if submission.protocol is not None:
                 save_transcript(job)
             return result
@@ -96,7 +96,7 @@ def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: b
 
 
 @contextmanager
-def _workers_blamed(registry: Registry) -> Iterator[None]:
+def _explain_unknown_agent(registry: Registry) -> Iterator[None]:
     """Change UnknownAgent into an error about the workers if this process knows the agent and a running worker does not."""
     from ....models.errors import InvalidInput, UnknownAgent
 
@@ -121,9 +121,9 @@ def submit(file: File, as_json: AsJson = False) -> None:
 
     source = SessionFile.open(file)
     submission, sessions = source.submission(), installation_of(Client(load_settings())).sessions
-    with source.blamed():
+    with source.name_file_in_errors():
         job = sessions.submit(submission)
     if as_json:
-        print_json({"id": job.id, "workers": len(sessions.workers.alive())})
+        print_json({"id": job.id, "workers": len(sessions.workers.list_alive())})
     else:
         typer.echo(job.id)

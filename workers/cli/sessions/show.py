@@ -76,7 +76,7 @@ def watch(
     """
     from ..common.screen import console, print_json
     from .live_render import follow, moment_json
-    from .render import ending, heading
+    from .render import heading, result_line
 
     job = _job(session)
     try:
@@ -87,7 +87,7 @@ def watch(
         else:
             screen = console()
             screen.print(heading(job.collab()))
-            screen.print(ending(follow(job, screen, between=lambda: None)))
+            screen.print(result_line(follow(job, screen, between=lambda: None)))
     except KeyboardInterrupt:
         console(stderr=True).print(f"Stopped watching. Session {job.id} continues.")
         raise

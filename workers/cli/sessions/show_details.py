@@ -12,7 +12,7 @@ from ....jobs.collab import CollabJob
 from ....models.sessions.plan import BoardEntry
 from ....models.text.ids import timestamp_from_ms
 from ....state.sessions.records import SessionState
-from ..common.screen import Cast, printable, row
+from ..common.screen import ParticipantNames, dialog_line, printable
 from .render import STATUS_STYLE, heading, outcome, usage_json
 
 #: Seconds in the queue from which on a line is shown.
@@ -28,7 +28,7 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
         last: Number of messages to show, counted from the newest.
     """
     collab, state = job.collab(), job.state()
-    cast = Cast(collab.participants)
+    cast = ParticipantNames(collab.participants)
     yield heading(collab)
     ended = outcome(state.status, state.reason, state.detail)
     yield Text.assemble((ended, STATUS_STYLE[state.status]), " · ", " · ".join(_facts(state)))
@@ -47,7 +47,9 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
     if len(messages) > last:
         yield Text(f"     … {len(messages) - last} earlier messages", style="dim")
     for message in messages[len(messages) - last :] if last else ():
-        yield row(screen, message.turn_number, cast.speaker(message), Text(printable(message.content)))
+        yield dialog_line(
+            screen, message.turn_number, cast.styled_speaker(message), Text(printable(message.content))
+        )
 
 
 def details_json(job: CollabJob) -> dict[str, JsonValue]:
@@ -80,7 +82,7 @@ def _facts(state: SessionState) -> Iterator[str]:
     yield f"opened {timestamp_from_ms(state.opened_ms)}"
 
 
-def _item(entry: BoardEntry, cast: Cast) -> Text:
+def _item(entry: BoardEntry, cast: ParticipantNames) -> Text:
     who = f" by {cast.name(entry.participant)}" if entry.participant else ""
     why = f" ({printable(entry.reason)})" if entry.reason else ""
     return Text(f"item: {printable(entry.item.text)}: {entry.status}{who}{why}")

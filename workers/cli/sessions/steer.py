@@ -25,7 +25,7 @@ def suspend(session: SessionId, as_json: AsJson = False) -> None:
     """
     job = _job(session)
     job.suspend()
-    _tell(job, "suspended; `symposia resume` continues it.", as_json=as_json)
+    _print_status(job, "suspended; `symposia resume` continues it.", as_json=as_json)
 
 
 def resume(session: SessionId, as_json: AsJson = False) -> None:
@@ -35,7 +35,7 @@ def resume(session: SessionId, as_json: AsJson = False) -> None:
     """
     job = _job(session)
     job.resume()
-    _tell(job, "resumed.", as_json=as_json)
+    _print_status(job, "resumed.", as_json=as_json)
 
 
 def stop(session: SessionId, as_json: AsJson = False) -> None:
@@ -45,7 +45,7 @@ def stop(session: SessionId, as_json: AsJson = False) -> None:
     """
     job = _job(session)
     job.stop()
-    _tell(job, "stopping; it completes when the turns in flight have closed.", as_json=as_json)
+    _print_status(job, "stopping; it completes when the turns in flight have closed.", as_json=as_json)
 
 
 def cancel(
@@ -59,7 +59,7 @@ def cancel(
     """
     job = _job(session)
     job.cancel(reason)
-    _tell(job, "cancelled.", as_json=as_json)
+    _print_status(job, "cancelled.", as_json=as_json)
 
 
 def _job(session: str) -> CollabJob:
@@ -68,7 +68,7 @@ def _job(session: str) -> CollabJob:
     return find_job(session)
 
 
-def _tell(job: CollabJob, words: str, *, as_json: bool) -> None:
+def _print_status(job: CollabJob, words: str, *, as_json: bool) -> None:
     from ..common.screen import print_json
 
     if as_json:

@@ -15,7 +15,7 @@ def print_transcript(job: CollabJob) -> None:
 
     text = job.transcript()
     print_document(text)
-    _tell_faults(text)
+    _print_lint_findings(text)
 
 
 def save_transcript(job: CollabJob) -> None:
@@ -25,12 +25,12 @@ def save_transcript(job: CollabJob) -> None:
     text, path = job.transcript(), Path(f"{job.id}.dialogue.md")
     path.write_text(text, encoding="utf-8")
     console(stderr=True).print(f"Transcript written to {path}.")
-    _tell_faults(text)
+    _print_lint_findings(text)
 
 
-def _tell_faults(text: str) -> None:
-    from ....models.alignment.transcript import faults_of
+def _print_lint_findings(text: str) -> None:
+    from ....models.alignment.transcript import lint_transcript
     from ..common.screen import console, printable
 
-    for fault in faults_of(text):
+    for fault in lint_transcript(text):
         console(stderr=True).print(printable(fault), soft_wrap=True)

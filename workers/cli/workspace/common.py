@@ -8,7 +8,7 @@ import typer
 
 if TYPE_CHECKING:
     from ....models.workspace.conversation import Conversation
-    from ....tasks.workspace.service import Conversations
+    from ....tasks.workspace.service import WorkspaceService
 
 As = Annotated[
     str,
@@ -23,7 +23,7 @@ Cursor = Annotated[
 ]
 
 
-def desk() -> Conversations:
+def conversation_service() -> WorkspaceService:
     """Return the conversation service of this installation."""
     from ....client import Client
     from ....config.settings import load_settings

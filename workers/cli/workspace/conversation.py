@@ -20,7 +20,7 @@ Tags = Annotated[
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(no_args_is_help=True, help="Create, read and manage conversations inside tasks.")
-    conversation_members.add_to(group)
+    conversation_members.add_member_commands(group)
     for command in (create, update, archive, unarchive, add, remove):
         group.command()(command)
     app.add_typer(group, name="conversation")
@@ -40,11 +40,13 @@ def create(
 
     Example: [bold]symposia conversation create 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as chair --with ann --with ben[/bold]
     """
-    from .common import desk, print_conversation
+    from .common import conversation_service, print_conversation
 
     metadata = _metadata(tags) if tags else None
     print_conversation(
-        desk().conversation_create(agent, task, participants or (), name=name, metadata=metadata),
+        conversation_service().conversation_create(
+            agent, task, participants or (), name=name, metadata=metadata
+        ),
         as_json=as_json,
     )
 
@@ -63,7 +65,7 @@ def update(
     Example: [bold]symposia conversation update 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as chair --name "The roof" --tag kind=roof[/bold]
     """
     from ....models.errors import InvalidInput
-    from .common import desk, print_conversation
+    from .common import conversation_service, print_conversation
 
     if name is not None and no_name:
         raise InvalidInput("name", name, "must not be given with --no-name")
@@ -76,7 +78,9 @@ def update(
         changes["metadata"] = _metadata(tags) if tags else None
     if not changes:
         raise InvalidInput("update", None, "requires a change: --name, --no-name, --tag or --no-tags")
-    print_conversation(desk().conversation_update(agent, conversation, **changes), as_json=as_json)
+    print_conversation(
+        conversation_service().conversation_update(agent, conversation, **changes), as_json=as_json
+    )
 
 
 def archive(conversation: ConversationId, agent: As, as_json: AsJson = False) -> None:
@@ -84,9 +88,9 @@ def archive(conversation: ConversationId, agent: As, as_json: AsJson = False) ->
 
     Example: [bold]symposia conversation archive 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as chair[/bold]
     """
-    from .common import desk, print_conversation
+    from .common import conversation_service, print_conversation
 
-    print_conversation(desk().archive(agent, conversation), as_json=as_json)
+    print_conversation(conversation_service().archive(agent, conversation), as_json=as_json)
 
 
 def unarchive(conversation: ConversationId, agent: As, as_json: AsJson = False) -> None:
@@ -94,9 +98,9 @@ def unarchive(conversation: ConversationId, agent: As, as_json: AsJson = False) 
 
     Example: [bold]symposia conversation unarchive 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as chair[/bold]
     """
-    from .common import desk, print_conversation
+    from .common import conversation_service, print_conversation
 
-    print_conversation(desk().unarchive(agent, conversation), as_json=as_json)
+    print_conversation(conversation_service().unarchive(agent, conversation), as_json=as_json)
 
 
 def add(conversation: ConversationId, participants: Agents, agent: As, as_json: AsJson = False) -> None:
@@ -104,9 +108,11 @@ def add(conversation: ConversationId, participants: Agents, agent: As, as_json: 
 
     Example: [bold]symposia conversation add 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 cyd --as chair[/bold]
     """
-    from .common import desk, print_conversation
+    from .common import conversation_service, print_conversation
 
-    print_conversation(desk().participants_add(agent, conversation, participants), as_json=as_json)
+    print_conversation(
+        conversation_service().participants_add(agent, conversation, participants), as_json=as_json
+    )
 
 
 def remove(conversation: ConversationId, participants: Agents, agent: As, as_json: AsJson = False) -> None:
@@ -114,9 +120,11 @@ def remove(conversation: ConversationId, participants: Agents, agent: As, as_jso
 
     Example: [bold]symposia conversation remove 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 cyd --as chair[/bold]
     """
-    from .common import desk, print_conversation
+    from .common import conversation_service, print_conversation
 
-    print_conversation(desk().participants_remove(agent, conversation, participants), as_json=as_json)
+    print_conversation(
+        conversation_service().participants_remove(agent, conversation, participants), as_json=as_json
+    )
 
 
 def _metadata(tags: list[str]) -> dict[str, Any]:

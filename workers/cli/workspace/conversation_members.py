@@ -20,7 +20,7 @@ UpTo = Annotated[
 ]
 
 
-def add_to(group: typer.Typer) -> None:
+def add_member_commands(group: typer.Typer) -> None:
     """Add the commands."""
     group.command("list")(list_)
     for command in (show, send, history, read, notices):
@@ -42,9 +42,9 @@ def list_(
     Example: [bold]symposia conversation list --as ann --archived[/bold]
     """
     from ..common.screen import console, print_json, printable
-    from .common import desk, print_next_page
+    from .common import conversation_service, print_next_page
 
-    page = desk().conversation_list(
+    page = conversation_service().conversation_list(
         agent, task_id=task, include_archived=archived, limit=limit, cursor=cursor
     )
     if as_json:
@@ -63,9 +63,9 @@ def show(conversation: ConversationId, agent: As, as_json: AsJson = False) -> No
 
     Example: [bold]symposia conversation show 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as ann[/bold]
     """
-    from .common import desk, print_conversation
+    from .common import conversation_service, print_conversation
 
-    print_conversation(desk().conversation_get(agent, conversation), as_json=as_json)
+    print_conversation(conversation_service().conversation_get(agent, conversation), as_json=as_json)
 
 
 def send(
@@ -82,10 +82,10 @@ def send(
     import sys
 
     from ..common.screen import print_json
-    from .common import desk
+    from .common import conversation_service
 
     words = sys.stdin.read().rstrip("\n") if text == "-" else text
-    said = desk().send(agent, conversation, words, reply_to=reply_to)
+    said = conversation_service().send(agent, conversation, words, reply_to=reply_to)
     if as_json:
         print_json(said.to_wire())
     else:
@@ -100,9 +100,9 @@ def history(
     Example: [bold]symposia conversation history 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as ann[/bold]
     """
     from ..common.screen import console, print_json, printable
-    from .common import desk, print_next_page
+    from .common import conversation_service, print_next_page
 
-    page = desk().history(agent, conversation, limit=limit, cursor=cursor)
+    page = conversation_service().history(agent, conversation, limit=limit, cursor=cursor)
     if as_json:
         print_json({"messages": [it.to_wire() for it in page.items], "cursor": page.cursor})
         return
@@ -117,9 +117,9 @@ def read(conversation: ConversationId, agent: As, up_to: UpTo = None, as_json: A
     Example: [bold]symposia conversation read 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as ann[/bold]
     """
     from ..common.screen import print_json
-    from .common import desk
+    from .common import conversation_service
 
-    unread = desk().mark_read(agent, conversation, up_to)
+    unread = conversation_service().mark_read(agent, conversation, up_to)
     if as_json:
         print_json({"id": conversation, "unreadCount": unread})
     else:
@@ -140,9 +140,9 @@ def notices(
     """
     from ....models.text.ids import format_timestamp
     from ..common.screen import console, print_json, printable
-    from .common import desk
+    from .common import conversation_service
 
-    told = desk().notices(agent, after=after, limit=limit)
+    told = conversation_service().notices(agent, after=after, limit=limit)
     if as_json:
         print_json([{"cursor": it.cursor, **it.notice.to_wire()} for it in told])
         return

@@ -45,14 +45,14 @@ def request(
     Example: [bold]symposia task request chair --as ann --invite ben --conversation "The door"[/bold]
     """
     from ..common.screen import print_json
-    from .common import desk
+    from .common import conversation_service
 
     hint = None if conversation is None else {"name": conversation}
-    made = desk().request_task(app, agent, invite or (), hint)
+    made = conversation_service().request_task(app, agent, invite or (), hint)
     if as_json:
         print_json(made.to_wire())
         return
-    _tell(made.task)
+    _print_task(made.task)
     if made.conversation is not None:
         typer.echo(f"Initial conversation: {made.conversation.id}")
 
@@ -63,14 +63,14 @@ def list_(agent: As, limit: Limit = 50, cursor: Cursor = None, as_json: AsJson =
     Example: [bold]symposia task list --as ann[/bold]
     """
     from ..common.screen import print_json
-    from .common import desk, print_next_page
+    from .common import conversation_service, print_next_page
 
-    page = desk().task_list(agent, limit=limit, cursor=cursor)
+    page = conversation_service().task_list(agent, limit=limit, cursor=cursor)
     if as_json:
         print_json({"tasks": [it.to_wire() for it in page.items], "cursor": page.cursor})
         return
     for task in page.items:
-        _tell(task)
+        _print_task(task)
     print_next_page(page.cursor)
 
 
@@ -79,9 +79,9 @@ def close(task: TaskId, agent: As, as_json: AsJson = False) -> None:
 
     Example: [bold]symposia task close 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as chair[/bold]
     """
-    from .common import desk
+    from .common import conversation_service
 
-    _tell(desk().task_close(agent, task), as_json=as_json)
+    _print_task(conversation_service().task_close(agent, task), as_json=as_json)
 
 
 def add(task: TaskId, participant: Agent, agent: As, as_json: AsJson = False) -> None:
@@ -89,9 +89,9 @@ def add(task: TaskId, participant: Agent, agent: As, as_json: AsJson = False) ->
 
     Example: [bold]symposia task add 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 cyd --as chair[/bold]
     """
-    from .common import desk
+    from .common import conversation_service
 
-    _tell(desk().task_add_participant(agent, task, participant), as_json=as_json)
+    _print_task(conversation_service().task_add_participant(agent, task, participant), as_json=as_json)
 
 
 def remove(task: TaskId, participant: Agent, agent: As, as_json: AsJson = False) -> None:
@@ -99,9 +99,9 @@ def remove(task: TaskId, participant: Agent, agent: As, as_json: AsJson = False)
 
     Example: [bold]symposia task remove 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 cyd --as chair[/bold]
     """
-    from .common import desk
+    from .common import conversation_service
 
-    _tell(desk().task_remove_participant(agent, task, participant), as_json=as_json)
+    _print_task(conversation_service().task_remove_participant(agent, task, participant), as_json=as_json)
 
 
 def leave(task: TaskId, agent: As, as_json: AsJson = False) -> None:
@@ -109,12 +109,12 @@ def leave(task: TaskId, agent: As, as_json: AsJson = False) -> None:
 
     Example: [bold]symposia task leave 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as ann[/bold]
     """
-    from .common import desk
+    from .common import conversation_service
 
-    _tell(desk().task_leave(agent, task), as_json=as_json)
+    _print_task(conversation_service().task_leave(agent, task), as_json=as_json)
 
 
-def _tell(task: Task, *, as_json: bool = False) -> None:
+def _print_task(task: Task, *, as_json: bool = False) -> None:
     from ..common.screen import console, print_json, printable
 
     if as_json:

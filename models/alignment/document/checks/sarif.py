@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from ....text.sarif import message, rule, sarif_log
-from .findings import RULES, Finding
+from ....text.sarif import sarif_log, sarif_message, sarif_rule
+from .findings import RULES, LintFinding
 
 
-def to_sarif(findings: Mapping[str, Sequence[Finding]], *, version: str) -> dict[str, Any]:
+def to_sarif(findings: Mapping[str, Sequence[LintFinding]], *, version: str) -> dict[str, Any]:
     """Return the findings of each file as one run of `symposia lint`; `version` is Symposia's."""
     rules = [
-        rule(code.value, text, defaultConfiguration={"level": severity.value})
+        sarif_rule(code.value, text, defaultConfiguration={"level": severity.value})
         for code, (severity, text) in RULES.items()
     ]
     order = {code: index for index, code in enumerate(RULES)}
@@ -24,12 +24,12 @@ def to_sarif(findings: Mapping[str, Sequence[Finding]], *, version: str) -> dict
     return sarif_log("symposia lint", version=version, rules=rules, results=results)
 
 
-def _result(file: str, finding: Finding, rule_index: int) -> dict[str, Any]:
+def _result(file: str, finding: LintFinding, rule_index: int) -> dict[str, Any]:
     uri, line = quote(file), max(finding.line, 1)
     result: dict[str, Any] = {
         "ruleId": finding.code.value,
         "ruleIndex": rule_index,
-        **message(
+        **sarif_message(
             finding.severity.value, finding.message, uri=uri, startLine=line, startColumn=finding.column
         ),
     }

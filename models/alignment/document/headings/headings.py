@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..markers.markers import find_markers
-from ..text.line_text import one_line, plainest, split_emoji, unescaped
+from ..text.line_text import escape_if_needed, one_line, split_emoji, unescape
 from ..text.vocabulary import DASHES, EXPERT_EMOJI, JUDGE, JUDGE_EMOJI, JUDGE_WORDS, SECTION_WORDS
 
 TITLE, SECTION, TURN = 1, 2, 3
@@ -50,7 +50,7 @@ class RoundHeading:
 
 @dataclass(frozen=True, slots=True)
 class AgentHeading:
-    """`### Name Emoji`, with more text after a dash."""
+    """`### ResourceName Emoji`, with more text after a dash."""
 
     name: str
     emoji: str = EXPERT_EMOJI
@@ -63,7 +63,7 @@ class AgentHeading:
 
 @dataclass(frozen=True, slots=True)
 class JudgeHeading:
-    """`## 💙 Judge: Label`."""
+    """`## 💙 VerdictFunction: Label`."""
 
     label: str = ""
 
@@ -79,7 +79,7 @@ def _written(heading: Heading) -> str:
     def reads_back(text: str) -> bool:
         return read_heading(f"{hashes} {text}") == heading
 
-    return f"{hashes} {plainest(heading.text, _SPECIAL, reads_back=reads_back)}".rstrip()
+    return f"{hashes} {escape_if_needed(heading.text, _SPECIAL, reads_back=reads_back)}".rstrip()
 
 
 def read_heading(line: str) -> Heading | None:
@@ -99,18 +99,18 @@ def read_heading(line: str) -> Heading | None:
     body = body.strip()
     closed = body.rstrip("#")
     body = closed if not closed or closed[-1].isspace() else body
-    return Heading(level, one_line(unescaped(body, _SPECIAL)))
+    return Heading(level, one_line(unescape(body, _SPECIAL)))
 
 
 @lru_cache(maxsize=4096)
-def is_about_all(title: str) -> bool:
+def is_document_section(title: str) -> bool:
     """Return True for the heading of a section of the whole document, such as its panel."""
     return not SECTION_WORDS.isdisjoint(split_emoji(title)[0].casefold().split())
 
 
 @lru_cache(maxsize=4096)
 def read_judge(heading: Heading) -> JudgeHeading | None:
-    """Return the judge's heading: `💙 Judge: X`, `💙 Judge — X`, `Judge Synthesis`, `💙 Judge Round 0 Summary`."""
+    """Return the judge's heading: `💙 VerdictFunction: X`, `💙 VerdictFunction — X`, `VerdictFunction Synthesis`, `💙 VerdictFunction Round 0 Summary`."""
     name, _, label = heading.text.partition(":")
     if name == f"{JUDGE_EMOJI} {JUDGE}":
         return JudgeHeading(label.strip())

@@ -1,7 +1,7 @@
 """The participants of a document: they decide whether a heading begins an expert's turn.
 
 They come from the expert panel or the metadata line `Participants`. In a document with neither, a heading
-`### Name emoji` is a turn.
+`### ResourceName emoji` is a turn.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import lru_cache
 from ..tables import Table
 from ..text.line_text import plain, split_emoji
 from ..text.markup import without_markup
-from ..text.vocabulary import EXPERT_EMOJI, HONORIFICS, JUDGE, PANEL_WORDS, PEOPLE
+from ..text.vocabulary import EXPERT_EMOJI, HONORIFICS, JUDGE, PANEL_WORDS, PERSON_COLUMNS
 
 #: Texts that end a name in a heading or a cell.
 _CUTS = (
@@ -48,7 +48,7 @@ class Expert:
 
 
 @dataclass(slots=True)
-class Names:
+class ExpertNames:
     """The experts by name, in the order of the panel.
 
     `heard`: they took a turn without an introduction, so there may be others.
@@ -101,7 +101,7 @@ def _without_title(key: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def person(text: str) -> tuple[str, str]:
+def split_name(text: str) -> tuple[str, str]:
     """Return a name and the text after it: `**Muffin** (Systems Architect)` -> `Muffin`, `(Systems Architect)`."""
     name, extra = text, ""
     while True:
@@ -128,7 +128,7 @@ def is_judge(name: str) -> bool:
 def experts_of(table: Table) -> list[Expert]:
     """Return the rows of a table whose first column names people; empty for any other table."""
     columns = [plain(cell).casefold() for cell in table.header]
-    who = next((i for i, name in enumerate(columns) if name in PEOPLE), None)
+    who = next((i for i, name in enumerate(columns) if name in PERSON_COLUMNS), None)
     if who is None:
         return []
     role = next((i for i, name in enumerate(columns) if name in ("role", "domain", "expertise")), None)
@@ -140,14 +140,14 @@ def _expert(of_name: tuple[str, ...], row: tuple[str, ...], role: int | None, em
     own = split_emoji(of_name[0])[1]
     if not own and emoji is not None and emoji < len(row):
         own = split_emoji(row[emoji])[1]
-    return Expert(person(of_name[0])[0], own, row[role] if role is not None and role < len(row) else "")
+    return Expert(split_name(of_name[0])[0], own, row[role] if role is not None and role < len(row) else "")
 
 
 def experts_in(text: str) -> list[Expert]:
-    """Return the experts of a `Participants` line: `💙 Judge, 🧁 Muffin | 🧁 Scone (systems)`."""
+    """Return the experts of a `Participants` line: `💙 VerdictFunction, 🧁 Muffin | 🧁 Scone (systems)`."""
     for mark in ("|", ";", "·", " and ", " & ", " + "):
         text = text.replace(mark, ",")
-    return [Expert(person(part)[0], split_emoji(part)[1]) for part in text.split(",")]
+    return [Expert(split_name(part)[0], split_emoji(part)[1]) for part in text.split(",")]
 
 
 def expert_of_item(line: str) -> Expert | None:
@@ -157,7 +157,7 @@ def expert_of_item(line: str) -> Expert | None:
     if bullet not in ("-", "*", "+") and not bullet.rstrip(".)").isdecimal():
         return None
     text = text[len(bullet) :].strip()
-    name, role = person(text)
+    name, role = split_name(text)
     return Expert(name, split_emoji(text)[1], plain(role)) if name and len(name.split()) <= 4 else None
 
 
@@ -167,9 +167,9 @@ def is_panel(title: str) -> bool:
     return any(word in PANEL_WORDS for word in split_emoji(title)[0].casefold().split())
 
 
-def gather(experts: Iterable[Expert], *, heard: bool = False) -> Names:
+def collect_experts(experts: Iterable[Expert], *, heard: bool = False) -> ExpertNames:
     """Return the names of these experts."""
-    names = Names(heard=heard)
+    names = ExpertNames(heard=heard)
     for expert in experts:
         names.add(expert)
     return names

@@ -11,16 +11,16 @@ from ..text.line_text import PICTORIAL, plain, split_emoji
 from ..text.markup import without_markup
 from ..text.numerals import read_number
 from ..text.vocabulary import (
-    ABOUT_A_ROUND,
     DASHES,
-    DIALOGUES,
+    DIALOGUE_WORDS,
     FIRST_ROUNDS,
     JUDGE,
     LATER_ROUNDS,
-    LEFT_BY_A_ROUND,
     NUMBER_WORDS,
+    ROUND_OUTCOME_WORDS,
+    ROUND_SUMMARY_WORDS,
+    ROUND_VERBS,
     SECTION_WORDS,
-    TELLS_OF_A_ROUND,
 )
 from .headings import SECTION, TURN, Heading, RoundHeading, read_judge
 
@@ -33,7 +33,7 @@ MOST_ROUNDS = 99
 #: Separators before the total number of rounds: `Round 2 of 3`.
 _TOTALS = ("/", "of ")
 #: Words that make `X (Round N)` a heading about a round.
-_NO_LABEL = ABOUT_A_ROUND | LEFT_BY_A_ROUND | SECTION_WORDS | {JUDGE.casefold()}
+_NO_LABEL = ROUND_SUMMARY_WORDS | ROUND_OUTCOME_WORDS | SECTION_WORDS | {JUDGE.casefold()}
 _PICTORIAL = "".join(PICTORIAL)
 #: Emoji that may precede a heading; the digit of a keycap is not one.
 _FRONT = "".join(PICTORIAL - {"#", "*"})
@@ -55,7 +55,7 @@ def read_round(heading: Heading) -> RoundHeading | None:
     text = heading.text
     if text.startswith("Round ") and (canonical := _canonical(text)):
         return canonical
-    text = undressed(text)
+    text = strip_decoration(text)
     word, rest = first_word(text)
     if word == _ROUND:
         return _counted(rest, heading.level)
@@ -73,12 +73,12 @@ def read_last_round(heading: Heading) -> str | None:
     """Return the label of a round that has no number but follows those before it: `Final Round: The vote`."""
     name, rest = split_last_round(heading)
     label = _label(rest, SECTION) if name else None
-    return None if label is None else titled(name, label)
+    return None if label is None else with_round_name(name, label)
 
 
 def split_last_round(heading: Heading) -> tuple[str, str]:
     """Return `Final Round` and the text after it; two empty texts for a heading that begins differently."""
-    words = undressed(heading.text).split(" ", 2)
+    words = strip_decoration(heading.text).split(" ", 2)
     if heading.level > SECTION or len(words) < 2 or words[0].casefold() not in LATER_ROUNDS:
         return "", ""
     if words[1].casefold().rstrip(":") != _ROUND:
@@ -93,7 +93,7 @@ def _canonical(text: str) -> RoundHeading | None:
     return RoundHeading(int(number), label.strip())
 
 
-def undressed(text: str) -> str:
+def strip_decoration(text: str) -> str:
     """Return `text` without markup, decoration, leading emoji and leading list number."""
     text = plain(without_markup(text)).lstrip(_FRONT).lstrip("*_ ")
     number, _, rest = text.partition(" ")
@@ -111,18 +111,18 @@ def first_word(text: str) -> tuple[str, str]:
 def _counted(rest: str, level: int) -> RoundHeading | None:
     """Return the round of what follows the word `Round`."""
     found = read_number(rest)
-    if found is None or is_several(found.rest):
+    if found is None or names_several_rounds(found.rest):
         return None
     label = _label(found.rest, level)
     counts = found.number > MOST_ROUNDS and label and label == found.rest  # `Round 2024 budget`
     return (
         None
         if label is None or counts
-        else RoundHeading(found.number, titled(found.spelled, label) if found.suffixed else label)
+        else RoundHeading(found.number, with_round_name(found.spelled, label) if found.suffixed else label)
     )
 
 
-def is_several(rest: str) -> bool:
+def names_several_rounds(rest: str) -> bool:
     """Return True if a second number follows the first: `1-2`, `1 & 2`."""
     text = rest.lstrip()
     for mark in _SEVERAL:
@@ -151,9 +151,9 @@ def _label(rest: str, level: int) -> str | None:
     words = split_emoji(label)[0].casefold().split()
     separated = label != rest
     about = bool(words) and (
-        words[0] in ABOUT_A_ROUND
+        words[0] in ROUND_SUMMARY_WORDS
         or words[0] == JUDGE.casefold()
-        or (not separated and words[0] in TELLS_OF_A_ROUND)
+        or (not separated and words[0] in ROUND_VERBS)
     )
     return None if about or not (separated or level <= SECTION) else label
 
@@ -196,23 +196,23 @@ def _named(text: str) -> RoundHeading | None:
     words = text.split(" ", 3)
     at = next((i for i, word in enumerate(words[:3]) if word.casefold().rstrip(":") == _ROUND), 0)
     front = [word.casefold() for word in words[:at]]
-    if not front or not {*front} <= DIALOGUES | FIRST_ROUNDS | LATER_ROUNDS:
+    if not front or not {*front} <= DIALOGUE_WORDS | FIRST_ROUNDS | LATER_ROUNDS:
         return None
     name, rest = " ".join(words[: at + 1]).rstrip(":"), " ".join(words[at + 1 :])
     rest = f": {rest}" if words[at].endswith(":") else rest
     found = read_number(rest)
-    if found is not None and not is_several(found.rest):
+    if found is not None and not names_several_rounds(found.rest):
         label = _label(found.rest, SECTION)
         if label is None:
             return None
-        told = " ".join(words[:at]) if {*front} <= DIALOGUES else name
-        return RoundHeading(found.number, titled(told, label))
+        told = " ".join(words[:at]) if {*front} <= DIALOGUE_WORDS else name
+        return RoundHeading(found.number, with_round_name(told, label))
     label = _label(rest, SECTION)
     first = front[-1] in FIRST_ROUNDS and label is not None
-    return RoundHeading(0, titled(name, label or "")) if first else None
+    return RoundHeading(0, with_round_name(name, label or "")) if first else None
 
 
-def titled(name: str, label: str) -> str:
+def with_round_name(name: str, label: str) -> str:
     """Return a label with the name of its round in front."""
     return f"{name}: {label}" if label else name
 
@@ -227,7 +227,7 @@ def _round_at_the_end(text: str) -> RoundHeading | None:
     about = {*bare.casefold().split()} & _NO_LABEL
     if bare == label or not bare or about or counted is None:
         return None
-    if counted.rest and (counted.rest[0] not in (":", *DASHES) or is_several(counted.rest)):
+    if counted.rest and (counted.rest[0] not in (":", *DASHES) or names_several_rounds(counted.rest)):
         return None
     said = _label(counted.rest, SECTION)
-    return None if said is None else RoundHeading(counted.number, titled(bare, said))
+    return None if said is None else RoundHeading(counted.number, with_round_name(bare, said))

@@ -12,18 +12,18 @@ from functools import lru_cache
 
 from ..text.line_text import PICTORIAL
 from ..text.numerals import Number, read_number
-from ..text.vocabulary import ABOUT_A_ROUND, DASHES, LINKING_WORDS
-from .headings import SECTION, TURN, Heading, RoundHeading, is_about_all, read_judge
+from ..text.vocabulary import DASHES, LINKING_WORDS, ROUND_SUMMARY_WORDS
+from .headings import SECTION, TURN, Heading, RoundHeading, is_document_section, read_judge
 from .names import is_panel
 from .round_headings import (
     MOST_ROUNDS,
     PARTING,
     first_word,
-    is_several,
+    names_several_rounds,
     read_ordinal,
     split_last_round,
-    titled,
-    undressed,
+    strip_decoration,
+    with_round_name,
     without_total,
 )
 
@@ -39,7 +39,7 @@ def mentioned_round(heading: Heading) -> RoundHeading | None:
     """Return the round that a heading names, with any label; None if it names several rounds or no number."""
     if heading.level > TURN + 1 or read_judge(heading):
         return None
-    text = undressed(heading.text)
+    text = strip_decoration(heading.text)
     word, rest = first_word(text)
     if word == _ROUND:
         return _with_label(read_number(rest))
@@ -62,14 +62,14 @@ def _mentioned(heading: Heading, last: int | None) -> RoundHeading | None:
     if not name:
         return mentioned_round(heading)
     counted = _with_label(read_number(rest))
-    return counted or RoundHeading(1 if last is None else last + 1, titled(name, _bare(rest)))
+    return counted or RoundHeading(1 if last is None else last + 1, with_round_name(name, _bare(rest)))
 
 
 def _with_label(found: Number | None) -> RoundHeading | None:
-    if found is None or is_several(found.rest) or found.number > MOST_ROUNDS:
+    if found is None or names_several_rounds(found.rest) or found.number > MOST_ROUNDS:
         return None
     label = _bare(without_total(found.rest))
-    return RoundHeading(found.number, titled(found.spelled, label) if found.suffixed else label)
+    return RoundHeading(found.number, with_round_name(found.spelled, label) if found.suffixed else label)
 
 
 def _bare(rest: str) -> str:
@@ -85,7 +85,7 @@ def _short(rest: str) -> RoundHeading | None:
     found = read_number(rest) if rest[:1].isdecimal() else None
     if found is None:
         return None
-    about = first_word(found.rest)[0] in ABOUT_A_ROUND
+    about = first_word(found.rest)[0] in ROUND_SUMMARY_WORDS
     return _with_label(found) if about or found.rest[:1] in (*_BRACKETS, *DASHES) else None
 
 
@@ -102,7 +102,7 @@ def _at_the_end(text: str) -> RoundHeading | None:
     if words[-1] in LINKING_WORDS or (bare == label and len(words) > _MOST_WORDS_BEFORE):
         return None
     begun = _with_label(found)
-    return RoundHeading(begun.number, titled(bare, begun.label)) if begun else None
+    return RoundHeading(begun.number, with_round_name(bare, begun.label)) if begun else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class RoundMentions:
         if self._pending is not None and level <= self._pending.level:
             self._pending = None
 
-    def offer(self, line: int, heading: Heading, *, last: int | None, deepest: int) -> None:
+    def add_candidate(self, line: int, heading: Heading, *, last: int | None, deepest: int) -> None:
         """Take a heading that begins nothing. Rounds of the document have headings down to level `deepest`."""
         self.close(heading.level)
         begun = _mentioned(heading, last)
@@ -178,7 +178,7 @@ class RoundMentions:
         deep = heading.level > deepest
         if deep and last is not None and begun.number <= last:
             return  # a subheading about this round or an earlier one
-        weak = deep or last is None or is_about_all(heading.text)
+        weak = deep or last is None or is_document_section(heading.text)
         self._pending = Mention(line, heading.level, begun, weak)
 
     def note_turn(self, line: int, extra: str, *, last: int | None) -> None:
@@ -186,12 +186,12 @@ class RoundMentions:
         if begun := later_round(extra, last):
             self._unclear[line] = begun
 
-    def offer_line(self, line: int, begun: RoundHeading, *, last: int | None) -> None:
+    def add_candidate_line(self, line: int, begun: RoundHeading, *, last: int | None) -> None:
         """Take a line that is no heading of a round, but reads like one of the next round."""
         if last is not None and begun.number == last + 1:
             self._line = line, begun
 
-    def speak(self, level: int, *, last: int | None) -> None:
+    def confirm_by_turn(self, level: int, *, last: int | None) -> None:
         """Take the heading of a turn; `last` is the round number of the section above it."""
         it, self._pending = self._pending, None
         section, self._section = self._section, None

@@ -8,16 +8,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..text.indents import is_item
-from ..text.line_text import PICTORIAL, narrow, one_line
+from ..text.line_text import PICTORIAL, one_line, to_ascii_width
 from ..text.vocabulary import DASHES
-from .names import Expert, Names, person
+from .names import Expert, ExpertNames, split_name
 
 _BOLD = ("**", "__")
 _EMOJI = "".join(sorted(PICTORIAL))
 _LONGEST = 80
 
 
-class Spoken(NamedTuple):
+class SpeakerLine(NamedTuple):
     """The speaker, the text beside the name, and the text of the turn in the same line."""
 
     expert: Expert
@@ -25,7 +25,7 @@ class Spoken(NamedTuple):
     said: str
 
 
-def speaker_of(line: str, names: Names) -> Spoken | None:
+def speaker_of(line: str, names: ExpertNames) -> SpeakerLine | None:
     """Return the speaker who begins in `line`, or None."""
     text = line.strip()
     body = text.lstrip("> ")
@@ -38,9 +38,9 @@ def speaker_of(line: str, names: Names) -> Spoken | None:
         label, said = _bold(bare)
     else:
         label, said = ("", "") if quoted or not body else _plain(body)
-    name, extra = person(label) if label and len(label) <= _LONGEST else ("", "")
+    name, extra = split_name(label) if label and len(label) <= _LONGEST else ("", "")
     expert = names.get(name) if name else None
-    return Spoken(expert, extra, one_line(said)) if expert else None
+    return SpeakerLine(expert, extra, one_line(said)) if expert else None
 
 
 def _bold(text: str) -> tuple[str, str]:
@@ -58,7 +58,7 @@ def _bold(text: str) -> tuple[str, str]:
 
 def _plain(text: str) -> tuple[str, str]:
     """Return label and words of `Muffin 🧁: x`, and of `🧁 Muffin` alone."""
-    label, colon, _ = narrow(text[:_LONGEST]).partition(":")
+    label, colon, _ = to_ascii_width(text[:_LONGEST]).partition(":")
     if colon:
         return label, text[len(label) + 1 :]
     return (text, "") if text[:1] in PICTORIAL or text[-1:] in PICTORIAL else ("", "")

@@ -14,12 +14,12 @@ from ..text.vocabulary import (
     EXPERT_EMOJI,
     FROM_WORDS,
     JUDGE_EMOJI,
-    OFFICES,
     ORNAMENTS,
+    ROLE_WORDS,
     SPEAKING_WORDS,
 )
 from .headings import EXTRA, SECTION, TURN, AgentHeading, Heading, read_heading, read_judge
-from .names import Expert, Names, is_judge, person
+from .names import Expert, ExpertNames, is_judge, split_name
 from .round_headings import read_round
 
 _AFTER_EMOJI = ("(", "[", "{", "<", *DASHES, "→", "|", ":")
@@ -27,29 +27,29 @@ _AFTER_EMOJI = ("(", "[", "{", "<", *DASHES, "→", "|", ":")
 _MOST_WORDS = 5
 
 
-def read_agent(heading: Heading, names: Names) -> AgentHeading | None:
+def read_agent(heading: Heading, names: ExpertNames) -> AgentHeading | None:
     """Return the expert whose turn a heading begins, or None: a heading like any other."""
     if heading.level < SECTION:
         return None
     text, emoji, extra = _split_agent(heading.text)
-    text = _without_office(text)
-    name, more = person(text)
+    text = _without_role_word(text)
+    name, more = split_name(text)
     if not name or is_judge(name):
         return None
     known = names.get(name)
-    if known is None and (prefix := _known_prefix(text, names, told=is_persons(emoji))):
+    if known is None and (prefix := _known_prefix(text, names, told=is_expert_emoji(emoji))):
         known, more = prefix
-    if known is None and is_persons(emoji):
+    if known is None and is_expert_emoji(emoji):
         known = names.by_first_name(name)
     if known is None and not _looks_like_a_turn(heading, name, emoji, names):
         return None
     extra = " ".join(filter(None, (more, extra)))
-    emojis = (e for e in (emoji, known.emoji if known else "") if is_persons(e))
+    emojis = (e for e in (emoji, known.emoji if known else "") if is_expert_emoji(e))
     found = AgentHeading(known.name if known else name, next(emojis, EXPERT_EMOJI), extra)
     return found if is_canonical(found) else None
 
 
-def is_persons(emoji: str) -> bool:
+def is_expert_emoji(emoji: str) -> bool:
     """Return True for an emoji that an expert may go by."""
     return bool(emoji) and is_emoji(emoji) and emoji not in ORNAMENTS and emoji != JUDGE_EMOJI
 
@@ -61,7 +61,7 @@ def is_canonical(agent: AgentHeading) -> bool:
     if heading is None or read_round(heading) or read_judge(heading):
         return False
     text, emoji, extra = _split_agent(heading.text)
-    return person(text) == (agent.name, "") and (emoji, extra) == (agent.emoji, agent.extra)
+    return split_name(text) == (agent.name, "") and (emoji, extra) == (agent.emoji, agent.extra)
 
 
 def _split_agent(text: str) -> tuple[str, str, str]:
@@ -77,7 +77,7 @@ def _split_agent(text: str) -> tuple[str, str, str]:
     return *split_emoji(text), ""
 
 
-def _without_office(text: str) -> str:
+def _without_role_word(text: str) -> str:
     """Return the name in `Expert 1: Muffin`, `Turn 2 — Muffin`, `Response from Muffin`: `Muffin`."""
     words = text.split(" ")
     if words[0].casefold() in FROM_WORDS or (
@@ -87,12 +87,12 @@ def _without_office(text: str) -> str:
     for mark in (":", " — ", " – ", " - "):
         office, _, name = text.partition(mark)
         word = office.casefold().rstrip("# 0123456789")
-        if word in OFFICES and name.strip():
+        if word in ROLE_WORDS and name.strip():
             return name.strip()
     return text
 
 
-def _known_prefix(text: str, names: Names, *, told: bool) -> tuple[Expert, str] | None:
+def _known_prefix(text: str, names: ExpertNames, *, told: bool) -> tuple[Expert, str] | None:
     """Return the expert whose name `text` begins with, and the rest, if it may be part of a turn's heading.
 
     `told`: the heading has a person's emoji, and may contain any text.
@@ -102,7 +102,7 @@ def _known_prefix(text: str, names: Names, *, told: bool) -> tuple[Expert, str] 
         expert = names.get(" ".join(words[:length]))
         if expert is None:
             continue
-        if is_persons(words[length]):
+        if is_expert_emoji(words[length]):
             return expert, " ".join(words[length + 1 :])
         more = " ".join(words[length:])
         first = words[length].casefold().strip(",.:()")
@@ -111,9 +111,9 @@ def _known_prefix(text: str, names: Names, *, told: bool) -> tuple[Expert, str] 
     return None
 
 
-def _looks_like_a_turn(heading: Heading, name: str, emoji: str, names: Names) -> bool:
+def _looks_like_a_turn(heading: Heading, name: str, emoji: str, names: ExpertNames) -> bool:
     """Return an expert missing in the panel, recognised by the emoji."""
-    if not is_persons(emoji):
+    if not is_expert_emoji(emoji):
         return False
     if emoji == EXPERT_EMOJI:
         return heading.level <= TURN + 1

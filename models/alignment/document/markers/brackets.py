@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 
-from ..text.line_text import PICTORIAL, Hidden
+from ..text.line_text import PICTORIAL, HiddenSpans
 from ..text.vocabulary import MARKER_WORDS, NEAR_WORDS
 
 #: Beginnings of the marker words, in all accepted spellings.
@@ -40,7 +40,7 @@ def openers_of(line: str) -> dict[int, tuple[str, int]]:
     return dict(sorted(openers.items()))
 
 
-def closers_of(line: str, openers: dict[int, tuple[str, int]], hidden: Hidden) -> dict[int, int]:
+def closers_of(line: str, openers: dict[int, tuple[str, int]], hidden: HiddenSpans) -> dict[int, int]:
     """Return the closing bracket of each opener, in one pass with a stack."""
     closers: dict[int, int] = {}
     stack = array("q")

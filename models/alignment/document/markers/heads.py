@@ -5,7 +5,7 @@ Source: RFC 0028, "Tolerance Policy".
 
 from __future__ import annotations
 
-from ..text.line_text import narrow
+from ..text.line_text import to_ascii_width
 from ..text.vocabulary import (
     DASHES,
     FILLERS,
@@ -16,7 +16,7 @@ from ..text.vocabulary import (
     OWN_LETTERS,
     MarkerType,
 )
-from .refs import Ref, Refs, read_refs
+from .refs import MarkerRef, ParsedRefs, read_refs
 
 _DECORATION = "*_"
 #: Separators between ids and label, besides a colon and a dash.
@@ -31,7 +31,7 @@ _LEADING = FILLERS | {"FROM", "BY"}
 
 def read_head(
     head: str, kind: MarkerType, *, loud: bool, alone: bool = False
-) -> tuple[tuple[Ref, ...], int, str] | None:
+) -> tuple[tuple[MarkerRef, ...], int, str] | None:
     """Return ids, where the label begins, and the ids as spelled; None: a placeholder, or just words.
 
     `loud`: the marker's word is in capitals. `alone`: the marker has its line for itself.
@@ -59,7 +59,7 @@ def read_head(
     return (_inner_refs(words, kind), at, "") if words.strip().upper() not in FORMS else None
 
 
-def _among(text: str, kind: MarkerType, *, loud: bool) -> tuple[Ref, ...] | None:
+def _among(text: str, kind: MarkerType, *, loud: bool) -> tuple[MarkerRef, ...] | None:
     """Return the ids of `to Strudel on T01`, none for `to Strudel`; None: these words make no marker."""
     words = text.split()
     if (
@@ -83,7 +83,7 @@ def _without_quotes(text: str, kind: MarkerType) -> str:
     return f" {text[1:end]} {text[end + 1 :]}" if ids.found and ids.end == end - 1 else text
 
 
-def _inner_refs(words: str, kind: MarkerType) -> tuple[Ref, ...]:
+def _inner_refs(words: str, kind: MarkerType) -> tuple[MarkerRef, ...]:
     """Return ids after other words: `to Muffin on T02`."""
     at = 0
     while (at := words.find(" ", at) + 1) > 0:
@@ -98,13 +98,13 @@ def letters_of(kind: MarkerType) -> str:
     return ID_LETTERS + OWN_LETTERS.get(kind, "")
 
 
-def _read(text: str, kind: MarkerType, *, strict: bool, number: str = "") -> Refs:
+def _read(text: str, kind: MarkerType, *, strict: bool, number: str = "") -> ParsedRefs:
     return read_refs(text, letters=letters_of(kind), strict=strict, number=number)
 
 
 def is_placeholder(text: str, kind: MarkerType) -> bool:
     """Return whether a placeholder is in the place of an id: `Tnn`."""
-    return _read(narrow(text), kind, strict=True).placeholder
+    return _read(to_ascii_width(text), kind, strict=True).placeholder
 
 
 def _separator(rest: str) -> int:
@@ -114,12 +114,12 @@ def _separator(rest: str) -> int:
     return len(rest) - len(label)
 
 
-def ids_after_the_colon(label: str, kind: MarkerType) -> tuple[tuple[Ref, ...], str, str]:
+def ids_after_the_colon(label: str, kind: MarkerType) -> tuple[tuple[MarkerRef, ...], str, str]:
     """Return ids in the place of the label: `[CONCESSION: T01]`, `[RESOLVED: T01 — because]`.
 
     Where a marker needs no id, only a label of nothing but ids is one: `T01 — because` may be a sentence's beginning.
     """
-    refs = _read(narrow(label), kind, strict=True)
+    refs = _read(to_ascii_width(label), kind, strict=True)
     rest = label[refs.end :].lstrip()
     parted = rest[:1] in (":", "–", "—") or rest.startswith(("--", "- "))
     if kind in NUMBERED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .markers import Found, Marker
+from .markers import FoundMarker, Marker
 
 #: Separators between a marker and the text after it, and text that may precede a marker on its line.
 _PARTING = " \t:—–-"
@@ -14,20 +14,20 @@ _STARS = "*_"
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledMarker:
     """A marker of a line and its label, which may follow the bracket."""
 
-    found: Found
+    found: FoundMarker
     label: str
 
-    def bound(self, agent: str | None, number: int | None, line: int) -> Marker:
+    def to_marker(self, agent: str | None, number: int | None, line: int) -> Marker:
         """Return the marker, said by this agent in this round and line."""
         read = self.found.marker
         column = self.found.start + 1
         return Marker(read.type, read.refs, self.label, agent, number, line, column, read.raw_ids)
 
 
-def pieces_of(text: str, found: Sequence[Found]) -> Iterator[str | Labelled]:
+def split_line(text: str, found: Sequence[FoundMarker]) -> Iterator[str | LabelledMarker]:
     """Yield the markers, and the prose around them as text without bullets and without the markers' own stars."""
     first = found[0].start
     if first and text[:first].strip(_BEFORE):
@@ -36,7 +36,7 @@ def pieces_of(text: str, found: Sequence[Found]) -> Iterator[str | Labelled]:
         last = i + 1 == len(found)
         after = _after(text[it.end : None if last else found[i + 1].start])
         after = after.rstrip() if last else _before(after)
-        yield Labelled(it, it.marker.label or after)
+        yield LabelledMarker(it, it.marker.label or after)
         if it.marker.label and after:
             yield after
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ....errors import InvalidInput
-from ..text.line_text import Hidden, has_bracket, narrow, one_line, plainest, unescaped
+from ..text.line_text import HiddenSpans, escape_if_needed, has_bracket, one_line, to_ascii_width, unescape
 from ..text.vocabulary import MARKER_WORDS, NEAR_WORDS, NUMBERED, MarkerType
 from .brackets import closers_of, openers_of
 from .heads import ids_after_the_colon, is_placeholder, letters_of, read_head
-from .refs import Ref, read_refs
+from .refs import MarkerRef, read_refs
 
 #: Characters that a backslash may hide inside a marker.
 _SPECIAL = "[]`<{［］【】"
@@ -34,11 +34,11 @@ _HEAD = 500
 class Marker:
     """One marker. Comparisons ignore its position and the spelling of its ids.
 
-    `agent` and `round` are those of its turn; an id may be bound to others (`Ref`).
+    `agent` and `round` are those of its turn; an id may be bound to others (`MarkerRef`).
     """
 
     type: MarkerType
-    refs: tuple[Ref, ...] = ()
+    refs: tuple[MarkerRef, ...] = ()
     label: str = ""
     agent: str | None = field(default=None, compare=False)
     round: int | None = field(default=None, compare=False)
@@ -78,7 +78,7 @@ class Marker:
             found = find_markers(line := f"{head}: {self._guarded(label)}]").found
             return [(f.marker, f.end) for f in found] == [(self, len(line))]
 
-        return f"{head}: {self._guarded(plainest(self.label, _SPECIAL, reads_back=reads_back))}]"
+        return f"{head}: {self._guarded(escape_if_needed(self.label, _SPECIAL, reads_back=reads_back))}]"
 
     def _guarded(self, label: str) -> str:
         r"""Protect a label that looks like a placeholder: `[TENSION: \Pnn]` is about a thing with this name."""
@@ -86,7 +86,7 @@ class Marker:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundMarker:
     """A marker in a line, from `start` up to `end`."""
 
     marker: Marker
@@ -95,10 +95,10 @@ class Found:
 
 
 @dataclass(slots=True)
-class MarkersOfLine:
+class LineMarkers:
     """The markers of one line."""
 
-    found: list[Found] = field(default_factory=list)
+    found: list[FoundMarker] = field(default_factory=list)
     #: Columns (from 0) of markers that are never closed.
     unclosed: list[int] = field(default_factory=list)
     #: Columns of brackets that only a backslash keeps from being markers.
@@ -109,19 +109,19 @@ class MarkersOfLine:
     near: list[tuple[int, int, str]] = field(default_factory=list)
 
 
-_NOTHING = MarkersOfLine()
+_NOTHING = LineMarkers()
 
 
-def find_markers(line: str) -> MarkersOfLine:
+def find_markers(line: str) -> LineMarkers:
     """Return every marker of `line`, in one pass; what is inside another marker belongs to that one's label."""
-    written, line = line, narrow(line)
+    written, line = line, to_ascii_width(line)
     if "[" not in line or not (openers := openers_of(line)):
         return _NOTHING
-    hidden = Hidden(line)
+    hidden = HiddenSpans(line)
     openers = {at: opener for at, opener in openers.items() if at not in hidden}
     closers = closers_of(line, openers, hidden) if openers else {}
     text_from = len(line) - len(line.lstrip(_BEFORE_A_MARKER))
-    result, past = MarkersOfLine(openers=tuple(openers)), 0
+    result, past = LineMarkers(openers=tuple(openers)), 0
     for at, (word, after) in openers.items():
         if at < past:
             continue
@@ -142,7 +142,7 @@ def find_markers(line: str) -> MarkersOfLine:
     return result
 
 
-def hide(text: str) -> str:
+def escape_markers(text: str) -> str:
     """Return `text` with a backslash before every bracket that would be a marker or already has a backslash."""
     if not has_bracket(text):
         return text
@@ -156,7 +156,7 @@ def hide(text: str) -> str:
     return "\\".join([*pieces, text[last:]])
 
 
-def shown(text: str) -> str:
+def unescape_markers(text: str) -> str:
     """Return `text` without the backslashes of `hide`."""
     hidden = find_markers(text).hidden if "\\" in text and has_bracket(text) else []
     for at in reversed(hidden):
@@ -170,7 +170,7 @@ def _unclosed(head: str, *, at_start: bool) -> bool:
 
 def _marker(
     line: str, span: tuple[int, int, int], kind: MarkerType, *, at_start: bool, written: str
-) -> Found | None:
+) -> FoundMarker | None:
     """Return the marker in the brackets of `span` (start, end of its word, end); None if it only looks like one."""
     start, after, end = span
     following = line[end + 1 : end + 8].lstrip("* ")
@@ -187,7 +187,7 @@ def _marker(
     text = written[after + label_at : end].strip()
     if not refs and text.startswith("\\") and is_placeholder(text.lstrip("\\"), kind):
         text = text[1:]
-    label = unescaped(text.rstrip(_DECORATION) if bold else text, _SPECIAL)
+    label = unescape(text.rstrip(_DECORATION) if bold else text, _SPECIAL)
     if line[end + 1 : end + 2] == "(" and not (refs and label):
         linked = line.find("):", end, end + _HEAD)
         if not refs or linked < 0 or ")" in line[end:linked]:
@@ -203,4 +203,4 @@ def _marker(
             label = one_line(written[span[2] + 1 : end + 1]).strip(" :*_")
         if not label and kind in NUMBERED:
             return None
-    return Found(Marker(kind, refs, label, column=start + 1, raw_ids=raw), start, end + 1)
+    return FoundMarker(Marker(kind, refs, label, column=start + 1, raw_ids=raw), start, end + 1)

@@ -20,7 +20,7 @@ _LINKS = "-./: "
 
 
 @dataclass(frozen=True, slots=True)
-class Ref:
+class MarkerRef:
     """An id, with the agent and the round it is bound to where the marker names them."""
 
     id: str
@@ -40,15 +40,15 @@ class Ref:
 
 
 @dataclass(frozen=True, slots=True)
-class Refs:
+class ParsedRefs:
     """Result of `read_refs`: the ids, their end, and whether there was a placeholder such as `Pnn` instead."""
 
-    found: tuple[Ref, ...]
+    found: tuple[MarkerRef, ...]
     end: int
     placeholder: bool = False
 
 
-def read_refs(text: str, *, letters: str = ID_LETTERS, strict: bool = False, number: str = "") -> Refs:
+def read_refs(text: str, *, letters: str = ID_LETTERS, strict: bool = False, number: str = "") -> ParsedRefs:
     """Return the ids that `text` begins with. `strict` allows no filling words before them.
 
     `number` is the letter of ids that are bare numbers; without one, those are no ids.
@@ -60,7 +60,7 @@ def read_refs(text: str, *, letters: str = ID_LETTERS, strict: bool = False, num
         and text[1:3].isascii()
         and text[1:3].isdecimal()
     ):
-        return Refs((Ref(text[:3]),), 3)  # content of nearly every marker
+        return ParsedRefs((MarkerRef(text[:3]),), 3)  # content of nearly every marker
     return _Reader(text, letters, number).read(fillers=not strict)
 
 
@@ -69,17 +69,17 @@ class _Reader:
 
     def __init__(self, text: str, letters: str, number: str) -> None:
         self.text, self.letters, self.number, self.at = text, letters, number, 0
-        self.refs: list[Ref] = []
+        self.refs: list[MarkerRef] = []
 
-    def read(self, *, fillers: bool) -> Refs:
+    def read(self, *, fillers: bool) -> ParsedRefs:
         end = 0
         while True:
             self._skip_joiners(fillers=fillers and not self.refs)
             if self._placeholder():
-                return Refs((), end, placeholder=not self.refs)
+                return ParsedRefs((), end, placeholder=not self.refs)
             ref = self._ref() or self._bare(joined=self.at > end)
             if ref is None:
-                return Refs(tuple(dict.fromkeys(self.refs)), end)
+                return ParsedRefs(tuple(dict.fromkeys(self.refs)), end)
             self.refs.append(ref)
             self._range(ref)
             end = self.at
@@ -114,7 +114,7 @@ class _Reader:
         return next((mark for mark in marks if self.text.startswith(mark, self.at)), "")
 
     def _placeholder(self) -> bool:
-        """Read a placeholder instead of an id: `Pnn`, `T##`, `T0N`, `P{n}`, `<id>`."""
+        """Read a placeholder instead of an id: `Pnn`, `ResultT##`, `T0N`, `CallP{n}`, `<id>`."""
         here = self._peek(self.at)
         if here and here in "{<":
             return True
@@ -131,7 +131,7 @@ class _Reader:
             end += 1
         return end > self.at + 1 and not self._peek(end).isalnum()
 
-    def _ref(self) -> Ref | None:
+    def _ref(self) -> MarkerRef | None:
         start = self.at
         ref = self._scoped(None)
         if ref is None and (agent := self._agent()) is not None:
@@ -140,7 +140,7 @@ class _Reader:
             self.at = start
         return ref
 
-    def _bare(self, *, joined: bool) -> Ref | None:
+    def _bare(self, *, joined: bool) -> MarkerRef | None:
         """Return a bare number that is an id: `1`, or the `2` of `T1, 2`. A number before a word is a count."""
         if not (self.number and joined >= bool(self.refs)):
             return None
@@ -152,7 +152,7 @@ class _Reader:
         if not 0 < len(digits) <= _MOST_BARE_DIGITS or not told:
             return None
         self.at += len(digits)
-        return Ref(normal_id(self.refs[-1].id[0] if self.refs else self.number, digits))
+        return MarkerRef(normal_id(self.refs[-1].id[0] if self.refs else self.number, digits))
 
     def _agent(self) -> str | None:
         """Return a name that begins with a capital, and a link; whether an id follows, `_ref` sees."""
@@ -177,14 +177,14 @@ class _Reader:
     def _is_id(self, part: str) -> bool:
         return part[:1].upper() in self.letters + "R" and part[1:].isdecimal()
 
-    def _scoped(self, agent: str | None) -> Ref | None:
+    def _scoped(self, agent: str | None) -> MarkerRef | None:
         start = self.at
         number = self._round()
         name = self._id()
         if name is None and number is not None:
             self.at, number = start, None
             name = self._id()
-        return None if name is None else Ref(name, agent, number)
+        return None if name is None else MarkerRef(name, agent, number)
 
     def _round(self) -> int | None:
         """Read a round with a link after it: `R1-`, `R0.`, `R2 `."""
@@ -204,7 +204,7 @@ class _Reader:
         self.at = found.end
         return found.id
 
-    def _range(self, first: Ref) -> None:
+    def _range(self, first: MarkerRef) -> None:
         """Read a range and add every id in it: `T01-T05`, `T1 – T3`, `P01 to P04`, `T01..T03`, `T01-03`."""
         start = self.at
         after = self._past_the_dash(start)
@@ -216,7 +216,7 @@ class _Reader:
             self.at, last = after + len(digits), normal_id(first.id[0], digits)
         ids = () if last is None or self._peek(self.at).isalnum() else ids_between(first.id, last)
         self.at = self.at if ids else start
-        self.refs += [Ref(name, first.agent, first.round) for name in ids]
+        self.refs += [MarkerRef(name, first.agent, first.round) for name in ids]
 
     def _past_the_dash(self, at: int) -> int | None:
         """Return the position at which the last id of a range would begin; None: no range."""

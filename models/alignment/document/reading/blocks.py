@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..headings.headings import SECTION, Heading, read_heading
-from ..headings.names import Names
-from ..markers.lines import pieces_of
-from ..markers.markers import Found, MarkersOfLine, find_markers
+from ..headings.names import ExpertNames
+from ..markers.lines import split_line
+from ..markers.markers import FoundMarker, LineMarkers, find_markers
 from ..parts import Block, Metadata, Prose
 from ..scan import Line, LineReader
 from ..tables import Table, is_list_of_ids, is_separator, raw_cells, read_row, separator
 from ..text.line_text import has_bracket, plain
 from ..tidying import metadata_of
-from .escapes import protect, reveal
-from .notes import Form, Notes
+from .escapes import escape_prose, unescape_prose
+from .notes import FormNotes, FormRule
 
 
 class BlockReader:
     """Takes lines of text and keeps their blocks. `agent` and `number` are of the turn that they belong to."""
 
-    def __init__(self, names: Names, *, agent: str | None = None, number: int | None = None) -> None:
-        self.notes = Notes()
+    def __init__(self, names: ExpertNames, *, agent: str | None = None, number: int | None = None) -> None:
+        self.notes = FormNotes()
         self.blocks: list[Block] = []
         self._names = names
         self._agent, self._number = agent, number
@@ -49,7 +49,7 @@ class BlockReader:
         """Return the canonical heading of a part that `text` begins, without the marker after it; None: plain text."""
         return None
 
-    def _pass_over(self, text: str) -> None:
+    def _note_skipped_heading(self, text: str) -> None:
         """Keep the heading that a line would be if it were known who takes part."""
         heading = read_heading(text)
         if heading is None and self._above and not text.strip("- \t"):
@@ -76,9 +76,11 @@ class BlockReader:
                 self._markers(line, markers.found)
                 return
         if head and head in "\\-":
-            self._pass_over(text.lstrip(" \t\\"))
+            self._note_skipped_heading(text.lstrip(" \t\\"))
         if head:
-            text = reveal(text, self._names, preamble=self.blocks is self._preamble, above=self._above)
+            text = unescape_prose(
+                text, self._names, preamble=self.blocks is self._preamble, above=self._above
+            )
         self._above = "" if not head or (self._prose and self._prose[-1].strip()) else text
         self._prose.append(text)
 
@@ -100,7 +102,7 @@ class BlockReader:
             rows = rows[1:]
         else:
             self.notes.add(
-                Form.SEPARATOR, first.number, hint=f"{first.text.rstrip()}\n{separator(len(header))}"
+                FormRule.SEPARATOR, first.number, hint=f"{first.text.rstrip()}\n{separator(len(header))}"
             )
         cells, lines = tuple(cells for _, cells in rows), tuple(line.number for line, _ in rows)
         table = Table(header, cells, first.number, lines)
@@ -122,42 +124,42 @@ class BlockReader:
             else []
         )
         for it in found:
-            self.notes.add(Form.MARKER, line.number)
+            self.notes.add(FormRule.MARKER, line.number)
             self.blocks.append(replace(it.marker, agent=self._agent, round=self._number, line=line.number))
 
-    def _note_markers(self, line: Line, markers: MarkersOfLine) -> None:
+    def _note_markers(self, line: Line, markers: LineMarkers) -> None:
         for at in markers.unclosed:
-            self.notes.add(Form.UNCLOSED_MARKER, line.number, column=at + 1)
+            self.notes.add(FormRule.UNCLOSED_MARKER, line.number, column=at + 1)
         for at, end, word in markers.near:
             hint = f"{line.text[: at + 1]}{word}{line.text[end:]}"
-            self.notes.add(Form.NEAR_MARKER, line.number, column=at + 1, hint=hint)
+            self.notes.add(FormRule.NEAR_MARKER, line.number, column=at + 1, hint=hint)
 
-    def _markers(self, line: Line, found: list[Found]) -> None:
+    def _markers(self, line: Line, found: list[FoundMarker]) -> None:
         """Take a line with markers: each is a block of its own, and so is the prose around it."""
         canonical: list[str] = []
-        for piece in pieces_of(line.text, found):
+        for piece in split_line(line.text, found):
             if isinstance(piece, str) and not canonical and (heading := self._begun_by(line, piece)):
                 canonical.append(heading)
                 continue
             if isinstance(piece, str):
-                said = reveal(piece, self._names)
+                said = unescape_prose(piece, self._names)
                 # On a line of its own it may begin like a heading or a fence, and stays a sentence.
                 body = said.lstrip()
-                kept = protect(body, self._names, preamble=self.blocks is self._preamble)
+                kept = escape_prose(body, self._names, preamble=self.blocks is self._preamble)
                 canonical.append(said[: len(said) - len(body)] + kept)
-                self._say(said, line.number, on_own=len(canonical) > 1)
+                self._add_prose(said, line.number, on_own=len(canonical) > 1)
                 continue
             self._end_prose()
-            marker = piece.bound(self._agent, self._number, line.number)
+            marker = piece.to_marker(self._agent, self._number, line.number)
             self.blocks.append(marker)
             canonical.append(str(marker))
         if found[0].start or len(canonical) > 1:
             hint = "\n".join(canonical)
-            self.notes.add(Form.MARKER, line.number, column=found[0].start + 1, hint=hint)
+            self.notes.add(FormRule.MARKER, line.number, column=found[0].start + 1, hint=hint)
         else:
-            self.notes.compare(Form.MARKER, line.number, text=line.text, canonical="\n".join(canonical))
+            self.notes.compare(FormRule.MARKER, line.number, text=line.text, canonical="\n".join(canonical))
 
-    def _say(self, text: str, line: int, *, on_own: bool) -> None:
+    def _add_prose(self, text: str, line: int, *, on_own: bool) -> None:
         """Add the prose of a line with markers: text before them continues the previous prose, the rest is separate."""
         if on_own:
             self.blocks.append(Prose(text, line))

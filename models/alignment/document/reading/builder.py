@@ -9,11 +9,11 @@ from ..headings.headings import (
     Heading,
     JudgeHeading,
     RoundHeading,
-    is_about_all,
+    is_document_section,
     read_heading,
     read_judge,
 )
-from ..headings.names import Expert, Names, gather, person
+from ..headings.names import Expert, ExpertNames, collect_experts, split_name
 from ..headings.round_headings import read_round, round_of
 from ..headings.round_mentions import RoundMentions, mentioned_round
 from ..headings.turn_headings import read_agent
@@ -24,12 +24,12 @@ from ..scan import Line, LineReader
 from ..text.vocabulary import DASHES
 from .blocks import BlockReader
 from .drafts import PartDraft, TurnDraft
-from .lookalikes import like_a_round
-from .notes import Form
-from .underlines import underlined
+from .lookalikes import reads_like_round
+from .notes import FormRule
+from .underlines import underlined_heading
 
 _RULES = ("---", "***", "___")
-_FORMS = {RoundHeading: Form.ROUND, JudgeHeading: Form.JUDGE, AgentHeading: Form.AGENT}
+_FORMS = {RoundHeading: FormRule.ROUND, JudgeHeading: FormRule.JUDGE, AgentHeading: FormRule.AGENT}
 
 
 class Builder(BlockReader):
@@ -39,7 +39,9 @@ class Builder(BlockReader):
     `confirmed`: lines of headings under which experts spoke in an earlier reading (see `mentions`).
     """
 
-    def __init__(self, names: Names, *, bold: bool = False, confirmed: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self, names: ExpertNames, *, bold: bool = False, confirmed: frozenset[int] = frozenset()
+    ) -> None:
         super().__init__(names)
         self._bold = bold
         self.bold_rounds = False
@@ -66,8 +68,8 @@ class Builder(BlockReader):
             head = "" if line.hidden else line.text.lstrip()[:1]
             heading = self._heading_of(line, head)
             if heading is None:
-                if head and head in "<>" and (begun := like_a_round(line.text)):
-                    self.mentions.offer_line(line.number, begun, last=self._last_number)
+                if head and head in "<>" and (begun := reads_like_round(line.text)):
+                    self.mentions.add_candidate_line(line.number, begun, last=self._last_number)
                 self._line(line, head)
                 continue
             at = line if head in "#*_" else line._replace(number=line.number - 1)
@@ -76,9 +78,9 @@ class Builder(BlockReader):
             self._heading(at, heading)
         self._end_blocks()
 
-    def finished(self) -> AlignmentDialogue:
+    def build(self) -> AlignmentDialogue:
         """Return the document."""
-        parts = tuple(part.finished() for part in self._parts)
+        parts = tuple(part.build() for part in self._parts)
         return AlignmentDialogue(self._title or "", tuple(self._metadata), tuple(self._preamble), parts)
 
     @property
@@ -86,11 +88,11 @@ class Builder(BlockReader):
         """True when a round has begun."""
         return self._last_round is not None
 
-    def heard(self) -> Names:
+    def experts_heard(self) -> ExpertNames:
         """Return the experts who took a turn, if skipped headings may be theirs as well; otherwise empty."""
         turns = (turn.heading for part in self._parts for turn in part.turns)
-        names = gather((Expert(it.name, it.emoji) for it in turns), heard=True)
-        return names if names and any(read_agent(it, names) for it in self._passed_over) else Names()
+        names = collect_experts((Expert(it.name, it.emoji) for it in turns), heard=True)
+        return names if names and any(read_agent(it, names) for it in self._passed_over) else ExpertNames()
 
     def _heading_of(self, line: Line, head: str) -> Heading | None:
         """Return the heading that a line is; one that is underlined takes the line above from the prose."""
@@ -98,11 +100,11 @@ class Builder(BlockReader):
             return read_heading(line.text)
         if head and head in "*_":
             return self._bold_heading(line)
-        heading = underlined(self._above, line.text, self._names) if head and head in "=-" else None
+        heading = underlined_heading(self._above, line.text, self._names) if head and head in "=-" else None
         if heading is not None:
             self._prose.pop()
             self._above = ""
-            self.notes.add(Form.UNDERLINED, line.number, hint="")
+            self.notes.add(FormRule.UNDERLINED, line.number, hint="")
         return heading
 
     def _bold_heading(self, line: Line) -> Heading | None:
@@ -116,9 +118,9 @@ class Builder(BlockReader):
         if begun and self._bold:
             return Heading(SECTION, str(begun).lstrip("# "))
         if self._bold:
-            self.mentions.offer(line.number, heading, last=self._last_number, deepest=SECTION)
+            self.mentions.add_candidate(line.number, heading, last=self._last_number, deepest=SECTION)
         elif mentioned:
-            self.mentions.offer_line(line.number, mentioned, last=self._last_number)
+            self.mentions.add_candidate_line(line.number, mentioned, last=self._last_number)
         return None
 
     def _header_line(self, line: Line) -> bool:
@@ -129,7 +131,7 @@ class Builder(BlockReader):
         entry = read_metadata(line.text) if titled or line.text.startswith("**") else None
         if entry:
             self._metadata.append(Metadata(entry.key, entry.value))
-            self.notes.compare(Form.METADATA, line.number, text=line.text, canonical=str(entry))
+            self.notes.compare(FormRule.METADATA, line.number, text=line.text, canonical=str(entry))
         elif self._metadata or not titled or line.text.strip() in _RULES:
             self._in_header = False
         return entry is not None
@@ -138,7 +140,7 @@ class Builder(BlockReader):
         if self._title is None and heading.level == TITLE and not self._parts:
             self._end_blocks()
             self._title, self._in_header = heading.text, True
-            self.notes.compare(Form.TITLE, line.number, text=line.text, canonical=str(heading))
+            self.notes.compare(FormRule.TITLE, line.number, text=line.text, canonical=str(heading))
             return
         self._in_header = False
         heading = Heading(max(heading.level, SECTION), heading.text)
@@ -162,9 +164,9 @@ class Builder(BlockReader):
         if isinstance(kind, JudgeHeading):
             self.mentions.close(heading.level)
         elif kind or self._would_speak(heading):
-            self.mentions.speak(heading.level, last=self._last_number)
-        elif self._names.get(person(heading.text)[0]) is None:
-            self.mentions.offer(line, heading, last=self._last_number, deepest=deepest)
+            self.mentions.confirm_by_turn(heading.level, last=self._last_number)
+        elif self._names.get(split_name(heading.text)[0]) is None:
+            self.mentions.add_candidate(line, heading, last=self._last_number, deepest=deepest)
         return kind
 
     def _round_at(self, line: int, heading: Heading) -> RoundHeading | None:
@@ -225,7 +227,7 @@ class Builder(BlockReader):
         """Return True for `Muffin — Round 1`: Muffin's turn, not a round of that name."""
         if self._round is None or heading.text[:1].casefold() == "r":
             return False
-        return self._names.get(person(heading.text)[0]) is not None
+        return self._names.get(split_name(heading.text)[0]) is not None
 
     def _agent_of(self, heading: Heading) -> AgentHeading | None:
         """Return the expert of a heading; the same few are read again in every round."""
@@ -239,9 +241,9 @@ class Builder(BlockReader):
             return
         self._begin(PartDraft(heading.text, line.number), level=0)
         self.mentions.begin_section(line.number, heading.text)
-        if is_about_all(heading.text):
+        if is_document_section(heading.text):
             self._round = None
-        self.notes.compare(Form.SECTION, line.number, text=line.text, canonical=str(heading))
+        self.notes.compare(FormRule.SECTION, line.number, text=line.text, canonical=str(heading))
 
     def _begin(self, part: PartDraft, *, level: int) -> None:
         self._end_blocks()

@@ -16,7 +16,7 @@ class TurnDraft:
     line: int
     blocks: list[Block] = field(default_factory=list)
 
-    def finished(self) -> Turn:
+    def build(self) -> Turn:
         """Return the turn."""
         heading = self.heading
         return Turn(heading.name, heading.emoji, heading.extra, tuple(self.blocks), self.line)
@@ -31,12 +31,12 @@ class PartDraft:
     blocks: list[Block] = field(default_factory=list)
     turns: list[TurnDraft] = field(default_factory=list)
 
-    def finished(self) -> Part:
+    def build(self) -> Part:
         """Return the part."""
         blocks = tuple(self.blocks)
         match self.heading:
             case RoundHeading(number, label):
-                turns = tuple(turn.finished() for turn in self.turns)
+                turns = tuple(turn.build() for turn in self.turns)
                 return Round(number, label, blocks, turns, self.line)
             case JudgeHeading(label):
                 return Judge(label, blocks, self.line)

@@ -6,16 +6,16 @@ structure, and one is removed again when it is read. Nothing is lost, with any n
 
 from __future__ import annotations
 
-from ..headings.names import Names
+from ..headings.names import ExpertNames
 from ..lines import is_structure, read_metadata
-from ..markers.markers import hide, shown
+from ..markers.markers import escape_markers, unescape_markers
 from ..scan import LineReader, fence_of, opens_comment
-from .underlines import underlined
+from .underlines import underlined_heading
 
 _STARTS = "#|`~<>*_-+=\\"
 
 
-def protect(text: str, names: Names, *, preamble: bool = False) -> str:
+def escape_prose(text: str, names: ExpertNames, *, preamble: bool = False) -> str:
     """Return `text` escaped as prose. `preamble`: it is before the first heading, among the metadata."""
     if not any(c in text for c in "#|`~<[［【_*=-\\"):
         return text
@@ -38,9 +38,9 @@ def protect(text: str, names: Names, *, preamble: bool = False) -> str:
     return "\n".join(out)
 
 
-def _line(text: str, names: Names, *, preamble: bool, loose: bool, above: str) -> str:
+def _line(text: str, names: ExpertNames, *, preamble: bool, loose: bool, above: str) -> str:
     """Return one line. `loose`: a fence or a comment that it opens would never be closed."""
-    text = hide(text)
+    text = escape_markers(text)
     body = text.lstrip()
     bare = body.lstrip("\\")
     slashes = len(body) - len(bare)
@@ -51,7 +51,7 @@ def _line(text: str, names: Names, *, preamble: bool, loose: bool, above: str) -
     return f"{indent}\\{body}" if needed else text
 
 
-def reveal(text: str, names: Names, *, preamble: bool = False, above: str = "") -> str:
+def unescape_prose(text: str, names: ExpertNames, *, preamble: bool = False, above: str = "") -> str:
     """Return a line of prose without the backslashes that protected it; `above` is the line before it."""
     if "\\" not in text:
         return text
@@ -61,14 +61,14 @@ def reveal(text: str, names: Names, *, preamble: bool = False, above: str = "") 
         indent + bare, names, preamble=preamble, delimiters=True, above=above
     ):
         text = indent + body[1:]
-    return shown(text)
+    return unescape_markers(text)
 
 
-def _means_something(text: str, names: Names, *, preamble: bool, delimiters: bool, above: str) -> bool:
+def _means_something(text: str, names: ExpertNames, *, preamble: bool, delimiters: bool, above: str) -> bool:
     """Return True for a line that, standing in prose, would be read as something else."""
     if text.lstrip()[:1] not in _STARTS and not text.lstrip()[:1].isdecimal():
         return False
-    if underlined(above, text, names):
+    if underlined_heading(above, text, names):
         return True
     if delimiters and (fence_of(text)[0] or opens_comment(text)):
         return True

@@ -11,20 +11,20 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..headings.headings import SECTION, TITLE, TURN, AgentHeading, Heading, RoundHeading, read_heading
-from ..headings.names import Names, person
+from ..headings.names import ExpertNames, split_name
 from ..headings.round_headings import read_round
-from ..headings.turn_headings import is_persons
+from ..headings.turn_headings import is_expert_emoji
 from ..model import AlignmentDialogue
 from ..parts import Round
 from ..scan import Line, LineReader
 from ..text.line_text import PICTORIAL, plain
 from ..text.markup import without_markup
 from ..text.vocabulary import (
-    ABOUT_A_ROUND,
     EXPERT_EMOJI,
     JUDGE,
     JUDGE_WORDS,
-    LEFT_BY_A_ROUND,
+    ROUND_OUTCOME_WORDS,
+    ROUND_SUMMARY_WORDS,
     SECTION_WORDS,
     SPEAKING_WORDS,
     TOPIC_ENDINGS,
@@ -39,9 +39,9 @@ _MOST_WORDS = 3
 _JOINTS = (" & ", " and ", " + ", " / ", ",")
 #: Words of headings that describe their content, not a speaker.
 _NO_NAMES = (
-    ABOUT_A_ROUND
+    ROUND_SUMMARY_WORDS
     | JUDGE_WORDS
-    | LEFT_BY_A_ROUND
+    | ROUND_OUTCOME_WORDS
     | SECTION_WORDS
     | SPEAKING_WORDS
     | TOPIC_WORDS
@@ -62,7 +62,7 @@ def unread_rounds(document: AlignmentDialogue, markdown: str) -> Iterator[Lookal
     if document.rounds or _ROUND not in markdown.casefold():
         return
     for line in LineReader(markdown).lines():
-        if not line.hidden and (like := like_a_round(line.text)):
+        if not line.hidden and (like := reads_like_round(line.text)):
             yield Lookalike(line.number, line.text.strip(), str(like))
 
 
@@ -70,7 +70,7 @@ def unread_turns(document: AlignmentDialogue, markdown: str) -> Iterator[Lookali
     """Yield the headings that look like turns, in rounds without turns."""
     silent = _headings_of_silent_rounds(document, markdown)
     repeated = Counter(text for headings in silent for text in {heading.text for _, heading in headings})
-    names = names_of(document.metadata, document.preamble, document.parts) if silent else Names()
+    names = names_of(document.metadata, document.preamble, document.parts) if silent else ExpertNames()
     for headings in silent:
         # If the participants are known, any other name is a topic; so are all headings beside a topic.
         people = not names and all(_is_bare_name(heading.text) for _, heading in headings)
@@ -82,7 +82,7 @@ def unread_turns(document: AlignmentDialogue, markdown: str) -> Iterator[Lookali
                 yield Lookalike(line.number, line.text.strip(), str(like))
 
 
-def like_a_round(line: str) -> RoundHeading | None:
+def reads_like_round(line: str) -> RoundHeading | None:
     """Return the round of `> ## Round 1`, `<h2>Round 1</h2>`, `**Round 1**: X`, `Round 1: X`."""
     text = line.strip().lstrip("> ")
     if len(text) > _LONGEST or _ROUND not in text.casefold():
@@ -124,17 +124,17 @@ def _headings_of_silent_rounds(
     return found
 
 
-def _joined(text: str, names: Names) -> AgentHeading | None:
+def _joined(text: str, names: ExpertNames) -> AgentHeading | None:
     """Return the turn of the first of several experts, with the others beside: `Muffin & Scone`."""
     joined = text
     for mark in _JOINTS:
         joined = joined.replace(mark, "\n")
-    experts = [names.get(person(name.strip())[0]) for name in joined.split("\n")]
+    experts = [names.get(split_name(name.strip())[0]) for name in joined.split("\n")]
     known = [it for it in experts if it is not None]
     if len(known) < 2 or len(known) < len(experts):
         return None
     first, *others = known
-    emoji = first.emoji if is_persons(first.emoji) else EXPERT_EMOJI
+    emoji = first.emoji if is_expert_emoji(first.emoji) else EXPERT_EMOJI
     return AgentHeading(first.name, emoji, "with " + ", ".join(it.name for it in others))
 
 

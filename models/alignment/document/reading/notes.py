@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ..text.line_text import squeezed
+from ..text.line_text import without_spaces
 
 
-class Form(StrEnum):
+class FormRule(StrEnum):
     """Codes of the findings about form."""
 
     TITLE = "title-form"
@@ -27,31 +27,31 @@ class Form(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class FormNote:
     """A spelling, its position (from 1), and the replacement of the line if there is one."""
 
-    code: Form
+    code: FormRule
     line: int
     column: int
     hint: str | None
 
 
-class Notes:
+class FormNotes:
     """Collects notes."""
 
     def __init__(self) -> None:
-        self.found: list[Note] = []
+        self.found: list[FormNote] = []
 
-    def add(self, code: Form, line: int, *, column: int = 1, hint: str | None = None) -> None:
+    def add(self, code: FormRule, line: int, *, column: int = 1, hint: str | None = None) -> None:
         """Note a spelling."""
-        self.found.append(Note(code, line, column, hint))
+        self.found.append(FormNote(code, line, column, hint))
 
-    def compare(self, code: Form, line: int, *, text: str, canonical: str) -> None:
+    def compare(self, code: FormRule, line: int, *, text: str, canonical: str) -> None:
         """Note a line that is not spelled like `canonical`. Spacing is ignored, except between words."""
         if text == canonical:
             return
         spaced = canonical[:1] != "#" or _words(text) >= _words(canonical)
-        if squeezed(text) != squeezed(canonical) or not spaced:
+        if without_spaces(text) != without_spaces(canonical) or not spaced:
             self.add(code, line, hint=canonical)
 
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..headings.names import person
+from ..headings.names import split_name
 from ..lines import read_metadata
 from ..model import AlignmentDialogue
 from ..parts import Block, Blocks, Judge, Prose, Round
 from ..tables import Table, columns_of, numbered_rows
 from ..text.line_text import plain
-from ..text.vocabulary import BONUS_WORDS, DIMENSIONS, PENALTY_WORDS, PEOPLE, SUMS, TOTALS
+from ..text.vocabulary import BONUS_WORDS, DIMENSIONS, PENALTY_WORDS, PERSON_COLUMNS, SUM_WORDS, TOTALS
 
-Number = int | float
+ScoreNumber = int | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +24,16 @@ class ScoreRow:
     """One row of a scoreboard: the four scores and their total, None where a cell holds no number."""
 
     name: str
-    scores: tuple[Number | None, ...]
-    total: Number | None
+    scores: tuple[ScoreNumber | None, ...]
+    total: ScoreNumber | None
     line: int
     #: Sum of the bonus and penalty columns left of the total.
-    bonus: Number = 0
+    bonus: ScoreNumber = 0
     #: Numbers of further columns: they may be scores, or something else.
-    others: tuple[Number, ...] = ()
+    others: tuple[ScoreNumber, ...] = ()
 
     @property
-    def sum(self) -> Number | None:
+    def sum(self) -> ScoreNumber | None:
         """The sum of the four scores and the bonus, or None when a score is missing."""
         known = [score for score in self.scores if score is not None]
         return _rounded(sum(known) + self.bonus) if len(known) == len(DIMENSIONS) else None
@@ -48,7 +48,7 @@ class ScoreRow:
     @property
     def sums_up(self) -> bool:
         """True for a row about the others: `Total`, `Average`."""
-        return self.name.partition(" ")[0].casefold() in SUMS
+        return self.name.partition(" ")[0].casefold() in SUM_WORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Scoreboard:
     table: Table
     rows: tuple[ScoreRow, ...]
     total_column: int | None
-    total: Number | None = None
+    total: ScoreNumber | None = None
     total_line: int = 0
     #: True when the rows are people, so that their totals may be added up.
     of_people: bool = True
@@ -70,7 +70,7 @@ class Scoreboard:
         return tuple(row for row in self.rows if not row.sums_up)
 
     @property
-    def sum(self) -> Number:
+    def sum(self) -> ScoreNumber:
         """The sum of the rows' totals."""
         return _rounded(sum(row.total for row in self.people if row.total is not None))
 
@@ -106,7 +106,7 @@ def _scoreboards(blocks: Blocks, number: int | None) -> Iterator[Scoreboard]:
             total_column=total,
             total=said,
             total_line=said_at,
-            of_people=plain(block.header[0]).casefold() in PEOPLE,
+            of_people=plain(block.header[0]).casefold() in PERSON_COLUMNS,
             round=number,
         )
 
@@ -115,8 +115,8 @@ def _row(
     header: tuple[str, ...], cells: tuple[str, ...], line: int, *, scored: list[int], total: int | None
 ) -> ScoreRow:
     """Return a row with the cells of the four dimensions, of the total, and of columns that a total may include."""
-    bonus: Number = 0
-    others: list[Number] = []
+    bonus: ScoreNumber = 0
+    others: list[ScoreNumber] = []
     for at, title in enumerate(header[1:], start=1):
         number = None if at in scored or at == total else _cell(cells, at)
         words = {*plain(title).casefold().split()}
@@ -127,10 +127,10 @@ def _row(
         elif total is None or at < total:
             bonus += number if words.isdisjoint(PENALTY_WORDS) else -abs(number)
     scores = tuple(_cell(cells, at) for at in scored)
-    return ScoreRow(person(cells[0])[0], scores, _cell(cells, total), line, bonus, tuple(others))
+    return ScoreRow(split_name(cells[0])[0], scores, _cell(cells, total), line, bonus, tuple(others))
 
 
-def _total_below(block: Block) -> tuple[Number | None, int]:
+def _total_below(block: Block) -> tuple[ScoreNumber | None, int]:
     """Return the number of `**Total ALIGNMENT**: 345 / 480`, and its line."""
     if not isinstance(block, Prose):
         return None, 0
@@ -142,11 +142,11 @@ def _total_below(block: Block) -> tuple[Number | None, int]:
     return None, 0
 
 
-def _cell(row: tuple[str, ...], column: int | None) -> Number | None:
+def _cell(row: tuple[str, ...], column: int | None) -> ScoreNumber | None:
     return _number(row[column]) if column is not None and column < len(row) else None
 
 
-def _number(cell: str) -> Number | None:
+def _number(cell: str) -> ScoreNumber | None:
     """Return the number that a cell begins with: `**12**`, `345/480`, `11 ✅`; None for a range or a date."""
     text = plain(cell).removeprefix("+").replace("−", "-")
     end = next((i for i, c in enumerate(text) if c not in "-.0123456789"), len(text))
@@ -160,5 +160,5 @@ def _number(cell: str) -> Number | None:
     return float(text) if point else int(text)
 
 
-def _rounded(number: Number) -> Number:
+def _rounded(number: ScoreNumber) -> ScoreNumber:
     return round(number, 6) if isinstance(number, float) else number

@@ -6,7 +6,7 @@ Source: CommonMark 0.31, "Setext headings".
 from __future__ import annotations
 
 from ..headings.headings import SECTION, TITLE, Heading, read_judge
-from ..headings.names import Names
+from ..headings.names import ExpertNames
 from ..headings.round_headings import round_of
 from ..headings.round_mentions import mentioned_round
 from ..headings.turn_headings import read_agent
@@ -15,19 +15,25 @@ from ..text.indents import is_item
 from ..text.line_text import one_line, plain, split_emoji
 from ..text.vocabulary import PANEL_WORDS, SECTION_WORDS
 
-_SHORTEST, _LONGEST = 3, 200
+_MIN_UNDERLINE, _MAX_UNDERLINED = 3, 200
 
 
-def underlined(above: str, line: str, names: Names) -> Heading | None:
+def underlined_heading(above: str, line: str, names: ExpertNames) -> Heading | None:
     """Return the heading that `line` makes of the line above it, or None.
 
     Dashes are more often a rule across the page: they count below what a dialogue has a heading for.
     """
     mark = line.strip()
-    if len(mark) < _SHORTEST or mark[0] not in "=-" or mark.strip(mark[0]):
+    if len(mark) < _MIN_UNDERLINE or mark[0] not in "=-" or mark.strip(mark[0]):
         return None
     text = one_line(above)
-    if not text or text[0] in "#>|<`~\\" or is_item(text) or len(text) > _LONGEST or read_metadata(text):
+    if (
+        not text
+        or text[0] in "#>|<`~\\"
+        or is_item(text)
+        or len(text) > _MAX_UNDERLINED
+        or read_metadata(text)
+    ):
         return None
     if mark[0] == "=":
         return Heading(TITLE, text)

@@ -24,14 +24,14 @@ class Indents:
             self._open = True
             return False
         indent = text[: len(text) - len(body)]
-        if self._open and not self._in_list and is_deep(indent):
+        if self._open and not self._in_list and is_code_indent(indent):
             return True
         self._in_list = is_item(body) or (self._in_list and (bool(indent) or not self._open))
         self._open = False
         return False
 
 
-def is_deep(indent: str) -> bool:
+def is_code_indent(indent: str) -> bool:
     """Return True for as much white space as makes code of a line."""
     return len(indent) >= _COLUMNS or "\t" in indent
 

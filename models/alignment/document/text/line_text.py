@@ -31,7 +31,7 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def narrow(text: str) -> str:
+def to_ascii_width(text: str) -> str:
     """Return `text` with full-width letters, digits and signs as ASCII; every character keeps its place."""
     return text if text.isascii() or _WIDE.isdisjoint(text) else text.translate(_NARROW)
 
@@ -41,7 +41,7 @@ def has_bracket(text: str) -> bool:
     return "[" in text or (not text.isascii() and ("［" in text or "【" in text))
 
 
-def squeezed(text: str) -> str:
+def without_spaces(text: str) -> str:
     """Return `text` without any white space, for comparisons that ignore spacing."""
     return "".join(text.split())
 
@@ -70,7 +70,7 @@ def plain(text: str) -> str:
     return one_line(one_line(text).strip(_DECORATION).replace("**", ""))
 
 
-def escaped(text: str, special: str) -> str:
+def escape(text: str, special: str) -> str:
     """Return `text` with a backslash before every special character; `unescaped` removes them."""
     if not any(c in text for c in special) and "\\" not in text:
         return text
@@ -83,7 +83,7 @@ def escaped(text: str, special: str) -> str:
     return "".join(out)
 
 
-def unescaped(text: str, special: str) -> str:
+def unescape(text: str, special: str) -> str:
     r"""Return `text` without the backslashes before special characters and backslashes; `C:\new` stays."""
     if "\\" not in text:
         return text
@@ -97,7 +97,7 @@ def unescaped(text: str, special: str) -> str:
     return "".join(out)
 
 
-def veil(text: str) -> str:
+def blank_escapes(text: str) -> str:
     """Return `text` with every backslash and the character it protects blanked out, to find unprotected ones."""
     if "\\" not in text:
         return text
@@ -110,12 +110,12 @@ def veil(text: str) -> str:
     return "".join(out)
 
 
-def plainest(text: str, special: str, *, reads_back: Callable[[str], bool]) -> str:
+def escape_if_needed(text: str, special: str, *, reads_back: Callable[[str], bool]) -> str:
     """Return `text` unchanged if it reads back the same; otherwise with its special characters escaped."""
-    return text if reads_back(text) else escaped(text, special)
+    return text if reads_back(text) else escape(text, special)
 
 
-class Hidden:
+class HiddenSpans:
     """The code spans and HTML comments of one line: nothing in them is markup.
 
     A backslash before a backtick changes nothing here, so that escaping a line cannot move its spans.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from .line_text import narrow, one_line
+from .line_text import one_line, to_ascii_width
 
 _MARKS = frozenset("<[{`~")
 
 
 def without_markup(text: str) -> str:
     """Return `text` on one line without tags, comments, links, anchors and code marks, in plain letters and digits."""
-    text = narrow(text)
+    text = to_ascii_width(text)
     if not _MARKS.isdisjoint(text):
         text = _without_anchor(_without_links(_without_tags(text)))
         text = text.replace("`", "").replace("~~", "")

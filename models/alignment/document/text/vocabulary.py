@@ -89,27 +89,27 @@ CONVERGE_MOVE = "[MOVE:CONVERGE]"
 JUDGE = "Judge"
 JUDGE_EMOJI = "💙"
 EXPERT_EMOJI = "🧁"
-#: Words after `Judge` that make a heading without the heart the judge's.
+#: Words after `VerdictFunction` that make a heading without the heart the judge's.
 JUDGE_WORDS = frozenset(
     "synthesis assessment summary ruling verdict notes directive decision scoring review scores final opening "
     "closing round evaluation analysis commentary observations".split()
 )
 #: Words after `Round N` that make a heading one about a round, not the beginning of one.
-ABOUT_A_ROUND = frozenset(
+ROUND_SUMMARY_WORDS = frozenset(
     "summary synthesis assessment scoreboard result results directive recap convergence status outcome outcomes "
     "votes scores score notes prompt agenda analysis review verdict conclusion conclusions totals ruling".split()
 )
 #: Those of them under which experts are quoted, but do not speak.
-REPORTS_OF_A_ROUND = frozenset(
+ROUND_REPORT_WORDS = frozenset(
     "summary scoreboard result results directive recap status votes scores score notes prompt agenda totals".split()
 )
 #: Words after `Round N` that make a sentence of it: `Round 2 was skipped`.
-TELLS_OF_A_ROUND = frozenset(
+ROUND_VERBS = frozenset(
     "is was are were isn't wasn't isn’t wasn’t has had did does didn't didn’t can cannot could should would will won't "
     "won’t may might must not never".split()
 )
 #: Words of headings about what a round left: `Open Questions (Round 1)`.
-LEFT_BY_A_ROUND = frozenset(
+ROUND_OUTCOME_WORDS = frozenset(
     "questions decisions recommendations takeaways findings actions highlights lessons feedback metrics".split()
 )
 #: Words that make what follows them a part of a sentence: `Lessons from Round 1`.
@@ -165,7 +165,7 @@ ROMAN = {
 }
 #: Words before `Round`: those that only say what the rounds are of, those that mean the first one, before any number,
 #: and those that mean the one after the last.
-DIALOGUES = frozenset(
+DIALOGUE_WORDS = frozenset(
     "discussion dialogue debate alignment deliberation expert conversation exchange".split()
 )
 FIRST_ROUNDS = frozenset({"opening", "initial", "preliminary"})
@@ -183,9 +183,13 @@ TENSIONS_TITLE = "Tensions Tracker"
 #: Words of a heading under which a table or a list names the experts.
 PANEL_WORDS = frozenset({"panel", "experts", "participants", "agents", "panelists", "roster", "cast"})
 #: Headings of the first column of a table of people.
-PEOPLE = frozenset({"agent", "agents", "expert", "name", "participant", "panelist", "speaker", "persona"})
+PERSON_COLUMNS = frozenset(
+    {"agent", "agents", "expert", "name", "participant", "panelist", "speaker", "persona"}
+)
 #: Words that may precede the name in a turn's heading: `Expert 1: Muffin`; and follow its emoji.
-OFFICES = frozenset("agent expert participant panelist speaker turn response reply statement round r".split())
+ROLE_WORDS = frozenset(
+    "agent expert participant panelist speaker turn response reply statement round r".split()
+)
 SPEAKING_WORDS = frozenset(
     "round response responds reply replies position perspective opening closing final initial statement remarks argument "
     "arguments rebuttal analysis view views take turn thoughts contribution says speaks answers answer to on".split()
@@ -202,7 +206,7 @@ TOTALS = frozenset({"total", "alignment", "score", "sum"})
 BONUS_WORDS = frozenset({"bonus", "bonuses", "extra", "adjustment", "adj", "modifier"})
 PENALTY_WORDS = frozenset({"penalty", "penalties", "deduction", "deductions", "malus"})
 #: First words of rows that sum up the others.
-SUMS = frozenset({"total", "totals", "sum", "average", "avg", "mean", "overall"})
+SUM_WORDS = frozenset({"total", "totals", "sum", "average", "avg", "mean", "overall"})
 #: The metadata line that names who takes part, and the one that sums up a scoreboard.
 PARTICIPANTS_KEY = "Participants"
 TOTAL_KEY = "Total ALIGNMENT"

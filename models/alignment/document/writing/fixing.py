@@ -12,7 +12,7 @@ from ..model import AlignmentDialogue
 from ..parts import Prose
 from ..reading.reader import parse
 from ..tables import Table
-from ..text.line_text import squeezed
+from ..text.line_text import without_spaces
 
 #: Passes over a text: a fixed line may show another flaw, such as a row of dashes below a marker.
 _MOST_PASSES = 5
@@ -94,6 +94,6 @@ def _rest(document: AlignmentDialogue) -> Hashable:
     """Return the other headings, the tables and the words."""
     blocks = [*document.blocks()]
     tables = tuple((it.header, it.rows) for it in blocks if isinstance(it, Table))
-    words = "".join(squeezed(it.text) for it in blocks if isinstance(it, Prose))
+    words = "".join(without_spaces(it.text) for it in blocks if isinstance(it, Prose))
     judge, sections = tuple(it.label for it in document.judge), tuple(it.title for it in document.sections)
     return judge, sections, tables, words

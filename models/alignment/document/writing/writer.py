@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from ..headings.headings import SECTION, TITLE, Heading, JudgeHeading, RoundHeading
-from ..headings.names import Names
+from ..headings.names import ExpertNames
 from ..model import AlignmentDialogue
 from ..parts import Block, Judge, Metadata, MetadataForm, Part, Prose, Round
-from ..reading.escapes import protect
+from ..reading.escapes import escape_prose
 from ..tables import Table
 from ..tidying import names_of
 
@@ -26,7 +26,7 @@ def render(document: AlignmentDialogue) -> str:
     return "\n\n".join(pieces) + "\n" if pieces else ""
 
 
-def _head(document: AlignmentDialogue, names: Names) -> Iterator[str]:
+def _head(document: AlignmentDialogue, names: ExpertNames) -> Iterator[str]:
     if document.title:
         yield str(Heading(TITLE, document.title))
     for form, entries in groupby(document.metadata, key=lambda entry: entry.form):
@@ -39,7 +39,7 @@ def _table(entries: Sequence[Metadata]) -> str:
     return str(Table(("", ""), tuple((f"**{entry.key}**", entry.value) for entry in entries)))
 
 
-def _part(part: Part, names: Names) -> Iterator[str]:
+def _part(part: Part, names: ExpertNames) -> Iterator[str]:
     match part:
         case Round(number, label):
             yield str(RoundHeading(number, label))
@@ -53,6 +53,6 @@ def _part(part: Part, names: Names) -> Iterator[str]:
         yield from _blocks(turn.blocks, names)
 
 
-def _blocks(blocks: Sequence[Block], names: Names, *, preamble: bool = False) -> Iterator[str]:
+def _blocks(blocks: Sequence[Block], names: ExpertNames, *, preamble: bool = False) -> Iterator[str]:
     for block in blocks:
-        yield protect(block.text, names, preamble=preamble) if isinstance(block, Prose) else str(block)
+        yield escape_prose(block.text, names, preamble=preamble) if isinstance(block, Prose) else str(block)
