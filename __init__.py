@@ -3,7 +3,7 @@
     from symposia import Collab, Participant, submit
 
     job = submit(
-        Collab(title="ReviewAction", purpose="Find what is wrong with it.", mode="pair",
+        Collab(title="Review", purpose="Find what is wrong with it.", mode="pair",
                participants=[Participant(participant_id="coder"), Participant(participant_id="reviewer")]),
         agents={"coder": "local", "reviewer": "local"},
     )

@@ -9,7 +9,7 @@ from .client.aio.jobs import (
     AsyncReviewJob as AsyncReviewJob,
 )
 from .client.client import Client as Client
-from .client.default import (
+from .client.client import (
     get_job as get_job,
     submit as submit,
 )
@@ -91,7 +91,7 @@ from .models.protocol.dialog import (
     Role as Role,
 )
 from .models.protocol.events import MapEvent as MapEvent
-from .models.protocol.mode_selection import recommend_mode as recommend_mode
+from .models.protocol.collab import recommend_mode as recommend_mode
 from .models.sessions.options import (
     AgentBinding as AgentBinding,
     FailurePolicy as FailurePolicy,
@@ -137,6 +137,6 @@ from .models.workspace.task import (
 from .reviews.job import ReviewJob as ReviewJob
 from .state.memory.rooms import DialogMemory as DialogMemory
 from .state.memory.values import MemoryRules as MemoryRules
-from .tasks.workspace.managers import register_task_manager as register_task_manager
+from .tasks.workspace.task_managers import register_task_manager as register_task_manager
 
 __version__: str

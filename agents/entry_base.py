@@ -1,7 +1,11 @@
-"""Base of the tables of an agents file, and fields with rules that explain their errors."""
+"""Base of the tables of an agents file, field types with rules that explain their errors, and problems of entries.
+
+Problems are found in an entry that can be parsed, before a turn fails.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -41,3 +45,29 @@ class EntryBase(BaseModel):
     """Base of the tables of an agents file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldProblem:
+    """A field, and the rule it breaks on this machine."""
+
+    field: str
+    rule: str
+    #: The table of the problem, such as `models.house`; empty: the agent's own.
+    table: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentProblem:
+    """Why a registered agent would fail; found by `Registry.check`."""
+
+    #: The agents file; empty for agents that are built in.
+    file: str
+    #: A table, such as `agents.coder`.
+    entry: str
+    field: str
+    rule: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}: " if self.file else ""
+        return f"{place}[{self.entry}] {self.field}: {self.rule}"

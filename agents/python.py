@@ -18,8 +18,8 @@ from pydantic import BaseModel, ValidationError
 
 from ..models.errors import AgentError
 from ..models.turns.turn import TurnContext, TurnOutcome
-from .execution.answer_check import bad_outcome
 from .execution.failures import to_agent_error
+from .execution.runner import bad_outcome
 from .execution.threads import DaemonThreadPool
 
 AgentCallable = Callable[[TurnContext], object]

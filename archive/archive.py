@@ -1,19 +1,42 @@
-"""The archive: one database with its writers, readers, pruners and the task book."""
+"""The archive: one database with its readers, writers, pruners and workspace transactions."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from .database.engine import Database
-from .reviews.pruner import ReviewPruner
-from .reviews.reader import ReviewReader
-from .reviews.writer import ReviewWriter
+from sqlalchemy import text
+
+from .engine import Database
+from .pruners import ArchivePruner, ReviewPruner, TaskPruner
+from .reviews.store import ReviewReader, ReviewWriter
 from .schema import upgrade_schema
-from .sessions.pruner import ArchivePruner
 from .sessions.reader import ArchiveReader
 from .sessions.writer import ArchiveWriter
-from .workspace.pruner import TaskPruner
-from .workspace.store import WorkspaceStore
+from .workspace.changes import WorkspaceChanges
+from .workspace.listing import WorkspaceQueries
+
+
+class WorkspaceStore:
+    """Tasks and conversations in a database. Every method may raise ArchiveUnavailable."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @contextmanager
+    def changing(self) -> Iterator[WorkspaceChanges]:
+        """Open a write transaction: all of it is written, or nothing."""
+        with self._database.writing() as connection:
+            yield WorkspaceChanges(connection)
+
+    @contextmanager
+    def reading(self) -> Iterator[WorkspaceQueries]:
+        """Open a read transaction with a snapshot of one instant."""
+        with self._database.reading() as connection:
+            if not self._database.is_sqlite:  # SQLite transactions always see one instant
+                connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
+            yield WorkspaceQueries(connection)
 
 
 class Archive:

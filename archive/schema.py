@@ -8,7 +8,7 @@ from __future__ import annotations
 from sqlalchemy import inspect, text
 
 from ..models.errors import ArchiveError
-from .database.engine import Database
+from .engine import Database
 
 #: The newest of `migrations/versions`.
 REVISION = "0004"

@@ -8,7 +8,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
-from .database.engine import Database
+from .engine import Database
 from .tables import METADATA
 from .workspace import tables as _conversations  # noqa: F401 - their tables join the others in METADATA
 

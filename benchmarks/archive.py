@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from symposia.archive.archive import Archive
-from symposia.archive.values import SessionFilter
+from symposia.archive.results import SessionFilter
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.protocol.dialog import Role, build_turn_message
 from symposia.models.sessions.archived import STREAM_STARTS, ArchivePage, Documents, Snapshot

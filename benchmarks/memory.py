@@ -61,10 +61,15 @@ def side_by_side(options: argparse.Namespace, one: Callable[[int], None]) -> flo
 
 def turn(store, user: str) -> None:
     """What one turn does with a memory: read, merge, write."""
-    from symposia.models.memory.merge import WriteMetadata, apply_statement, write_mark
+    from symposia.models.memory.merge import (
+        StatementOrigin,
+        WriteMetadata,
+        apply_statement,
+        parse_statement,
+        write_mark,
+    )
     from symposia.models.memory.recall import RecallContext, recall
     from symposia.models.memory.services import find_service
-    from symposia.models.memory.statement import StatementOrigin, parse_statement
     from symposia.state.memory.values import Owner
 
     owner, travel = Owner(user, "room_abc"), find_service("travel")

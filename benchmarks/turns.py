@@ -93,7 +93,7 @@ class Bench:
 
         from symposia.client import Client
         from symposia.state.redis.connect import connect
-        from symposia.state.sessions.archive_queue import ArchiveQueue
+        from symposia.state.sessions.archiving import ArchiveQueue
 
         self.bare = bare
         self.client = Client(settings.model_copy(update={"archive": False}))

@@ -10,7 +10,6 @@
 Everything is checked before anything is written. What is queued runs when a worker is running.
 """
 
-from .client import Client, installation_of
-from .default import default_client
+from .client import Client, default_client, installation_of
 
 __all__ = ["Client", "default_client", "installation_of"]

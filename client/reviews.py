@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..reviews.batches.starting import ReviewRequest, start_batch
+from ..reviews.batches.start import ReviewRequest, start_batch
 from ..reviews.job import ReviewJob
-from ..reviews.orders.files import request_for_files
-from ..reviews.orders.sessions import request_for_sessions
-from .connected import BaseClient
+from ..reviews.requests import request_for_files, request_for_sessions
+from .base import BaseClient
 
 if TYPE_CHECKING:
     from pathlib import Path

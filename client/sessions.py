@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from ..factories.inbox import open_questions
+from ..factories.sessions import open_questions
 from ..jobs.collab import CollabJob
 from ..models.errors import NotRestorable, SessionNotFound
 from ..models.protocol.collab import Collab
@@ -18,8 +18,8 @@ from ..models.sessions.options import AgentBinding, FailurePolicy, ModeOptions, 
 from ..models.sessions.stop_conditions import StopCondition
 from ..models.sessions.submission import Submission
 from ..models.turns.waiting import Pending
-from ..tasks.sessions.restoring import restore
-from .connected import BaseClient
+from ..tasks.sessions.restore_prune import restore
+from .base import BaseClient
 
 
 class SessionMethods(BaseClient):

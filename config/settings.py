@@ -1,15 +1,18 @@
 """The settings: one frozen value, read from `SYMPOSIA_*` variables by this module and by no other.
 
-Everything else takes its settings as arguments, so a test or an embedding program hands them
-over without touching the environment.
+All other code takes its settings as arguments, so a test or an embedding program passes them
+without touching the environment. `known_secrets` lists the secrets of this process, so that they can be removed from its output.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from platformdirs import user_data_path
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
@@ -178,3 +181,27 @@ def _plain(value: object) -> str:
     if isinstance(value, dict):
         return json.dumps(value, default=str)
     return value.get_secret_value() if isinstance(value, SecretStr) else str(value)
+
+
+#: Shorter values are words rather than secrets, and would be hidden in the middle of others.
+MIN_SECRET_CHARS = 6
+
+_NAME = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
+
+
+def known_secrets(urls: Iterable[str]) -> tuple[str, ...]:
+    """Return the passwords in the URLs in use, and the values of variables such as `OPENAI_API_KEY`.
+
+    Longest first: one may be part of another.
+    """
+    passwords = [password for url in urls for password in _passwords(url)]
+    variables = [value for name, value in os.environ.items() if _NAME.search(name)]
+    found = {*passwords, *map(unquote, passwords), *variables}
+    return tuple(sorted((it for it in found if len(it) >= MIN_SECRET_CHARS), key=len, reverse=True))
+
+
+def _passwords(url: str) -> list[str]:
+    """Return the passwords of the user and of the Sentinels."""
+    parts = urlsplit(url)
+    options = [value for name, value in parse_qsl(parts.query) if name == "sentinel_password"]
+    return [it for it in (parts.password, *options) if it]

@@ -1,36 +1,65 @@
-"""Makes Celery apps from settings.
+"""Builder of Celery apps from the settings, with what their Celery tasks need to review and to deliver reports.
 
-`create_app` makes one that sends Celery tasks, which is all that a client needs. `symposia.workers.worker_app` adds what
+`create_app` creates one that sends Celery tasks, which is all that a client needs. `symposia.workers.worker_app` adds what
 a worker needs.
 """
 
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import cache, partial
 from typing import TYPE_CHECKING, cast
 
 from celery import Celery
 
 from ..config.celery import celery_settings
-from ..config.settings import Settings
-from ..reviews.batches.context import install_review_context
+from ..config.settings import Settings, read_variable
+from ..models.review.runs import ReviewRun
+from ..reviews.batches.context import install_review_context, review_context_of
 from ..reviews.delivery.celery_tasks import install_deliverer
+from ..reviews.delivery.deliverer import Deliverer
+from ..reviews.delivery.destinations import Destinations
+from ..reviews.job import ReviewJob
 from ..state.redis.connect import connect
-from .archive import open_archive
+from ..state.reviews.queues import DeliveryQueue
 from .connection import broker_url_in_use, redis_url_in_use
-from .delivery import build_deliverer
 from .reviews import build_review_context
 from .runtime import per_process
+from .sessions import Sessions
+from .storage import open_archive
 
 if TYPE_CHECKING:
-    from ..patches.broker_pool import OwnPoolMessages
+    from ..patches.kombu_transport import OwnPoolMessages
+
+
+def load_deliveries(settings: Settings) -> Destinations:
+    """Return the configured deliveries. Raises InvalidInput, which names file, field and rule."""
+    return Destinations.load(settings.deliveries_file, getenv=read_variable)
+
+
+def build_deliverer(app: Celery, settings: Settings, *, redis_url: str) -> Deliverer:
+    """Return the deliverer of reports of a process. Connects lazily."""
+
+    def read_run(run_id: str) -> ReviewRun:
+        return ReviewJob(run_id, review_context_of(app)).run()
+
+    def transcript(session_id: str) -> str:
+        return Sessions(settings, app).get(session_id).transcript()
+
+    return Deliverer(
+        cache(partial(load_deliveries, settings)),
+        DeliveryQueue(connect(redis_url)),
+        read_run=read_run,
+        transcript=transcript,
+    )
+
 
 _MESSAGES = "symposia.patches.kombu_transport:OneClientMessages"
 
 
 def create_client_app(settings: Settings, opened: ExitStack) -> Celery:
     """Return an app as `create_app` does; `opened` closes its connections to the broker."""
-    app = create_app(settings, messages="symposia.patches.broker_pool:OwnPoolMessages")
+    app = create_app(settings, messages="symposia.patches.kombu_transport:OwnPoolMessages")
     opened.callback(cast("OwnPoolMessages", app.amqp).close)
     return app
 

@@ -6,8 +6,7 @@ from kombu import Connection
 from kombu.transport import TRANSPORT_ALIASES
 from redis.exceptions import RedisError
 
-from ..config.celery import transport_options
-from ..config.celery_urls import broker_tls, to_celery_url
+from ..config.celery import broker_tls, to_celery_url, transport_options
 from ..config.settings import Settings
 from ..config.urls import is_redis
 from ..models.errors import BrokerUnavailable, InvalidInput, StateError, UnsuitableRedis

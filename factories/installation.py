@@ -1,29 +1,69 @@
-"""The parts of an installation that a client uses: opened lazily, closed together."""
+"""The parts of an installation that a client uses, opened lazily and closed together; and the builder of its workspace."""
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
 from celery import Celery
 
-from ..config.settings import Settings
+from ..agents.execution.runner import AgentRunner
+from ..config.settings import Settings, known_secrets
+from ..models.errors import ArchiveError
 from ..reviews.schedules.celery_tasks import send_schedule_task
-from ..reviews.schedules.checks import check_names
-from ..reviews.schedules.schedules import Schedules
+from ..reviews.schedules.schedules import Schedules, check_names
+from ..state.notifications import NotificationStreams
 from ..state.redis.connect import connect
-from ..state.schedules.store import ScheduleStore
+from ..state.schedule_store import ScheduleStore
+from ..tasks.workspace.agent_verdicts import AgentVerdicts
+from ..tasks.workspace.service import WorkspaceService
+from ..tasks.workspace.task_requests import GRACE_MS
 from .app import create_client_app
-from .memory import dialog_memory, memory_url
+from .connection import redis_url_in_use, urls_in_use
 from .reviews import build_review_context
+from .runtime import load_registry
 from .sessions import Sessions
-from .workspace import open_conversations
+from .storage import dialog_memory, memory_url
 
 if TYPE_CHECKING:
+    from ..archive.archive import Archive
     from ..reviews.batches.context import ReviewContext
     from ..state.memory.rooms import DialogMemory
-    from ..tasks.workspace.service import WorkspaceService
+
+#: Seconds that publishing a notification may take.
+_NOTIFY_TIMEOUT_S = 2.0
+#: Seconds between two checks for tasks left waiting.
+OVERDUE_CHECK_INTERVAL_S = 30.0
+
+
+def open_conversations(settings: Settings, archive: Archive | None, *, opened: ExitStack) -> WorkspaceService:
+    """Return the tasks and conversations in an archive. Connects lazily; `opened` closes the connections.
+
+    Raises:
+        ArchiveError: No archive is kept, and tasks live there.
+    """
+    if archive is None:
+        raise ArchiveError("tasks and conversations need the archive, which is disabled (SYMPOSIA_ARCHIVE)")
+    client = connect(redis_url_in_use(settings), retries=0, timeout_s=_NOTIFY_TIMEOUT_S)
+    opened.callback(client.close)
+
+    @cache
+    def judge() -> AgentVerdicts:
+        runner = AgentRunner(
+            max_message_bytes=settings.max_message_bytes, secrets=known_secrets(urls_in_use(settings))
+        )
+        return AgentVerdicts(load_registry(settings), runner)
+
+    return WorkspaceService(archive, NotificationStreams(client), agents=judge)
+
+
+def count_overdue_tasks(archive: Archive) -> int:
+    """Return the number of tasks whose verdict is overdue and that a worker should have ended. Raises ArchiveError."""
+    late_ms = GRACE_MS + int(3 * OVERDUE_CHECK_INTERVAL_S * 1000)
+    with archive.tasks.reading() as pages:
+        return pages.count_overdue_tasks(before_ms=time.time_ns() // 1_000_000 - late_ms)
 
 
 class Installation:
@@ -32,7 +72,7 @@ class Installation:
     Args:
         settings: The settings of the installation.
         app: A Celery app that sends the tasks. None: one of its own, which `close` closes.
-        worker_grace_s: As in `SessionSelection`.
+        worker_grace_s: As in `Sessions`.
     """
 
     def __init__(self, settings: Settings, app: Celery | None, *, worker_grace_s: float = 0.0) -> None:

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 from celery import Celery
 
 from ..config.settings import Settings
-from ..reviews.batches.context import ReviewContext
-from ..reviews.batches.queue import ReviewQueue
+from ..reviews.batches.context import ReviewContext, ReviewQueue
 from ..reviews.delivery.celery_tasks import deliverer_of
-from ..state.redis.streams import StreamReader
-from ..state.reviews.index import ReviewIndex
+from ..state.redis.readers import StreamReader
+from ..state.reviews.queues import ReviewIndex
 from ..state.reviews.store import ReviewStore
 from ..state.sessions.index import SessionIndex
 from ..state.sessions.store import SessionStore
 from ..tasks.runtime.graph import TaskGraph
 from ..tasks.sessions.opening import SessionOpener
-from ..tasks.workspace.sessions import TaskPlacement
+from ..tasks.workspace.task_placement import TaskPlacement
 
 if TYPE_CHECKING:
     from redis import Redis

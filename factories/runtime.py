@@ -13,21 +13,19 @@ from pydantic import SecretStr
 from ..agents.execution.runner import AgentRunner
 from ..agents.local_model.server import recorded_local_model
 from ..agents.registry.registry import Registry
-from ..config.secrets import known_secrets
-from ..config.settings import Settings, read_variable
+from ..config.settings import Settings, known_secrets, read_variable
 from ..models.sessions.limits import DailyLimits
-from ..reviews.batches.queue import ReviewQueue
+from ..reviews.batches.context import ReviewQueue
 from ..state.redis.connect import connect
 from ..state.sessions.index import SessionIndex
+from ..state.sessions.queue_progress import QueueProgress
 from ..state.sessions.store import SessionStore
-from ..state.sessions.taken import QueueProgress
 from ..tasks.runtime.graph import TaskGraph
 from ..tasks.runtime.leases import LeaseRenewer
 from ..tasks.runtime.runtime import FactsCache, Runtime, WorkerLimits
 from ..tasks.runtime.turn_services import GrantServicesFactory
-from .archive import build_archiver
 from .connection import check_servers, urls_in_use
-from .memory import turn_memory
+from .storage import build_archiver, turn_memory
 
 T = TypeVar("T")
 

@@ -1,6 +1,6 @@
-"""The sessions of an installation: submitting them and finding them again, live or archived.
+"""The sessions of an installation: submitting them, finding them again, live or archived, and their open questions.
 
-`Client` and the worker processes use the same class, so that a scheduled session and a submitted one are one thing.
+`Client` and the worker processes use the same class, so that a scheduled session and a submitted one are the same.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from ..jobs.collab import CollabJob, Connections
 from ..models.errors import AmbiguousId, InvalidInput, RedisUnavailable, SessionNotFound
 from ..models.sessions.submission import Submission
 from ..models.text.ids import is_uuid4
+from ..models.turns.waiting import Pending
+from ..state.presence import WorkerPresence, WorkerWatch, common_agents
 from ..state.redis.connect import connect
 from ..state.sessions.index import SessionIndex
 from ..state.sessions.store import SessionStore
-from ..state.workers.presence import WorkerPresence, common_agents
-from ..state.workers.watch import WorkerWatch
+from ..state.turns.parked import Inbox, InboxEntry
 from ..tasks.runtime.graph import TaskGraph
 from ..tasks.sessions.opening import prepare
-from ..tasks.views.view import read_facts
-from ..tasks.workspace.sessions import TaskPlacement
-from .archive import open_archive
+from ..tasks.views.session_views import read_facts
+from ..tasks.workspace.task_placement import TaskPlacement
 from .connection import redis_url_in_use
 from .reviews import session_opener
+from .storage import open_archive
 
 if TYPE_CHECKING:
     from ..archive.archive import Archive
@@ -190,3 +191,41 @@ def _open_archive(settings: Settings, opened: ExitStack) -> Archive | None:
     if archive is not None:
         opened.callback(archive.close)
     return archive
+
+
+def open_questions(sessions: Sessions, name: str | None, *, limit: int) -> list[Pending]:
+    """Return the open questions to `name`, or to anybody, oldest first. Removes entries of questions that are over."""
+    inbox = Inbox(sessions.connections.redis)
+    found: dict[tuple[str, int], Pending] = {}
+    for letter, at_ms in inbox.list_entries(name):
+        if len(found) >= limit:
+            break
+        question = _question(sessions, letter)
+        if question is None:
+            if _is_over(sessions, letter):
+                inbox.remove_closed(letter, at_ms)
+        else:
+            found[question.session_id, question.turn_number] = question
+    # Another session's question may have been parked between the entry of this one and its parking.
+    return sorted(found.values(), key=lambda question: question.asked_at)
+
+
+def _is_over(sessions: Sessions, letter: InboxEntry) -> bool:
+    """Return whether the turn of an entry has ended. A turn that is about to be parked has its entry already."""
+    try:
+        state = sessions.connections.store.state(letter.session_id)
+    except SessionNotFound:
+        return True
+    record = state.records.get(letter.turn_number)
+    return state.is_final or record is None or not record.is_open
+
+
+def _question(sessions: Sessions, letter: InboxEntry) -> Pending | None:
+    """Return the question of an entry, or None if it is over or not asked yet."""
+    try:
+        questions = sessions.get_live(letter.session_id).pending()
+    except SessionNotFound:
+        return None
+    return next(
+        (it for it in questions if it.turn_number == letter.turn_number and letter.name in it.asked), None
+    )

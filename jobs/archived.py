@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from redis import Redis
 
 from ..models.errors import NotLive
-from ..state.following.stream_follower import SessionUpdate, replay
+from ..state.following.session_follower import SessionUpdate, replay
+from ..state.redis.readers import Entry, Stream, StreamReader
 from ..state.redis.scripts import view_fields
-from ..state.redis.streams import Entry, Stream, StreamReader
 from ..state.sessions.records import SessionState
 from ..state.sessions.steering import SessionDocuments
 from ..state.sessions.store import SessionStore
-from ..tasks.views.view import read_facts
+from ..tasks.views.session_views import read_facts
 from .collab import CollabJob, Connections, JobResult
 
 if TYPE_CHECKING:

@@ -11,34 +11,32 @@ from redis import Redis
 
 from ..models.alignment.ledger import Ledger
 from ..models.errors import InvalidInput
+from ..models.protocol.base import Event
 from ..models.protocol.collab import Collab, CollabStatus, Participant
 from ..models.protocol.dialog import Dialog, Message
 from ..models.protocol.events import MapEvent
-from ..models.protocol.meta import Event
+from ..models.sessions.limits import usage_by_participant
 from ..models.sessions.options import AgentBinding
 from ..models.sessions.plan import BoardEntry
 from ..models.sessions.spec import SessionSpec
-from ..models.sessions.spending import usage_by_participant
 from ..models.text.ids import derived_id, moment_from_ms, new_id, timestamp_from_ms
 from ..models.turns.deltas import Delta
 from ..models.turns.turn import TurnState, Usage
 from ..models.turns.waiting import Pending
 from ..state.following.event_follower import END_ONLY, follow
-from ..state.following.stream_follower import SessionUpdate, watch
-from ..state.redis.stored import read_stored
-from ..state.redis.streams import Stream, StreamReader
+from ..state.following.session_follower import SessionUpdate, watch
+from ..state.presence import WorkerWatch
+from ..state.redis.readers import Stream, StreamReader, read_stored
 from ..state.sessions.index import SessionIndex
-from ..state.sessions.queued import queued_for_s
+from ..state.sessions.queue_progress import queued_for_s
 from ..state.sessions.records import SessionState
 from ..state.sessions.store import SessionStore
-from ..state.workers.watch import WorkerWatch
 from ..tasks.planning.advance import resend_all
 from ..tasks.runtime.graph import TaskGraph
-from ..tasks.sessions.drawing import GraphFormat, draw
+from ..tasks.sessions.rendering import GraphFormat, draw, ledger_of, transcript_of
 from ..tasks.sessions.steering import SessionSteering
 from ..tasks.sessions.task_tree import last_spoken
-from ..tasks.sessions.transcripts import ledger_of, transcript_of
-from ..tasks.views.view import SessionFacts, read_facts
+from ..tasks.views.session_views import SessionFacts, read_facts
 from ..tasks.waiting.parked_turn import read_all_questions
 from ..tasks.waiting.replies import answer_question, find_question, request_planning
 

@@ -27,7 +27,7 @@ from typing import NoReturn
 
 from ..models.errors import InvalidInput, InvalidSessionFile
 from ..models.sessions.submission import Submission
-from .plain_yaml import MAX_DEPTH, MAX_VALUES, NotYaml, OverLimit, line_of, read_yaml
+from .strict_yaml import MAX_DEPTH, MAX_VALUES, NotYaml, OverLimit, line_of, read_yaml
 
 #: Bytes a session file may have.
 MAX_BYTES = 16 * 1024 * 1024

@@ -70,8 +70,7 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
-from .text.origin import ErrorOrigin
-from .text.redact import ABSENT, one_line, redact_value, without_password
+from .text.redact import ABSENT, ErrorOrigin, one_line, redact_value, without_password
 from .text.redis_address import RedisAddress, RedisKind
 
 

@@ -1,36 +1,137 @@
-"""A Celery consumer that survives the loss of its broker.
+"""Celery's consumer, changed in three ways: it survives the loss of its broker, malformed messages, and a cold shutdown.
 
-A worker should wait for a Redis that restarts. With Celery 5.7.0 and kombu 5.7.0 it exits if a Celery task was running,
-for two reasons:
+1. `ReconnectingConsumer`. A worker should wait for a Redis that restarts. With Celery 5.7.0 and kombu 5.7.0 it exits if
+   a Celery task was running, for two reasons. `Consumer.on_connection_error_after_connected` closes the lost connection
+   twice, by `collect` and by `close`. The first time, the channel's pending BRPOP fails before the channel counts as
+   closed, and the connection drops its transport. The second time, the channel restores unacknowledged messages over a
+   connection without a transport: `AttributeError: 'NoneType' object has no attribute 'hostname'`, which Celery does not
+   handle. And a Celery task acknowledges its message when it ends, over the channel that delivered the message. That
+   channel is closed: `AttributeError: 'NoneType' object has no attribute 'client'`, raised inside the event loop.
+   So nothing is restored or acknowledged over a lost connection. Neither is needed: the running turns continue in this
+   process, and their messages are delivered once more after the visibility timeout, when `begin` answers that they are
+   done. Upstream: no open issue found; celery/kombu#582 (closed) has the first traceback. Remove it when
+   `test_celerys_own_consumer_still_ends_the_worker` (`tests/sessions/test_lost_broker.py`) fails.
 
-1. `Consumer.on_connection_error_after_connected` closes the lost connection twice, by `collect` and by `close`. The
-   first time, the channel's pending BRPOP fails before the channel counts as closed, and the connection drops its
-   transport. The second time, the channel restores unacknowledged messages over a connection without a transport:
-   `AttributeError: 'NoneType' object has no attribute 'hostname'`, which Celery does not handle.
-2. A Celery task acknowledges its message when it ends, over the channel that delivered the message. That channel is
-   closed: `AttributeError: 'NoneType' object has no attribute 'client'`, raised inside the event loop.
+2. `RejectingConsumer` rejects what it cannot read as a Celery task, and continues. Celery 5.7.0 refuses some malformed
+   messages. Others (a body of two parts instead of three, or of none) raise inside its event loop, end the worker, and
+   return to the queue for the next worker. An envelope that is not JSON ends the worker while kombu 5.7.0 decodes it, and
+   an envelope that lacks a part counts as a lost connection. So one message could stop all workers. Upstream:
+   celery/celery#7975 and celery/celery#4308. Remove it when `test_celery_worker_ends_on_a_malformed_message` fails.
 
-So nothing is restored or acknowledged over a lost connection. Neither is needed: the running turns continue in this
-process, and their messages are delivered once more after the visibility timeout, when `begin` answers that they are
-done.
-
-Upstream: no open issue found; celery/kombu#582 (closed) has the first traceback. Remove this module when
-`test_celerys_own_consumer_still_ends_the_worker` (`tests/sessions/test_lost_broker.py`) fails.
+3. `ColdShutdownConsumer`: running turns do not delay a cold shutdown (SIGQUIT, the second Ctrl-C). The signal handler of
+   Celery 5.7.0 does two things that do not work with threads. It terminates the running tasks: threads cannot be
+   terminated, so it raises `NotImplementedError`, and the process stays until the last agent has answered. This consumer
+   cancels the agents instead, and then their threads end. Another worker repeats their turns when the leases have
+   expired. And it stops the pool. That takes a lock which the interrupted main thread may hold, if it was submitting a
+   task: a deadlock (python/cpython#121649). So nothing stops the threads here. They end by themselves, and the
+   interpreter waits for them before it exits. Upstream: celery/celery#10490. Remove it when
+   `test_celery_cannot_terminate_a_thread` fails.
 """
 
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 from functools import partial
+from queue import Empty
 from typing import Any
 
+from celery import Celery
+from celery.concurrency.thread import TaskPool as ThreadPool
+from celery.worker.consumer import Consumer
 from kombu import Connection
 
-from .cold_shutdown import ColdShutdownConsumer
-from .foreign_messages import RejectingConsumer
+from .message_sizes import RefusedMessage, check_popped, check_size, refuse_compressed
+
+_CANCEL_ATTRIBUTE = "symposia_cancel_turns"
+
+
+def install_cancel_turns(app: Celery, cancel: Callable[[], None]) -> None:
+    """Set what a cold shutdown of this app's workers calls to cancel the turns of the process."""
+    setattr(app, _CANCEL_ATTRIBUTE, cancel)
+
+
+class ColdShutdownConsumer(Consumer):
+    """Celery's consumer, ending promptly also where turns run in threads."""
+
+    def cancel_active_requests(self) -> None:
+        """As in Consumer."""
+        if not isinstance(self.pool, ThreadPool):
+            super().cancel_active_requests()
+            return
+        self.pool.on_stop = _do_nothing  # type: ignore[method-assign]
+        # In a thread: what the signal interrupted may hold the locks that are needed, also that of building the runtime.
+        threading.Thread(target=_cancel_turns, args=(self.app,), daemon=True).start()
+
+
+def _cancel_turns(app: Celery) -> None:
+    cancel: Callable[[], None] | None = getattr(app, _CANCEL_ATTRIBUTE, None)
+    if cancel is not None:
+        cancel()
+
+
+def _do_nothing() -> None:
+    """Instead of the pool's `on_stop`, which the signal handler calls next."""
+
 
 log = logging.getLogger(__name__)
+
+
+class RejectingConsumer(Consumer):
+    """Celery's consumer, with every message that it cannot read rejected."""
+
+    connection_errors: tuple[type[Exception], ...]
+    channel_errors: tuple[type[Exception], ...]
+    task_consumer: Any
+
+    def create_task_handler(self, *options: Any) -> Callable[..., Any]:
+        """As in Consumer. Every connection has its own, so that its channel is seen to here as well."""
+        refuse_compressed()
+        self._guard_envelopes()
+        receive = super().create_task_handler(*options)
+
+        def received(message: Any) -> object:
+            try:
+                check_size(message.body)
+                return receive(message)
+            except Exception as error:
+                if self._is_broker_lost(error):
+                    raise
+                log.exception("rejecting message that is not a task: %s", type(error).__name__)
+                message.reject_log_error(log, self.connection_errors)
+                return None
+
+        return received
+
+    def _guard_envelopes(self) -> None:
+        """Has the Redis transport drop what it popped and cannot unpack; other brokers check envelopes themselves."""
+        handlers = getattr(self.task_consumer.channel, "handlers", {})
+        pop = handlers.get("BRPOP")
+        if pop is None:
+            return
+        check_popped(self.task_consumer.channel.client)
+
+        def popped(**options: Any) -> object:
+            try:
+                return pop(**options)
+            except Empty:
+                raise
+            except Exception as error:
+                if self._is_broker_lost(error):
+                    raise
+                # Without its text, which may be long and belongs to no one: it is not in the queue any more.
+                reason = error if isinstance(error, RefusedMessage) else type(error).__name__
+                log.error("dropping malformed broker message: %s", reason)
+                return True
+
+        handlers["BRPOP"] = popped
+
+    def _is_broker_lost(self, error: Exception) -> bool:
+        """Return whether the broker is unavailable. Kombu counts KeyError to that; here it is a missing part."""
+        lost = isinstance(error, (*self.connection_errors, *self.channel_errors))
+        return lost and not isinstance(error, KeyError)
+
 
 #: Seconds between two tries to reach a broker that went away: first, more each time, at most. Kombu's own are
 #: 2, 2 and 30, which would add up to half a minute to an outage of a minute.

@@ -53,8 +53,8 @@ class SentEventsStep(bootsteps.StartStopStep):
 
     def start(self, consumer: Any) -> None:
         """As in StartStopStep."""
-        consumer.app.amqp.sent_events.join(consumer.event_dispatcher)
+        consumer.app.amqp.sent_events.attach_dispatcher(consumer.event_dispatcher)
 
     def stop(self, consumer: Any) -> None:
         """As in StartStopStep."""
-        consumer.app.amqp.sent_events.leave()
+        consumer.app.amqp.sent_events.detach_dispatcher()

@@ -1,9 +1,12 @@
-"""kombu's Redis transport with one client per channel.
+"""kombu's Redis transport with one client per channel, and a pool of broker connections that belongs to one app.
 
-A channel of kombu 5.7.0 creates a client of redis-py for every command: to send a task, to store it as unacknowledged,
-to acknowledge it, for each of its events. Creating a client costs as much as the command, and all of them cost a third
-of a bare Celery task. A client holds nothing but its pool, and any thread may use it, so a channel keeps one for as long
-as it has the same pool.
+One client per channel: a channel of kombu 5.7.0 creates a client of redis-py for every command: to send a task, to store
+it as unacknowledged, to acknowledge it, for each of its events. Creating a client costs as much as the command, and all
+of them cost a third of a bare Celery task. A client holds nothing but its pool, and any thread may use it, so a channel
+keeps one for as long as it has the same pool.
+
+A pool per app: Celery takes its pools from a table of the process: apps that use the same broker share them, so closing
+one app's connections would close those of all others.
 
 Upstream: redis/redis-py#3624 (creating a client is slow); no issue of kombu found. Remove `_OneClientMixin._create_client`
 when `test_kombu_makes_a_client_for_each_command` fails.
@@ -12,19 +15,20 @@ when `test_kombu_makes_a_client_for_each_command` fails.
 from __future__ import annotations
 
 import logging
+import weakref
 from functools import cached_property
 from typing import Any
 
 from celery.app.amqp import AMQP
 from kombu import Connection
 from kombu.connection import ConnectionPool, PooledConnection
+from kombu.pools import ProducerPool
 from kombu.transport import redis
 from redis.exceptions import ConnectionError  # noqa: A004 - what the transport takes for a lost connection
 
 from .celery_events import SentEventDispatcher
 from .message_sizes import MAX_MESSAGE_BYTES, is_oversized
-from .redis_packing import PACKER
-from .redis_sentinel import MasterConnection, MasterTlsConnection
+from .redis_connections import PACKER, MasterConnection, MasterTlsConnection
 
 log = logging.getLogger(__name__)
 
@@ -119,3 +123,29 @@ class OneClientMessages(AMQP):
     @property
     def _event_dispatcher(self) -> SentEventDispatcher:
         return self.sent_events
+
+
+class OwnPoolMessages(OneClientMessages):
+    """What Celery's `amqp` argument names: messages over connections of this app alone."""
+
+    _producer_pool: Any
+
+    @property
+    def producer_pool(self) -> Any:
+        """As in AMQP."""
+        if self._producer_pool is None:
+            connection, limit = self.app.connection_for_write(), self.app.conf.broker_pool_limit
+            self._producer_pool = ProducerPool(connection.Pool(limit=limit), limit=limit)
+            # An app that is dropped closes its connections, too: those of RabbitMQ do not close themselves.
+            weakref.finalize(self.app, _close, self._producer_pool).atexit = False
+        return self._producer_pool
+
+    def close(self) -> None:
+        """Close the connections of the pool."""
+        if (pool := self._producer_pool) is not None:
+            _close(pool)
+
+
+def _close(pool: Any) -> None:
+    pool.connections.force_close_all()
+    pool.force_close_all()

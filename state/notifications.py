@@ -15,9 +15,9 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from ..models.errors import InvalidInput, StateError
-from ..models.workspace.notification import Notification
+from ..models.workspace.task import Notification
 from .redis.keys import notifications_key
-from .redis.streams import read_entries
+from .redis.readers import read_entries
 
 log = logging.getLogger(__name__)
 

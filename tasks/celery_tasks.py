@@ -13,10 +13,9 @@ from celery import shared_task
 from ..models.errors import SessionNotFound, StateError, TurnFailed
 from ..models.protocol.collab import CollabMode
 from .planning.advance import advance
-from .runtime.graph import TurnCall
-from .runtime.names import ADVANCE, TURN
+from .run_turn import handle_turn_message
+from .runtime.graph import ADVANCE, TURN, TurnCall
 from .runtime.runtime import runtime_of
-from .turn_message import handle_turn_message
 
 if TYPE_CHECKING:
     from celery import Task

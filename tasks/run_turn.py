@@ -1,8 +1,8 @@
-"""The life of a turn: begin, speak, commit, follow-up.
+"""The life of a turn: begin, run the agent, commit, and the work after it.
 
-Only the scripts guarantee correctness. If this code fails or its process dies at any point, an unfinished turn begins
-again after its lease has expired, a finished turn answers `done`, and the sweep finds a step without a
-successor.
+Only the scripts guarantee correctness. If this code fails or its process dies at any point, an
+unfinished turn begins again after its lease has expired, a finished turn answers `done`, and the sweep
+finds a step without a successor.
 """
 
 from __future__ import annotations
@@ -28,18 +28,17 @@ from ..models.turns.directives import read_directives
 from ..models.turns.turn import OutcomeKind, TurnContext, TurnOutcome, Usage
 from ..state.sessions.records import ScriptAnswer
 from ..state.sessions.requests import GrantRequest
-from .planning.advance import redispatch_waiting
+from .planning.advance import advance, redispatch_waiting
 from .planning.limits import reservation_request, shortfall_reason
-from .runtime.fault_hooks import Boundary
 from .runtime.graph import TurnCall
-from .runtime.runtime import Runtime
+from .runtime.runtime import Boundary, Runtime
 from .turns.active_turn import WRITE_GRACE_S, ActiveTurn, turn_timeout_s, write_deadline
 from .turns.admission import Admission, admit_turn
 from .turns.ending import apply_failure_policy, book_lost_turn, commit_turn, fail_turn
-from .turns.summary import PlanNext, TurnEnd, WakeParked
+from .turns.results import PlanNext, TurnEnd, WakeParked
 from .views.alignment import correct_outcome
-from .views.decode import decode_planned_turn
-from .views.view import turn_context
+from .views.session_views import decode_planned_turn, turn_context
+from .waiting.due_work import handle_due_work
 from .waiting.parking import TurnToPark, park_turn
 
 log = logging.getLogger(__name__)
@@ -193,3 +192,24 @@ def _ask(runtime: Runtime, floor: ActiveTurn, timeout_s: float) -> tuple[TurnToP
     if uses_desk and floor.own_usage != Usage():  # as reported there, also for answers that were corrected
         outcome = outcome.model_copy(update={"usage": floor.own_usage})
     return TurnToPark(floor, context, binding), outcome
+
+
+def handle_turn_message(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str | None) -> TurnEnd:
+    """Run the turn, check it if it is parked, or plan the next step if the turn is over.
+
+    Args:
+        runtime: The runtime of this process.
+        call: The turn, as the message names it.
+        task_id: Id of the Celery task.
+        parent_id: Id of the Celery task that sent it.
+
+    Returns:
+        The result of the delivery.
+    """
+    end = run_turn(runtime, call, task_id=task_id, parent_id=parent_id)
+    follow_up = end.follow_up
+    if isinstance(follow_up, WakeParked):
+        return handle_due_work(runtime, follow_up.facts, follow_up.state, call.turn)
+    if isinstance(follow_up, PlanNext):
+        advance(runtime, call.session, parent=task_id, state=follow_up.state, exhausted=follow_up.exhausted)
+    return end

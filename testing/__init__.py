@@ -14,6 +14,6 @@ of any kind, is `AgentConformance` in `symposia.testing.conformance`; the pytest
 """
 
 from .models import Asked, Call, ScriptedModel
-from .speaking import model_agent, speak, turn
+from .turns import model_agent, speak, turn
 
 __all__ = ["Asked", "Call", "ScriptedModel", "model_agent", "speak", "turn"]

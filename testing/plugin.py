@@ -7,7 +7,7 @@
     def test_against_the_real_thing(): ...
 
 Scripted models, and pydantic-ai's own test models, are no real ones. A turn that asks one fails
-with `LocalModelService requests are not allowed`. What a worker in another process does is its own affair.
+with `Model requests are not allowed`. What a worker in another process does is its own affair.
 """
 
 from __future__ import annotations

@@ -6,11 +6,9 @@ symposia worker                            # the same, with this project's defau
 
 from __future__ import annotations
 
-from ..config.secrets import known_secrets
-from ..config.settings import load_settings
+from ..config.settings import known_secrets, load_settings
 from ..factories.connection import urls_in_use
-from .redaction import redact_logs
-from .worker_app import create_worker_app
+from .worker_app import create_worker_app, redact_logs
 
 settings = load_settings()
 app = create_worker_app(settings)

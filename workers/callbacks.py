@@ -2,7 +2,7 @@
 
     POST /replies   {"session_id": ..., "turn_number": ..., "participant": ..., "reply_token": ..., "text": ...}
 
-signed like the webhook that delivered the turn (`agents/remote/signing.py`). A caller that cannot sign gets no
+signed like the webhook that delivered the turn (`agents/remote/webhook.py`). A caller that cannot sign gets no
 information, not even whether the session exists. A callback is accepted once: its reply token is valid for one
 answer of one turn, so a replayed callback is refused because the turn is over.
 
@@ -33,7 +33,7 @@ from tornado.web import Application, RequestHandler
 
 from ..agents.registry.registry import Registry
 from ..agents.remote.agent import ExternalAgent
-from ..agents.remote.signing import ID, SIGNATURE, TIMESTAMP
+from ..agents.remote.webhook import ID, SIGNATURE, TIMESTAMP
 from ..client import Client, installation_of
 from ..jobs.collab import CollabJob
 from ..models.errors import (
@@ -178,7 +178,7 @@ class _NotFoundHandler(RequestHandler):
         self.send_error(404)
 
     def set_default_headers(self) -> None:
-        self.clear_header("ServerService")
+        self.clear_header("Server")
 
     def write_error(self, status_code: int, **_kwargs: Any) -> None:
         self.write({"error": f"status {status_code}"})

@@ -1,13 +1,100 @@
-"""Conversion of an agent's exceptions to errors that may be shown: one line, short, without secrets."""
+"""Conversion of an agent's exceptions to errors that may be shown: one line, short, without secrets, with their origin.
+
+The origin is the place in the agent's own code where the exception was raised.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import sysconfig
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from pathlib import PurePath
+from types import FrameType
 
 from ...models.errors import AgentError, AgentFailed
-from ...models.text.redact import HIDDEN, without_password
-from .origins import find_origin
+from ...models.text.redact import HIDDEN, ErrorOrigin, one_line, without_password
+
+_PACKAGE = __name__.partition(".")[0]
+#: Innermost frames of a traceback that are logged, characters of one entry, and of the whole text.
+MAX_FRAMES = 30
+MAX_ENTRY = 1_000
+MAX_TRACEBACK = 8_000
+#: Characters of a file's path.
+MAX_FILE = 200
+
+Frame = tuple[FrameType, int]
+
+
+def find_origin(error: BaseException, *, redact: Callable[[str], str]) -> ErrorOrigin | None:
+    """Return where `error` was raised, or None if none of its frames is outside of Symposia and the standard library.
+
+    Args:
+        error: an exception that was caught, with its traceback.
+        redact: removes secrets from a text.
+    """
+    found = _innermost(list(_frames(error)))
+    if found is None:
+        return None
+    frame, line = found
+    return ErrorOrigin(type(error).__name__, _relative_path(frame), line, _format_traceback(error, redact))
+
+
+def _frames(error: BaseException) -> Iterator[Frame]:
+    """Return frames outside of Symposia and the standard library, outermost first."""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if not (_is_ours(frame) or _is_standard(frame.f_code.co_filename)):
+            yield frame, line
+
+
+def _innermost(frames: list[Frame]) -> Frame | None:
+    """Return the last frame of the user's code; for an agent in an installed package, the last one of that package."""
+    own = [it for it in frames if not _is_installed(it[0].f_code.co_filename)]
+    if own or not frames:
+        return own[-1] if own else None
+    package = _module(frames[0][0]).partition(".")[0]
+    return [it for it in frames if _module(it[0]).partition(".")[0] == package][-1]
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return _module(frame).partition(".")[0] == _PACKAGE
+
+
+@cache
+def _folders(*names: str) -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    return tuple(f"{paths[name]}/" for name in names)
+
+
+def _is_installed(file: str) -> bool:
+    return file.startswith(_folders("purelib", "platlib"))
+
+
+def _is_standard(file: str) -> bool:
+    is_library = file.startswith(_folders("stdlib", "platstdlib")) and "-packages/" not in file
+    return is_library or file.startswith("<frozen ")
+
+
+def _relative_path(frame: FrameType) -> str:
+    """Return the path relative to the import folder of the module, so that it shows no paths of the machine."""
+    path = PurePath(frame.f_code.co_filename)
+    module = _module(frame)
+    parts = 1 if module == "__main__" else module.count(".") + 1 + (path.name == "__init__.py")
+    return one_line("/".join(path.parts[-parts:]))[-MAX_FILE:]
+
+
+def _format_traceback(error: BaseException, redact: Callable[[str], str]) -> str:
+    details = traceback.TracebackException.from_exception(error, limit=-MAX_FRAMES, capture_locals=False)
+    # Secrets are removed first: a secret that a cut divides would not be found.
+    entries = [redact(it) for it in details.format()]
+    entries = [it if len(it) <= MAX_ENTRY else f"{it[:MAX_ENTRY]}...\n" for it in entries]
+    return "".join(entries)[-MAX_TRACEBACK:].rstrip()
+
 
 #: Characters of a failure's text that are kept.
 MAX_ERROR_CHARS = 300

@@ -18,26 +18,25 @@ from pydantic_ai.messages import AgentStreamEvent, PartDeltaEvent, PartStartEven
 from ...models.errors import AgentError
 from ...models.protocol.dialog import Message
 from ...models.turns.turn import TurnContext, TurnOutcome, Usage
-from ..turn_services import Listener, TurnServices
+from ..agent import Listener, TurnServices
 from .calls import ModelCallHooks, fingerprint
 from .clients import pool_of_running_loop
-from .context import ModelHistory, build_history
-from .errors import model_failure
-from .forms import DecisionForm, ReviewForm
-from .prompts import without_own_name
-from .settings import LLMSettings, ModelSource
-from .summary import (
+from .context import (
     SUMMARY_INSTRUCTIONS,
+    ModelHistory,
     Summary,
+    build_history,
     extend_summary,
     message_fingerprint,
     remaining_tokens,
     split_dialog,
     summary_prompt,
 )
-from .tool_context import ToolContext
-from .tools import Toolbox
-from .usage import PricedModel
+from .errors import model_failure
+from .forms import DecisionForm, ReviewForm
+from .prompts import without_own_name
+from .settings import LLMSettings, ModelSource, PricedModel
+from .tools import Toolbox, ToolContext
 
 #: Maximum number of times an answer of the wrong form is sent back with the reason.
 MAX_OUTPUT_RETRIES = 2

@@ -32,11 +32,11 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from ...models.errors import AgentFailed
 from ...models.turns.decision_check import check_decision
 from ...models.turns.turn import Usage
-from ..turn_services import TurnServices
+from ..agent import TurnServices
+from .errors import retry_pause_s
 from .forms import DecisionForm
-from .retries import retry_pause_s
-from .tool_context import ToolContext, use_effect_id
-from .usage import PricedModel, usage_of
+from .settings import PricedModel, usage_of
+from .tools import ToolContext, use_effect_id
 
 #: First words of the journal's names.
 REQUESTS, TOOLS = "model:", "tool:"

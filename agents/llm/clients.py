@@ -19,7 +19,7 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers import infer_provider, infer_provider_class
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
-from ..execution.event_loop import before_close
+from ..execution.threads import before_close
 
 if TYPE_CHECKING:
     from pydantic_ai.providers import Provider

@@ -133,7 +133,7 @@ class ToolEntry(EntryBase):
 
 
 class McpEntry(EntryBase):
-    """`[mcp.NAME]`: a server of the LocalModelService Context Protocol; its tools are called `NAME_tool`."""
+    """`[mcp.NAME]`: a server of the Model Context Protocol; its tools are called `NAME_tool`."""
 
     #: A server that runs, spoken to by streamable HTTP.
     url: HttpUrl | None = None

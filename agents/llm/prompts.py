@@ -2,7 +2,7 @@
 
 The system prompt says who it is, with whom, what for, and how it may answer. The dialog
 follows: what it said itself as the assistant, everything else as the user, each with its
-speaker's name in front. Last comes what this turn asks for.
+speaker's name in front. Last comes the request of this turn, with what is known about the user.
 
 A model too small for all that gets the plain form: who it is, what was said, one question.
 
@@ -11,12 +11,41 @@ The forms for decisions, reviews and work items are the directives of `models.di
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from ...models.memory.parameters import to_compact_json
+from ...models.memory.recall import MemoryView
+from ...models.memory.services import service_names
 from ...models.protocol.collab import CollabMode, Participant, ParticipantKind
 from ...models.protocol.dialog import Message
 from ...models.turns.turn import Expects, GivenAnswer, TurnContext
-from .memory_prompts import memory_form, memory_lines
+
+_MEMORY_FORM = """\
+When the user states a detail, add a line for each:
+REMEMBER name: value
+When they want a detail forgotten: FORGET: name
+When they change the subject: SERVICE: one of {services}"""
+
+
+def memory_form(memory: MemoryView | None) -> str:
+    """Return how an answer may add to the memory; empty in a session without memory."""
+    return "" if memory is None else _MEMORY_FORM.format(services=", ".join(service_names()))
+
+
+def memory_lines(memory: MemoryView | None) -> Iterator[str]:
+    """Yield the known facts about the user, and the questions to ask them."""
+    if memory is None:
+        return
+    if memory.parameters:
+        known = "; ".join(f"{name}: {_plain(value)}" for name, value in memory.parameters.items())
+        yield f"Known about the user's {memory.service or 'wishes'}: {known}"
+    if memory.ask:
+        yield f"Ask the user for: {', '.join(memory.ask)}"
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else to_compact_json(value)
+
 
 _DECISION_FORM = """\
 Decide who speaks next. Answer with lines of this form and nothing else:

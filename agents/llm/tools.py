@@ -1,11 +1,22 @@
 """The tools of model agents: registered Python functions, and servers of the Model Context Protocol, by name.
 
-A job never names code; it cannot name tools either: which ones an agent has is the registry's.
+A job never names code or tools: the registry decides which tools an agent has.
+
+A function gets the turn in which it is called as its first parameter:
+
+    from pydantic_ai import RunContext
+    from symposia.agents.llm.tools import ToolContext
+
+    def book_room(ctx: RunContext[ToolContext], name: str) -> str:
+        return rooms.book(name, idempotency_key=ctx.deps.effect_id)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -13,10 +24,36 @@ from pydantic_ai import FunctionToolset, RunContext, Tool
 from pydantic_ai.toolsets import AbstractToolset
 
 from ...models.errors import AgentFailed
+from ...models.turns.turn import TurnContext
 from ..execution.failures import to_agent_error
 from ..python import load_callable
 from .entries import McpEntry, ToolEntry
-from .tool_context import ToolContext
+
+_effect_id: ContextVar[str] = ContextVar("effect_id")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """`ctx.deps` of every tool."""
+
+    #: The turn in which the model speaks.
+    turn: TurnContext
+
+    @property
+    def effect_id(self) -> str:
+        """The same for this very call in every attempt of the turn: lets an outside effect be done once."""
+        return _effect_id.get()
+
+
+@contextmanager
+def use_effect_id(effect_id: str) -> Iterator[None]:
+    """Names the call that is made within the block."""
+    token = _effect_id.set(effect_id)
+    try:
+        yield
+    finally:
+        _effect_id.reset(token)
+
 
 Toolset = AbstractToolset[ToolContext]
 

@@ -72,7 +72,7 @@ def _serve(weights: Path, *, threads: int, slots: int) -> tuple[object, str]:
     params.ui = False
     params.endpoint_slots = False
     params.verbosity = _VERBOSITY
-    server = xllamacpp.ServerService(params)
+    server = xllamacpp.Server(params)
     return server, server.listening_address
 
 

@@ -1,4 +1,7 @@
-"""Agents that are programs: each turn runs one, in a process group of its own that never outlives the turn."""
+"""Agents that are programs: each turn runs one, in a process group of its own that never outlives the turn.
+
+`check_command_entry` finds what such an entry lacks on this machine, before a turn fails.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,16 @@ import resource
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from subprocess import SubprocessError
 from tempfile import TemporaryDirectory
 
 from ...models.errors import AgentError, AgentFailed, AgentTimeout, BadOutcome
 from ...models.turns.turn import TurnContext, TurnOutcome
+from ..entry_base import FieldProblem
 from ..execution.failures import scrub_text
-from .entry import USUAL_EXITS, CommandEntry, ExitMeaning, ProgramLimits, Stdin
+from .entry import USUAL_EXITS, CommandEntry, ExitMeaning, ProgramLimits, Stdin, readable_argv
 from .process import Program, ProgramResult, run_program
 
 GetEnv = Callable[[str], str | None]
@@ -160,3 +164,17 @@ def _limits(limits: ProgramLimits) -> dict[int, int]:
         resource.RLIMIT_NOFILE: limits.open_files,
     }
     return {kind: value for kind, value in wanted.items() if value is not None}
+
+
+def check_command_entry(entry: CommandEntry, getenv: GetEnv) -> Iterator[FieldProblem]:
+    """What is missing: its folder, its program, variables."""
+    if entry.folder is not None and not entry.folder.is_dir():
+        yield FieldProblem("folder", f"must be an existing folder (got {str(entry.folder)!r})")
+    elif not is_program(entry, getenv):
+        yield FieldProblem(
+            "argv[0]",
+            f"must be a program on the PATH, or the path of a program (got {readable_argv(entry.argv[:1])!r})",
+        )
+    for at, name in enumerate(entry.env):
+        if getenv(name) is None:
+            yield FieldProblem(f"env[{at}]", f"environment variable {name} is not set")

@@ -16,8 +16,8 @@ from ...models.turns.message_lists import estimate_tokens
 from ..llm.entries import LLMEntry, ModelEntry
 from ..programs.entry import CommandEntry
 from ..remote.entry import ExternalEntry
-from .entries import AgentEntry, HumanEntry, PythonEntry, ScriptedEntry
-from .factories import merge_script
+from .agent_factory import merge_script
+from .agents_file import AgentEntry, HumanEntry, PythonEntry, ScriptedEntry
 
 #: Tokens of what goes along with every request besides the dialog and the agent's own instructions.
 PROMPT_TOKENS = 500

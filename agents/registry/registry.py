@@ -20,16 +20,15 @@ from ...models.sessions.limits import Rate, SpendingBounds
 from ...models.sessions.options import AgentBinding
 from ...models.turns.waiting import TimeoutAction, WaitPolicy
 from ..agent import AnyAgent
+from ..entry_base import AgentProblem, FieldProblem
 from ..llm.entries import LLMEntry
 from ..llm.factory import LOCAL_MODEL
-from ..preflight import AgentProblem, FieldProblem
 from ..programs.entry import CommandEntry, readable_argv
 from ..remote.entry import ExternalEntry
 from ..scripted import messages_needed
-from .agents_file import read_agents_file
+from .agent_factory import AgentFactory, merge_script
+from .agents_file import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry, read_agents_file
 from .cost_bounds import UNKNOWN_SPENDING, rate_limit_of, spending_bound
-from .entries import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry
-from .factories import AgentFactory, merge_script
 
 #: Looked for in the working folder when the settings name no file.
 DEFAULT_FILE = Path("agents.toml")
@@ -52,7 +51,7 @@ BUILT_IN: MappingProxyType[str, AgentEntry] = MappingProxyType(
         "ruff": _reviewer("ruff"),
         "bandit": _reviewer("bandit"),
         "inspector": _reviewer("inspector"),
-        "judge": PythonEntry(kind="python", callable="symposia.agents.reviewers.judge:apply_check"),
+        "judge": PythonEntry(kind="python", callable="symposia.agents.reviewers.judge:judge"),
         "clarity": PythonEntry(kind="python", callable="symposia.agents.reviewers.documents:clarity"),
         "consistency": PythonEntry(kind="python", callable="symposia.agents.reviewers.documents:consistency"),
         "facts": PythonEntry(kind="python", callable="symposia.agents.reviewers.documents:facts"),

@@ -20,8 +20,7 @@ from ...models.turns.turn import TurnContext, TurnOutcome
 from ...models.turns.waiting import RemoteDelivery, WaitPolicy
 from ..human import ask_own_participant
 from .entry import ExternalEntry, Webhooks
-from .signing import refusal, signed_headers
-from .webhook import WebhookTarget, post_webhook
+from .webhook import WebhookTarget, post_webhook, refusal, signed_headers
 
 #: Bytes of one message to a remote system; of a longer dialog the oldest messages are left out.
 MAX_BODY_BYTES = 262_144
@@ -33,7 +32,7 @@ class ExternalAgent:
 
     entry: ExternalEntry
     webhooks: Webhooks
-    getenv: Callable[[str], str | None]
+    read_variable: Callable[[str], str | None]
     wait: WaitPolicy
 
     def speak_now(self, turn: TurnContext) -> TurnOutcome:
@@ -77,7 +76,7 @@ class ExternalAgent:
 
     def secret(self) -> str:
         """Return the shared key for signatures. Raises AgentFailed if it is not set."""
-        secret = self.getenv(self.entry.secret_env)
+        secret = self.read_variable(self.entry.secret_env)
         if not secret:
             raise AgentFailed(f"environment variable {self.entry.secret_env} is not set", retryable=False)
         return secret

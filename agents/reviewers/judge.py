@@ -10,8 +10,8 @@ import json
 from collections.abc import Sequence
 
 from ...models.protocol.dialog import Message
-from ...models.review.reading import ReviewerAnswer, parse_reviewer_answer
-from ...models.review.verdict import summarise_findings
+from ...models.review.answers import ReviewerAnswer, parse_reviewer_answer
+from ...models.review.findings import summarise_findings
 from ...models.turns.turn import Decision, DraftMessage, Expects, TurnContext, TurnOutcome
 
 _ASKING = "Review the text, each on your own, and report your findings."

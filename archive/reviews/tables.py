@@ -1,12 +1,25 @@
-"""The tables of batch reviews: runs, their items and findings. Times as in `tables.py`."""
+"""The tables of batch reviews (runs, items, findings), and conversion of runs to and from rows.
+
+Times as in `archive/tables.py`.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from sqlalchemy import Index, PrimaryKeyConstraint
+from pydantic import TypeAdapter
+from sqlalchemy import Index, PrimaryKeyConstraint, RowMapping
 from sqlmodel import Field
 
+from ...models.review.findings import Finding
+from ...models.review.runs import Item, ItemResult, ReviewRun, SkippedItem
+from ...models.text.ids import moment_from_ms, ms_from_moment
+from ...models.turns.turn import Usage
+from ..engine import storable_text
+from ..sessions.rows import COUNTS, Row
 from ..tables import METADATA, Big, Table
 
 
@@ -99,3 +112,134 @@ class FindingRow(Table, table=True):
 REVIEW_RUN = METADATA.tables["review_run"]
 REVIEW_ITEM = METADATA.tables["review_item"]
 FINDING = METADATA.tables["finding"]
+
+
+_FINDINGS = TypeAdapter(tuple[Finding, ...])
+_SKIPPED = TypeAdapter(tuple[SkippedItem, ...])
+_PLAIN = ("start_line", "end_line", "severity", "confidence", "snippet_sha")
+
+
+def cache_key(panel_sha: str, item: Item) -> str:
+    """Return a fingerprint of everything that a panel's findings depend on: panel, item, text and relevant lines."""
+    identity = (panel_sha, item.key, item.kind.value, item.sha256, item.changed)
+    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()
+
+
+def run_row(run: ReviewRun) -> Row:
+    """Return a run as columns of `review_run`."""
+    return {
+        "run_id": run.id,
+        "root_name": storable_text(run.root_name),
+        "root": storable_text(run.root or run.root_name),
+        "panel": storable_text(run.panel),
+        "panel_sha": run.panel_sha,
+        "state": run.state.value,
+        "started_ms": ms_from_moment(run.started_at),
+        "ended_ms": None if run.ended_at is None else ms_from_moment(run.ended_at),
+        "revision": run.revision,
+        "summary": storable_text(run.summary),
+        "skipped": _SKIPPED.dump_json(run.skipped).decode(),
+        **_counts(run.usage),
+    }
+
+
+def item_rows(run: ReviewRun, row: int) -> list[Row]:
+    """Return the rows of its items, with their results."""
+    return [
+        {
+            "run": row,
+            "position": position,
+            "item_key": storable_text(result.item.key),
+            "path": storable_text(result.item.path),
+            "kind": result.item.kind.value,
+            "sha256": result.item.sha256,
+            "size": result.item.size,
+            "changed": None if result.item.changed is None else json.dumps(result.item.changed),
+            "cache_key": cache_key(run.panel_sha, result.item),
+            "state": result.state.value,
+            "session_id": result.session_id,
+            "error": storable_text(result.error),
+            "summary": storable_text(result.summary),
+            "findings": _FINDINGS.dump_json(result.findings).decode(),
+            **_counts(result.usage),
+        }
+        for position, result in enumerate(run.results)
+    ]
+
+
+def finding_rows(run: ReviewRun, row: int) -> list[Row]:
+    """Return the rows of its merged findings."""
+    return [_finding_row(finding, row, position) for position, finding in enumerate(run.findings)]
+
+
+def run_from_rows(row: RowMapping, items: Iterable[RowMapping], found: Iterable[RowMapping]) -> ReviewRun:
+    """Return the run of these rows."""
+    return ReviewRun(
+        id=row["run_id"],
+        root_name=row["root_name"],
+        root="" if row["root"] == row["root_name"] else row["root"],
+        panel=row["panel"],
+        panel_sha=row["panel_sha"],
+        state=row["state"],
+        started_at=moment_from_ms(row["started_ms"]),
+        ended_at=None if row["ended_ms"] is None else moment_from_ms(row["ended_ms"]),
+        revision=row["revision"],
+        summary=row["summary"],
+        skipped=_SKIPPED.validate_json(row["skipped"]),
+        usage=_usage(row),
+        results=tuple(map(_result, items)),
+        findings=tuple(map(_finding, found)),
+    )
+
+
+def parse_findings(text: str) -> tuple[Finding, ...]:
+    """Return the findings in the column of an item."""
+    return _FINDINGS.validate_json(text)
+
+
+def _finding_row(finding: Finding, row: int, position: int) -> Row:
+    return {
+        "run": row,
+        "position": position,
+        "fingerprint": finding.fingerprint,
+        "status": finding.status and finding.status.value,
+        **{name: storable_text(getattr(finding, name)) for name in ("path", "rule", "message", "suggestion")},
+        **{name: getattr(finding, name) for name in _PLAIN},
+        "agents": json.dumps(finding.agents, ensure_ascii=True),
+        "aliases": json.dumps(finding.aliases, ensure_ascii=True),
+    }
+
+
+def _finding(row: RowMapping) -> Finding:
+    texts = {name: row[name] for name in ("path", "rule", "message", "suggestion", "status", *_PLAIN)}
+    return Finding(
+        **texts, agents=tuple(json.loads(row["agents"])), aliases=tuple(json.loads(row["aliases"]))
+    )
+
+
+def _result(row: RowMapping) -> ItemResult:
+    changed = None if row["changed"] is None else tuple(map(tuple, json.loads(row["changed"])))
+    return ItemResult(
+        item=Item(
+            key=row["item_key"],
+            kind=row["kind"],
+            path=row["path"],
+            sha256=row["sha256"],
+            size=row["size"],
+            changed=changed,
+        ),
+        state=row["state"],
+        session_id=row["session_id"],
+        error=row["error"],
+        summary=row["summary"],
+        findings=parse_findings(row["findings"]),
+        usage=_usage(row),
+    )
+
+
+def _counts(usage: Usage) -> Row:
+    return {name: getattr(usage, name) for name in COUNTS}
+
+
+def _usage(row: RowMapping) -> Usage:
+    return Usage(**{name: row[name] for name in COUNTS})

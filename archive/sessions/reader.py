@@ -11,9 +11,8 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from ...models.errors import InvalidInput, SessionNotFound
 from ...models.sessions.archived import Documents, Entry, Snapshot
-from ..database.engine import Database
-from ..tables import COLLAB, COLLAB_EVENT, MAP_EVENT, MESSAGE, PARTICIPANT, SNAPSHOT, TAG
-from ..values import (
+from ..engine import Database
+from ..results import (
     ANY_SESSION,
     MAX_PAGE_SIZE,
     FoundMessage,
@@ -22,6 +21,7 @@ from ..values import (
     ResultPage,
     SessionFilter,
 )
+from ..tables import COLLAB, COLLAB_EVENT, MAP_EVENT, MESSAGE, PARTICIPANT, SNAPSHOT, TAG
 from .rows import COLUMNS, message_entry
 
 #: Number of stream entries per query.

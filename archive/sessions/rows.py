@@ -11,7 +11,7 @@ from ...models.protocol.collab import Collab
 from ...models.protocol.dialog import Message
 from ...models.sessions.archived import Documents, Entry, Snapshot
 from ...models.text.ids import ms_from_moment
-from ..database.engine import is_storable, storable_text
+from ..engine import is_storable, storable_text
 
 Row = dict[str, Any]
 

@@ -14,9 +14,9 @@ from sqlalchemy import Connection, Insert, Row, Table, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from ...models.sessions.archived import ArchivePage, ArchiveProgress, StreamPositions
-from ..database.engine import Database
+from ..engine import Database
 from ..tables import COLLAB, COLLAB_EVENT, DIALOG, MAP_EVENT, MESSAGE, PARTICIPANT, SNAPSHOT, TAG, TURN
-from ..workspace.session_messages import deliver_session_messages
+from ..workspace.messages import deliver_session_messages
 from . import rows
 
 #: Reads the entries after a progress. If it raises, nothing is written.

@@ -14,13 +14,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.elements import ColumnElement
 
 from ...models.protocol.dialog import DialogStatus
-from ...models.workspace.conversation import Conversation, IncomingMessage
+from ...models.workspace.conversation import Conversation, IncomingMessage, Metadata
 from ...models.workspace.task import Task, TaskRequest, TaskStatus
-from ...models.workspace.values import Metadata
-from ..database.engine import storable_text
+from ..engine import storable_text
 from ..tables import DIALOG, MESSAGE
 from . import mapping
-from .appending import append_messages, lock_conversation_row
+from .messages import append_messages, lock_conversation_row
 from .tables import CONVERSATION, MEMBER, TASK, TASK_PARTICIPANT
 
 #: Status of the dialogs of an ended task.

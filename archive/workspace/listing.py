@@ -15,10 +15,9 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from ...models.workspace.conversation import Conversation, ConversationMessage, ConversationSummary
 from ...models.workspace.task import Task, TaskStatus
+from ..results import ResultPage, decode_cursor, encode_cursor
 from ..tables import DIALOG, MESSAGE
-from ..values import ResultPage
 from . import mapping
-from .cursors import decode_cursor, encode_cursor
 from .tables import CONVERSATION, MEMBER, TASK, TASK_PARTICIPANT
 
 

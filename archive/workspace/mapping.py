@@ -9,10 +9,15 @@ from typing import Any
 from sqlalchemy import Row
 
 from ...models.text.ids import moment_from_ms
-from ...models.workspace.conversation import Conversation, ConversationMessage, ConversationSummary
+from ...models.workspace.conversation import (
+    AgentRef,
+    Conversation,
+    ConversationMessage,
+    ConversationSummary,
+    Metadata,
+)
 from ...models.workspace.task import Task
-from ...models.workspace.values import AgentRef, Metadata
-from .appending import message_from_columns
+from .messages import message_from_columns
 
 
 def task(row: Row[Any], agents: Iterable[str]) -> Task:

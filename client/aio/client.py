@@ -10,16 +10,15 @@ from threading import Lock
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 from ..client import Client
+from .async_methods import AsyncWrapper, CallThreads, async_method, converting_method, document_as
 from .jobs import AsyncCollabJob, AsyncReviewJob
-from .threads import CallThreads
-from .twins import AsyncWrapper, async_method, converting_method, document_as
 
 if TYPE_CHECKING:
     from celery import Celery
 
     from ...config.settings import Settings
     from ...jobs.collab import CollabJob
-    from .services import AsyncConversations, AsyncDialogMemory, AsyncSchedules
+    from .jobs import AsyncConversations, AsyncDialogMemory, AsyncSchedules
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -117,20 +116,20 @@ class AsyncClient(AsyncWrapper[Client]):
     @property
     def schedules(self) -> AsyncSchedules:
         """Sessions and reviews at set times."""
-        from .services import AsyncSchedules
+        from .jobs import AsyncSchedules
 
         return AsyncSchedules(lambda: self._blocking().schedules, self._threads)
 
     @property
     def memory(self) -> AsyncDialogMemory:
         """What is remembered of users, by room."""
-        from .services import AsyncDialogMemory
+        from .jobs import AsyncDialogMemory
 
         return AsyncDialogMemory(lambda: self._blocking().memory, self._threads)
 
     @property
     def conversations(self) -> AsyncConversations:
         """Tasks, and the conversations in them. Their verbs raise ArchiveError if no archive is kept."""
-        from .services import AsyncConversations
+        from .jobs import AsyncConversations
 
         return AsyncConversations(lambda: self._blocking().conversations, self._threads)

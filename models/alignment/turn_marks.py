@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from .document import ContentRule, LintFinding, lint, parse, parse_markers, scan, scoreboards
-from .document.reading.notes import FormRule
+from .document.findings import FormRule
 from .document.text.vocabulary import CONVERGE_MOVE, DIMENSIONS
 from .marks import LONGEST_LABEL, MAX_MARKS, MOST_SCORED, Scores, TurnMark, TurnMarks
 

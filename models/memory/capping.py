@@ -12,8 +12,8 @@ from pydantic import JsonValue
 
 from .learned import Learned
 from .merge import Statement, with_cutoff
+from .parameters import size_bytes, to_compact_json
 from .state import MemoryState, RememberedValue, ServiceMemory
-from .values import size_bytes, to_compact_json
 from .wire_form import write_state
 
 #: The least cap: what a state needs besides its parameters fits into it.

@@ -1,19 +1,29 @@
-"""The memory as a session sees it, and what a turn may add to it.
+"""The memory as a session sees it, and what a turn may add to it, also as remarks in plain text.
+
+    SERVICE: travel              the service that the user speaks of
+    REMEMBER from: Nairobi       a parameter that the user stated or changed
+    FORGET: from, to             parameters that the user wants forgotten
+
+Remarks are for models without structured output: one line each, in capitals. A value that begins with a
+bracket or a brace is JSON.
 
 Source: dialog state document, section 2 (`execute`: `parameters`, `extracted_context`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Annotated, Any, TypedDict
 
 from pydantic import BeforeValidator, Field, JsonValue
 
+from ..errors import InvalidInput
 from ..protocol.base import JsonObject, NonBlank, ProtocolObject
+from .parameters import MAX_NAME, check_name, check_value, room_key, user_key
 from .services import Service, find_service
-from .values import MAX_NAME, room_key, user_key
 
 _Name = Annotated[NonBlank, Field(max_length=MAX_NAME)]
 
@@ -95,3 +105,40 @@ def _typed(service: Service, parameters: Mapping[str, object], part: str) -> dic
     if bad:
         raise bad[0].within(part)
     return good
+
+
+_LINE = re.compile(r"[*_`]*(SERVICE|REMEMBER|FORGET)\b[*_`]*\s*([^:=]{0,99})[:=][*_`]*\s*(.*)")
+_AROUND = "*_`\"' "
+#: Remarks of one answer that are read.
+_MOST = 100
+
+
+def read_remarks(lines: Iterable[str]) -> Learned | None:
+    """Return what the lines of an answer ask to remember; None if there is no such line."""
+    service: str | None = None
+    parameters: dict[str, JsonValue] = {}
+    forget: list[str] = []
+    for line in lines:
+        found = _LINE.match(line)
+        if found is None:
+            continue
+        word, name, text = found[1], found[2].strip(_AROUND), found[3].strip()
+        match word:
+            case "SERVICE" if not name:
+                service = text.strip(_AROUND).casefold()[:32] or service
+            case "FORGET" if not name:
+                forget += [part.strip(_AROUND)[:MAX_NAME] for part in text.split(",") if part.strip(_AROUND)]
+            case "REMEMBER" if name and len(parameters) < _MOST:
+                _add_remark(parameters, name, text)
+    learned = Learned(service=service, parameters=parameters, forget=tuple(forget[:_MOST]))
+    return learned or None
+
+
+def _add_remark(parameters: dict[str, JsonValue], name: str, text: str) -> None:
+    """Keep one remark; one that cannot be kept is no remark."""
+    try:
+        value: JsonValue = json.loads(text) if text[:1] in ("[", "{") else text.strip(_AROUND)
+        check_value(check_name(name), value)
+    except (ValueError, InvalidInput, RecursionError):
+        return
+    parameters[name] = value

@@ -1,7 +1,7 @@
-"""Merge of statements into memory: the later one wins, "not said" changes nothing, forgetting is final.
+"""Statements of typed, stamped parameters, and their merge into memory.
 
-`applied` may be called again with the same statement, and with statements in any order: the
-outcome is the same. Nothing here knows of Redis.
+The later statement wins, "not said" changes nothing, forgetting is final. `apply_statement` may be
+called again with the same statement, and with statements in any order: the result is the same.
 
 Source: dialog state document, sections 2 (`_merge_with_dialog_state`) and 10.
 """
@@ -12,8 +12,19 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from .state import MAX_FORGOTTEN, MAX_SESSIONS, MAX_WRITES, MemoryState, RememberedValue, ServiceMemory
-from .values import is_stated
+from ..errors import InvalidInput
+from .parameters import is_stated
+from .recall import INFERRED_CONFIDENCE
+from .services import Service
+from .state import (
+    MAX_FORGOTTEN,
+    MAX_SESSIONS,
+    MAX_WRITES,
+    MemoryState,
+    RememberedValue,
+    ServiceMemory,
+    Source,
+)
 
 #: Characters of a mark.
 _MARK = 12
@@ -154,3 +165,59 @@ def with_cutoff(state: MemoryState, floor_ms: int) -> MemoryState:
 
 def _newest(known: tuple[str, ...], new: str, most: int) -> tuple[str, ...]:
     return (*(it for it in known if it != new), new)[-most:] if new else known
+
+
+@dataclass(frozen=True, slots=True)
+class StatementOrigin:
+    """Session and time of a statement."""
+
+    #: Stamp of the statement.
+    at_ms: int
+    session: str = ""
+    turn: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedStatement:
+    """A statement, and what was wrong with the rest of what was said."""
+
+    statement: Statement
+    invalid: tuple[InvalidInput, ...] = ()
+
+    def require_valid(self) -> Statement:
+        """Return the statement. Raises InvalidInput for the first thing that is wrong."""
+        if self.invalid:
+            raise self.invalid[0]
+        return self.statement
+
+
+def parse_statement(
+    service: Service,
+    origin: StatementOrigin,
+    said: Mapping[str, object],
+    *,
+    inferred: Mapping[str, object] | None = None,
+    confidence: Mapping[str, float] | None = None,
+    forget: tuple[str, ...] = (),
+) -> ParsedStatement:
+    """Return stated and inferred parameters as one statement; a parameter given as both counts as stated."""
+    sure = confidence or {}
+    concluded, odd = service.split_valid(inferred or {})
+    stated, bad = service.split_valid(said)
+    parameters = {
+        name: RememberedValue(
+            value,
+            origin.at_ms,
+            source,
+            min(max(sure.get(name, usual), 0.0), 1.0),
+            origin.session,
+            origin.turn,
+        )
+        for values, source, usual in (
+            (concluded, Source.INFERRED, INFERRED_CONFIDENCE),
+            (stated, Source.SAID, 1.0),
+        )
+        for name, value in values.items()
+    }
+    statement = Statement(service.name, origin.at_ms, parameters, forget, session=origin.session)
+    return ParsedStatement(statement, (*bad, *odd))

@@ -15,9 +15,9 @@ from typing import Any
 from pydantic import Field, JsonValue
 
 from ..protocol.base import JsonObject, ProtocolObject
+from .parameters import is_stated
 from .services import Service
 from .state import MemoryState, RememberedValue, ServiceMemory, Source
-from .values import is_stated
 
 #: Inferred parameters are less certain than stated ones.
 INFERRED_CONFIDENCE = 0.7

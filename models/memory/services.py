@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from ..errors import InvalidInput
-from .parameters import Parameter
+from .parameters import Parameter, check_name, is_stated
 from .parameters import ParameterKind as Kind
-from .values import check_name, is_stated
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 
 from ..errors import CorruptMemory, InvalidInput
 from .merge import Statement, apply_statement
+from .parameters import check_name, to_compact_json
 from .services import find_service
 from .state import MemoryState, ServiceMemory
-from .values import check_name, to_compact_json
 from .wire_form import read_state, write_state
 
 #: Parameters a user may share: every turn of theirs reads the list.

@@ -1,21 +1,22 @@
 """Collab: a session of several participants in one of five modes.
 
+Also the lookup of participants and the mode selection guide.
+
 Source: Collab module, sections 2 to 4; mplp-collab.schema.json.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import ClassVar, Self
 
 from pydantic import Field
 
-from ..errors import InvariantViolation
+from ..errors import InvalidInput, InvariantViolation
 from ..text.ids import Id, Timestamp, new_id, utcnow
 from ..text.redact import ABSENT
-from .base import Many, NonBlank, ProtocolObject, Text
-from .meta import Event, Governance, Meta, Trace
+from .base import Event, Governance, Many, Meta, NonBlank, ProtocolObject, Text, Trace
 
 
 class CollabMode(StrEnum):
@@ -143,3 +144,60 @@ def orchestrators_among(participants: Iterable[Participant]) -> list[str]:
 def _orchestrates_by_role(participant: Participant) -> bool:
     role = participant.role_id or ""
     return role == "orchestrator" or role.startswith("role-orchestrator")
+
+
+def role_of(participant: Participant) -> str:
+    """Return the participant's role id; one without a role is its own role."""
+    return participant.role_id or participant.participant_id
+
+
+def find_participants(name: str, roster: Sequence[Participant]) -> tuple[str, ...]:
+    """Return ids of the participants `name` may mean, in roster order; none: unknown, several: ambiguous.
+
+    An exact id wins over everything, then an id in another case, then a role id, then a display
+    name: what is found at one of these is not looked for at the next.
+    """
+    exact, wanted = name.strip(), name.strip().casefold()
+    if not wanted:
+        return ()
+    found = (
+        [p for p in roster if p.participant_id == exact]
+        or [p for p in roster if p.participant_id.casefold() == wanted]
+        or [p for p in roster if (p.role_id or "").casefold() == wanted]
+        or [p for p in roster if (p.display_name or "").casefold() == wanted]
+    )
+    return tuple(p.participant_id for p in found)
+
+
+def find_participant_or_role(name: str, roster: Sequence[Participant]) -> str | None:
+    """Return the participant id or the role id (of one or several) that `name` means, or None."""
+    ids, wanted = find_participants(name, roster), name.strip().casefold()
+    if not ids or wanted == ids[0].casefold():
+        return ids[0] if ids else None
+    role = next(p.role_id for p in roster if p.participant_id == ids[0])
+    if role is not None and role.casefold() == wanted:
+        return role
+    return ids[0] if len(ids) == 1 else None
+
+
+def recommend_mode(
+    participants: int, *, central_control: bool = False, independent: bool = False, sequential: bool = False
+) -> CollabMode:
+    """Return the mode the guide recommends for this number of participants.
+
+    Two are a pair. For more, the first that applies decides: central control, independent
+    work, a fixed sequence; else broadcast. The guide does not speak of one alone; it is
+    answered like more than two.
+
+    Raises:
+        InvalidInput: fewer than one participant.
+    """
+    if participants < 1:
+        raise InvalidInput("participants", participants, "must be at least 1")
+    if participants == 2:
+        return CollabMode.PAIR
+    if central_control:
+        return CollabMode.ORCHESTRATED
+    if independent:
+        return CollabMode.SWARM
+    return CollabMode.ROUND_ROBIN if sequential else CollabMode.BROADCAST

@@ -18,8 +18,7 @@ from pydantic import Field, JsonValue
 
 from ..errors import DialogNotActive, Locked
 from ..text.ids import Id, Timestamp, new_id, utcnow
-from .base import Many, ProtocolObject, Text
-from .meta import Event, Governance, Meta, Trace
+from .base import Event, Governance, Many, Meta, ProtocolObject, Text, Trace
 
 T = TypeVar("T")
 

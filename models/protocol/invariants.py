@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ..errors import InvariantViolation
-from . import collab_invariants as of_collab
-from . import trace_invariants as of_trace
+from . import invariant_checks as of_collab
+from . import invariant_checks as of_trace
 from .collab import Collab
 from .events import MapEvent
 

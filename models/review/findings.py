@@ -1,10 +1,15 @@
-"""A finding: one problem that a reviewer reports in some lines of an item."""
+"""A finding: one problem that a reviewer reports in some lines of an item.
+
+Also hashes of the lines of findings, counts by severity, and one-line summaries.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import Annotated, Self
 
@@ -94,3 +99,58 @@ class Finding(Frozen):
 def normalise_message(message: str) -> str:
     """Return the content of a message, independent of its spacing, its case and the numbers in it."""
     return _NUMBERS.sub("0", " ".join(message.casefold().split()))
+
+
+def count_by_severity(findings: Iterable[Finding]) -> dict[str, int]:
+    """Return the number of findings by severity, most severe first; severities without findings are left out."""
+    found = Counter(it.severity for it in findings)
+    return {severity.value: found[severity] for severity in reversed(Severity) if found[severity]}
+
+
+def format_counts(findings: Iterable[Finding]) -> str:
+    """Return the same for people, such as `1 high, 2 low`; empty when there are none."""
+    return ", ".join(f"{count} {severity}" for severity, count in count_by_severity(findings).items())
+
+
+def snippet_sha(line: str) -> str:
+    """Return 16 hexadecimal digits for a line's text, independent of the white space around and within it."""
+    return hashlib.sha256(" ".join(line.split()).encode()).hexdigest()[:16]
+
+
+def with_snippets(findings: Iterable[Finding], text: str) -> tuple[Finding, ...]:
+    """Return findings of one item with the hashes of their lines in `text`; lines after its end become its last."""
+    lines = text.split("\n")
+    if len(lines) > 1 and not lines[-1]:
+        lines.pop()
+    return tuple(_with_snippet(finding, lines) for finding in findings)
+
+
+def _with_snippet(finding: Finding, lines: Sequence[str]) -> Finding:
+    start, end = (min(line, len(lines)) for line in (finding.start_line, finding.end_line))
+    sha = snippet_sha(lines[start - 1]) if start else ""
+    return finding.model_copy(update={"start_line": start, "end_line": end, "snippet_sha": sha})
+
+
+def summarise_findings(
+    findings: Sequence[Finding], *, where: Callable[[Finding], str] = lambda it: it.place
+) -> str:
+    """Return the verdict on some findings; empty without findings. `where` formats the place of the worst."""
+    if not findings:
+        return ""
+    found = Counter(agent for it in findings for agent in it.agents)
+    return " ".join(
+        [
+            f"{len(findings)} to fix: {format_counts(findings)}.",
+            _worst(findings, where),
+            *(f"{agent} found {count}." for agent, count in found.items()),
+        ]
+    )
+
+
+def _worst(findings: Sequence[Finding], where: Callable[[Finding], str]) -> str:
+    worst = max(findings, key=lambda it: (it.severity.rank, it.confidence, -it.start_line))
+    place = (worst.path, worst.start_line)
+    agreed = {agent for it in findings if (it.path, it.start_line) == place for agent in it.agents}
+    also = f", found by {len(agreed)} agents" if len(agreed) > 1 else ""
+    message = " ".join(worst.message.split())
+    return f"Most severe: {where(worst)}{also}: {message}{'' if message[-1] in '.!?' else '.'}"

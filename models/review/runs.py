@@ -1,19 +1,63 @@
-"""A run: one batch of items, reviewed by one panel, with the results."""
+"""A run: one batch of items, reviewed by one panel, with the results.
+
+Also its one-line summary and the delivery of its report.
+"""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from ..protocol.base import NonBlank, Text
+from ..schedules.schedule import ResourceName
 from ..severity import Severity
 from ..text.ids import Id, Timestamp
+from ..text.redact import one_line
 from ..turns.turn import Frozen, Usage
-from .findings import Finding
-from .items import Item, SkippedItem
-from .verdict import summarise_findings
+from .findings import MAX_PATH, Finding, FindingStatus, format_counts, summarise_findings
+
+
+class ItemKind(StrEnum):
+    """Kind of an item."""
+
+    FILE = "file"
+    #: A file with the lines that changed.
+    CHANGE = "change"
+    DOCUMENT = "document"
+    #: An archived session, as its transcript.
+    SESSION = "session"
+
+
+class Item(Frozen):
+    """One thing to review. Its text is carried beside it."""
+
+    #: The same in every run: the path relative to the root, or `session:<id>`.
+    key: Annotated[NonBlank, Field(max_length=MAX_PATH)]
+    kind: ItemKind
+    #: Name in findings and reports: relative to the root, with `/`.
+    path: Annotated[NonBlank, Field(max_length=MAX_PATH)]
+    #: Of the text, 64 hexadecimal digits.
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    #: Bytes of the text in UTF-8.
+    size: Annotated[int, Field(ge=0)]
+    #: Changed lines from 1, first and last of each range included; None: all of it counts.
+    changed: tuple[tuple[int, int], ...] | None = None
+
+
+class ReadItem(Frozen):
+    """An item that was read."""
+
+    item: Item
+    text: Text
+
+
+class SkippedItem(Frozen):
+    """Something that is not reviewed, and why."""
+
+    path: Text
+    reason: Text
 
 
 class ItemState(StrEnum):
@@ -91,3 +135,45 @@ class ReviewRun(Frozen):
     def has_finding_at_least(self, least: Severity) -> bool:
         """Return whether an open finding matters as much as `least`, or more."""
         return any(it.severity.at_least(least) for it in self.open_findings)
+
+
+_CHANGES = (FindingStatus.NEW, FindingStatus.GONE, FindingStatus.SUPPRESSED)
+
+
+def headline(run: ReviewRun) -> str:
+    """Return one line: root and reviewers, state if not completed, open findings, and changes."""
+    state = "" if run.state is RunState.COMPLETED else f", {run.state.value}"
+    found = format_counts(run.open_findings) or "no findings"
+    changes = ", ".join(
+        f"{count} {status.value}"
+        for status in _CHANGES
+        if (count := sum(it.status is status for it in run.findings))
+    )
+    told = f"Review of {run.root_name} by {run.panel}{state}: {found}"
+    return one_line(f"{told} ({changes})" if changes else told)
+
+
+Formats = Annotated[tuple[ResourceName, ...], Field(max_length=10)]
+
+
+class DeliveryRequest(Frozen):
+    """Deliveries requested by the starter of a batch. Other fields are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    #: Names of deliveries.
+    deliver: Annotated[tuple[ResourceName, ...], Field(max_length=10)] = ()
+    #: Of reports.
+    formats: Formats = ("markdown",)
+    #: Nothing is delivered unless a finding is new or gone, or the run did not get through.
+    only_on_change: bool = False
+
+
+class DeliveryJob(Frozen):
+    """One delivery of one run. It names what the settings of the workers know, and holds nothing of the run."""
+
+    run: Id
+    to: ResourceName
+    formats: Formats
+    #: Number of failed attempts.
+    failed: Annotated[int, Field(ge=0, le=1_000)] = 0

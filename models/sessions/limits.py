@@ -1,17 +1,24 @@
-"""Spending limits of sessions and turns, and reservations of turns.
+"""Limits and usage of sessions.
 
-What the whole session may spend its stop conditions say (`TokenBudget`, `CostBudget`,
-`MaxTurns`, `Deadline`). A turn that begins reserves the most it may spend, and settles what it
-did spend when it closes, so turns side by side never overspend together.
+Size of a submission; spending of turns, tenants and models; usage by participant. The limits of the
+whole session are its stop conditions (`TokenBudget`, `CostBudget`, `MaxTurns`, `Deadline`). A turn that
+begins reserves the most it may spend, and settles what it did spend when it closes, so turns side by
+side never exceed a limit together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
-from ..turns.turn import Frozen
+from ..errors import InvalidInput, MessageTooLarge
+from ..protocol.base import Event
+from ..protocol.collab import Collab
+from ..protocol.dialog import Message
+from ..protocol.events import MapEvent, MAPEventType
+from ..turns.turn import Frozen, Usage
 
 _Tokens = Annotated[int, Field(ge=1, le=10**12)]
 _Usd = Annotated[float, Field(ge=1e-6, le=1e6, allow_inf_nan=False)]
@@ -74,3 +81,73 @@ class Rate(Frozen):
     tokens: int | None = None
     #: Tokens the turn is taken to ask for.
     turn_tokens: int = 0
+
+
+#: Characters of a participant's id, which travels with every task of its turns.
+MAX_ID = 200
+#: Participants of a session: every plan and every turn looks at all of them.
+MAX_PARTICIPANTS = 1_000
+#: Messages a dialog may start with.
+MAX_MESSAGES = 10_000
+#: Bytes (UTF-8) of the collab and the messages together.
+MAX_OPENING_BYTES = 67_108_864
+
+
+def check_sizes(collab: Collab, messages: Sequence[Message], *, max_message_bytes: int) -> None:
+    """Check a collab and what its dialog starts with; `max_message_bytes` bounds each text.
+
+    Raises:
+        InvalidInput: the first limit that is exceeded, or a blank message.
+        MessageTooLarge: the first text that is too long.
+    """
+    _check_count("participants", len(collab.participants), MAX_PARTICIPANTS)
+    _check_count("messages", len(messages), MAX_MESSAGES)
+    for i, participant in enumerate(collab.participants):
+        if len(participant.participant_id) > MAX_ID:
+            rule = f"must have at most {MAX_ID} characters"
+            raise InvalidInput(f"participants[{i}].participant_id", participant.participant_id, rule)
+    for where, text in (("title", collab.title), ("purpose", collab.purpose)):
+        _check_text(where, text, max_message_bytes)
+    for i, message in enumerate(messages):
+        if not message.content.strip():
+            raise InvalidInput(f"messages[{i}].content", message.content, "must not be blank")
+        _check_text(f"messages[{i}].content", message.content, max_message_bytes)
+    total = sum(len(part.to_json().encode()) for part in (collab, *messages))
+    if total > MAX_OPENING_BYTES:
+        raise MessageTooLarge(total, limit_bytes=MAX_OPENING_BYTES, field="collab and messages")
+
+
+def _check_count(where: str, count: int, limit: int) -> None:
+    if count > limit:
+        raise InvalidInput(where, count, f"must have at most {limit} items")
+
+
+def _check_text(where: str, text: str, limit_bytes: int) -> None:
+    if (size := len(text.encode())) > limit_bytes:
+        raise MessageTooLarge(size, limit_bytes=limit_bytes, field=where)
+
+
+#: Event with the usage of an attempt that was reported after the end of its turn.
+LATE_USAGE_EVENT = "turn.spent"
+
+
+def usage_by_participant(events: Iterable[MapEvent], journal: Iterable[Event] = ()) -> dict[str, Usage]:
+    """Return the usage of each participant by id, failed attempts included.
+
+    The order is that of their first turns.
+    """
+    told = [
+        *(event.payload for event in events if event.event_type is MAPEventType.TURN_COMPLETED),
+        *(event.data for event in journal if event.event_type == LATE_USAGE_EVENT),
+    ]
+    spent: dict[str, Usage] = {}
+    for payload in filter(None, told):
+        name, result = payload.get("participant_id"), payload.get("result", payload)
+        if isinstance(name, str) and isinstance(result, dict):
+            spent[name] = spent.get(name, Usage()) + _usage(result.get("usage"))
+    return spent
+
+
+def _usage(told: JsonValue) -> Usage:
+    """Return no event is written for an attempt without known usage."""
+    return Usage.model_validate(told) if isinstance(told, dict) else Usage()

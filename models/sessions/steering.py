@@ -15,8 +15,8 @@ from pydantic import ValidationError
 from ..errors import InvalidInput, MessageTooLarge, UnknownAgent, invalid_input
 from ..protocol.collab import Collab, Participant, ParticipantKind
 from ..protocol.invariants import check_collab
+from .limits import check_sizes
 from .options import AgentBinding
-from .sizes import check_sizes
 from .spec import SessionSpec
 from .stop_conditions import Converged
 from .submission import HUMAN_AGENT

@@ -19,9 +19,8 @@ from ..protocol.collab import Collab, CollabMode, CollabStatus, Participant, Par
 from ..protocol.dialog import Message, Role
 from ..protocol.invariants import check_collab
 from ..turns.waiting import TimeoutAction
-from .limits import TurnLimits
+from .limits import MAX_MESSAGES, TurnLimits, check_sizes
 from .options import AgentBinding, FailurePolicy, ModeOptions, Protocol
-from .sizes import MAX_MESSAGES, check_sizes
 from .spec import SessionSpec
 from .stop_conditions import Condition, Converged, StopCondition
 from .stop_syntax import check_size, read_stop

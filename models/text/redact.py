@@ -1,9 +1,15 @@
-"""Values in error messages: on one line, short, and without secrets."""
+"""Text that is safe to show in error messages, logs and terminals.
+
+Values on one line, short and without secrets; JSON without control characters; the origin of an agent's
+exception without values of variables.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from enum import Enum
 
 #: Characters of a value's repr that a message shows.
@@ -102,3 +108,49 @@ def excerpt(text: str, length: int = EXCERPT) -> str:
     """Return the beginning of a text, in one line of at most `length` characters."""
     line = " ".join(text[: 4 * length].split())
     return line if len(line) <= length else line[: length - 1] + "…"
+
+
+#: DEL and C1 controls (U+009B starts terminal commands), controls of the writing direction, separators of lines and
+#: paragraphs, invisible formatting and tags. JSON itself escapes the controls below U+0020.
+_UNSAFE = re.compile(
+    "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+
+
+def json_text(data: object, *, indent: int | None = None) -> str:
+    r"""Return `data` as JSON; other scripts stay readable, unsafe characters are written as `\uXXXX`.
+
+    Lone surrogates, which UTF-8 cannot carry, become question marks.
+
+    Args:
+        data: Anything that `json.dumps` takes.
+        indent: Spaces of each level; None writes one line.
+    """
+    text = json.dumps(data, ensure_ascii=False, indent=indent)
+    return _UNSAFE.sub(_escape, text.encode(errors="replace").decode())
+
+
+def _escape(character: re.Match[str]) -> str:
+    return json.dumps(character[0])[1:-1]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorOrigin:
+    """The innermost frame of an exception in the agent's own code; holds no values of variables.
+
+    Attributes:
+        error_type: class name of the exception.
+        file: path of the source file below its import root, such as `my_agents/tools.py`.
+        line: line number, from 1.
+        traceback: text for the log of the worker, bounded, without secrets.
+    """
+
+    error_type: str
+    file: str
+    line: int
+    traceback: str
+
+    @property
+    def place(self) -> str:
+        """`file:line`."""
+        return f"{self.file}:{self.line}"

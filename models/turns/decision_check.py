@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..protocol.collab import Participant
-from ..protocol.roster import find_participants
+from ..protocol.collab import Participant, find_participants
 from ..text.redact import excerpt
 from .turn import Decision
 

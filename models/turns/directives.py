@@ -2,24 +2,26 @@
 
 A directive is a line that begins with one of these words, in capitals:
 
-    NEXT: coder, tester          who speaks next, in this order          } in a
-    TOGETHER: coder, tester      who speaks next, side by side           } decision
-    INSTRUCTION: keep it short   said to all of them                     } turn
-    INSTRUCTION coder: write it  said to one of them                     }
+    NEXT: coder, tester          the next speakers, in this order        } in a
+    TOGETHER: coder, tester      the next speakers, side by side         } decision
+    INSTRUCTION: keep it short   for all of them                         } turn
+    INSTRUCTION coder: write it  for one of them                         }
     DONE: all tests pass         the orchestrator is satisfied           }
-    STALLED: nobody knows        nothing moved since the last decision   }
+    STALLED: nobody knows        no progress since the last decision     }
     APPROVED: reads well         the navigator of a pair is satisfied, in a review turn
     ITEM: check the logs         a new item for the board                } in a
     ITEM tester: check the logs  a new item for one role or participant  } swarm
     HAND OFF: tester             another participant continues, with the item in a swarm
+    ASK ben: May I delete it?    a question to a person: all text from here to the end
 
-A line `ASK ben: ...` asks a person, see `asking`. SessionSelection with memory also read the lines of `memory.remarks`.
+An `ASK` line must name a participant of kind `human`; otherwise it is text. The text before it is the
+message. Sessions with memory also read the lines of `models/memory/learned.py`.
 
-An answer that is nothing but `PASS` says nothing, in any mode. An instruction or an item continues
-until the next blank line or directive. Markdown around a directive (bold, bullets, headings)
-does no harm; fenced code is not read, unless the whole answer is in one fence.
+An answer that is nothing but `PASS` says nothing, in any mode. An instruction or an item continues until
+the next blank line or directive. Markdown around a directive (bold, bullets, headings) does no harm;
+fenced code is not read, unless the whole answer is in one fence.
 
-Any text is read in time that grows with its length only: a megabyte of `#` is an answer, too.
+The time to read a text grows with its length only, also for a megabyte of `#`.
 """
 
 from __future__ import annotations
@@ -29,11 +31,59 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from ..memory.remarks import read_remarks
-from ..protocol.collab import CollabMode, Participant
-from ..protocol.roster import find_participant_or_role, find_participants
-from .questions import read_question
-from .turn import Decision, Expects, NewItem, TurnContext, TurnOutcome
+from ..memory.learned import read_remarks
+from ..protocol.collab import (
+    CollabMode,
+    Participant,
+    ParticipantKind,
+    find_participant_or_role,
+    find_participants,
+)
+from .turn import Decision, DraftMessage, Expects, NewItem, Question, TurnContext, TurnOutcome
+
+_WORD = "ASK "
+#: Decoration that people and models put around a directive or a name.
+_AROUND = "*_`~-+>#• \t"
+_MAX_QUESTION = 32_768
+#: Lines of an answer that are looked at for whom they ask.
+_MOST_ASKED = 1_000
+
+
+def read_question(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome | None:
+    """Return the outcome with the question its text ends with; None: no question. People ask no questions this way."""
+    if context.me.kind is ParticipantKind.HUMAN or not any(_WORD in it.content for it in outcome.messages):
+        return None
+    lines = "\n".join(message.content for message in outcome.messages).splitlines()
+    for at in islice(_asking(lines), _MOST_ASKED):
+        if question := _read_question_line(lines[at], islice(lines, at + 1, None), context):
+            said = "\n".join(lines[:at]).strip()
+            before = (DraftMessage(content=said, role=outcome.messages[0].role),) if said else ()
+            return outcome.model_copy(update={"messages": before, "question": question})
+    return None
+
+
+def _asking(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the lines that begin as a question does."""
+    fenced = False
+    for at, line in enumerate(lines):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        elif not fenced and line.strip(_AROUND).startswith(_WORD):
+            yield at
+
+
+def _read_question_line(line: str, following: Iterable[str], context: TurnContext) -> Question | None:
+    name, colon, text = line.strip(_AROUND).removeprefix(_WORD).partition(":")
+    if not colon:
+        return None
+    people = [p for p in context.roster if p.kind is ParticipantKind.HUMAN]
+    ids = find_participants(name.strip(_AROUND + "@()[]"), people)
+    if len(ids) != 1:
+        return None
+    # Once a text: of all its lines, only the one that asks is followed to the end.
+    asked = "\n".join([text.strip(_AROUND), *following]).strip()
+    return Question(to=ids[0], text=asked[:_MAX_QUESTION]) if asked else None
+
 
 _ALONE = ("DONE", "STALLED", "APPROVED", "APPROVE")
 _LONG = ("INSTRUCTION", "ITEM")

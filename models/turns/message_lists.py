@@ -99,7 +99,7 @@ def _role_for(message: Message, reader: Reader) -> str:
 
 
 def _with_speaker(message: Message, reader: Reader) -> str:
-    """Return the content after `[ResourceName]`; what a participant said itself needs no name for that participant."""
+    """Return the content after `[Name]`; what a participant said itself needs no name for that participant."""
     author = message.author
     is_own = reader.me is not None and message.speaker == reader.me
     if author is None or is_own:

@@ -1,17 +1,114 @@
-"""A conversation, its summary in a listing, and its messages."""
+"""A conversation, its summary in a listing, and its messages.
+
+Also what tasks and conversations share: agent ids, size limits and the wire format. The source names
+agents by UUID. Participants of sessions have names, so any such name is an agent's id here, too: the
+same text is the same agent. A UUID is kept in lower case.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, ClassVar
+from enum import Enum
+from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic.alias_generators import to_camel
 
-from ..protocol.base import Many, Text
+from ..errors import InvalidInput, invalid_input
+from ..protocol.base import Many, NonBlank, ProtocolObject, Text
 from ..protocol.dialog import DialogStatus, Message
-from ..text.ids import Id, Timestamp, format_timestamp
-from .values import MAX_NAME, PREVIEW, AgentId, AgentRef, CamelProtocolObject, Metadata
+from ..sessions.limits import MAX_ID
+from ..text.ids import Id, Timestamp, format_timestamp, is_uuid
+
+#: Members of a conversation.
+MAX_MEMBERS = 256
+#: Participants of a task.
+MAX_TASK_PARTICIPANTS = 1_000
+#: Characters of a message, and of the beginning of one that a summary shows.
+MAX_TEXT = 32_768
+PREVIEW = 80
+#: Characters of a conversation's name.
+MAX_NAME = 100
+#: Messages of a page of history, and rows of a page of a listing.
+MAX_PAGE_SIZE = 100
+USUAL = 50
+
+_NUL = "\x00"
+
+
+class Unchanged(Enum):
+    """Marker for a field that an update leaves unchanged; None removes the value."""
+
+    UNCHANGED = "unchanged"
+
+
+UNCHANGED: Final = Unchanged.UNCHANGED
+
+
+def _agent_id(text: str) -> str:
+    if _NUL in text:
+        raise ValueError("must not contain NUL characters")
+    return lower if is_uuid(lower := text.lower()) else text
+
+
+#: Id of an agent: a UUID, or the name of a participant.
+AgentId = Annotated[NonBlank, StringConstraints(max_length=MAX_ID), AfterValidator(_agent_id)]
+#: A text of a conversation's metadata.
+_Short = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+_Tag = Annotated[dict[_Short, Annotated[str, StringConstraints(max_length=1_000)]], Field(max_length=20)]
+
+
+class CamelProtocolObject(ProtocolObject):
+    """Base of the protocol objects of tasks: camelCase on the wire."""
+
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
+
+
+class Metadata(CamelProtocolObject):
+    """Metadata of a conversation, from its creator."""
+
+    tags: Annotated[Many[_Tag], Field(max_length=50)] | None = None
+
+
+class AgentRef(CamelProtocolObject):
+    """A member, as summaries list it."""
+
+    type: Literal["agent"] = "agent"
+    id: AgentId
+
+
+class _Agent(BaseModel):
+    agent: AgentId
+
+
+class _Agents(BaseModel):
+    agents: list[AgentId]
+
+
+def read_agent(agent: object, field: str = "agent") -> str:
+    """Return an agent's id in its normal form. Raises InvalidInput."""
+    try:
+        return _Agent(agent=agent).agent  # type: ignore[arg-type]  # what is checked here
+    except ValidationError as error:
+        raise _with_field(error, "agent", field) from None
+
+
+def read_agents(agents: object, field: str = "participants") -> tuple[str, ...]:
+    """Return several ids in their normal form, each once, in the order given. Raises InvalidInput."""
+    if isinstance(agents, tuple | set | frozenset):
+        agents = list(agents)
+    try:
+        return tuple(dict.fromkeys(_Agents(agents=agents).agents))  # type: ignore[arg-type]  # checked here
+    except ValidationError as error:
+        raise _with_field(error, "agents", field) from None
+
+
+def _with_field(error: ValidationError, ours: str, field: str) -> InvalidInput:
+    found = invalid_input(error)
+    found.field = field + found.field.removeprefix(ours)
+    return found
+
 
 ConversationName = Annotated[Text, Field(min_length=1, max_length=MAX_NAME)]
 

@@ -1,4 +1,4 @@
-"""A task: its creator, manager, participants and status."""
+"""A task: its creator, manager, participants and status, and the notifications to its agents."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from pydantic import Field
 
 from ..protocol.base import Many, NonBlank, Text
 from ..text.ids import Id, Timestamp
-from .conversation import Conversation
-from .values import MAX_NAME, AgentId, AgentRef, CamelProtocolObject, Metadata
+from .conversation import MAX_NAME, AgentId, AgentRef, CamelProtocolObject, Conversation, Metadata
 
 #: Characters of a task-manager's reason.
 MAX_REASON = 2_000
@@ -90,3 +89,32 @@ class RequestedTask:
         """Return the result of the request as data."""
         made = {} if self.conversation is None else {"conversation": self.conversation.to_wire()}
         return {"task": self.task.to_wire(), **made}
+
+
+class NotificationKind(StrEnum):
+    """Kind of a notification."""
+
+    TASK_CREATED = "task.created"
+    TASK_FAILED = "task.failed"
+    TASK_CLOSED = "task.closed"
+    TASK_PARTICIPANT_ADDED = "task.participant.added"
+    TASK_PARTICIPANT_REMOVED = "task.participant.removed"
+    CONVERSATION_CREATED = "conversation.created"
+    CONVERSATION_ARCHIVED = "conversation.archived"
+    CONVERSATION_UNARCHIVED = "conversation.unarchived"
+    CONVERSATION_UPDATED = "conversation.updated"
+    PARTICIPANT_ADDED = "conversation.participant.added"
+    PARTICIPANT_REMOVED = "conversation.participant.removed"
+
+
+class Notification(CamelProtocolObject):
+    """One thing that happened."""
+
+    kind: NotificationKind
+    task_id: Id
+    conversation_id: Id | None = None
+    #: The agent that it happened to, where it happened to one.
+    agent: AgentId | None = None
+    #: The agent that did it; None: no agent, such as a sweep.
+    by: AgentId | None = None
+    at: Timestamp

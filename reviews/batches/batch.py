@@ -13,12 +13,12 @@ from ...models.errors import InvalidInput, LifecycleError, SessionConflict, Sess
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent
 from ...models.review.runs import ItemResult, ItemState, RunState
-from ...state.redis.stored import read_stored
-from ...state.reviews.index import BATCH_CHECK_MS
+from ...state.redis.readers import read_stored
+from ...state.reviews.queues import BATCH_CHECK_MS
 from ...state.reviews.records import BatchHead, BatchView, ItemRecord
 from ...state.sessions.records import SessionState
+from .completion import deindex_batch, finish_batch
 from .context import ReviewContext
-from .ending import deindex_batch, finish_batch
 from .item_sessions import item_session_id, opening_of, result_of, submission_of
 
 log = logging.getLogger(__name__)

@@ -9,8 +9,7 @@ from celery import shared_task
 
 from ...models.errors import ArchiveUnavailable, ReviewNotFound
 from .batch import advance_batch, advance_item
-from .context import review_context_of
-from .names import REVIEW_ITEM_TASK, REVIEW_TASK
+from .context import REVIEW_ITEM_TASK, REVIEW_TASK, review_context_of
 
 if TYPE_CHECKING:
     from celery import Task

@@ -1,25 +1,83 @@
-"""Services of a process for batch reviews: one of each, passed to the functions of `batch`."""
+"""Services of a process for batch reviews: the stores, and the queue that sends Celery tasks for batches and items.
+
+Messages hold identifiers only, and are hints: the sweep finds lost ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from celery import Celery
+from celery import Celery, group
+from pydantic import JsonValue
 
 from ...models.review.runs import ReviewRun
-from ...state.redis.streams import StreamReader
-from ...state.reviews.index import ReviewIndex
+from ...state.redis.readers import StreamReader
+from ...state.reviews.queues import ReviewIndex
 from ...state.reviews.records import BatchHead
 from ...state.reviews.store import ReviewStore
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.store import SessionStore
+from ...tasks.runtime.graph import BrokerConnectionError
 from ...tasks.sessions.opening import SessionOpener
-from .queue import ReviewQueue
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive
+
+REVIEW_TASK = "symposia.review"
+REVIEW_ITEM_TASK = "symposia.review.item"
+
+
+log = logging.getLogger(__name__)
+
+#: Session parameter with the batch and item it reviews.
+REVIEW_PARAMETER = "review"
+
+
+class ReviewQueue:
+    """Dispatch of batches and their items to workers. After a broker outage the sweep sends them."""
+
+    def __init__(self, app: Celery) -> None:
+        self._app = app
+
+    def send_items(self, batch_id: str, numbers: Sequence[int]) -> None:
+        """Dispatch items that must be started or settled."""
+        tasks = [
+            self._app.signature(
+                REVIEW_ITEM_TASK,
+                kwargs={"batch": batch_id, "item": number},
+                options=_options(f"batch={batch_id} item={number}"),
+            )
+            for number in numbers
+        ]
+        if not tasks:
+            return
+        try:
+            group(tasks, app=self._app).apply_async(root_id=batch_id, add_to_parent=False)
+        except BrokerConnectionError as error:
+            log.warning("broker unavailable, the sweep will dispatch review %s: %s", batch_id, error)
+
+    def send_batch(self, batch_id: str) -> None:
+        """Dispatch a batch. Raises BrokerAway."""
+        self._app.send_task(
+            REVIEW_TASK, kwargs={"batch": batch_id}, root_id=batch_id, **_options(f"batch={batch_id}")
+        )
+
+    def session_ended(self, parameters: Mapping[str, JsonValue]) -> None:
+        """Handle the end of a session with these parameters: if it reviewed an item, settle the item."""
+        told = parameters.get(REVIEW_PARAMETER)
+        if not isinstance(told, dict):
+            return
+        batch, number = told.get("batch"), told.get("item")
+        if isinstance(batch, str) and isinstance(number, int):
+            self.send_items(batch, [number])
+
+
+def _options(shown: str) -> dict[str, Any]:
+    return {"argsrepr": "", "kwargsrepr": shown, "add_to_parent": False, "ignore_result": True}
+
 
 #: Called for each ended run, before others see that it has ended; called again if it raised.
 RunListener = Callable[[ReviewRun, BatchHead], None]

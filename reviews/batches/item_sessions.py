@@ -11,12 +11,10 @@ from ...agents.reviewers.markdown_fences import fence_text, fenced_blocks
 from ...models.protocol.collab import CollabStatus
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent, MAPEventType
-from ...models.review.findings import Finding
-from ...models.review.items import Item
+from ...models.review.answers import ReviewerAnswer, parse_reviewer_answer
+from ...models.review.findings import Finding, with_snippets
 from ...models.review.panels import Seat
-from ...models.review.quotes import with_snippets
-from ...models.review.reading import ReviewerAnswer, parse_reviewer_answer
-from ...models.review.runs import ItemResult, ItemState
+from ...models.review.runs import Item, ItemResult, ItemState
 from ...models.sessions.stop_conditions import CostBudget, StopCondition, TokenBudget
 from ...models.sessions.stop_syntax import read_stop
 from ...models.sessions.submission import Submission
@@ -24,8 +22,8 @@ from ...models.text.ids import derived_id
 from ...state.reviews.records import BatchHead, ItemRecord
 from ...state.sessions.records import SessionState
 from ...tasks.sessions.task_tree import GrantEnd, GrantOutcome
-from ..sources.sessions import REVIEW_TAG
-from .queue import REVIEW_PARAMETER
+from ..sources.archived_sessions import REVIEW_TAG
+from .context import REVIEW_PARAMETER
 
 _LANGUAGES = {
     ".py": "python",

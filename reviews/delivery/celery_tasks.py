@@ -10,7 +10,7 @@ from celery import Celery, shared_task
 from pydantic import ValidationError
 
 from ...models.errors import ArchiveUnavailable
-from ...models.review.deliveries import DeliveryJob
+from ...models.review.runs import DeliveryJob
 from ...models.text.ids import new_id
 from .deliverer import Deliverer, sweep_deliveries
 

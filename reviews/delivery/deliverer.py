@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator
 from pydantic import ValidationError
 
 from ...models.errors import DeliveryFailed, InvalidInput, ReviewNotFound, invalid_input
-from ...models.review.deliveries import DeliveryJob, DeliveryRequest
-from ...models.review.runs import ReviewRun, RunState
-from ...state.reviews.delivery_queue import DeliveryQueue
+from ...models.review.runs import DeliveryJob, DeliveryRequest, ReviewRun, RunState
+from ...state.reviews.queues import DeliveryQueue
 from ...state.reviews.records import BatchHead
 from ..reports.formats import ReportFormat, report_files
 from .destinations import Destinations

@@ -11,8 +11,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from ...models.errors import DeliveryFailed, InvalidInput, invalid_input
-from . import folder, mail, webhook
-from .entries import DeliveriesFile, DeliveryEntry, EmailEntry, FolderEntry, WebhookEntry
+from . import senders
+from .deliveries_file import DeliveriesFile, DeliveryEntry, EmailEntry, FolderEntry, WebhookEntry
 from .payload import ReportPayload
 
 #: File in the working folder, used if no file is named.
@@ -68,14 +68,14 @@ class Destinations:
         """
         match self.entry(name):
             case FolderEntry() as entry:
-                folder.write_to_folder(entry, parcel)
+                senders.write_to_folder(entry, parcel)
             case WebhookEntry() as entry:
-                webhook.send_webhook(
+                senders.send_webhook(
                     entry, parcel, message_id=parcel.message_id(name), secret=self._secret(entry.secret_env)
                 )
             case EmailEntry() as entry:
                 password = entry.password_env and self._secret(entry.password_env)
-                mail.send_mail(entry, parcel, message_id=parcel.message_id(name), password=password)
+                senders.send_mail(entry, parcel, message_id=parcel.message_id(name), password=password)
 
     def problems(self) -> Iterator[str]:
         """Return the problems that would make deliveries fail on this machine, one line each, without delivering."""

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ...models.review.counts import count_by_severity
-from ...models.review.findings import Finding, FindingStatus
-from ...models.review.headline import headline
-from ...models.review.runs import ItemState, ReviewRun, RunState
+from ...models.review.findings import Finding, FindingStatus, count_by_severity
+from ...models.review.runs import ItemState, ReviewRun, RunState, headline
 from ...models.text.ids import derived_id, format_timestamp
 from ...models.text.redact import one_line
 from ..reports.formats import ReportFile

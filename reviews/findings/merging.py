@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from ...models.review.answers import UNNAMED_RULE
 from ...models.review.findings import Finding, normalise_message
-from ...models.review.reading import UNNAMED_RULE
 
 #: Minimum similarity of two messages with the same meaning: twice their common words, divided by the words of both.
 MIN_SIMILARITY = 0.6

@@ -1,17 +1,55 @@
-"""The formats of reports by name, and the files they are written to."""
+"""The formats of reports by name, and the files they are written to; JSON lines and alignment documents are made here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ...models.errors import InvalidInput
+from ...models.errors import InvalidInput, SessionNotFound
 from ...models.review.runs import ReviewRun
-from .alignment import alignment_documents
-from .jsonl import to_jsonl
+from ...models.text.redact import json_text
 from .markdown import to_markdown
 from .sarif import to_sarif
+
+
+def to_jsonl(run: ReviewRun) -> str:
+    """Return the report of a run; each line is an object whose `type` is `run`, `item`, `skipped` or `finding`."""
+    return "".join(f"{json_text(it)}\n" for it in _objects(run))
+
+
+def _objects(run: ReviewRun) -> Iterator[dict[str, Any]]:
+    told = run.model_dump(mode="json", exclude={"results", "skipped", "findings"})
+    yield {"type": "run", "verdict": run.verdict, **told}
+    for result in run.results:
+        yield {"type": "item", **result.model_dump(mode="json", exclude={"findings"})}
+    for skipped in run.skipped:
+        yield {"type": "skipped", **skipped.model_dump(mode="json")}
+    for finding in run.findings:
+        yield {"type": "finding", "fingerprint": finding.fingerprint, **finding.model_dump(mode="json")}
+
+
+_UNUSUAL = re.compile(r"[^A-Za-z0-9._-]+")
+#: Maximum characters of a file name that come from a path.
+_LONGEST = 100
+
+
+def alignment_documents(run: ReviewRun, transcript: Callable[[str], str]) -> Iterator[tuple[str, str]]:
+    """Yield file names and documents, in the order of the items.
+
+    `transcript` returns the dialogue document of a session id. Items without a session, or whose session has expired or had
+    no such protocol, have none.
+    """
+    for number, result in enumerate(run.results, start=1):
+        if result.session_id is None:
+            continue
+        try:
+            text = transcript(result.session_id)
+        except (SessionNotFound, InvalidInput):
+            continue
+        name = _UNUSUAL.sub("-", result.item.path)[-_LONGEST:].strip("-.")
+        yield f"{number:04}-{name or 'item'}.dialogue.md", text
 
 
 class ReportFormat(StrEnum):

@@ -13,8 +13,7 @@ from urllib.parse import quote
 from ...models.review.findings import Finding, FindingStatus
 from ...models.review.runs import ItemState, ReviewRun, RunState
 from ...models.text.ids import format_timestamp
-from ...models.text.json_text import json_text
-from ...models.text.redact import one_line
+from ...models.text.redact import json_text, one_line
 from ...models.text.sarif import sarif_log, sarif_message, sarif_rule
 
 _BASELINE = {FindingStatus.NEW: "new", FindingStatus.STILL: "unchanged"}

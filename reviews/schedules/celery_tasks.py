@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from celery import Celery, shared_task
 
 from ...models.text.ids import new_id
-from ...state.schedules.store import SCHEDULE_RUN_TASK
-from .runs import ScheduleRunner
+from ...state.schedule_store import SCHEDULE_RUN_TASK
+from .schedule_runner import ScheduleRunner
 
 if TYPE_CHECKING:
     from celery import Task

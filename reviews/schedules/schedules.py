@@ -1,4 +1,4 @@
-"""Schedules as programs and the command line know them: written, looked at, paused, run now.
+"""Schedules as programs and the command line know them: added, listed, paused, run now; and the check of their names against the workers.
 
 from symposia import Client
 
@@ -10,17 +10,26 @@ schedules.run_now("nightly")
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import get_close_matches
 from typing import Any
 
-from ...models.errors import InvalidInput, ScheduleNotFound
-from ...models.schedules.runs import ScheduleRunRecord, schedule_run_id
-from ...models.schedules.schedule import DEFAULT_GRACE_S, MissedPolicy, OverlapPolicy, ReviewAction, Schedule
+from ...models.errors import InvalidInput, ScheduleNotFound, UnknownAgent
+from ...models.schedules.schedule import (
+    DEFAULT_GRACE_S,
+    MissedPolicy,
+    OverlapPolicy,
+    ReviewAction,
+    Schedule,
+    ScheduleRunRecord,
+    schedule_run_id,
+)
 from ...models.text.ids import moment_from_ms, new_id
-from ...state.schedules.store import ScheduleState, ScheduleStore
+from ...state.presence import WorkerPresence
+from ...state.schedule_store import ScheduleState, ScheduleStore
 from ...tasks.runtime.graph import BrokerConnectionError
 from ..reports.formats import ReportFormat
 
@@ -237,3 +246,31 @@ def _read_schedule(name: str, table: object) -> Schedule:
     when = {part: table[part] for part in ("cron", "every", "zone") if part in table}
     what = {part: value for part, value in table.items() if part not in when}
     return Schedule(**{"name": name, "when": when, **what})
+
+
+def check_names(schedule: Schedule, workers: WorkerPresence) -> None:
+    """Refuse a schedule whose names a live worker does not know; without a live worker nothing is checked.
+
+    Raises:
+        InvalidInput: a root, a job or a panel that not every live worker has.
+        UnknownAgent: the agent of a review's model seats is not registered.
+    """
+    review = schedule.review
+    if schedule.job is not None:
+        _check("job", schedule.job, workers.offered("jobs"), "a job of the workers (SYMPOSIA_JOBS)")
+    if review is None:
+        return
+    if review.root is not None:
+        offered = workers.offered("roots")
+        _check("review.root", review.root, offered, "a root of the workers (SYMPOSIA_REVIEW_ROOTS)")
+    _check("review.panel", review.panel, workers.offered("panels"), "a panel of the workers")
+    known = workers.known_agents()
+    if review.model is not None and known and review.model not in known:
+        raise UnknownAgent(review.model, known=known, field="review.model")
+
+
+def _check(field: str, name: str, offered: Collection[str] | None, what: str) -> None:
+    if offered is None or name in offered:
+        return
+    near = get_close_matches(name, offered, n=3) or sorted(offered)[:10]
+    raise InvalidInput(field, name, f"must be {what}: {', '.join(near) or 'none is configured'}")

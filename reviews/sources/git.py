@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 
-from ...agents.programs.subprocess_guard import with_limits
+from ...agents.programs.process import with_limits
 from ...models.errors import GitFailed
 
 #: Maximum seconds of one call, and bytes of its output.

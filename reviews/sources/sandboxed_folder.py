@@ -18,7 +18,7 @@ from typing import NamedTuple, Self
 
 from ...models.errors import InvalidInput
 from ...models.review.findings import MAX_PATH
-from ...models.review.items import SkippedItem
+from ...models.review.runs import SkippedItem
 
 #: Maximum depth of folders.
 MAX_DEPTH = 64

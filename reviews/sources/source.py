@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from ...models.review.items import Item, ItemKind, ReadItem, SkippedItem
+from ...models.review.runs import Item, ItemKind, ReadItem, SkippedItem
 from .sandboxed_folder import SandboxedFolder
 
 #: Number of bytes at the beginning of a file; a zero byte in them means that it is not text.

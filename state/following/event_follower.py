@@ -18,7 +18,7 @@ from redis.typing import KeyT, StreamIdT
 
 from ...models.errors import ResultTimeout, SessionNotFound
 from ..redis.keys import session_key
-from ..redis.streams import PAGE, Entry, Stream, read_batches, read_entries
+from ..redis.readers import PAGE, Entry, Stream, read_batches, read_entries
 
 #: Milliseconds of one blocking read; shorter than the socket timeout.
 BLOCK_MS = 2_000

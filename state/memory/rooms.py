@@ -19,14 +19,12 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from ...models.errors import InvalidInput
-from ...models.memory.merge import WriteMetadata, apply_statement
+from ...models.memory.merge import StatementOrigin, WriteMetadata, apply_statement, parse_statement
 from ...models.memory.recall import MemoryView, RecallContext, recall, view_without_service
 from ...models.memory.services import find_service
-from ...models.memory.statement import StatementOrigin, parse_statement
 from ...models.memory.wire_form import to_document
-from .counts import MemoryEvent
-from .keeping import MemoryManagement, new_mark
-from .log import log_merging, log_retrieved, log_stored
+from .management import MemoryManagement, new_mark
+from .monitoring import MemoryEvent, log_merging, log_retrieved, log_stored
 from .store import REDIS_ERRORS
 from .values import MemorySnapshot, Owner
 

@@ -22,10 +22,9 @@ from ...models.memory.merge import Statement, WriteMetadata, apply_statement, wi
 from ...models.memory.sharing import SharingConsent, read_sharing, write_sharing
 from ...models.memory.state import MemoryState
 from ...models.memory.wire_form import read_state
-from ..redis.clock import time_ms
 from ..redis.keys import memory_key, sharing_key
-from .counts import MemoryCounts, MemoryEvent
-from .log import log_dropped
+from ..redis.readers import time_ms
+from .monitoring import MemoryCounts, MemoryEvent, log_dropped
 from .swaps import Swap, send_swaps, version_of
 from .values import MemoryRules, MemorySnapshot, Owner, Versioned
 

@@ -9,9 +9,9 @@ from typing import Generic, TypeVar
 
 from ...models.errors import InvalidInput
 from ...models.memory.capping import MIN_BYTES
+from ...models.memory.parameters import room_key, user_key
 from ...models.memory.sharing import SharingConsent
 from ...models.memory.state import MemoryState
-from ...models.memory.values import room_key, user_key
 
 T = TypeVar("T")
 

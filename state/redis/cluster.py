@@ -16,9 +16,8 @@ from redis.retry import Retry
 
 from ...models.errors import ClientClosed
 from ...models.text.redis_address import RedisAddress
-from ...patches.redis_cluster import InterruptiblePool
-from ...patches.redis_packing import PACKER
-from .outages import LOST_CLUSTER_ERRORS, AsyncConnectionRetry, ConnectionRetry, convert_error
+from ...patches.redis_connections import PACKER, InterruptiblePool
+from .connection_errors import LOST_CLUSTER_ERRORS, AsyncConnectionRetry, ConnectionRetry, convert_error
 
 _HEALTH_CHECK_S = 30
 

@@ -15,10 +15,9 @@ from redis.exceptions import MovedError, RedisError, ResponseError
 
 from ...models.errors import ClientClosed, RedisUnavailable, SymposiaError, UnsuitableRedis
 from ...models.text.redis_address import RedisAddress, RedisKind
-from ...patches.redis_packing import PACKER
-from ...patches.redis_sentinel import async_master_client, master_client
+from ...patches.redis_connections import PACKER, async_master_client, master_client
 from .cluster import AsyncClusterClient, ClusterClient
-from .outages import LOST_CONNECTION_ERRORS, AsyncConnectionRetry, ConnectionRetry, convert_error
+from .connection_errors import LOST_CONNECTION_ERRORS, AsyncConnectionRetry, ConnectionRetry, convert_error
 
 #: A blocking read must end well before this socket timeout.
 SOCKET_TIMEOUT_S = 10.0

@@ -37,7 +37,7 @@ The index keys below are permanent, and the keys of schedules, until they are re
 | `symposia:inbox` | sorted set | open questions to people, `session|turn|name`, by the time they were asked |
 | `symposia:taken` | hash | how far the workers have come in the queue, when one was free, and the newest probe; a TTL of an hour |
 | `symposia:workers` | hash | agent names each worker announces, with the time it did |
-| `symposia:{schedules}:schedule:NAME` | hash | a schedule: see `state/schedules/store.py` |
+| `symposia:{schedules}:schedule:NAME` | hash | a schedule: see `state/schedule_store.py` |
 | `symposia:{schedules}:queue:NAME` | list | occurrences of a schedule that wait for the one that runs |
 | `symposia:{schedules}:history:NAME` | list | what came of a schedule's occurrences, newest first; capped |
 | `symposia:{schedules}:beat` | sorted set | schedules' keys by the time at which a beat sends word of them |

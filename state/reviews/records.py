@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from pydantic import Field, JsonValue
 
-from ...models.review.items import Item, SkippedItem
 from ...models.review.panels import Panel
-from ...models.review.runs import ItemState
+from ...models.review.runs import Item, ItemState, SkippedItem
 from ...models.text.ids import Id
 from ...models.turns.turn import Frozen
 

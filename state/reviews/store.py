@@ -12,13 +12,11 @@ from typing import Any, cast
 from redis import Redis
 
 from ...models.errors import ReviewNotFound
-from ...models.review.items import Item
-from ...models.review.runs import ItemState
+from ...models.review.runs import Item, ItemState
 from ...models.text.ids import new_id
-from ..redis.clock import server_ms
 from ..redis.keys import review_key
+from ..redis.readers import read_stored, server_ms
 from ..redis.scripts import evaluate, load_script
-from ..redis.stored import read_stored
 from .records import BatchHead, BatchView, ItemRecord, batch_view
 
 #: Milliseconds until the next check of a running item.

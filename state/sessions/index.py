@@ -14,10 +14,10 @@ from typing import cast
 
 from redis import Redis
 
-from ..redis.clock import server_ms
 from ..redis.due_index import CLAIM_FRACTION, DueIndex, add_or_renew, drop
 from ..redis.keys import ARCHIVE_QUEUE, DUE, SESSIONS, session_key
-from .archive_queue import ArchiveQueue
+from ..redis.readers import server_ms
+from .archiving import ArchiveQueue
 
 #: Maximum number of listed sessions; the newest are kept.
 LISTED = 100_000

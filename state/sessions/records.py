@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 from ...models.protocol.collab import CollabStatus
 from ...models.protocol.dialog import DialogStatus
 from ...models.turns.turn import Usage
+from ..redis.readers import converting_to_corrupt, read_field, read_number
 from ..redis.scripts import view_fields
-from ..redis.stored import converting_to_corrupt, read_field, read_number
 from .requests import GrantRequest
-from .turn_records import TurnRecord, TurnRecords
-from .usage_accounts import read_amounts
+from .turn_records import TurnRecord, TurnRecords, read_amounts
 
 
 class SessionState:
@@ -277,7 +276,7 @@ def _read_extra(word: str, extra: Any, claim: GrantRequest | None) -> dict[str, 
     if word in ("retried", "deferred"):
         return {"due_ms": extra}
     if word == "exhausted" and extra is not None:
-        return {"lack": Shortfall(*extra)}
+        return {"shortfall": Shortfall(*extra)}
     if word == "swept" and extra is not None:
         due_ms, numbers, advance, held = extra
         return {"numbers": tuple(numbers), "due_ms": due_ms, "advance": advance == 1, "held": held == 1}

@@ -1,18 +1,24 @@
-"""Arguments of the store's verbs, as values."""
+"""Arguments of the store's scripts, as values: openings, grants, outputs, plans, and the roles in events.
+
+A plan is one JSON document, which the scripts `plan` and `commit` read.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-from ...models.protocol.collab import Collab
+from ...models.protocol.collab import Collab, Participant, orchestrators_among
+from ...models.protocol.dialog import Role
 from ...models.sessions.limits import ReservationRequest
+from ...models.sessions.plan import BoardEntry, Finish, PlannedTurn, RefusedHandOff, Step
+from ...models.text.ids import new_id, role_uuid
 from ...models.turns.turn import OutcomeKind, Usage
-from .usage_accounts import Accounts
+from .turn_records import Accounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +90,146 @@ class GrantRequest:
 def format_notes(notes: Sequence[JournalNote]) -> str:
     """Return notes as scripts read them; empty: none."""
     return json.dumps(notes) if notes else ""
+
+
+def role_of(participant: Participant) -> str:
+    """Return the role of a participant; a participant without a role has one of its own."""
+    return participant.role_id or participant.participant_id
+
+
+def role_uuid_of(participant: Participant) -> str:
+    """Return the role as a UUID, as event payloads require."""
+    return role_uuid(role_of(participant))
+
+
+def broadcaster_role_of(roster: Mapping[str, Participant]) -> str:
+    """Return the role that asks the question of a broadcast: the orchestrator's, or `user` without one."""
+    found = orchestrators_among(roster.values())
+    return role_of(roster[found[0]]) if len(found) == 1 else Role.USER.value
+
+
+def roles_document(collab: Collab) -> str:
+    """Return the roles for MAPSessionStarted and MAPRolesAssigned, as JSON."""
+    assignments = [
+        {
+            "participant_id": participant.participant_id,
+            "role_id": role_of(participant),
+            "role_uuid": role_uuid_of(participant),
+            "kind": participant.kind,
+        }
+        for participant in collab.participants
+    ]
+    started = {"mode": collab.mode, "title": collab.title, "participant_count": len(assignments)}
+    targets = [role_of(participant) for participant in collab.participants]
+    return json.dumps(
+        {"started": started, "assignments": assignments, "targets": targets}, ensure_ascii=False
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PlanWrite:
+    """Changes to write if the session is still at version `expected`."""
+
+    plan_id: str
+    expected: int
+    document: str
+    #: Scopes of the turns that this plan drops; their locks are released.
+    released: tuple[str, ...] = ()
+    #: Hand-offs that it refuses; they are recorded.
+    refused: tuple[RefusedHandOff, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFrame:
+    """Parts of a written plan that are not in the planner's answer."""
+
+    expected: int
+    roster: dict[str, Participant]
+    #: The stop conditions' state, as JSON.
+    stop: str
+    rounds: int
+    #: Numbers of the closed turns the planner has seen.
+    consumed: tuple[int, ...]
+    #: Id of the planning task: the parent of the new tasks.
+    parent: str
+    #: Text of a broadcast without a text of its own.
+    purpose: str
+    retention_ms: int
+    #: Scopes of the open turns by number.
+    scopes: dict[int, str]
+    #: True: with this plan the roster becomes `roster`.
+    promotes: bool = False
+    #: Hand-offs that the mode refuses.
+    refused: tuple[RefusedHandOff, ...] = ()
+
+
+def _turn(planned: PlannedTurn, frame: PlanFrame) -> dict[str, Any]:
+    speaker = frame.roster[planned.participant]
+    record = {
+        "participant": planned.participant,
+        "role_id": role_of(speaker),
+        "role_uuid": role_uuid_of(speaker),
+        "scope": planned.scope,
+        "broadcast": planned.broadcast,
+        "snapshot": planned.snapshot,
+        "parent": frame.parent,
+    }
+    return {"record": record, "plan": planned.model_dump_json(exclude_defaults=True)}
+
+
+def _announcement(step: Step, frame: PlanFrame) -> dict[str, Any]:
+    targets = [role_of(frame.roster[turn.participant]) for turn in step.turns]
+    message = {"content": step.announce or frame.purpose}
+    broadcaster = broadcaster_role_of(frame.roster)
+    payload = {"broadcaster_role_id": broadcaster, "target_count": len(targets), "message": message}
+    return {"payload": payload, "targets": targets}
+
+
+def _board(entries: tuple[BoardEntry, ...]) -> dict[str, str]:
+    return {entry.item.item_id: entry.model_dump_json(exclude_none=True) for entry in entries}
+
+
+def _refusal(hand_off: RefusedHandOff) -> JournalNote:
+    data: dict[str, JsonValue] = {
+        "turn_number": hand_off.number,
+        "participant_id": hand_off.participant,
+        "to": hand_off.to,
+        "reason": hand_off.reason,
+    }
+    return JournalNote("turn.handoff.refused", data)
+
+
+def build_plan_write(plan: Step | Finish, frame: PlanFrame) -> PlanWrite:
+    """Return the document of one plan."""
+    plan_id = new_id()
+    document: dict[str, Any] = {
+        "id": plan_id,
+        "stop": frame.stop,
+        "rounds": frame.rounds,
+        "consumed": [str(number) for number in frame.consumed],
+        "board": _board(plan.board),
+    }
+    if frame.refused:
+        document["notes"] = [_refusal(hand_off) for hand_off in frame.refused]
+    if isinstance(plan, Finish):
+        released = tuple(frame.scopes.values())
+        document["finish"] = {
+            "status": "cancelled" if plan.aborted else "completed",
+            "reason": plan.reason,
+            "detail": plan.detail,
+            "retention_ms": frame.retention_ms,
+        }
+    else:
+        released = tuple(frame.scopes[number] for number in plan.drop)
+        document |= {
+            "planner": json.dumps(plan.state),
+            "ends_round": "1" if plan.ends_round else "0",
+            "drop": [str(number) for number in plan.drop],
+            "turns": [_turn(turn, frame) for turn in plan.turns],
+        }
+        if frame.promotes:
+            document["promotes"] = list(frame.roster)
+        if plan.announce is not None:
+            document["announce"] = _announcement(plan, frame)
+    text = json.dumps(document, ensure_ascii=False)
+    return PlanWrite(plan_id, frame.expected, text, released, frame.refused)

@@ -16,8 +16,8 @@ from redis import Redis
 
 from ...models.errors import SessionNotFound
 from ..redis.keys import session_key
+from ..redis.readers import read_number
 from ..redis.scripts import ScriptValue, call_on_session
-from ..redis.stored import read_number
 from .records import ScriptAnswer, read_answer
 
 

@@ -17,12 +17,10 @@ from ...models.text.ids import new_id
 from ...models.turns.turn import MOST_SPENT
 from ..redis.keys import session_key
 from ..redis.scripts import ScriptValue, call_on_session
-from .plans import PlanWrite
 from .records import Grant, ScriptAnswer, SessionState, read_answer
-from .requests import GrantRequest, JournalNote, Opening, TurnOutput, format_notes
-from .roles import roles_document
+from .requests import GrantRequest, JournalNote, Opening, PlanWrite, TurnOutput, format_notes, roles_document
 from .steering import SessionDocuments, read_documents
-from .usage_accounts import Accounts, format_accounts
+from .turn_records import Accounts, format_accounts
 
 
 class SessionStore:

@@ -1,17 +1,38 @@
-"""One turn in the turns hash, see `lua/lib/turns.lua`."""
+"""Records of the turns hash, and the usage accounts in them: one account per attempt, by its token."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
+from pydantic_core import to_json
 
 from ...models.errors import CorruptSession
-from ..redis.stored import read_stored
-from .usage_accounts import Accounts, read_amounts
+from ...models.turns.turn import MOST_SPENT, Usage
+from ..redis.readers import read_stored
+
+#: Usage of each attempt, by its token.
+Accounts = Mapping[str, Usage]
+_NOTHING = Usage()
+
+
+def format_accounts(accounts: Accounts) -> bytes:
+    """Return accounts in the form that scripts read: without empty ones, and with amounts capped so that no counter overflows."""
+    amounts = {token: [min(amount, MOST_SPENT) for _, amount in usage] for token, usage in accounts.items()}
+    return to_json({token: row for token, row in amounts.items() if any(row)})
+
+
+def read_amounts(amounts: Sequence[int]) -> Usage:
+    """Return the usage from amounts of scripts, in the order of `AMOUNTS` in `lua/lib/accounts.lua`."""
+    return Usage(**dict(zip(Usage.model_fields, amounts, strict=True))) if any(amounts) else _NOTHING
+
+
+def sum_usage(usages: Iterable[Usage]) -> Usage:
+    """Return the sum of all usages."""
+    return sum(usages, Usage())
 
 
 @dataclass(frozen=True, slots=True)

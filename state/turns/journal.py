@@ -1,11 +1,11 @@
-"""Finished calls of an unfinished turn, kept until the turn is written.
+"""Data that Redis keeps for an agent: finished calls of an unfinished turn, and a note from turn to turn.
 
-One hash per turn, in the session's slot: name of the call -> answer. A turn that begins for
-the first time reads nothing; one that begins again reads all calls, once. The stored data is
-limited in size, number and time.
+The calls are one hash per turn, in the session's slot. A turn that begins for the first time reads
+nothing; one that begins again reads all calls, once. The stored data is limited in size, number and
+time. A worker that has lost its turn may still write here: it writes the answer to the very call that
+it names, so the new owner of the turn may use it.
 
-A worker that has lost its turn may still write here: it writes the answer to the very
-call that it names, so the new owner of the turn may use it.
+A note is derived from written data, so an older note does no harm, and a lost one is made again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from ...models.errors import StateError
-from ..redis.keys import calls_key
+from ..redis.keys import calls_key, session_key
 
 log = logging.getLogger(__name__)
 
@@ -108,3 +108,30 @@ class CallJournal:
             do()
         except (RedisError, StateError) as error:
             log.warning("storing finished calls failed, a retry of the turn will repeat them: %s", error)
+
+
+#: Milliseconds for which a note is kept after it was written.
+NOTE_TTL_MS = 7 * 24 * 3_600_000
+
+
+class ParticipantNote:
+    """The note of one participant."""
+
+    def __init__(self, client: Redis, session_id: str, participant: str) -> None:
+        self._client = client
+        self._key = session_key(session_id, f"note:{participant}")
+
+    async def read_note(self) -> str | None:
+        """Return the note; None if there is none, or Redis is unavailable."""
+        try:
+            return cast("str | None", await asyncio.to_thread(self._client.get, self._key))
+        except (RedisError, StateError) as error:
+            log.warning("reading the note of a turn failed: %s", error)
+            return None
+
+    async def write_note(self, note: str) -> None:
+        """Replace the note; if Redis is unavailable, it is made again later."""
+        try:
+            await asyncio.to_thread(self._client.set, self._key, note, px=NOTE_TTL_MS)
+        except (RedisError, StateError) as error:
+            log.warning("storing the note of a turn failed: %s", error)

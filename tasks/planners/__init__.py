@@ -4,9 +4,15 @@ To add a mode, add a file here that ends with its `MODE`, and its name to the li
 """
 
 from .mode import Demo, Mode
-from .option_checks import check_mode_options
-from .registry import add_mode, effective_stop, judge_hand_offs, mode_of, modes
-from .step_checks import check_step
+from .registry import (
+    add_mode,
+    check_mode_options,
+    check_step,
+    effective_stop,
+    judge_hand_offs,
+    mode_of,
+    modes,
+)
 
 __all__ = [
     "Demo",

@@ -13,8 +13,7 @@ from typing import Any
 
 from pydantic import Field
 
-from ...models.protocol.collab import Participant
-from ...models.protocol.roster import find_participant_or_role, role_of
+from ...models.protocol.collab import Participant, find_participant_or_role, role_of
 from ...models.sessions.options import ModeOptions
 from ...models.sessions.plan import BoardEntry
 from ...models.turns.turn import Frozen, NewItem, TurnResult, WorkItem

@@ -1,16 +1,20 @@
-"""The modes by name."""
+"""The modes by name, with the checks of a session's options and of planned steps.
+
+Options are checked before a session is opened; the rules for steps hold for every planner.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ...models.protocol.collab import CollabMode, add_mode_name
-from ...models.sessions.plan import RefusedHandOff, SessionView
-from ...models.sessions.stop_conditions import RoundOfPasses, StopCondition
+from ...models.errors import InvalidInput
+from ...models.protocol.collab import CollabMode, Participant, add_mode_name
+from ...models.sessions.options import ModeOptions
+from ...models.sessions.plan import FLOOR_SCOPE, RefusedHandOff, SessionView, Step
+from ...models.sessions.stop_conditions import MaxRounds, RoundOfPasses, StopCondition, TextSeen
 from . import broadcast, orchestrated, pair, round_robin, swarm
-from .hand_offs import apply_check
-from .mode import Mode
+from .mode import Mode, apply_check
 
 _MODES: dict[str, Mode] = {
     module.MODE.name: module.MODE for module in (round_robin, orchestrated, pair, broadcast, swarm)
@@ -61,3 +65,53 @@ def effective_stop(name: CollabMode, stop: StopCondition | None) -> StopConditio
     mode = mode_of(name)
     chosen = stop or mode.default_stop
     return chosen | RoundOfPasses() if mode.has_rounds else chosen
+
+
+def check_mode_options(
+    mode: CollabMode,
+    roster: Sequence[Participant],
+    *,
+    options: ModeOptions,
+    stop: StopCondition | None = None,
+) -> None:
+    """Refuse options that can never work with this mode and roster.
+
+    Raises:
+        InvalidInput: names the field, its value and the rule.
+    """
+    chosen = mode_of(mode)
+    ids = [p.participant_id for p in roster]
+    for leaf in stop.leaves() if stop else ():
+        if isinstance(leaf, TextSeen) and leaf.by not in (None, *ids):
+            raise InvalidInput("stop.text.by", leaf.by, f"must be the id of a participant: {', '.join(ids)}")
+        if isinstance(leaf, MaxRounds) and not chosen.has_rounds:
+            rule = f"must not be set for a {chosen.name}, which has no rounds"
+            raise InvalidInput("stop.max_rounds", leaf.rounds, rule)
+    chosen.check(roster, options)
+
+
+def check_step(view: SessionView, step: Step) -> None:
+    """Refuse a step that would break the session.
+
+    Raises:
+        AssertionError: names the rule. It is a defect of the planner, never of the input.
+    """
+    people = set(view.ids())
+    waiting = [turn for turn in view.open if turn.number not in step.drop]
+    speakers = [t.participant for t in waiting] + [t.participant for t in step.turns]
+    scopes = [t.scope for t in waiting] + [t.scope for t in step.turns]
+    limit = None if view.turns_left is None else view.turns_left + len(view.open)
+    rules = {
+        "every speaker is a participant": people.issuperset(speakers),
+        "no participant has two open turns": len(set(speakers)) == len(speakers),
+        "no scope is locked twice": len(set(scopes)) == len(scopes),
+        "an exclusive turn is the only open turn": FLOOR_SCOPE not in scopes or len(scopes) == 1,
+        "only open turns are dropped": {turn.number for turn in view.open}.issuperset(step.drop),
+        "no more turns than are left": limit is None or len(scopes) <= limit,
+        "the step makes progress": bool(step.turns or view.open),
+    }
+    broken = [rule for rule, kept in rules.items() if not kept]
+    if broken:
+        raise AssertionError(
+            f"the {view.mode} planner returned an invalid step; broken rules: {'; '.join(broken)}"
+        )

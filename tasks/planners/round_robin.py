@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from ...models.sessions.plan import Plan, PlannedTurn, SessionView, Step, Wait
 from ...models.sessions.stop_conditions import MaxRounds, StopCondition
 from ...models.turns.turn import Frozen, TurnResult
-from .hand_offs import refuse_unless_one_other
-from .mode import Demo, Mode
+from .mode import Demo, Mode, refuse_unless_one_other
 
 _DEFAULT_STOP: StopCondition = MaxRounds(3)
 

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from ...models.errors import InvalidInput
-from ...models.protocol.collab import Participant
-from ...models.protocol.roster import find_participant_or_role
+from ...models.protocol.collab import Participant, find_participant_or_role
 from ...models.sessions.options import ModeOptions
 from ...models.sessions.plan import BoardEntry, Finish, Plan, PlannedTurn, SessionView, Step, Wait
 from ...models.sessions.stop_conditions import MaxTurns, StopCondition

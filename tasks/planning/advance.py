@@ -16,12 +16,12 @@ from ...models.sessions.plan import Finish, Step, Wait
 from ...models.sessions.stop_conditions import StopReason
 from ...models.text.redact import excerpt
 from ...models.turns.turn import TurnResult
-from ...state.redis.stored import converting_to_corrupt, read_object
-from ...state.sessions.plans import PlanFrame, PlanWrite, build_plan_write
+from ...state.redis.readers import converting_to_corrupt, read_object
 from ...state.sessions.records import ScriptAnswer, SessionState
+from ...state.sessions.requests import PlanFrame, PlanWrite, build_plan_write
 from ..runtime.graph import TaskGraph, TurnCall, ignore_broker_outage
 from ..runtime.runtime import Runtime
-from ..views.view import SessionFacts, begins_round, session_view
+from ..views.session_views import SessionFacts, begins_round, session_view
 from .decide import decide
 from .limits import affordable_turns
 

@@ -14,7 +14,7 @@ from ...models.sessions.options import AgentBinding
 from ...models.sessions.stop_conditions import StopReason
 from ...models.turns.turn import RemainingBudget
 from ...state.sessions.records import SessionState, Shortfall
-from ..views.view import SessionFacts
+from ..views.session_views import SessionFacts
 
 #: A turn without a declared cost reserves at least 1/LEAST_PART of what its agent may spend.
 LEAST_PART = 10

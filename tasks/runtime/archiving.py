@@ -17,7 +17,7 @@ from redis import Redis
 from ...models.errors import ArchiveUnavailable, RedisUnavailable
 from ...models.protocol.collab import CollabStatus
 from ...models.sessions.archived import ArchivePage, ArchiveProgress
-from ...state.sessions.archive_queue import ArchiveQueue, SnapshotReader
+from ...state.sessions.archiving import ArchiveQueue, SnapshotReader
 from ...state.sessions.index import SessionIndex
 
 if TYPE_CHECKING:

@@ -1,11 +1,4 @@
-"""Dispatch of a step as Celery tasks: a `group` for parallel turns, one task for a single turn.
-
-Every message carries identifiers only, so its size does not depend on the dialog. Turns in
-sequence are not a chain: the commit of a turn sends the next one, because a chain's message
-carries all later tasks, and a chain or chord ends silently if a worker dies in the
-wrong place. `root_id` is the session's id, which is also the id of the task that started it;
-`parent_id` is the task that planned the turn. So Flower and `symposia graph` show one tree.
-"""
+"""Dispatch of a step as Celery tasks: a `group` for parallel turns, one task for a single turn."""
 
 from __future__ import annotations
 
@@ -20,8 +13,11 @@ from kombu.exceptions import OperationalError
 
 from ...models.protocol.collab import CollabMode
 from ...models.text.ids import new_id
-from ...state.sessions.taken import SENT_MS
-from .names import ADVANCE, TURN
+from ...state.sessions.queue_progress import SENT_MS
+
+TURN = "symposia.turn"
+ADVANCE = "symposia.advance"
+
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +64,7 @@ class TurnCall:
 class TaskGraph:
     """Dispatch of turns and continuations of sessions to the queue. Raises BrokerAway if it fails.
 
-    `sent_ms`: the server's clock when they became due; see `state/sessions/taken.py`.
+    `sent_ms`: the server's clock when they became due; see `state/sessions/queue_progress.py`.
     """
 
     def __init__(self, app: Celery) -> None:

@@ -20,19 +20,24 @@ from dataclasses import dataclass
 from ...models.errors import InvalidInput
 from ...models.memory.capping import cap_learned
 from ...models.memory.learned import Learned, MemoryOptions, MemoryUpdate
-from ...models.memory.merge import Statement, WriteMetadata, apply_statement, write_mark
+from ...models.memory.merge import (
+    ParsedStatement,
+    Statement,
+    StatementOrigin,
+    WriteMetadata,
+    apply_statement,
+    parse_statement,
+    write_mark,
+)
 from ...models.memory.recall import MemoryView, RecallContext, recall
 from ...models.memory.services import Service, find_service
 from ...models.memory.state import MemoryState
-from ...models.memory.statement import ParsedStatement, StatementOrigin, parse_statement
 from ...models.turns.turn import OutcomeKind, TurnOutcome, TurnResult
-from ...state.memory.counts import MemoryEvent
-from ...state.memory.log import log_merging, log_retrieved, log_stored
+from ...state.memory.monitoring import MemoryEvent, log_merging, log_retrieved, log_stored
 from ...state.memory.store import REDIS_ERRORS, MemoryStore
 from ...state.memory.values import MemorySnapshot, Owner, SnapshotCache
 from ...state.sessions.records import SessionState
-from ..views.decode import decode_turn_result
-from ..views.view import SessionFacts
+from ..views.session_views import SessionFacts, decode_turn_result
 
 log = logging.getLogger(__name__)
 

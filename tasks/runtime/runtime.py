@@ -1,4 +1,8 @@
-"""Services of a worker process for its turns: one of each, shared by all its threads."""
+"""Services of a worker process for its turns: one of each, shared by all its threads.
+
+The fault hook is called at each boundary between the steps of a turn: the places where the death of a
+worker makes a difference. In production it does nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 
 from celery import Celery
 
@@ -14,16 +19,40 @@ from ...agents.execution.runner import AgentRunner
 from ...agents.registry.registry import Registry
 from ...models.sessions.limits import DailyLimits
 from ...state.sessions.index import SessionIndex
+from ...state.sessions.queue_progress import QueueProgress
 from ...state.sessions.records import SessionState
 from ...state.sessions.store import SessionStore
-from ...state.sessions.taken import QueueProgress
-from ..views.view import SessionFacts, read_facts
+from ..views.session_views import SessionFacts, read_facts
 from .archiving import Archiver
-from .fault_hooks import FaultHook, no_fault_hook
 from .graph import TaskGraph
 from .leases import LeaseRenewer
 from .memory import TurnMemory
 from .turn_services import GrantServicesFactory
+
+
+class Boundary(StrEnum):
+    """Position of a turn, in the order in which a turn reaches them."""
+
+    #: The message has arrived; no command was sent to Redis.
+    BEFORE_BEGIN = "before-begin"
+    #: The turn is granted; the agent has not started.
+    AFTER_BEGIN = "after-begin"
+    #: The agent is running, and its lease is being renewed.
+    SPEAKING = "speaking"
+    #: The agent has finished; nothing is written.
+    BEFORE_COMMIT = "before-commit"
+    #: The turn is written, and the next one planned with it; no message was sent yet.
+    AFTER_COMMIT = "after-commit"
+    #: The next messages are in the queue; the message of this turn is still unacknowledged.
+    BEFORE_ACK = "before-ack"
+
+
+#: Called with the boundary, the session's id and the turn's number, from the thread that runs the turn.
+FaultHook = Callable[[Boundary, str, int], None]
+
+
+def no_fault_hook(_boundary: Boundary, _session_id: str, _number: int) -> None:
+    """Do nothing: the hook of production."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,72 @@
-"""Turn services of an agent: created by a worker for the turn, and cleared afterwards."""
+"""Turn services of an agent, and the rate limit of models.
+
+A worker creates the services for a turn and clears them afterwards.
+
+The rate limit is shared by all workers. A turn's first model is checked before the turn begins
+(`admission.py`); fallback models are checked when they are needed, through the services of their agent.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from redis import Redis
+from redis.exceptions import RedisError
 
-from ...agents.turn_services import USAGE_KEY_PREFIX, TurnServices
+from ...agents.agent import USAGE_KEY_PREFIX, TurnServices
+from ...models.errors import StateError
+from ...models.sessions.limits import Rate
 from ...models.turns.turn import Usage
-from ...state.redis.stored import read_stored
+from ...state.redis.readers import read_stored
 from ...state.sessions.records import Grant
 from ...state.turns.deltas import DeltaPublisher
-from ...state.turns.journal import CallJournal
-from ...state.turns.notes import ParticipantNote
-from .rate_limit import ModelRateLimiter, RateOf
+from ...state.turns.journal import CallJournal, ParticipantNote
+from ...state.usage_limits import Permit, RateLimiter
+
+log = logging.getLogger(__name__)
+
+#: Maximum seconds a turn waits in a worker for the rate limit of its model.
+MOST_WAIT_S = 1.0
+
+#: Returns the limits of a model of the registry; None: it has none.
+RateOf = Callable[[str], Rate | None]
+
+
+def wait_for_permit(rates: RateLimiter, rate: Rate) -> Permit | int:
+    """Wait a short time for a permit; return it, or the milliseconds after which to try again."""
+    deadline = time.monotonic() + MOST_WAIT_S
+    while isinstance(answer := rates.admit(rate), int) and time.monotonic() + answer / 1000 <= deadline:
+        time.sleep(answer / 1000)
+    return answer
+
+
+class ModelRateLimiter:
+    """Rate limits of an agent's fallback models: part of the agent's turn services.
+
+    Args:
+        client: a client that decodes responses.
+        rate_of: the registry's limits.
+    """
+
+    def __init__(self, client: Redis, rate_of: RateOf) -> None:
+        self._rates = RateLimiter(client)
+        self._rate_of = rate_of
+
+    async def acquire_request(self, model: str) -> float | None:
+        """As in Minutes. Without Redis nothing is counted, and the model may be called."""
+        rate = self._rate_of(model)
+        if rate is None:
+            return None
+        try:
+            answer = await asyncio.to_thread(wait_for_permit, self._rates, rate)
+        except (RedisError, StateError) as error:
+            log.warning("counting a request to %s for the rate limit failed: %s", model, error)
+            return None
+        return answer / 1000 if isinstance(answer, int) else None
 
 
 class GrantServicesFactory:

@@ -15,14 +15,14 @@ from ...models.sessions.plan import Totals
 from ...models.sessions.spec import SessionSpec
 from ...models.sessions.stop_conditions import MaxTurns
 from ...models.sessions.submission import Submission
-from ...state.redis.stored import read_stored
+from ...state.redis.readers import read_stored
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.requests import Opening
 from ...state.sessions.store import SessionStore
 from ..planners import check_mode_options, effective_stop
 from ..runtime.graph import TaskGraph, ignore_broker_outage
-from ..views.view import SessionFacts
-from ..workspace.context import normalize_id
+from ..views.session_views import SessionFacts
+from ..workspace.base import normalize_id
 
 #: Milliseconds between entering and opening a session within which readers do not report it missing.
 _SOON_MS = 60_000

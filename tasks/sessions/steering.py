@@ -25,11 +25,10 @@ from ...models.sessions.steering import (
     read_participant,
 )
 from ...models.text.ids import moment_from_ms, new_id
-from ...state.redis.clock import server_ms
-from ...state.redis.stored import read_stored
+from ...state.presence import WorkerPresence
+from ...state.redis.readers import read_stored, server_ms
 from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.steering import SessionDocuments, SettingsChange, SteeringStore, read_documents
-from ...state.workers.presence import WorkerPresence
 from ..planners import check_mode_options
 
 #: Maximum attempts of a change against concurrent changes.

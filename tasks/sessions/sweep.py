@@ -4,7 +4,7 @@ It runs in every worker, claims due sessions and dispatches the work they wait f
 executes a turn, so a slow agent cannot block it, and two concurrent sweeps do no harm. Because of the sweep, not
 because of the broker, every session ends.
 
-A message that still waits in the queue is not sent again, however long it waits (`state/sessions/taken.py`).
+A message that still waits in the queue is not sent again, however long it waits (`state/sessions/queue_progress.py`).
 """
 
 from __future__ import annotations

@@ -1,24 +1,32 @@
-"""A granted turn in the worker that runs it."""
+"""A granted turn in the worker that runs it, and retries of its writes during a Redis outage.
+
+Writes are retried until the turn's deadline, because giving up would lose a paid answer.
+"""
 
 from __future__ import annotations
 
+import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TypeVar
 
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_fixed
+
+from ...models.errors import RedisUnavailable
 from ...models.sessions.options import FailurePolicy
 from ...models.sessions.plan import PlannedTurn
 from ...models.turns.turn import Usage
 from ...models.turns.waiting import ParkedQuestion
 from ...state.sessions.records import Grant, SessionState
-from ...state.sessions.usage_accounts import sum_usage
+from ...state.sessions.turn_records import sum_usage
 from ..runtime.memory import RecalledMemory
 from ..runtime.runtime import Runtime
 from ..runtime.turn_services import GrantServices
-from ..views.decode import decode_waiting
-from ..views.view import SessionFacts
+from ..views.session_views import SessionFacts, decode_waiting
 from .admission import Admission
-from .message_builder import MessageBuilder
+from .results import MessageBuilder
 
 #: Seconds after the agent's deadline in which its turn can still be returned or closed regularly.
 WRITE_GRACE_S = 5.0
@@ -91,3 +99,38 @@ def write_deadline(runtime: Runtime, floor: ActiveTurn) -> float:
 def turn_timeout_s(runtime: Runtime, policy: FailurePolicy) -> float:
     """Return the seconds that an agent may take."""
     return policy.turn_timeout_s or runtime.limits.turn_timeout_s
+
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+#: Seconds between two attempts: a fraction of any lease, so that a write does not miss its own lease.
+PAUSE_S = 0.25
+
+
+def retry_during_outage(write: Callable[[], T], *, until: float, what: str) -> T:
+    """Return what `write` returns. Retry while Redis is unavailable.
+
+    Args:
+        write: Calls a script, which gives the same answer when it is called again.
+        until: When to give up, by `time.monotonic()`.
+        what: What waits meanwhile, for the log.
+
+    Raises:
+        RedisUnavailable: Redis was still unavailable at that time.
+    """
+
+    def log_first(state: RetryCallState) -> None:
+        if state.attempt_number == 1 and state.outcome is not None:
+            log.warning("writing %s failed, retrying: %s", what, state.outcome.exception())
+
+    retrying = Retrying(
+        retry=retry_if_exception_type(RedisUnavailable),
+        stop=lambda _: time.monotonic() >= until,
+        wait=wait_fixed(PAUSE_S),
+        sleep=time.sleep,
+        before_sleep=log_first,
+        reraise=True,
+    )
+    return retrying(write)

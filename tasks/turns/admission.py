@@ -17,17 +17,16 @@ from ...models.sessions.limits import SpendingBounds
 from ...models.sessions.options import AgentBinding
 from ...models.sessions.stop_conditions import StopReason
 from ...models.turns.turn import Usage
-from ...state.limits.rates import Permit, RateLimiter
-from ...state.limits.tenants import ReservationAction, Settlement, TenantAccounts
+from ...state.presence import WorkerPresence
 from ...state.sessions.records import ScriptAnswer, SessionState, Shortfall
 from ...state.sessions.requests import GrantRequest
-from ...state.workers.presence import WorkerPresence
+from ...state.usage_limits import Permit, RateLimiter, ReservationAction, Settlement, TenantAccounts
 from ..planning.limits import format_amount, max_turn_spend
 from ..runtime.graph import TurnCall
-from ..runtime.rate_limit import wait_for_permit
 from ..runtime.runtime import Runtime
-from ..views.view import SessionFacts
-from .summary import PlanNext, TurnEnd
+from ..runtime.turn_services import wait_for_permit
+from ..views.session_views import SessionFacts
+from .results import PlanNext, TurnEnd
 
 NOTHING = Usage()
 

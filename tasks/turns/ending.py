@@ -11,16 +11,13 @@ from pydantic import JsonValue
 from ...models.errors import AgentError, StateError
 from ...models.sessions.options import AfterRetries
 from ...models.turns.turn import OutcomeKind, TurnOutcome, TurnResult
-from ...state.sessions.plans import PlanWrite
 from ...state.sessions.records import ScriptAnswer
-from ...state.sessions.requests import JournalNote
+from ...state.sessions.requests import JournalNote, PlanWrite
 from ..planners import mode_of
 from ..planning.advance import advance, dispatch_plan, dispatch_turns, plan_next, redispatch_waiting
-from ..runtime.fault_hooks import Boundary
-from ..runtime.runtime import Runtime
-from .active_turn import ActiveTurn, write_deadline
-from .retry_until import retry_during_outage
-from .summary import FAILURE_EFFECTS, WRITTEN, TurnEnd, summarize_commit, summarize_failure, summarize_return
+from ..runtime.runtime import Boundary, Runtime
+from .active_turn import ActiveTurn, retry_during_outage, write_deadline
+from .results import FAILURE_EFFECTS, WRITTEN, TurnEnd, summarize_commit, summarize_failure, summarize_return
 
 log = logging.getLogger(__name__)
 

@@ -13,13 +13,10 @@ from ...models.turns.directives import read_directives
 from ...models.turns.turn import DraftMessage, GivenAnswer, OutcomeKind, TurnContext, TurnOutcome
 from ...models.turns.waiting import AddedMessage, ParkedQuestion, Pending
 from ...state.sessions.records import Grant, SessionState
-from ...state.sessions.turn_records import ParkingState, TurnRecord
-from ...state.sessions.usage_accounts import sum_usage
-from ...state.turns.inbox import InboxEntry
-from ...state.turns.parked import Reply, ReplyRule
-from ..turns.message_builder import MessageBuilder
-from ..views.decode import decode_planned_turn, decode_waiting
-from ..views.view import SessionFacts, turn_context
+from ...state.sessions.turn_records import ParkingState, TurnRecord, sum_usage
+from ...state.turns.parked import InboxEntry, Reply, ReplyRule
+from ..turns.results import MessageBuilder
+from ..views.session_views import SessionFacts, decode_planned_turn, decode_waiting, turn_context
 
 
 @dataclass(frozen=True, slots=True)

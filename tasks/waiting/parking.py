@@ -18,19 +18,16 @@ from ...models.text.ids import new_id
 from ...models.text.redact import excerpt
 from ...models.turns.turn import Question, TurnContext, TurnOutcome
 from ...models.turns.waiting import AddedMessage, ParkedQuestion, RemoteDelivery, WaitPolicy
-from ...state.redis.clock import server_ms
+from ...state.redis.readers import server_ms
 from ...state.sessions.records import Grant, ScriptAnswer, SessionState
-from ...state.turns.inbox import Inbox, InboxEntry
-from ...state.turns.parked import FAR_MS, ParkedTurnStore, ParkRequest
+from ...state.turns.parked import FAR_MS, Inbox, InboxEntry, ParkedTurnStore, ParkRequest
 from ..runtime.runtime import Runtime
-from ..turns.active_turn import ActiveTurn
-from ..turns.retry_until import retry_during_outage
-from ..turns.summary import TurnEnd
-from ..views.view import SessionFacts
-from .delivery import deliver_turn
+from ..turns.active_turn import ActiveTurn, retry_during_outage
+from ..turns.results import TurnEnd
+from ..views.session_views import SessionFacts
+from .due_work import deliver_turn, reminders_ms
 from .parked_turn import read_question
 from .replies import request_planning
-from .tending import reminders_ms
 
 #: Maximum questions of an agent in one turn: an agent that always asks must end, too.
 MOST_QUESTIONS = 20

@@ -12,11 +12,10 @@ from ...models.errors import InvalidInput, MessageTooLarge, ReplyRefused, Sessio
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.store import SessionStore
-from ...state.turns.inbox import Inbox
-from ...state.turns.parked import ParkedTurnStore, Reply
+from ...state.turns.parked import Inbox, ParkedTurnStore, Reply
 from ..planning.advance import dispatch_turns
 from ..runtime.graph import TaskGraph, ignore_broker_outage
-from ..views.view import SessionFacts
+from ..views.session_views import SessionFacts
 from .parked_turn import OpenQuestion, read_all_questions
 
 #: Milliseconds until the sweep checks a session after a reply.

@@ -1,13 +1,210 @@
-"""Tasks and conversations: one class with all methods."""
+"""Workspace service: the methods that every participant may call, and the class with all methods."""
 
 from __future__ import annotations
 
-from ...models.workspace.values import read_agent
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
+
+from ...models.errors import ConversationArchivedError, InvalidInput, NotAMember
+from ...models.protocol.base import Event
+from ...models.protocol.dialog import MESSAGE_EVENT, Message, Role
+from ...models.text.ids import moment_from_ms, new_id
+from ...models.workspace.conversation import (
+    MAX_TEXT,
+    USUAL,
+    Conversation,
+    ConversationMessage,
+    ConversationSummary,
+    IncomingMessage,
+    read_agent,
+)
+from ...models.workspace.task import NotificationKind, Task, TaskStatus
 from ...state.notifications import BEGINNING, ReceivedNotification
-from .managing import ConversationManagement
-from .managing_tasks import TaskManagement
-from .members import ParticipantMethods
-from .requests import TaskRequests
+from .base import WorkspaceMethods, check_active, check_limit, normalize_id
+from .manager_methods import ConversationManagement, TaskManagement
+from .task_requests import TaskRequests
+
+if TYPE_CHECKING:
+    from ...archive.results import ResultPage
+    from ...archive.workspace.listing import WorkspaceQueries
+
+
+class ParticipantMethods(WorkspaceMethods):
+    """Methods of agents. Each raises NotAMember if the agent takes no part, or the object does not exist."""
+
+    # -- tasks ------------------------------------------------------------------------------
+
+    def task_list(self, agent: str, *, limit: int = USUAL, cursor: str | None = None) -> ResultPage[Task]:
+        """Return tasks that an agent takes part in or manages, newest first, at most 100. Raises InvalidInput."""
+        agent = read_agent(agent)
+        with self._book.reading() as pages:
+            return pages.tasks(agent, after=cursor, limit=check_limit(limit))
+
+    def task_leave(self, agent: str, task_id: str) -> Task:
+        """Leave a task and all its conversations. When the last participant leaves, the task closes.
+
+        Raises:
+            NotAMember.
+        """
+        agent, now_ms = read_agent(agent), self._now_ms()
+        with self._book.changing() as changes:
+            before = changes.lock_task(normalize_id(task_id))
+            if before is None or agent not in before.agents:
+                raise NotAMember(agent, task_id)
+            changes.dismiss(before.id, agent, now_ms=now_ms)
+            is_open = before.status in (TaskStatus.WAITING, TaskStatus.ACTIVE)
+            closes = is_open and before.agents == (agent,)
+            if closes:
+                changes.end_task(before.id, TaskStatus.CLOSED, now_ms=now_ms)
+            after = changes.lock_task(before.id) or before
+        agents, at = (*before.agents, before.task_manager), moment_from_ms(now_ms)
+        self._notify(
+            agents, NotificationKind.TASK_PARTICIPANT_REMOVED, before.id, at=at, agent=agent, by=agent
+        )
+        if closes:
+            self._notify(agents, NotificationKind.TASK_CLOSED, before.id, at=at, by=agent)
+        return after
+
+    # -- conversations ----------------------------------------------------------------------
+
+    def conversation_list(
+        self,
+        agent: str,
+        *,
+        task_id: str | None = None,
+        archived: bool | None = None,
+        include_archived: bool = False,
+        limit: int = USUAL,
+        cursor: str | None = None,
+    ) -> ResultPage[ConversationSummary]:
+        """Return conversations that an agent is a member of, by last activity, newest first, then by id.
+
+        Args:
+            agent: the caller, here and below.
+            task_id: only those of this task.
+            archived: only archived ones (True) or only others (False); None: as `include_archived` says.
+            include_archived: whether archived ones are listed together with the others.
+            limit: at most 100.
+            cursor: where the previous page ended.
+
+        Raises:
+            NotAMember: the agent neither takes part in the task nor manages it.
+            InvalidInput: a bad limit or cursor.
+        """
+        agent = read_agent(agent)
+        with self._book.reading() as pages:
+            if task_id is not None and not pages.takes_part(normalize_id(task_id), agent):
+                raise NotAMember(agent, task_id)
+            wanted = None if task_id is None else normalize_id(task_id)
+            if archived is None and not include_archived:
+                archived = False
+            return pages.conversations(
+                agent, task_id=wanted, archived=archived, after=cursor, limit=check_limit(limit)
+            )
+
+    def conversation_get(self, agent: str, conversation_id: str) -> Conversation:
+        """Return a conversation, for its members. Raises NotAMember."""
+        agent = read_agent(agent)
+        with self._book.reading() as pages:
+            return _find_conversation(pages, agent, conversation_id)
+
+    # -- messages ---------------------------------------------------------------------------
+
+    def send(
+        self, agent: str, conversation_id: str, text: str, *, reply_to: str | None = None
+    ) -> ConversationMessage:
+        """Send a message to the members of a conversation.
+
+        Args:
+            agent: the sender.
+            conversation_id: the conversation.
+            text: 1 to 32,768 characters.
+            reply_to: id of the message of this conversation that it answers.
+
+        Raises:
+            NotAMember, TaskClosedError, ConversationArchivedError, InvalidInput: the first that applies, in this order.
+        """
+        agent = read_agent(agent)
+        with self._book.changing() as changes:
+            into = changes.lock_conversation(normalize_id(conversation_id))
+            if into is None or not changes.is_member(into.id, agent):
+                raise NotAMember(agent, conversation_id)
+            check_active(into.task, changes.status_of(into.task))
+            if into.archived_ms is not None:
+                raise ConversationArchivedError(into.id)
+            if reply_to is not None:
+                _check_target(changes.number_of(into.id, normalize_id(reply_to)), reply_to)
+            said = _build_message(agent, _text(text), reply_to=reply_to, now_ms=self._now_ms())
+            return ConversationMessage(said.message_id, changes.append(into, said), said.message)
+
+    def history(
+        self, agent: str, conversation_id: str, *, limit: int = USUAL, cursor: str | None = None
+    ) -> ResultPage[ConversationMessage]:
+        """Return the newest messages, oldest first; the cursor of a page leads to the messages before it.
+
+        Raises:
+            NotAMember, InvalidInput: a bad limit (at most 100) or cursor.
+        """
+        agent = read_agent(agent)
+        with self._book.reading() as pages:
+            conversation = _find_conversation(pages, agent, conversation_id)
+            return pages.history(conversation.id, before=cursor, limit=check_limit(limit))
+
+    def mark_read(self, agent: str, conversation_id: str, message_id: str | None = None) -> int:
+        """Mark messages as read up to one, by default the newest; the mark never moves back. Return the number of unread messages.
+
+        Raises:
+            NotAMember, InvalidInput: the message does not belong to this conversation.
+        """
+        agent = read_agent(agent)
+        with self._book.changing() as changes:
+            into = changes.lock_conversation(normalize_id(conversation_id))
+            if into is None or not changes.is_member(into.id, agent):
+                raise NotAMember(agent, conversation_id)
+            number = into.messages
+            if message_id is not None:
+                number = _check_target(
+                    changes.number_of(into.id, normalize_id(message_id)), message_id, "message_id"
+                )
+            changes.mark_read(into.id, agent, number)
+        with self._book.reading() as pages:
+            return pages.count_unread(into.id, agent)
+
+
+def _find_conversation(pages: WorkspaceQueries, agent: str, conversation_id: str) -> Conversation:
+    """Return the conversation, if the agent is a member of it. Raises NotAMember."""
+    found = pages.conversation(normalize_id(conversation_id))
+    if found is None or agent not in found.agents:
+        raise NotAMember(agent, conversation_id)
+    return found
+
+
+def _check_target(number: int | None, message_id: str, field: str = "reply_to") -> int:
+    if number is None:
+        raise InvalidInput(field, message_id, "must be a message of this conversation")
+    return number
+
+
+def _text(text: object) -> str:
+    if not isinstance(text, str) or not 1 <= len(text) <= MAX_TEXT:
+        told = f"{len(text)} characters" if isinstance(text, str) else text
+        raise InvalidInput("text", told, f"must be text of 1 to {MAX_TEXT} characters")
+    return text
+
+
+def _build_message(agent: str, text: str, *, reply_to: str | None, now_ms: int) -> IncomingMessage:
+    """Return a dialog message; its sender and `reply_to` are in its event, which has the same id."""
+    data: dict[str, JsonValue] = {"participant_id": agent}
+    if reply_to is not None:
+        data["reply_to"] = normalize_id(reply_to)
+    at, message_id = moment_from_ms(now_ms), new_id()
+    event = Event(
+        event_id=message_id, event_type=MESSAGE_EVENT, source="conversation", timestamp=at, data=data
+    )
+    return IncomingMessage(
+        message_id, Message(role=Role.AGENT, content=text, timestamp=at, event=event), now_ms
+    )
 
 
 class WorkspaceService(TaskRequests, ConversationManagement, TaskManagement, ParticipantMethods):

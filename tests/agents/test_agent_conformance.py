@@ -80,7 +80,7 @@ class TestEveryKind(AgentConformance):
     @pytest.fixture(params=KINDS)
     def agent(self, request, model, registry):
         model.answers(completion("so I say"))
-        return registry().seat(AgentBinding(agent=request.param))
+        return registry().get_agent(AgentBinding(agent=request.param))
 
 
 def test_when_it_cannot_speak_it_raises_an_agent_error_and_nothing_else(runner, turn, model, registry):
@@ -91,5 +91,5 @@ def test_when_it_cannot_speak_it_raises_an_agent_error_and_nothing_else(runner, 
     )
     for name in ("llm", "bad-python", "bad-script"):
         with pytest.raises(AgentError) as error:
-            runner.run(known.seat(AgentBinding(agent=name)), turn(), timeout_s=20)
+            runner.run(known.get_agent(AgentBinding(agent=name)), turn(), timeout_s=20)
         assert "\n" not in str(error.value)

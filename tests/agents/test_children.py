@@ -18,8 +18,7 @@ import pytest
 import symposia
 from gone import is_gone
 from live import until
-from symposia.agents.programs.process import Program, ProgramResult, run_program
-from symposia.agents.programs.subprocess_guard import end_with_parent, with_limits
+from symposia.agents.programs.process import Program, ProgramResult, end_with_parent, run_program, with_limits
 from symposia.state.redis.connect import connect
 
 NAP = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -68,7 +67,7 @@ def test_what_is_no_program_ends_as_in_a_shell(name, code):
 def test_it_ends_with_its_parent():
     code = f"""
 import subprocess, sys
-from symposia.agents.programs.subprocess_guard import end_with_parent
+from symposia.agents.programs.process import end_with_parent
 print(subprocess.Popen(end_with_parent({NAP!r})).pid, flush=True)
 sys.stdin.read()
 """

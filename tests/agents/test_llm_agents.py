@@ -11,8 +11,7 @@ import pytest
 from model_stub import Answer, completion, refusal
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.llm.clients import Endpoint
-from symposia.agents.llm.settings import LLMSettings, ModelSource
-from symposia.agents.llm.usage import Price
+from symposia.agents.llm.settings import LLMSettings, ModelSource, Price
 from symposia.models.errors import AgentFailed, AgentTimeout
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.turns.turn import Decision, Expects, TurnOutcome, Usage, WorkItem

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from pydantic_ai.exceptions import ModelHTTPError, ModelRateLimitError
 
 from model_stub import StubModel, completion, refusal
+from symposia.agents.agent import InMemoryCallJournal, TurnServices
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.llm.clients import Endpoint
-from symposia.agents.llm.retries import LONGEST_PAUSE_S, MAX_RETRY_AFTER_S, retry_pause_s
-from symposia.agents.llm.settings import LLMSettings, ModelSource
-from symposia.agents.llm.usage import Price
-from symposia.agents.turn_services import InMemoryCallJournal, TurnServices
+from symposia.agents.llm.errors import LONGEST_PAUSE_S, MAX_RETRY_AFTER_S, retry_pause_s
+from symposia.agents.llm.settings import LLMSettings, ModelSource, Price
 from symposia.models.errors import AgentFailed, AgentTimeout
 from symposia.models.turns.turn import Usage
 

@@ -9,8 +9,8 @@ import pytest
 import model_tools
 from live import SUPPORT
 from model_stub import completion, refusal
+from symposia.agents.agent import InMemoryCallJournal, TurnServices
 from symposia.agents.registry.registry import Registry
-from symposia.agents.turn_services import InMemoryCallJournal, TurnServices
 from symposia.models.errors import AgentFailed
 from symposia.models.sessions.options import AgentBinding
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from symposia.agents.execution.origins import MAX_TRACEBACK
+from symposia.agents.execution.failures import MAX_TRACEBACK
 from symposia.agents.execution.threads import DaemonThreadPool
 from symposia.agents.python import PythonAgent, load_callable
 from symposia.models.errors import AgentError, AgentFailed

@@ -119,8 +119,8 @@ def test_a_callable_that_hangs_does_not_keep_the_process_from_ending():
     program = """
 import threading
 from symposia.agents.registry.registry import Registry
-from symposia.agents.execution.threads import DaemonThreads
-DaemonThreads(limit=1).submit(threading.Event().wait)
+from symposia.agents.execution.threads import DaemonThreadPool
+DaemonThreadPool(limit=1).submit(threading.Event().wait)
 """
     assert subprocess.run([sys.executable, "-P", "-c", program], timeout=30, check=False).returncode == 0
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from symposia.agents.agent import InMemoryCallJournal, TurnServices
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.llm.clients import Endpoint
 from symposia.agents.llm.settings import LLMSettings, ModelSource
 from symposia.agents.local_model.server import MODEL_NAME
-from symposia.agents.turn_services import InMemoryCallJournal, TurnServices
 from symposia.models.errors import AgentFailed, AgentTimeout
 
 #: One server is enough for two cores.

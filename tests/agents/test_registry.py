@@ -83,34 +83,34 @@ def test_every_agent_is_described(load):
 
 def test_the_file_may_give_a_built_in_name_to_another_agent(load, turn):
     registry = load('[agents.echo]\nkind = "scripted"\nreplies = ["my own"]')
-    assert registry.seat(bound("echo")).speak_now(turn()) == TurnOutcome.say("my own")
+    assert registry.get_agent(bound("echo")).speak_now(turn()) == TurnOutcome.say("my own")
     assert not next(info for info in registry.describe() if info.name == "echo").built_in
 
 
 def test_each_kind_of_entry_makes_its_kind_of_agent(load, turn):
     registry = load()
-    assert isinstance(registry.seat(bound("greeter")), PythonAgent)
-    assert isinstance(registry.seat(bound("writer")), LLMAgent)
-    assert registry.seat(bound("script")).speak_now(turn()) == TurnOutcome.say("hello")
+    assert isinstance(registry.get_agent(bound("greeter")), PythonAgent)
+    assert isinstance(registry.get_agent(bound("writer")), LLMAgent)
+    assert registry.get_agent(bound("script")).speak_now(turn()) == TurnOutcome.say("hello")
 
 
 def test_the_same_binding_gets_the_same_agent_and_another_one_another(load):
     registry = load()
     parameters = {"replies": ["a"], "deep": {"x": [1, None]}}
-    first = registry.seat(bound("script", parameters=parameters))
-    assert registry.seat(bound("script", parameters=dict(reversed(parameters.items())))) is first
-    assert registry.seat(bound("script")) is not first
+    first = registry.get_agent(bound("script", parameters=parameters))
+    assert registry.get_agent(bound("script", parameters=dict(reversed(parameters.items())))) is first
+    assert registry.get_agent(bound("script")) is not first
 
 
 def test_an_unknown_agent_is_told_with_names_that_are_near(load):
     with pytest.raises(
         UnknownAgent, match=r"agent: must be a registered agent: writer, greeter \(got 'wirter'\)"
     ):
-        load().seat(bound("wirter"))
+        load().get_agent(bound("wirter"))
 
 
 def test_a_binding_may_bring_its_own_replies_because_they_are_data(load, turn):
-    agent = load().seat(bound("script", parameters={"replies": ["mine"], "at_end": "pass"}))
+    agent = load().get_agent(bound("script", parameters={"replies": ["mine"], "at_end": "pass"}))
     assert agent.speak_now(turn()) == TurnOutcome.say("mine")
     assert agent.speak_now(turn(turn_number=4)) == TurnOutcome.skip_turn()
 
@@ -125,7 +125,7 @@ def test_a_binding_may_bring_its_own_replies_because_they_are_data(load, turn):
 )
 def test_replies_of_a_binding_that_are_no_script_are_refused(load, parameters, said):
     with pytest.raises(InvalidInput) as error:
-        load().seat(bound("script", parameters=parameters))
+        load().get_agent(bound("script", parameters=parameters))
     assert str(error.value) == said
 
 
@@ -256,7 +256,7 @@ def test_only_variables_that_the_file_names_are_read(load):
 
 def test_a_missing_key_fails_the_turn_and_is_not_tried_again(load, runner, turn):
     with pytest.raises(AgentFailed, match="environment variable HOUSE_KEY is not set") as error:
-        runner.run(load().seat(bound("writer")), turn(), timeout_s=5)
+        runner.run(load().get_agent(bound("writer")), turn(), timeout_s=5)
     assert not error.value.retryable
 
 
@@ -296,7 +296,7 @@ fallback = ["local"]
 def test_code_that_cannot_be_imported_fails_the_seat(load):
     registry = load('[agents.lost]\nkind = "python"\ncallable = "nowhere:f"')
     with pytest.raises(AgentFailed, match="nowhere:f: ModuleNotFoundError") as error:
-        registry.seat(bound("lost"))
+        registry.get_agent(bound("lost"))
     assert not error.value.retryable
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.agents.remote.signing import TOLERANCE_S, refusal, signed_headers
+from symposia.agents.remote.webhook import TOLERANCE_S, refusal, signed_headers
 
 NOW = 1_700_000_000
 printable = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=40)

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.agents.llm.summary import (
+from symposia.agents.agent import InMemoryCallJournal, InMemoryNotes, TurnServices
+from symposia.agents.llm.context import (
     Summary,
     extend_summary,
     message_fingerprint,
     remaining_tokens,
     split_dialog,
 )
-from symposia.agents.turn_services import InMemoryCallJournal, InMemoryNotes, TurnServices
 from symposia.models.turns.message_lists import estimate_tokens
 from symposia.models.turns.turn import RemainingBudget
 from symposia.testing import ScriptedModel, model_agent, speak, turn

@@ -6,10 +6,10 @@ import pytest
 from pydantic_ai.models.test import TestModel
 
 from model_stub import StubModel
+from symposia.agents.agent import InMemoryCallJournal, TurnServices
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.llm.clients import Endpoint
 from symposia.agents.llm.settings import LLMSettings, ModelSource
-from symposia.agents.turn_services import InMemoryCallJournal, TurnServices
 from symposia.models.errors import AgentFailed
 from symposia.models.turns.turn import Decision, Expects
 from symposia.testing import Call, ScriptedModel, model_agent, speak, turn

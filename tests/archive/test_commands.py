@@ -11,8 +11,8 @@ from redis import Redis
 from live import REGISTRY, LiveWorker, until
 from ports import HOST
 from postgres import Postgres
+from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
-from symposia.state.workers.presence import WorkerPresence
 from symposia.workers.local.embedded import EmbeddedServer
 from symposia.workers.local.processes import free_port
 from terminal import Terminal

@@ -23,7 +23,7 @@ from postgres import Postgres, own_database
 from symposia.archive.archive import Archive
 from symposia.models.errors import ArchiveUnavailable
 from symposia.state.redis.keys import ARCHIVE_QUEUE, session_key
-from symposia.state.sessions.archive_queue import ArchiveQueue
+from symposia.state.sessions.archiving import ArchiveQueue
 from symposia.state.sessions.index import SessionIndex
 from table import Table
 

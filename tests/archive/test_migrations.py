@@ -18,7 +18,7 @@ from sqlalchemy import Connection, inspect, text
 
 from archiving import archive_now, archived, live
 from symposia.archive.archive import Archive
-from symposia.archive.database.engine import Database
+from symposia.archive.engine import Database
 from symposia.archive.schema import REVISION
 from symposia.archive.tables import METADATA
 from symposia.archive.upgrade import LOCK, migrate, newest_revision, revision_of

@@ -17,7 +17,7 @@ from sqlalchemy import event, text
 
 from symposia.archive.archive import Archive
 from symposia.config.settings import Settings, load_settings
-from symposia.factories.archive import open_archive
+from symposia.factories.storage import open_archive
 from symposia.models.errors import ArchiveUnavailable, InvalidInput
 
 NAME = "archive.sqlite3"

@@ -8,11 +8,11 @@ from sqlalchemy import select
 
 from archiving import archive_now, archived
 from symposia.archive.archive import Archive
+from symposia.archive.results import SessionFilter
 from symposia.archive.tables import METADATA
-from symposia.archive.values import SessionFilter
 from symposia.models.errors import InvalidInput, SessionNotFound
 from symposia.models.text.ids import new_id
-from symposia.tasks.sessions.pruning import prune
+from symposia.tasks.sessions.restore_prune import prune
 from table import Table
 
 pytestmark = pytest.mark.leaves_keys

@@ -12,7 +12,7 @@ from symposia.models.errors import NotLive, NotRestorable, SessionNotFound
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.text.ids import new_id
 from symposia.state.redis.keys import ARCHIVE_QUEUE, DUE, INBOX, SESSIONS
-from symposia.state.sessions.restoring import Restorer
+from symposia.state.sessions.archiving import Restorer
 
 pytestmark = pytest.mark.leaves_keys
 

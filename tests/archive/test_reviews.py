@@ -16,12 +16,11 @@ from scaling import scaled_examples
 from symposia.archive.archive import Archive
 from symposia.models.errors import InvalidInput, ReviewNotFound
 from symposia.models.review.findings import Finding
-from symposia.models.review.items import ItemKind, SkippedItem
-from symposia.models.review.runs import ItemState, ReviewRun, RunState
+from symposia.models.review.runs import ItemKind, ItemState, ReviewRun, RunState, SkippedItem
 from symposia.models.text.ids import new_id, utcnow
 from symposia.models.turns.turn import Usage
 from symposia.reviews.findings.comparing import compare_run
-from symposia.tasks.sessions.pruning import prune
+from symposia.tasks.sessions.restore_prune import prune
 
 ODD = "naïve 日本語 🎭 \n ' \\ ; DROP TABLE finding; --"
 

@@ -14,7 +14,7 @@ import pytest
 import symposia
 from machine_steps import EVERY, steps
 from symposia.archive.archive import Archive
-from symposia.archive.values import SessionFilter
+from symposia.archive.results import SessionFilter
 
 #: Messages of one session, as the benchmark writes them.
 EACH = 100

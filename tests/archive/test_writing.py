@@ -9,8 +9,8 @@ from archiving import NOTHING, STREAMS, archive_now, archived, archiver, live
 from symposia.archive.archive import Archive
 from symposia.models.sessions.archived import ArchivePage, ArchiveProgress
 from symposia.state.redis.keys import ARCHIVE_QUEUE
-from symposia.state.redis.streams import Stream
-from symposia.state.sessions.archive_queue import SnapshotReader
+from symposia.state.redis.readers import Stream
+from symposia.state.sessions.archiving import SnapshotReader
 from symposia.state.sessions.index import SessionIndex
 from table import Table
 

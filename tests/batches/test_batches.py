@@ -15,10 +15,10 @@ from symposia.models.text.ids import new_id
 from symposia.models.turns.turn import Usage
 from symposia.reviews.batches.batch import advance_batch, advance_item
 from symposia.reviews.batches.item_sessions import item_session_id
-from symposia.state.reviews.index import ReviewIndex
+from symposia.state.reviews.queues import ReviewIndex
 from symposia.state.sessions.store import SessionStore
 from symposia.workers.local import local_review as reviewing_here
-from symposia.workers.local.shutdown_flag import ShutdownFlag
+from symposia.workers.local.supervisor import ShutdownFlag
 
 DEADLINE_S = 50
 
@@ -193,7 +193,7 @@ def test_a_batch_that_is_retried_while_it_is_taken_off_the_index_is_looked_at_ag
     job.cancel("enough")
 
     class RetriedNow(ReviewIndex):
-        def settle(self, batch_id):
+        def remove_batch(self, batch_id):
             assert job.retry() == 1
             super().remove_batch(batch_id)
 
@@ -226,21 +226,21 @@ def test_a_text_is_gone_also_where_who_opened_its_session_dies_and_it_has_ended(
 
 
 def test_who_interrupts_a_review_twice_is_told_at_once_what_was_found_so_far(desk: Desk, monkeypatch):
-    monkeypatch.setattr(reviewing_here, "_PATIENCE_S", 3_600)
+    monkeypatch.setattr(reviewing_here, "_INTERRUPT_GRACE_S", 3_600)
     job = desk.review(panel("finds"), texts(2))
     advance_batch(desk.client._installation.reviews, job.id)  # no worker will ever look at them
 
     class Interrupted:
-        hurry = ShutdownFlag()
-        tended = 0
+        shutdown_flag = ShutdownFlag()
+        checks = 0
 
-        def tend(self):
-            self.tended += 1
-            if self.tended == 1:
+        def check_services(self):
+            self.checks += 1
+            if self.checks == 1:
                 raise KeyboardInterrupt
-            self.hurry.set()
+            self.shutdown_flag.set()
 
-    watcher = SimpleNamespace(say=lambda _: None, reviewing=lambda _: None)
+    watcher = SimpleNamespace(show_line=lambda _: None, show_progress=lambda _: None)
     run = reviewing_here._wait_for_end(job, Interrupted(), watcher)
     assert (run.state, job.progress().state) == (RunState.CANCELLED, "stopping")
 

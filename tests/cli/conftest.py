@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from live import REGISTRY, LiveWorker, until
+from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
-from symposia.state.workers.presence import WorkerPresence
 from symposia.workers.local.embedded import EmbeddedServer
 from terminal import Terminal
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from symposia.state.redis.outages import ADVICE
+from symposia.state.redis.connection_errors import ADVICE
 from terminal import Terminal
 
 GOOD = {

@@ -9,7 +9,7 @@ from symposia.models.schedules.schedule import MissedPolicy, OverlapPolicy
 from symposia.models.severity import Severity
 from symposia.reviews.reports.formats import ReportFormat
 from symposia.tasks.planners import modes
-from symposia.tasks.sessions import drawing
+from symposia.tasks.sessions import rendering
 from symposia.workers.cli.common.options import MODE_NAMES, Status
 from symposia.workers.cli.reviews.options import FailOn, Format
 from symposia.workers.cli.reviews.runs import ShowFormat
@@ -23,7 +23,7 @@ OF_ONE_DOCUMENT = [form for form in ReportFormat if form is not ReportFormat.ALI
     ("choices", "names"),
     [
         (Status, CollabStatus),
-        (GraphFormat, drawing.GraphFormat),
+        (GraphFormat, rendering.GraphFormat),
         (Format, [*ReportFormat, "all"]),
         (ShowFormat, OF_ONE_DOCUMENT),
         (FailOn, [*Severity, "never"]),

@@ -8,7 +8,7 @@ from symposia.agents.local_model.server import find_weights, require_engine
 from symposia.models.errors import LocalModelError
 from symposia.models.protocol.collab import CollabMode
 from symposia.tasks.sessions.opening import prepare
-from symposia.workers.local.demo_sessions import demo_sessions
+from symposia.workers.local.demo import demo_sessions
 from terminal import Said, Terminal
 
 #: They start many processes one after the other.

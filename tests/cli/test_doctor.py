@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from live import until
-from symposia.models.review.deliveries import DeliveryJob
+from symposia.models.review.runs import DeliveryJob
 from symposia.models.text.ids import new_id
+from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
+from symposia.state.redis.connection_errors import ADVICE
 from symposia.state.redis.keys import ARCHIVE_QUEUE, REVIEWS_DUE
-from symposia.state.redis.outages import ADVICE
-from symposia.state.reviews.delivery_queue import DeliveryQueue
+from symposia.state.reviews.queues import DeliveryQueue
 from symposia.state.sessions.index import SessionIndex
-from symposia.state.workers.presence import WorkerPresence
 from symposia.workers.local.embedded import EmbeddedServer
 from terminal import Terminal
 
@@ -213,7 +213,7 @@ def test_an_archive_that_nobody_has_written_yet_is_no_matter(terminal: Terminal)
 
 @pytest.mark.leaves_keys
 def test_sessions_that_nobody_looks_after_are_told(terminal: Terminal, pair_file, monkeypatch):
-    monkeypatch.setattr("symposia.workers.doctor.checkup.OVERDUE_MS", -3_600_000)
+    monkeypatch.setattr("symposia.workers.doctor.checks.OVERDUE_MS", -3_600_000)
     assert [it["text"] for it in findings(terminal, "sessions")] == ["0 unfinished"]
     session = terminal.call("submit", pair_file)
     assert session.err == (

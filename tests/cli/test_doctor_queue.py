@@ -11,9 +11,9 @@ import pytest
 from live import LiveWorker, until
 from symposia.config.celery import QUEUE
 from symposia.config.settings import load_settings
+from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
-from symposia.state.workers.presence import WorkerPresence
-from symposia.workers.doctor import queue_check
+from symposia.workers.doctor import server_checks
 from terminal import Terminal
 
 pytestmark = [pytest.mark.xdist_group("rabbitmq"), pytest.mark.timeout(180), pytest.mark.leaves_keys]
@@ -50,7 +50,7 @@ def idle_ms(terminal: Terminal) -> int:
 
 @pytest.mark.long
 def test_a_worker_that_takes_no_message_is_found(terminal: Terminal, pair_file: str, monkeypatch):
-    monkeypatch.setattr(queue_check, "IDLE_MS", 1_000)
+    monkeypatch.setattr(server_checks, "IDLE_MS", 1_000)
     with worker(terminal, "-Q", "elsewhere"):
         assert check(terminal)["queue"]["text"] == "0 messages are ready"
         assert terminal.call("submit", pair_file).code == 0
@@ -66,7 +66,7 @@ def test_a_worker_that_takes_no_message_is_found(terminal: Terminal, pair_file: 
 
 
 def test_a_busy_worker_is_not_reproached(terminal: Terminal, gated_file: str, gate, monkeypatch):
-    monkeypatch.setattr(queue_check, "IDLE_MS", 1_000)
+    monkeypatch.setattr(server_checks, "IDLE_MS", 1_000)
     with worker(terminal):
         for _ in range(3):
             assert terminal.call("submit", gated_file).code == 0
@@ -86,14 +86,14 @@ def test_of_a_broker_that_is_away_the_password_is_hidden(bare: Terminal):
 
 def test_a_worker_that_was_idle_and_is_busy_now_is_not_reproached(redis_url: str, monkeypatch):
     """A burst of messages after a quiet hour: the newest announcement is from before it."""
-    monkeypatch.setattr(queue_check, "_APART_MS", 0)
+    monkeypatch.setattr(server_checks, "_APART_MS", 0)
     with connect(redis_url) as client:
         book = WorkerPresence(client)
         book.announce("w", [], idle_ms=3_600_000)
         client.lpush(QUEUE, "1", "2")
         busy = Timer(0.5, book.announce, ("w", []), {"idle_ms": 0})
         busy.start()
-        (finding,) = queue_check.check_queue(client, load_settings(redis_url=redis_url))
+        (finding,) = server_checks.check_queue(client, load_settings(redis_url=redis_url))
         busy.join()
         assert (finding.grade, finding.text) == ("ok", "2 messages are ready")
         assert book.list_alive()[0].idle_ms == 0, "it waited for the next announcement"

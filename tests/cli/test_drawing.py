@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from symposia.models.protocol.events import MapEvent, MAPEventType
 from symposia.models.text.ids import new_id, role_uuid
-from symposia.tasks.sessions.drawing import GraphFormat, draw
+from symposia.tasks.sessions.rendering import GraphFormat, draw
 from symposia.tasks.sessions.task_tree import GrantOutcome, read_tree
 
 SESSION = new_id()

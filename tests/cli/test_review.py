@@ -15,8 +15,8 @@ from live import LiveWorker, until
 from symposia import Client
 from symposia.config.settings import load_settings
 from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
-from symposia.state.workers.presence import WorkerPresence
 from symposia.workers.cli.app import app
 from symposia.workers.local.embedded import EmbeddedServer
 from terminal import Terminal

@@ -8,8 +8,8 @@ import pytest
 
 from gone import command_of
 from live import REGISTRY
+from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
-from symposia.state.workers.presence import WorkerPresence
 from terminal import Terminal
 
 #: They start many processes one after the other.

@@ -7,16 +7,16 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from symposia.models.protocol.base import Event
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.protocol.dialog import Message, Role, build_turn_message
 from symposia.models.protocol.events import MapEvent, MAPEventType
-from symposia.models.protocol.meta import Event
 from symposia.models.sessions.options import AgentBinding
 from symposia.models.sessions.spec import SessionSpec
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns, TextSeen, TokenBudget
 from symposia.models.text.ids import new_id, role_uuid, utcnow
 from symposia.models.turns.deltas import Delta
-from symposia.state.following.stream_follower import SessionUpdate
+from symposia.state.following.session_follower import SessionUpdate
 from symposia.workers.cli.common.screen import printable
 from symposia.workers.cli.sessions.live_render import LiveView, moment_json
 from symposia.workers.cli.sessions.progress import expected_turns

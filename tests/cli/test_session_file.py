@@ -10,8 +10,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.jobs.plain_yaml import NotYaml, line_of, read_yaml
 from symposia.jobs.session_file import SessionFile
+from symposia.jobs.strict_yaml import NotYaml, line_of, read_yaml
 from symposia.models.errors import InvalidInput, InvalidSessionFile
 
 TEXT = """\

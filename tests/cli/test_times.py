@@ -9,8 +9,7 @@ from symposia.models.errors import InvalidInput
 from symposia.models.protocol.collab import Collab, CollabStatus, Participant
 from symposia.models.text.ids import new_id
 from symposia.models.turns.turn import Usage
-from symposia.workers.cli.common.ids import shortest_ids
-from symposia.workers.cli.common.times import age_ms, moment_ms, relative_age
+from symposia.workers.cli.common.arguments import age_ms, moment_ms, relative_age, shortest_ids
 from symposia.workers.cli.sessions.render import SessionListRow, session_table
 
 

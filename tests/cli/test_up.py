@@ -12,7 +12,7 @@ import pytest
 from gone import command_of
 from live import until
 from ports import keep_port, own_port
-from symposia.state.redis.outages import ADVICE
+from symposia.state.redis.connection_errors import ADVICE
 from terminal import Running, Terminal
 
 #: They start many processes one after the other.

@@ -15,8 +15,8 @@ from redis import Redis
 from live import until
 from symposia import AsyncClient, AsyncCollabJob, AsyncReviewJob, ClientClosed, ResultTimeout, SessionNotFound
 from symposia.client import Client
-from symposia.client.aio.services import AsyncConversations, AsyncDialogMemory, AsyncSchedules
-from symposia.client.aio.threads import CallThreads
+from symposia.client.aio.async_methods import CallThreads
+from symposia.client.aio.jobs import AsyncConversations, AsyncDialogMemory, AsyncSchedules
 from symposia.config.settings import load_settings
 from symposia.jobs.collab import CollabJob
 from symposia.reviews.job import ReviewJob

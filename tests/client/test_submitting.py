@@ -13,8 +13,8 @@ from symposia.client import Client
 from symposia.config.celery import QUEUE
 from symposia.config.settings import load_settings
 from symposia.models.errors import AmbiguousId, InvalidInput, Locked, SessionConflict, SessionNotFound
+from symposia.models.protocol.base import Governance, Meta
 from symposia.models.protocol.collab import Collab, Participant
-from symposia.models.protocol.meta import Governance, Meta
 from symposia.models.sessions.options import AgentBinding, FailurePolicy
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 from symposia.state.redis.connect import connect

@@ -13,7 +13,7 @@ import pytest
 from live import until
 from symposia import AsyncCollabJob
 from symposia.client import Client
-from symposia.client.aio.threads import CallThreads
+from symposia.client.aio.async_methods import CallThreads
 from symposia.jobs.collab import CollabJob
 from symposia.models.errors import ResultTimeout
 from symposia.models.protocol.collab import Collab

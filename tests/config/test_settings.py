@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from symposia.config.celery_urls import broker_tls, sentinel_options, to_celery_url
+from symposia.config.celery import broker_tls, sentinel_options, to_celery_url
 from symposia.config.settings import Settings, child_environment, load_settings, read_variable
 from symposia.models.errors import InvalidInput
 

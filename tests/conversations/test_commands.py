@@ -13,8 +13,8 @@ from live import LiveWorker, until
 from symposia.archive.archive import Archive
 from symposia.models.text.ids import new_id
 from symposia.models.workspace.task import TaskRequest
+from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
-from symposia.state.workers.presence import WorkerPresence
 from symposia.workers.cli.common.exit_codes import ExitCode
 from symposia.workers.local.embedded import EmbeddedServer
 from task_room import NOTHING

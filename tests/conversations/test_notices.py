@@ -10,7 +10,7 @@ from redis import Redis
 from symposia.archive.archive import Archive
 from symposia.models.errors import InvalidInput, TaskRejectedError
 from symposia.models.text.ids import moment_from_ms
-from symposia.models.workspace.notification import Notification, NotificationKind
+from symposia.models.workspace.task import Notification, NotificationKind
 from symposia.state.notifications import KEPT, KEPT_MS, NotificationStreams
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import notifications_key

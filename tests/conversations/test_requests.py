@@ -16,7 +16,7 @@ from symposia.models.errors import (
 )
 from symposia.models.protocol.dialog import DialogStatus
 from symposia.models.workspace.task import TaskRequest, TaskStatus, Verdict
-from symposia.tasks.workspace.requests import ABANDONED_REASON, GRACE_MS
+from symposia.tasks.workspace.task_requests import ABANDONED_REASON, GRACE_MS
 from task_room import ANN, APP, BEN, CHAIR, CYD, EVE, TaskRoom
 
 

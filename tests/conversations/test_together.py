@@ -26,8 +26,8 @@ from symposia.models.sessions.submission import Submission
 from symposia.models.turns.turn import Usage
 from symposia.models.workspace.conversation import Conversation
 from symposia.state.redis.connect import connect
-from symposia.state.sessions.archive_queue import SnapshotReader
-from symposia.tasks.workspace.sessions import TaskPlacement
+from symposia.state.sessions.archiving import SnapshotReader
+from symposia.tasks.workspace.task_placement import TaskPlacement
 from table import Table
 from task_room import ANN, BEN, CHAIR, CYD, EVE, NOTHING, TaskRoom
 

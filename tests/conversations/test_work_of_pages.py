@@ -10,7 +10,7 @@ import pytest
 
 from machine_steps import EVERY, steps
 from symposia.archive.archive import Archive
-from symposia.archive.workspace.appending import append_messages, lock_conversation_row
+from symposia.archive.workspace.messages import append_messages, lock_conversation_row
 from symposia.models.protocol.dialog import Message, Role
 from symposia.models.text.ids import new_id
 from symposia.models.workspace.conversation import Conversation, IncomingMessage

@@ -59,13 +59,13 @@ def test_counts_by_code_come_first(run, many):
         ["7", "warning", "marker-form"],
         ["1", "warning", "round-form"],
     ]
-    assert "a turn must be written as `### ResourceName Emoji`" in lines[1]
+    assert "a turn must be written as `### Name Emoji`" in lines[1]
 
 
 def test_equal_findings_about_form_are_one_line(run, many):
     said = run("lint", many).stdout
     assert said.count("[agent-form]") == said.count("[marker-form]") == 1
-    assert "`### ResourceName Emoji` [agent-form] (7 times: lines 5, 9, 13, 17, 21, ...)" in said
+    assert "`### Name Emoji` [agent-form] (7 times: lines 5, 9, 13, 17, 21, ...)" in said
     assert said.count("[marker-unclosed]") == 2
     assert len(json.loads(run("lint", many, "--json").stdout)["files"][0]["findings"]) == 17
     assert len(json.loads(run("lint", many, "--sarif").stdout)["runs"][0]["results"]) == 17

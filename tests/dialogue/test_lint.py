@@ -23,8 +23,7 @@ from symposia.models.alignment.document import (
     specification_markdown,
     to_sarif,
 )
-from symposia.models.alignment.document.checks.findings import RULES
-from symposia.models.alignment.document.reading.notes import FormRule
+from symposia.models.alignment.document.findings import RULES, FormRule
 from symposia.models.alignment.document.specification import example, marker_examples
 
 HEAD = """\

@@ -25,27 +25,27 @@ SECOND_ROUNDS = {
     "## Round 2 — Convergence": "Convergence",
     "## Round 2 - Synthesis": "Synthesis",
     "## Round 2 (Synthesis)": "Synthesis",
-    "## Round 2 (Review)": "ReviewAction",
+    "## Round 2 (Review)": "Review",
     "## Round 2 Convergence": "Convergence",
     "## Round 2 Results & Scores": "Results & Scores",
     "## Round 2 — Judge Assessment": "Judge Assessment",
     "## Round 2 was short": "was short",
     "## Round 2's verdict": "verdict",
-    "## Round II (Verdict)": "CallbackResponse",
-    "## **Round 2** (Outcome)": "RunOutcome",
+    "## Round II (Verdict)": "Verdict",
+    "## **Round 2** (Outcome)": "Outcome",
     "## Second Round (Synthesis)": "Synthesis",
-    "## 2nd Round Review": "ReviewAction",
+    "## 2nd Round Review": "Review",
     "## R2 (Convergence)": "Convergence",
     "## R2 Convergence": "Convergence",
     "## R2 - Synthesis": "Synthesis",
     "## Convergence (Round 2)": "Convergence",
     "## Convergence Round 2": "Convergence",
-    "## Review: Round 2": "ReviewAction",
+    "## Review: Round 2": "Review",
     "## Synthesis — Round 2: Vote": "Synthesis: Vote",
     "## Tensions (Round 2)": "Tensions",
     "# Round 2 (Convergence)": "Convergence",
     "## Round 2 of 3 (Synthesis)": "Synthesis",
-    "## 🔄 Round 2 — Review": "ReviewAction",
+    "## 🔄 Round 2 — Review": "Review",
     "## Final Round (Synthesis)": "Final Round: Synthesis",
     "## Closing Round: Review": "Closing Round: Review",
     "### Round 2 (Convergence)": "Convergence",
@@ -110,7 +110,7 @@ def test_a_number_that_is_used_again_is_reported():
 def test_turns_under_a_line_like_the_next_round_are_reported(line):
     text = f"{PANEL}{FIRST}{line}\n\n{SAID}"
     at = (PANEL + FIRST).count("\n") + 1
-    label = "ReviewAction" if "ReviewAction" in line else "Y"
+    label = "Review" if "Review" in line else "Y"
     assert found(text) == [("round-unclear", at, f"## Round 2: {label}")]
     assert found(f"{text}\n## Round 2: Z\n\n### Muffin 🧁\n\nb\n") == []
     assert found(text.replace("Round 2", "Round 4")) == []
@@ -151,9 +151,9 @@ def test_the_judge_discusses_experts_under_a_mention():
 def test_quoted_experts_make_a_round_of_a_new_number():
     said = "{}\n\nLead.\n\n- **Scone**: [TENSION T01: y] b\n\n**Muffin**: c\n"
     text = f"{PANEL}## Round 1: X\n\n**Muffin**: a\n\n" + said
-    assert rounds(text.format("## Round 2 (Review)"))[1:] == [(2, "ReviewAction", ("Scone", "Muffin"))]
+    assert rounds(text.format("## Round 2 (Review)"))[1:] == [(2, "Review", ("Scone", "Muffin"))]
     assert [it.round for it in parse(text.format("## Round 2 (Review)")).markers] == [2]
-    assert rounds(fix(text.format("## Round 2 (Review)")))[1:] == [(2, "ReviewAction", ("Scone", "Muffin"))]
+    assert rounds(fix(text.format("## Round 2 (Review)")))[1:] == [(2, "Review", ("Scone", "Muffin"))]
     assert len(rounds(text.format("## Round 1 (Review)"))) == 1
 
 
@@ -161,7 +161,7 @@ def test_quoted_experts_may_make_the_first_round():
     said = "{}\n\n**Muffin**: a\n\n**Scone**: b\n\n"
     text = PANEL + said.format("## Round 1 (Review)") + said.format("## Round 2 (Convergence)")
     both = ("Muffin", "Scone")
-    assert rounds(text) == rounds(fix(text)) == [(1, "ReviewAction", both), (2, "Convergence", both)]
+    assert rounds(text) == rounds(fix(text)) == [(1, "Review", both), (2, "Convergence", both)]
     assert parse(render(parse(text))) == parse(text)
     # A panel that follows, and a section that would be a turn, say that it is none.
     assert rounds("# T\n\n" + said.format("## Round 1 (Review)") + PANEL[5:]) == []
@@ -186,7 +186,7 @@ def test_a_bold_line_may_have_any_label():
     text = (
         "# T\n\n**Round 1 (Review)**\n\n### Muffin 🧁\n\na\n\n**Round 2 — Synthesis**\n\n### Muffin 🧁\n\nb\n"
     )
-    assert rounds(text) == [(1, "ReviewAction", ("Muffin",)), (2, "Synthesis", ("Muffin",))]
+    assert rounds(text) == [(1, "Review", ("Muffin",)), (2, "Synthesis", ("Muffin",))]
     assert rounds(fix(text)) == rounds(text)
 
 

@@ -47,7 +47,7 @@ ROUNDS = {
     "## Round 2 (was skipped)": (2, "was skipped"),
     "## Round 2 Trade-offs": (2, "Trade-offs"),
     "## Round 2024": (2024, ""),
-    "## Round 2024: Budget": (2024, "RemainingBudget"),
+    "## Round 2024: Budget": (2024, "Budget"),
     "## First Round: X": (1, "X"),
     "## The Second Round": (2, ""),
     "## 3rd Round": (3, ""),

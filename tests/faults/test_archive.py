@@ -15,8 +15,8 @@ from chaos.faults_of_workers import kill_at
 from chaos.plays import orchestrated
 from symposia.archive.archive import Archive
 from symposia.models.sessions.archived import ArchivePage, ArchiveProgress
-from symposia.state.sessions.archive_queue import SnapshotReader
-from symposia.tasks.runtime.fault_hooks import Boundary
+from symposia.state.sessions.archiving import SnapshotReader
+from symposia.tasks.runtime.runtime import Boundary
 
 pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180), pytest.mark.long]
 

@@ -10,7 +10,7 @@ import pytest
 from chaos import faults_of_workers as workers
 from chaos.orders import Act
 from live import until
-from symposia.tasks.runtime.fault_hooks import Boundary
+from symposia.tasks.runtime.runtime import Boundary
 
 pytestmark = [pytest.mark.xdist_group("faults-of-workers"), pytest.mark.timeout(180), pytest.mark.long]
 

@@ -15,7 +15,7 @@ from symposia.models.text.ids import new_id
 from symposia.state.redis.keys import lock_key
 from symposia.state.sessions.requests import GrantRequest
 from symposia.tasks.run_turn import TAKEOVERS
-from symposia.tasks.runtime.fault_hooks import Boundary
+from symposia.tasks.runtime.runtime import Boundary
 
 pytestmark = [pytest.mark.xdist_group("faults-of-workers"), pytest.mark.timeout(180), pytest.mark.long]
 

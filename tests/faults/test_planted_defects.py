@@ -13,7 +13,7 @@ from chaos.defects import DEFECTS
 from chaos.plays import broadcast, plays, round_robin, waiting_plays
 from chaos.rounds import Pace
 from chaos.waiting import run_waiting
-from symposia.tasks.runtime.fault_hooks import Boundary
+from symposia.tasks.runtime.runtime import Boundary
 
 pytestmark = [pytest.mark.xdist_group("planted-defects"), pytest.mark.timeout(180), pytest.mark.long]
 

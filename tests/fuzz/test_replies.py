@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hammer import JSON, TEXTS, as_json, depths, garbled, hammer, nearly
 from office import Office
 from remote_system import SECRET, RemoteSystem
-from symposia.agents.remote.signing import SIGNATURE, signed_headers
+from symposia.agents.remote.webhook import SIGNATURE, signed_headers
 from symposia.jobs.collab import CollabJob
 from symposia.workers.callbacks import Receiver
 

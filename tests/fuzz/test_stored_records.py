@@ -17,10 +17,10 @@ from symposia.client import Client
 from symposia.config.settings import load_settings
 from symposia.jobs.collab import CollabJob
 from symposia.models.errors import ScriptError, SymposiaError
+from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import session_key
 from symposia.state.redis.scripts import evaluate, load_script
-from symposia.state.workers.presence import WorkerPresence
 
 ID = "0e8a4c5e-7b0c-4b8e-9f57-0a4b3f1f2d11"
 AT = "2026-01-01T00:00:00.000Z"

@@ -22,7 +22,7 @@ from symposia.models.turns.turn import Usage
 from symposia.state.redis.connect import connect
 from symposia.state.sessions.records import Grant, ScriptAnswer
 from symposia.state.sessions.requests import TurnOutput
-from symposia.state.sessions.usage_accounts import sum_usage
+from symposia.state.sessions.turn_records import sum_usage
 from table import RETENTION_MS, Table, turn
 
 more = st.integers(0, 9)

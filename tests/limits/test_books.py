@@ -80,7 +80,7 @@ class Books(RuleBasedStateMachine):
         wish = ReservationRequest(
             tokens=wanted(TOKENS, most, must=must), cost=wanted(COST, most, must=must, times=10)
         )
-        answer = self.table.begin(number, scope=record.scope, wish=wish)
+        answer = self.table.begin(number, scope=record.scope, limit_request=wish)
         if answer.word == "granted":
             assert answer.grant is not None
             self.live[number] = answer.grant
@@ -200,7 +200,7 @@ def test_a_grant_whose_answer_was_lost_sets_aside_once(redis_url):
         (number,) = table.plan(turn())
         table.store = SessionStore(losing)
         wish = ReservationRequest(tokens=UnitReservation(limit=100, most=60, least=60))
-        grant = table.grant(number, wish=wish)
+        grant = table.grant(number, limit_request=wish)
         assert wire.lost
         assert table.state().records[number].reserved == (60, 0)
         assert table.commit(grant, "once", usage=Usage(output_tokens=50)).word == "done"

@@ -14,10 +14,10 @@ from office import Office
 from symposia.models.sessions.limits import Rate
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.models.turns.turn import Usage
-from symposia.state.limits.rates import Permit, RateLimiter
-from symposia.state.redis.clock import server_ms
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import rate_key, session_key
+from symposia.state.redis.readers import server_ms
+from symposia.state.usage_limits import Permit, RateLimiter
 
 REQUESTS = Rate(model="house", requests=5)
 TOKENS = Rate(model="house", tokens=100, turn_tokens=40)
@@ -64,18 +64,18 @@ def test_so_many_tokens_a_minute_and_what_was_not_taken_is_for_others(book):
     assert isinstance(first, Permit)
     assert isinstance(second, Permit)
     assert isinstance(third, int)
-    book.settle(first, Usage(output_tokens=10, requests=1))
+    book.record_usage(first, Usage(output_tokens=10, requests=1))
     assert isinstance(book.admit(TOKENS), Permit)
 
 
 def test_a_permit_that_was_not_used_is_given_back(book):
     for permit in [book.admit(REQUESTS) for _ in range(5)]:
-        book.settle(permit, Usage())
+        book.record_usage(permit, Usage())
     assert isinstance(book.admit(REQUESTS), Permit)
 
 
 def test_a_turn_that_asks_more_than_once_is_counted_as_it_is(book):
-    book.settle(book.admit(REQUESTS), Usage(requests=5))
+    book.record_usage(book.admit(REQUESTS), Usage(requests=5))
     assert isinstance(book.admit(REQUESTS), int)
 
 
@@ -90,7 +90,7 @@ def test_after_a_minute_there_is_room_again(book, client):
         book.admit(REQUESTS)
     pass_time(client, 62)
     assert isinstance(book.admit(REQUESTS), Permit)
-    book.settle(Permit("house", 1, 0), Usage(requests=9))
+    book.record_usage(Permit("house", 1, 0), Usage(requests=9))
     assert len(client.hgetall(rate_key("house"))) == 1, "what is over is forgotten"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.agents.registry.entries import AgentsFile
+from symposia.agents.registry.agents_file import AgentsFile
 from symposia.agents.registry.registry import Registry
 from symposia.models.sessions.limits import SpendingBounds
 from symposia.models.sessions.options import AgentBinding

@@ -12,16 +12,16 @@ from symposia.models.errors import InvalidInput
 from symposia.models.sessions.limits import DailyLimits, SpendingBounds
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.models.turns.turn import Usage
-from symposia.state.limits.tenants import (
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import tenant_keys
+from symposia.state.sessions.records import Shortfall
+from symposia.state.usage_limits import (
     UNKNOWN_TOKENS,
     ReservationAction,
     Settlement,
     TenantAccounts,
     TenantUsage,
 )
-from symposia.state.redis.connect import connect
-from symposia.state.redis.keys import tenant_keys
-from symposia.state.sessions.records import Shortfall
 
 pytestmark = pytest.mark.usefixtures("same_day")
 
@@ -47,7 +47,7 @@ def reserve(books, name, most=THIRTY, *, limits=LIMITS, expires_in_ms=LATE_MS):
 
 def settle(books, name, tokens, *, request=None, turns=1, **how):
     settlement = Settlement(request or f"by {name}", Usage(output_tokens=tokens), turns=turns, **how)
-    books.settle("acme", name, settlement)
+    books.book_usage("acme", name, settlement)
 
 
 def test_what_is_set_aside_and_spent_never_exceeds_the_limit(books):
@@ -55,7 +55,7 @@ def test_what_is_set_aside_and_spent_never_exceeds_the_limit(books):
     for i in range(3):
         settle(books, f"r{i}", 29)
     assert reserve(books, "r4") == Shortfall("tokens", 13, 30)
-    assert books.today("acme") == TenantUsage(tokens=87, turns=3)
+    assert books.read_usage_today("acme") == TenantUsage(tokens=87, turns=3)
 
 
 def test_tenants_do_not_pay_for_each_other(books):
@@ -72,12 +72,12 @@ def test_settled_again_it_changes_nothing(books):
     reserve(books, "r1")
     for _ in range(3):
         settle(books, "r1", 30)
-    assert books.today("acme") == TenantUsage(tokens=30, turns=1)
+    assert books.read_usage_today("acme") == TenantUsage(tokens=30, turns=1)
 
 
 def test_what_is_left_of_a_reservation_is_kept_for_the_next_attempt_which_fills_it_up(books, client):
     assert reserve(books, "r1") == reserve(books, "r2") == "reserved"
-    settle(books, "r1", 20, turns=0, fate=ReservationAction.KEEP, keep_ms=LATE_MS)
+    settle(books, "r1", 20, turns=0, action=ReservationAction.KEEP, keep_ms=LATE_MS)
     assert client.hget(tenant_keys("acme")[0], "reserved_tokens") == "40"
     assert reserve(books, "r3", SpendingBounds(tokens=41, cost_micros=0)) == "short", (
         "nobody else is given it"
@@ -85,13 +85,13 @@ def test_what_is_left_of_a_reservation_is_kept_for_the_next_attempt_which_fills_
     assert reserve(books, "r1") == "found"
     assert client.hget(tenant_keys("acme")[0], "reserved_tokens") == "60"
     settle(books, "r1", 30, request="second attempt")
-    assert books.today("acme") == TenantUsage(tokens=50, turns=1)
+    assert books.read_usage_today("acme") == TenantUsage(tokens=50, turns=1)
 
 
 def test_who_lost_a_turn_pays_and_leaves_the_reservation_to_who_has_it_now(books, client):
     reserve(books, "r1")
-    settle(books, "r1", 5, turns=0, fate=ReservationAction.LEAVE)
-    assert books.today("acme") == TenantUsage(tokens=5)
+    settle(books, "r1", 5, turns=0, action=ReservationAction.LEAVE)
+    assert books.read_usage_today("acme") == TenantUsage(tokens=5)
     assert client.hget(tenant_keys("acme")[0], "reserved_tokens") == "30"
 
 
@@ -111,7 +111,7 @@ def test_a_new_day_begins_with_nothing_spent_and_with_what_is_under_way(books, c
     settle(books, "r1", 60)
     key = tenant_keys("acme")[0]
     client.hset(key, "day", int(client.hget(key, "day")) - 1)
-    assert books.today("acme") == TenantUsage()
+    assert books.read_usage_today("acme") == TenantUsage()
     assert [reserve(books, "r3"), reserve(books, "r4"), reserve(books, "r5")] == [
         "reserved",
         "reserved",
@@ -134,7 +134,7 @@ def test_many_at_once_never_overspend(books):
     with ThreadPoolExecutor(16) as pool:
         words = list(pool.map(take, range(60)))
     assert words.count("reserved") == 10
-    assert books.today("acme").tokens == 100
+    assert books.read_usage_today("acme").tokens == 100
 
 
 DETAIL = "tenant acme: 10 tokens left today, but the next turn may use 30 tokens"

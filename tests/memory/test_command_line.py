@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from symposia.config.settings import ALTERNATIVE_NAMES, load_settings
-from symposia.factories.memory import dialog_memory, memory_rules, memory_url
+from symposia.factories.storage import dialog_memory, memory_rules, memory_url
 from symposia.models.errors import InvalidInput
 from symposia.state.redis.connect import connect
 from symposia.workers.cli.app import app

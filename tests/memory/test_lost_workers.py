@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from symposia.models.protocol.collab import CollabStatus
-from symposia.tasks.runtime.fault_hooks import Boundary
+from symposia.tasks.runtime.runtime import Boundary
 
 FIRST = {"from": "Nairobi", "to": "London", "departure_date": "2026-02-10"}
 
@@ -30,7 +30,7 @@ def remembered(by_hand, user: int) -> tuple[dict, int]:
 def test_a_worker_that_dies_between_turn_and_memory_costs_nothing(by_hand):
     job = by_hand.open("parser", turns=2, user_id=1, room_id="r")
     with pytest.raises(Killed):
-        by_hand.turn(job, 1, crossing=dying_at(Boundary.AFTER_COMMIT))
+        by_hand.turn(job, 1, fault_hook=dying_at(Boundary.AFTER_COMMIT))
     assert [message.content for message in job.messages()] == [
         "Find me flights from Nairobi to London next week"
     ]
@@ -46,7 +46,7 @@ def test_a_worker_that_dies_between_turn_and_memory_costs_nothing(by_hand):
 def test_a_worker_that_dies_before_the_turn_is_written_leaves_no_memory(by_hand):
     job = by_hand.open("parser", turns=2, user_id=1, room_id="r")
     with pytest.raises(Killed):
-        by_hand.turn(job, 1, crossing=dying_at(Boundary.BEFORE_COMMIT))
+        by_hand.turn(job, 1, fault_hook=dying_at(Boundary.BEFORE_COMMIT))
     by_hand.plan(job)
     assert remembered(by_hand, 1) == ({}, 0)
 
@@ -68,7 +68,7 @@ def test_what_is_said_while_suspended_is_remembered_once_it_is_written(by_hand):
         if crossed is Boundary.SPEAKING:
             job.suspend()
 
-    assert by_hand.turn(job, 1, crossing=suspending) == "held"
+    assert by_hand.turn(job, 1, fault_hook=suspending) == "held"
     by_hand.plan(job)
     assert remembered(by_hand, 1) == ({}, 0)
     job.resume()
@@ -83,7 +83,7 @@ def test_what_was_held_and_then_cancelled_is_not_remembered(by_hand):
         if crossed is Boundary.SPEAKING:
             job.suspend()
 
-    by_hand.turn(job, 1, crossing=suspending)
+    by_hand.turn(job, 1, fault_hook=suspending)
     job.cancel()
     by_hand.plan(job)
     assert remembered(by_hand, 1) == ({}, 0)
@@ -98,7 +98,7 @@ def test_a_parameter_forgotten_while_a_turn_speaks_is_not_brought_back_by_it(by_
         if crossed is Boundary.SPEAKING:
             memory.forget(1, "r", "from")
 
-    assert by_hand.turn(job, 1, crossing=forgetting) == "committed"
+    assert by_hand.turn(job, 1, fault_hook=forgetting) == "committed"
     assert memory.get(1, "r")["parameters"] == {"to": "London", "departure_date": "2026-02-10"}
     memory.forget_all(1, "r")
     by_hand.plan(job)
@@ -114,5 +114,5 @@ def test_memory_that_expires_while_a_turn_speaks_begins_anew(by_hand):
         if crossed is Boundary.SPEAKING:
             memory.kept.client.delete("dialog:1:r")
 
-    by_hand.turn(job, 1, crossing=expiring)
+    by_hand.turn(job, 1, fault_hook=expiring)
     assert remembered(by_hand, 1) == (FIRST, 1)

@@ -14,8 +14,8 @@ from symposia.models.memory.merge import (
     with_write_metadata,
     write_mark,
 )
+from symposia.models.memory.parameters import is_stated
 from symposia.models.memory.state import MAX_SESSIONS, MAX_WRITES, MemoryState
-from symposia.models.memory.values import is_stated
 
 
 def test_a_new_parameter_overrides_a_remembered_one_and_leaves_the_others():

@@ -8,11 +8,11 @@ import pytest
 
 from memories import after, statement
 from symposia.models.errors import InvalidInput
+from symposia.models.memory.merge import StatementOrigin, parse_statement
 from symposia.models.memory.recall import RecallContext, recall
 from symposia.models.memory.services import find_service
 from symposia.models.memory.sharing import SharingConsent
 from symposia.models.memory.state import MemoryState, ServiceMemory, Source
-from symposia.models.memory.statement import StatementOrigin, parse_statement
 
 TRAVEL = find_service("travel")
 HOUR = 3_600_000

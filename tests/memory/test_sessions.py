@@ -166,7 +166,7 @@ def test_what_an_agent_gets_wrong_costs_nothing_but_itself(room):
     assert memory.get(51, "r")["parameters"] == {"to": "London"}
     counts = memory.counts()
     assert counts["invalid"] >= 2, "a wrong type, and an unknown service"
-    assert counts["oversized_parameters"] >= 1
+    assert counts["too_large"] >= 1
 
 
 def test_the_user_may_have_something_forgotten_and_no_earlier_turn_brings_it_back(room):

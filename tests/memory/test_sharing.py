@@ -8,7 +8,7 @@ import pytest
 
 from by_hand import ByHand
 from symposia.state.memory.rooms import DialogMemory
-from symposia.tasks.runtime.fault_hooks import Boundary
+from symposia.tasks.runtime.runtime import Boundary
 
 pytestmark = pytest.mark.leaves_keys
 
@@ -22,7 +22,7 @@ def speak(by_hand: ByHand, meanwhile: Callable[[DialogMemory], None]) -> DialogM
             meanwhile(memory)
 
     job = by_hand.open("parser", turns=1, user_id=1, room_id="one")
-    assert by_hand.turn(job, 1, crossing=crossing) == "committed"
+    assert by_hand.turn(job, 1, fault_hook=crossing) == "committed"
     return memory
 
 
@@ -47,11 +47,11 @@ def test_forgetting_while_sharing_is_not_undone(
     def forgetting(owner):
         seen = look(owner)
         if owner.room == "one":
-            monkeypatch.setattr(memory.kept, "look", look)
+            monkeypatch.setattr(memory.kept, "read", look)
             memory.forget(1, "one", "from")
         return seen
 
-    monkeypatch.setattr(memory.kept, "look", forgetting)
+    monkeypatch.setattr(memory.kept, "read", forgetting)
     memory.share(1, ["travel.from"])
     assert memory.get(1, "one")["parameters"] == {}
     assert memory.merge(1, "two", {}, service="travel") == {}

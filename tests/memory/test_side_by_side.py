@@ -8,7 +8,7 @@ import pytest
 
 from by_hand import ByHand
 from symposia.jobs.collab import CollabJob
-from symposia.tasks.runtime.fault_hooks import Boundary
+from symposia.tasks.runtime.runtime import Boundary
 
 PAYMENT = {"amount": 5000, "recipient": "+254712345678"}
 TRIP = {"from": "Nairobi", "to": "London"}
@@ -45,7 +45,7 @@ def test_what_is_learned_is_of_the_service_its_turn_was_shown_whoever_writes_it(
     by_hand.client.memory.store(1, "r", TRIP, service="travel")
     job = opened(by_hand, {"parameters": {"max_price": 90}}, said={"cabin_class": "first"})
     with pytest.raises(KeyboardInterrupt):
-        by_hand.turn(job, 1, crossing=_gone_after_commit)
+        by_hand.turn(job, 1, fault_hook=_gone_after_commit)
     other.plan(job)
     assert kept(by_hand, "travel") == {**TRIP, "cabin_class": "first", "max_price": 90}
 

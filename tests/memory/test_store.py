@@ -15,7 +15,7 @@ from redis import Redis
 from symposia.models.errors import InvalidInput, NotTheOwner, ScriptError
 from symposia.models.memory.merge import Statement, WriteMetadata
 from symposia.models.memory.state import RememberedValue
-from symposia.state.memory.counts import MemoryEvent
+from symposia.state.memory.monitoring import MemoryEvent
 from symposia.state.memory.rooms import DialogMemory
 from symposia.state.memory.values import MemoryRules, Owner
 from symposia.state.redis.keys import sharing_key
@@ -210,7 +210,7 @@ def test_a_parameter_over_the_cap_is_refused_and_the_old_state_stays(client, mem
     before = client.get(KEY)
     assert not memory.store(*HERE, {"to": "x" * 20_000})
     assert client.get(KEY) == before
-    assert memory.counts() == {"oversized_parameters": 1}
+    assert memory.counts() == {"too_large": 1}
 
 
 def test_the_cap_holds_whatever_is_said(client, memory):
@@ -276,12 +276,12 @@ def test_a_state_that_was_mended_while_it_was_found_corrupt_is_not_dropped(clien
 
 def test_the_same_write_again_changes_nothing(client, memory):
     owner = Owner("42", "room_123")
-    look = memory.kept.look(owner)
+    look = memory.kept.read(owner)
     statement = Statement("travel", look.now_ms, {"to": RememberedValue("London", look.now_ms)})
     writer = WriteMetadata(look.now_ms, mark="turn-1", by="ann")
     memory.kept.write(owner, [statement], writer, look=look)
     memory.store(*HERE, {"to": "Paris"})
-    memory.kept.write(owner, [statement], writer, look=memory.kept.look(owner))
+    memory.kept.write(owner, [statement], writer, look=memory.kept.read(owner))
     memory.kept.write(owner, [statement], writer, look=look)
     assert memory.get(*HERE)["parameters"] == {"to": "Paris"}
     assert memory.get(*HERE)["metadata"]["message_count"] == 2
@@ -290,7 +290,7 @@ def test_the_same_write_again_changes_nothing(client, memory):
 def test_an_answer_that_was_lost_is_given_again(client, memory):
     """The script is sent once more with what it was sent before: that is no other writer."""
     owner = Owner("42", "room_123")
-    look = memory.kept.look(owner)
+    look = memory.kept.read(owner)
     statement = Statement("travel", look.now_ms, {"to": RememberedValue("London", look.now_ms)})
     memory.kept.write(owner, [statement], WriteMetadata(look.now_ms, mark="1"), look=look)
     text = client.get(KEY)
@@ -326,7 +326,7 @@ def test_a_state_takes_no_more_memory_than_documented(client, memory):
 
 
 def test_an_outage_is_counted_for_everyone_once_redis_answers_again(client, memory):
-    memory.kept.counts.keep(MemoryEvent.DEGRADED)
+    memory.kept.counts.count_locally(MemoryEvent.DEGRADED)
     memory.get(*HERE)
     assert DialogMemory(client).counts() == {"degraded": 1}
 

@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from symposia.models.errors import InvariantViolation
+from symposia.models.protocol.base import Governance, Ref
 from symposia.models.protocol.collab import (
     Collab,
     CollabMode,
@@ -15,14 +16,11 @@ from symposia.models.protocol.collab import (
     ParticipantKind,
     orchestrator_of,
 )
-from symposia.models.protocol.meta import Governance, Ref
 from symposia.models.text.ids import is_uuid4
 
 
 def collab_of(*participants, mode=CollabMode.ORCHESTRATED, **fields):
-    return Collab(
-        title="ReviewAction", purpose="Review the change", mode=mode, participants=participants, **fields
-    )
+    return Collab(title="Review", purpose="Review the change", mode=mode, participants=participants, **fields)
 
 
 def seat(participant_id, role_id=None):

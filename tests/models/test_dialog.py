@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from symposia.models.errors import DialogNotActive, InvalidInput, Locked
+from symposia.models.protocol.base import Event, Governance
 from symposia.models.protocol.dialog import (
     Dialog,
     DialogStatus,
@@ -16,7 +17,6 @@ from symposia.models.protocol.dialog import (
     build_turn_message,
     group_by_thread,
 )
-from symposia.models.protocol.meta import Event, Governance
 from symposia.models.text.ids import new_id, utcnow
 
 

@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 
 from symposia.models.errors import IllegalTransition, InvalidInput, Locked
+from symposia.models.protocol.base import Governance
 from symposia.models.protocol.collab import Collab, CollabMode, CollabStatus, Participant
 from symposia.models.protocol.dialog import Dialog, DialogStatus, Message, Role
 from symposia.models.protocol.lifecycle import (
@@ -14,7 +15,6 @@ from symposia.models.protocol.lifecycle import (
     transition_collab,
     transition_dialog,
 )
-from symposia.models.protocol.meta import Governance
 from symposia.models.text.ids import new_id
 
 COLLAB_DIAGRAM = [

@@ -5,8 +5,7 @@ from itertools import product
 import pytest
 
 from symposia.models.errors import InvalidInput
-from symposia.models.protocol.collab import CollabMode
-from symposia.models.protocol.mode_selection import recommend_mode
+from symposia.models.protocol.collab import CollabMode, recommend_mode
 
 FLAGS = ("central_control", "independent", "sequential")
 

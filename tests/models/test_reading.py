@@ -21,7 +21,7 @@ COLLAB = {
     "meta": META,
     "collab_id": V4,
     "context_id": V4,
-    "title": "ReviewAction",
+    "title": "Review",
     "purpose": "Review it",
     "mode": "pair",
     "status": "draft",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.protocol.collab import Participant
-from symposia.models.protocol.roster import find_participant_or_role, find_participants, role_of
+from symposia.models.protocol.collab import Participant, find_participant_or_role, find_participants, role_of
 
 ROSTER = (
     Participant(participant_id="coder", role_id="lead"),

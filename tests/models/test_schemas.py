@@ -10,10 +10,10 @@ from jsonschema import ValidationError
 import protocol_values as values
 from scaling import scaled_examples
 from symposia.models.errors import InvalidInput
+from symposia.models.protocol.base import CrossCutting, Event, Governance, Meta, Module, Ref, Trace
 from symposia.models.protocol.collab import Collab, CollabMode, CollabStatus, Participant, ParticipantKind
 from symposia.models.protocol.dialog import Dialog, DialogStatus, Message, Role
 from symposia.models.protocol.events import PAYLOADS, MapEvent, MAPEventType
-from symposia.models.protocol.meta import CrossCutting, Event, Governance, Meta, Module, Ref, Trace
 from symposia.models.protocol.reading import RepairedDocument, read_collab, read_dialog, read_map_event
 
 KINDS = {

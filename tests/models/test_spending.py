@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symposia.models.protocol.events import MapEvent, MAPEventType
-from symposia.models.sessions.spending import usage_by_participant
+from symposia.models.sessions.limits import usage_by_participant
 from symposia.models.text.ids import new_id, role_uuid
 from symposia.models.turns.turn import Usage
 

@@ -70,7 +70,7 @@ def result(participant="ann", kind=OutcomeKind.MESSAGE, **fields):
 
 def said(condition, text, participant="ann"):
     """The state after one turn that said `text`."""
-    marks = condition.marks([text], participant)
+    marks = condition.match_texts([text], participant)
     return condition.observe({}, [result(participant, marks=marks)], roster_size=2)
 
 

@@ -137,7 +137,7 @@ def test_whoever_answers_an_escalated_question_first_is_heard(make_office):
 def test_reminders_are_events_and_each_is_recorded_once(office, asked):
     job = asked(deadline_s=LONG, remind_after_s=[0.05, 3])
     office.sweep_until(job, lambda: len(notes(job, "turn.reminded")) == 2)
-    office.runtime.index.sooner(job.id, 0)
+    office.runtime.index.set_due_by(job.id, 0)
     office.sweep()
     assert [event["reminder"] for event in notes(job, "turn.reminded")] == [1, 2]
     assert len(job.pending()) == 1

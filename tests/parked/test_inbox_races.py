@@ -8,7 +8,7 @@ import pytest
 
 from symposia.state.redis.keys import lock_key
 from symposia.state.turns.parked import ParkedTurnStore
-from symposia.tasks.runtime.fault_hooks import Boundary
+from symposia.tasks.runtime.runtime import Boundary
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_a_worker_that_parks_too_late_leaves_the_question_of_the_one_who_parked(
             words.append(office.deliver())
 
     office.queue.waiting.append(call)
-    office.runtime = dataclasses.replace(office.runtime, crossing=another_is_faster)
+    office.runtime = dataclasses.replace(office.runtime, fault_hook=another_is_faster)
     words.append(office.deliver())
     assert words == ["parked", "stale"]
     assert [question.turn_number for question in office.client.inbox("ben")] == [2]

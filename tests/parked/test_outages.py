@@ -14,7 +14,7 @@ from killing import kill_server
 from live import until
 from office import Office
 from ports import own_port
-from symposia.tasks.runtime.fault_hooks import Boundary
+from symposia.tasks.runtime.runtime import Boundary
 from symposia.workers.local.embedded import EmbeddedServer
 
 
@@ -44,7 +44,7 @@ def test_a_turn_is_parked_as_soon_as_redis_is_back(
 
     job = office.submit("pair", {}, people=["zoe", "yan"])
     assert office.deliver() == "advanced"
-    office.runtime = replace(office.runtime, crossing=lose_it)
+    office.runtime = replace(office.runtime, fault_hook=lose_it)
     helper = threading.Thread(target=bring_it_back)
     helper.start()
     assert office.deliver() == "parked"

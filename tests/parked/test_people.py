@@ -13,9 +13,8 @@ from symposia.models.errors import InvalidInput, MessageTooLarge, ReplyRefused
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.text.ids import moment_from_ms
 from symposia.models.turns.turn import Expects
-from symposia.state.turns.inbox import Inbox
-from symposia.state.turns.parked import ParkedTurnStore
-from symposia.state.workers.presence import WorkerPresence
+from symposia.state.presence import WorkerPresence
+from symposia.state.turns.parked import Inbox, ParkedTurnStore
 from symposia.tasks.waiting.parked_turn import read_all_questions
 from symposia.tasks.waiting.replies import end_wait
 

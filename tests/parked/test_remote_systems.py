@@ -15,7 +15,7 @@ from live import until
 from office import Office
 from ports import own_port
 from remote_system import SECRET, RemoteSystem, call, post
-from symposia.agents.remote.signing import refusal
+from symposia.agents.remote.webhook import refusal
 from symposia.workers.callbacks import FailedAuthLimiter, Receiver, make_server, serve
 
 REGISTRY = """
@@ -48,7 +48,7 @@ def system():
 def open_office(make_office, system, monkeypatch) -> Callable[..., Office]:
     monkeypatch.setenv("PARTNER_SECRET", SECRET)
     monkeypatch.setenv("STRANGER_SECRET", "whsec_c29tZWJvZHkgZWxzZQ==")
-    monkeypatch.setattr("symposia.tasks.waiting.delivery.FIRST_RETRY_S", 0.01)
+    monkeypatch.setattr("symposia.tasks.waiting.due_work.FIRST_RETRY_S", 0.01)
     return functools.partial(make_office, REGISTRY.replace("{url}", system.url))
 
 
@@ -209,7 +209,7 @@ def test_a_worker_that_dies_before_it_delivers_leaves_it_to_the_next(open_office
         raise SystemExit("killed")
 
     with monkeypatch.context() as patched:
-        patched.setattr("symposia.agents.remote.agent.post", die)
+        patched.setattr("symposia.agents.remote.agent.post_webhook", die)
         job = office.submit("pair", {"ann": "noop", "bot": "partner"})
         with pytest.raises(SystemExit):
             office.work()

@@ -18,7 +18,7 @@ from redis.connection import parse_url
 from redis.sentinel import SentinelManagedConnection
 
 from live import until
-from symposia.patches.redis_sentinel import MasterConnection
+from symposia.patches.redis_connections import MasterConnection
 
 
 def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -28,7 +28,7 @@ def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-# -- patches/redis_packing.py ------------------------------------------------------------------
+# -- patches/redis_connections.py ------------------------------------------------------------------
 
 PACK_NUMBER = """
 from redis.connection import HiredisRespSerializer
@@ -45,7 +45,7 @@ def test_hiredis_crashes_if_a_number_has_no_text():
     assert run(PACK_NUMBER).returncode == -signal.SIGSEGV
 
 
-# -- patches/redis_sentinel.py -----------------------------------------------------------------
+# -- patches/redis_connections.py -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ except KeyboardInterrupt:
     ("module", "kind", "connected"),
     [
         ("redis.sentinel", "SentinelManagedConnection", "True"),
-        ("symposia.patches.redis_sentinel", "MasterConnection", "False"),
+        ("symposia.patches.redis_connections", "MasterConnection", "False"),
     ],
 )
 def test_redis_py_keeps_a_connection_with_an_unread_answer(redis_url, module, kind, connected):
@@ -126,7 +126,7 @@ def test_celery_publishes_each_task_sent_by_itself():
     assert [it["type"] for it in messages] == ["task-sent"] * 3
 
 
-# -- patches/cold_shutdown.py ------------------------------------------------------------------
+# -- patches/celery_consumer.py ------------------------------------------------------------------
 
 
 def test_celery_cannot_terminate_a_thread():
@@ -137,7 +137,7 @@ def test_celery_cannot_terminate_a_thread():
     pool.on_stop()
 
 
-# -- patches/foreign_messages.py, patches/message_sizes.py -------------------------------------
+# -- patches/celery_consumer.py, patches/message_sizes.py -------------------------------------
 
 PLAIN_APP = """
 from celery import Celery

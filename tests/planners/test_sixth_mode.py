@@ -17,7 +17,7 @@ from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.tasks.planners import Demo, Mode, add_mode, modes, registry
 from symposia.workers.cli.app import app
 from symposia.workers.cli.sessions.progress import expected_turns
-from symposia.workers.local.demo_sessions import demo_sessions
+from symposia.workers.local.demo import demo_sessions
 
 REGISTRY = """
 [agents.say]

@@ -11,11 +11,10 @@ import pytest
 
 from git_tree import GitTree
 from symposia.models.errors import GitFailed, InvalidInput
-from symposia.models.review.items import ItemKind, ReadItem, SkippedItem
+from symposia.models.review.runs import ItemKind, ReadItem, SkippedItem
 from symposia.reviews.sources import git
 from symposia.reviews.sources.files import FileSelection, FileSource
-from symposia.reviews.sources.hunks import changed_lines
-from symposia.reviews.sources.repository import Repository
+from symposia.reviews.sources.repository import Repository, changed_lines
 from symposia.reviews.sources.sandboxed_folder import LINK, NOT_A_FILE
 
 TOO_LARGE = "larger than 262,144 bytes"

@@ -11,13 +11,16 @@ from hypothesis import strategies as st
 
 from review_values import a_finding, a_result, a_run, an_item, findings
 from symposia.models.errors import InvalidInput
-from symposia.models.review.findings import Finding, FindingStatus
-from symposia.models.review.items import ItemKind, SkippedItem
-from symposia.models.review.quotes import with_snippets
-from symposia.models.review.runs import ItemState
+from symposia.models.review.findings import Finding, FindingStatus, with_snippets
+from symposia.models.review.runs import ItemKind, ItemState, SkippedItem
 from symposia.models.severity import Severity
-from symposia.reviews.findings.baseline import baseline_of, read_baseline
-from symposia.reviews.findings.comparing import compare_run, with_baseline, with_status
+from symposia.reviews.findings.comparing import (
+    baseline_of,
+    compare_run,
+    read_baseline,
+    with_baseline,
+    with_status,
+)
 
 UNUSED = a_finding()
 KEY = a_finding(line=9, rule="S105", message="A key stands in the code", severity=Severity.HIGH)

@@ -16,16 +16,15 @@ from mail_server import MailServer
 from remote_system import SECRET, RemoteSystem
 from review_values import a_finding, a_result, a_run
 from scaling import scaled_examples
-from symposia.agents.remote.signing import refusal
+from symposia.agents.remote.webhook import refusal
 from symposia.models.errors import DeliveryFailed, InvalidInput
 from symposia.models.review.findings import FindingStatus
-from symposia.models.review.headline import headline
-from symposia.models.review.runs import ItemState, RunState
+from symposia.models.review.runs import ItemState, RunState, headline
 from symposia.models.severity import Severity
-from symposia.reviews.delivery import mail
 from symposia.reviews.delivery import payload as parcel
+from symposia.reviews.delivery import senders
+from symposia.reviews.delivery.deliveries_file import DeliveriesFile
 from symposia.reviews.delivery.destinations import Destinations
-from symposia.reviews.delivery.entries import DeliveriesFile
 from symposia.reviews.delivery.payload import ReportPayload, has_changes, summary_json, summary_text
 from symposia.reviews.reports.formats import ReportFile
 from tls import HOST, certificate
@@ -282,7 +281,7 @@ def test_an_email_arrives_encrypted_with_the_reports(server, made):
 
 
 def test_what_is_too_large_is_left_out_and_the_email_says_so(server, made, monkeypatch):
-    monkeypatch.setattr(mail, "MAX_ATTACHED_BYTES", 5)
+    monkeypatch.setattr(senders, "MAX_ATTACHED_BYTES", 5)
     email(server, made).deliver("team", PARCEL)
     (sent,) = server.sent
     assert [it.get_filename() for it in sent.mail.iter_attachments()] == ["review.sarif"]

@@ -13,10 +13,9 @@ from remote_system import SECRET, RemoteSystem
 from review_values import a_finding, a_run
 from symposia.models.errors import ReviewNotFound
 from symposia.models.protocol.collab import CollabMode
-from symposia.models.review.deliveries import DeliveryJob
 from symposia.models.review.findings import FindingStatus
 from symposia.models.review.panels import Panel, Seat
-from symposia.models.review.runs import ReviewRun, RunState
+from symposia.models.review.runs import DeliveryJob, ReviewRun, RunState
 from symposia.models.text.ids import new_id
 from symposia.reviews.delivery import deliverer as courier
 from symposia.reviews.delivery.deliverer import (
@@ -26,12 +25,12 @@ from symposia.reviews.delivery.deliverer import (
     Deliverer,
     sweep_deliveries,
 )
+from symposia.reviews.delivery.deliveries_file import DeliveriesFile
 from symposia.reviews.delivery.destinations import Destinations
-from symposia.reviews.delivery.entries import DeliveriesFile
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import DELIVERIES
-from symposia.state.reviews import delivery_queue as errands
-from symposia.state.reviews.delivery_queue import DeliveryQueue
+from symposia.state.reviews import queues as errands
+from symposia.state.reviews.queues import DeliveryQueue
 from symposia.state.reviews.records import BatchHead
 
 NEWS = (a_finding(status=FindingStatus.NEW),)
@@ -116,13 +115,13 @@ def test_noting_it_again_changes_nothing_and_neither_does_a_message_that_comes_a
     desk.note(run, deliver=["board"])
     (errand,) = desk.owed()
     for _ in range(3):
-        desk.courier.run(errand)
+        desk.courier.deliver(errand)
     assert len(desk.system.deliveries) == 1
 
 
 def test_what_is_not_owed_is_not_delivered_whoever_asks(desk):
     run = desk.note()
-    desk.courier.run(DeliveryJob(run=run.id, to="board", formats=()))
+    desk.courier.deliver(DeliveryJob(run=run.id, to="board", formats=()))
     assert desk.system.deliveries == []
 
 
@@ -234,7 +233,7 @@ def test_an_errand_is_given_to_one_at_a_time_and_to_another_when_the_first_dies(
 def test_many_errands_are_sent_a_few_at_a_time_and_are_capped(desk, monkeypatch):
     monkeypatch.setattr(courier, "_SWEEP_LIMIT", 2)
     monkeypatch.setattr(errands, "MOST", 5)
-    desk.index.add([DeliveryJob(run=new_id(), to="board", formats=()) for _ in range(9)])
+    desk.index.add_deliveries([DeliveryJob(run=new_id(), to="board", formats=()) for _ in range(9)])
     assert desk.index.waiting() == 5
     assert sweep_deliveries(desk.index, lambda _: None) == 5
 

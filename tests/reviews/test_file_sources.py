@@ -10,7 +10,7 @@ import pytest
 
 from git_tree import GitTree
 from symposia.models.errors import InvalidInput
-from symposia.models.review.items import ItemKind, ReadItem, SkippedItem
+from symposia.models.review.runs import ItemKind, ReadItem, SkippedItem
 from symposia.reviews.sources.files import FileSelection, FileSource
 from symposia.reviews.sources.sandboxed_folder import LINK, NOT_A_FILE, UNPRINTABLE
 from symposia.reviews.sources.source import SourceLimits

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symposia.models.errors import InvalidInput
-from symposia.reviews.sources.globs import MAX_PATTERNS, Globs
+from symposia.reviews.sources.files import MAX_PATTERNS, Globs
 
 
 @pytest.mark.parametrize(

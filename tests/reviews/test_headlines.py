@@ -8,8 +8,7 @@ import pytest
 
 from review_values import a_finding, a_run
 from symposia.models.review.findings import FindingStatus
-from symposia.models.review.headline import headline
-from symposia.models.review.runs import ReviewRun, RunState
+from symposia.models.review.runs import ReviewRun, RunState, headline
 from symposia.models.severity import Severity
 from symposia.reviews.delivery.payload import summary_json, summary_text
 from symposia.workers.cli.reviews.output import Reports, print_findings

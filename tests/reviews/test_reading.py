@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.models.review.reading import MAX_FINDINGS, MAX_SUMMARY, ReviewerAnswer, parse_reviewer_answer
+from symposia.models.review.answers import MAX_FINDINGS, MAX_SUMMARY, ReviewerAnswer, parse_reviewer_answer
 from symposia.models.severity import Severity
 
 ENTRY = {

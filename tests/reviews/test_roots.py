@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from symposia.models.errors import InvalidInput
-from symposia.models.review.items import SkippedItem
+from symposia.models.review.runs import SkippedItem
 from symposia.reviews.sources import sandboxed_folder as roots
 from symposia.reviews.sources.sandboxed_folder import (
     LINK,

@@ -11,12 +11,11 @@ from archiving import archive_now
 from symposia import Client
 from symposia.config.settings import load_settings
 from symposia.models.errors import InvalidInput, SessionNotFound, UnknownAgent
-from symposia.models.protocol.meta import Meta
-from symposia.models.schedules.runs import ScheduleRun
-from symposia.models.schedules.schedule import Schedule
+from symposia.models.protocol.base import Meta
+from symposia.models.schedules.schedule import Schedule, ScheduleRun
 from symposia.models.text.ids import new_id
-from symposia.reviews.orders.sessions import request_for_sessions
-from symposia.reviews.schedules.reviews import ScheduledReview
+from symposia.reviews.requests import request_for_sessions
+from symposia.reviews.schedules.scheduled_reviews import ScheduledReview
 from symposia.state.redis.connect import connect
 from table import Table
 

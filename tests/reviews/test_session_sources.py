@@ -11,12 +11,12 @@ from sqlalchemy import update
 
 from archiving import archive_now
 from symposia.archive.archive import Archive
+from symposia.archive.results import SessionFilter
 from symposia.archive.tables import MESSAGE
-from symposia.archive.values import SessionFilter
-from symposia.models.protocol.meta import Meta
-from symposia.models.review.items import ItemKind, ReadItem, SkippedItem
+from symposia.models.protocol.base import Meta
+from symposia.models.review.runs import ItemKind, ReadItem, SkippedItem
 from symposia.models.text.ids import new_id
-from symposia.reviews.sources.sessions import REVIEW_TAG, SessionSource
+from symposia.reviews.sources.archived_sessions import REVIEW_TAG, SessionSource
 from symposia.reviews.sources.source import SourceLimits
 from symposia.state.redis.connect import connect
 from table import Table

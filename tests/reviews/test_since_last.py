@@ -11,10 +11,9 @@ from git_tree import GitTree
 from review_values import a_run
 from symposia.archive.archive import Archive
 from symposia.models.errors import InvalidInput
-from symposia.models.review.items import ReadItem
-from symposia.models.review.runs import RunState
-from symposia.reviews.batches.starting import ReviewRequest
-from symposia.reviews.orders.files import LAST, request_for_files
+from symposia.models.review.runs import ReadItem, RunState
+from symposia.reviews.batches.start import ReviewRequest
+from symposia.reviews.requests import LAST, request_for_files
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from symposia.models.schedules.recurrence import Recurrence
 from symposia.reviews.schedules.schedules import Schedules
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import SCHEDULES_BEAT, schedule_keys
-from symposia.state.schedules.store import SCHEDULE_RUN_TASK, ScheduleStore
+from symposia.state.schedule_store import SCHEDULE_RUN_TASK, ScheduleStore
 from symposia.workers.beat.beat import BeatEntry, DueTimes, SchedulesInRedis
 from symposia.workers.worker_app import create_worker_app
 

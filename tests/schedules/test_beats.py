@@ -9,10 +9,10 @@ import pytest
 from live import until
 from redis_nodes import own_cluster, own_sentinels
 from symposia.models.errors import RedisUnavailable
-from symposia.models.schedules.runs import RunOutcome
+from symposia.models.schedules.schedule import RunOutcome
+from symposia.state.presence import BeatPresence
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import schedule_keys
-from symposia.state.schedules.beats import BeatPresence
 
 
 def wait_for(schedules, name, *, count):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
-from symposia.state.workers.presence import WorkerPresence
 from terminal import Terminal
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from live import until
 from remote_system import SECRET, RemoteSystem
-from symposia.agents.remote.signing import refusal
+from symposia.agents.remote.webhook import refusal
 
 DEADLINE_S = 60
 

@@ -7,8 +7,7 @@ import pytest
 from live import until
 from office import Office
 from symposia.factories.schedules import ScheduledSession
-from symposia.models.schedules.runs import RunOutcome, ScheduleRun
-from symposia.models.schedules.schedule import Schedule
+from symposia.models.schedules.schedule import RunOutcome, Schedule, ScheduleRun
 from symposia.workers.worker_app import create_worker_app
 
 DEADLINE_S = 60

@@ -10,14 +10,13 @@ import pytest
 from redis import Redis
 
 from symposia.models.errors import InvalidInput, RedisUnavailable, ScheduleNotFound
-from symposia.models.schedules.runs import RunOutcome, ScheduleRun, ScheduleRunProgress
-from symposia.models.schedules.schedule import Schedule
+from symposia.models.schedules.schedule import RunOutcome, Schedule, ScheduleRun, ScheduleRunProgress
 from symposia.models.turns.turn import Usage
-from symposia.reviews.schedules.runs import ScheduleRunner
+from symposia.reviews.schedules.schedule_runner import ScheduleRunner
 from symposia.reviews.schedules.schedules import Schedules
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import schedule_keys
-from symposia.state.schedules.store import MOST_KEPT, MOST_QUEUED, ScheduleStore
+from symposia.state.schedule_store import MOST_KEPT, MOST_QUEUED, ScheduleStore
 
 
 @dataclass
@@ -270,17 +269,17 @@ def test_word_that_comes_while_somebody_sees_to_it_is_not_lost(room):
     def word_comes() -> None:
         room.desk.on_start = lambda: None
         room.schedules.run_now("often")
-        assert room.book.take("often", "another", lease_ms=1_000) == "other"
+        assert room.book.take_lease("often", "another", lease_ms=1_000) == "other"
 
     room.desk.on_start = word_comes
     room.tend()
     assert room.book.get("often").queued == 1
-    assert room.book.take("often", "another", lease_ms=1_000) == "mine"
+    assert room.book.take_lease("often", "another", lease_ms=1_000) == "mine"
 
 
 def test_who_dies_while_seeing_to_it_is_followed_by_another(room):
     room.add(times=1)
-    assert room.book.take("often", "who died", lease_ms=60_000) == "mine"
+    assert room.book.take_lease("often", "who died", lease_ms=60_000) == "mine"
     room.tend()
     assert room.desk.begun == []
     room.client.hset(schedule_keys("often")["entry"], "keeper", "who died|0")  # its lease has run out

@@ -18,8 +18,8 @@ from symposia.client import Client
 from symposia.config.settings import Settings, load_settings
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
-from symposia.workers.doctor.checkup import run_checks
-from symposia.workers.doctor.findings import Grade
+from symposia.workers.doctor.checks import run_checks
+from symposia.workers.doctor.server_checks import Grade
 from symposia.workers.worker_app import create_worker_app
 
 PASSWORD = "as-long-as-it-is-secret"

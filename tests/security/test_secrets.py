@@ -13,13 +13,12 @@ import pytest
 from everything_kept import everything_kept
 from gone import command_of
 from symposia.client import Client
-from symposia.config.secrets import known_secrets
+from symposia.config.settings import known_secrets
 from symposia.models.sessions.options import AfterRetries
 from symposia.state.redis.connect import connect
 from symposia.workers.cli.app import app as command_line
 from symposia.workers.cli.common.exit_codes import run_command_line as run_guarded
-from symposia.workers.redaction import Redaction
-from symposia.workers.worker_app import create_worker_app
+from symposia.workers.worker_app import Redaction, create_worker_app
 
 
 @pytest.fixture

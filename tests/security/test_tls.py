@@ -16,8 +16,8 @@ from symposia.factories.connection import broker_connection, broker_url_in_use
 from symposia.models.errors import RedisUnavailable
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.state.redis.connect import aconnect, connect
-from symposia.workers.doctor.checkup import run_checks
-from symposia.workers.doctor.findings import Grade
+from symposia.workers.doctor.checks import run_checks
+from symposia.workers.doctor.server_checks import Grade
 from symposia.workers.local.embedded import EmbeddedServer
 from tls import certificate, tls_front
 

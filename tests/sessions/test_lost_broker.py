@@ -20,10 +20,10 @@ CELERYS_OWN = """
 from kombu import Connection
 
 from symposia.workers.app import app
-from symposia.patches.kombu_transport import LeanMessages
+from symposia.patches.kombu_transport import OneClientMessages
 
 
-class Usual(LeanMessages):
+class Usual(OneClientMessages):
     Connection = Connection
 
 

@@ -16,9 +16,9 @@ from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.models.text.ids import new_id
 from symposia.tasks.planning.advance import advance
+from symposia.tasks.run_turn import handle_turn_message
 from symposia.tasks.runtime.graph import TurnCall
 from symposia.tasks.runtime.runtime import runtime_of
-from symposia.tasks.turn_message import handle_turn_message
 from symposia.workers.worker_app import create_worker_app
 
 QUIET = """

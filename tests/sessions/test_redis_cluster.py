@@ -21,8 +21,8 @@ from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.text.ids import new_id
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import DUE, SESSIONS, session_key
-from symposia.workers.doctor.checkup import run_checks
-from symposia.workers.doctor.findings import Grade
+from symposia.workers.doctor.checks import run_checks
+from symposia.workers.doctor.server_checks import Grade
 from symposia.workers.local.services import worker_command
 
 PASSWORD = "as-long-as-it-is-secret"

@@ -13,8 +13,8 @@ from symposia import AsyncClient
 from symposia.config.settings import load_settings
 from symposia.models.errors import RedisUnavailable
 from symposia.state.redis.connect import connect
-from symposia.workers.doctor.checkup import run_checks
-from symposia.workers.doctor.findings import Grade
+from symposia.workers.doctor.checks import run_checks
+from symposia.workers.doctor.server_checks import Grade
 
 PASSWORD, OF_SENTINELS = "hunter22", "hunter33"
 

@@ -13,11 +13,11 @@ import ledger
 from symposia.models.sessions.plan import BoardEntry, Step
 from symposia.models.turns.turn import Usage, WorkItem
 from symposia.state.following.event_follower import follow
+from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import SESSIONS
-from symposia.state.redis.streams import StreamReader
+from symposia.state.redis.readers import StreamReader
 from symposia.state.sessions.index import SessionIndex
-from symposia.state.workers.presence import WorkerPresence
 from symposia.workers.local.embedded import EmbeddedServer
 from table import Table, turn, until
 

@@ -17,13 +17,13 @@ from ports import own_port
 from symposia.models.errors import RedisUnavailable
 from symposia.models.text.ids import new_id
 from symposia.state.following.event_follower import follow
+from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import aconnect, check_reachable, connect
 from symposia.state.redis.keys import DUE
+from symposia.state.redis.readers import StreamReader
 from symposia.state.redis.scripts import evaluate, load_script
-from symposia.state.redis.streams import StreamReader
 from symposia.state.sessions.index import SessionIndex
 from symposia.state.sessions.store import SessionStore
-from symposia.state.workers.presence import WorkerPresence
 from symposia.workers.local.embedded import EmbeddedServer
 
 

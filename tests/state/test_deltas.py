@@ -8,7 +8,7 @@ from live import until
 from symposia.models.turns.deltas import Delta, Drafts
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import session_key
-from symposia.state.redis.streams import read_entries
+from symposia.state.redis.readers import read_entries
 from symposia.state.sessions.records import Grant
 from symposia.state.turns import deltas as deltas_module
 from symposia.state.turns.deltas import (
@@ -68,7 +68,7 @@ def test_a_reader_does_not_say_so_all_the_time(client):
 
 def test_words_are_gathered_and_say_where_they_belong(client, writer):
     for number in range(1_000):
-        writer.hear(f"{number} ")
+        writer.add_output(f"{number} ")
     expected = "".join(f"{number} " for number in range(1_000))
     until(lambda: text_of(client) == expected, what="all words are published")
     pieces = published(client)
@@ -80,17 +80,17 @@ def test_words_are_gathered_and_say_where_they_belong(client, writer):
 
 
 def test_what_begins_anew_begins_at_nothing(client, writer):
-    writer.hear("lost")
+    writer.add_output("lost")
     until(lambda: text_of(client) == "lost", what="the first words are published")
-    writer.restart()
-    writer.hear("found")
+    writer.restart_output()
+    writer.add_output("found")
     until(lambda: text_of(client) == "found", what="the new words are published")
     assert published(client)[-1].offset == 0
 
 
 def test_what_was_not_published_before_it_began_anew_never_is(client):
     class Unheard(DeltaPublisher):
-        def notice(self, writer):
+        def mark_pending(self, writer):
             """No thread takes the words before the test does."""
 
     writer = DeltaWriter(Unheard(client), ID, GRANT, "ann")
@@ -105,7 +105,7 @@ def test_the_stream_and_a_turn_are_bounded(client, writer, monkeypatch):
     monkeypatch.setattr(deltas_module, "MOST_CHARACTERS", 10)
     monkeypatch.setattr(deltas_module, "MOST_PIECES", 2)
     for word in ("12345", "67890", "and no more"):
-        writer.hear(word)
+        writer.add_output(word)
         until(lambda: not writer._pending, what="the words are sent")
     until(lambda: text_of(client) == "1234567890", what="as much as is published is published")
 

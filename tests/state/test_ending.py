@@ -49,7 +49,7 @@ def test_a_session_that_goes_on_does_not_expire(table):
 def test_what_was_told_late_of_a_turn_that_nobody_speaks_is_told_at_the_end(table, how):
     grant = table.grant(table.plan_one())
     table.fail(grant)
-    table.store.spend(table.id, grant, {grant.token: Usage(output_tokens=7)})
+    table.store.book_usage(table.id, grant, {grant.token: Usage(output_tokens=7)})
     ends(table)[how]()
     assert ledger.check_truths(table.client, table.id).journal[-1]["event_type"].startswith("session.")
     assert table.state().usage == Usage(output_tokens=7)

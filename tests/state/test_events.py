@@ -3,8 +3,8 @@
 import pytest
 
 from ledger import PAYLOADS
+from symposia.models.protocol.base import Event
 from symposia.models.protocol.events import MapEvent, MAPEventType
-from symposia.models.protocol.meta import Event
 from symposia.models.turns.turn import OutcomeKind, Usage
 from table import Table, turn
 

@@ -19,12 +19,12 @@ def due(index, session_id):
 
 
 def listed(index, **how):
-    return [session_id for session_id, _ in index.listed(**how)]
+    return [session_id for session_id, _ in index.iterate_listed(**how)]
 
 
 def test_a_session_is_claimed_when_its_time_has_come(index):
-    index.add("now", look_in_ms=0)
-    index.add("later", look_in_ms=HOUR)
+    index.add_session("now", look_in_ms=0)
+    index.add_session("later", look_in_ms=HOUR)
     assert index.claim(limit=10, hold_ms=HOUR) == ["now"]
     assert index.claim(limit=10, hold_ms=HOUR) == []
 
@@ -32,15 +32,15 @@ def test_a_session_is_claimed_when_its_time_has_come(index):
 def test_those_longest_overdue_come_first_and_no_more_than_asked_for(index):
     now = index.now_ms()
     for i in range(5):
-        index.add(f"s{i}", look_in_ms=HOUR)
-        index.sooner(f"s{i}", now - i)
+        index.add_session(f"s{i}", look_in_ms=HOUR)
+        index.set_due_by(f"s{i}", now - i)
     assert index.claim(limit=2, hold_ms=HOUR) == ["s4", "s3"]
     assert index.claim(limit=2, hold_ms=HOUR) == ["s2", "s1"]
 
 
 def test_two_sweeps_never_claim_the_same_session(index):
     for i in range(200):
-        index.add(f"s{i}", look_in_ms=0)
+        index.add_session(f"s{i}", look_in_ms=0)
     with ThreadPoolExecutor(8) as pool:
         claims = list(pool.map(lambda _: index.claim(limit=30, hold_ms=HOUR), range(8)))
     claimed = [session_id for ids in claims for session_id in ids]
@@ -48,84 +48,84 @@ def test_two_sweeps_never_claim_the_same_session(index):
 
 
 def test_a_claim_whose_sweep_died_is_up_again_after_the_hold(index):
-    index.add("s", look_in_ms=0)
+    index.add_session("s", look_in_ms=0)
     assert index.claim(limit=1, hold_ms=20) == ["s"]
     assert until(lambda: index.claim(limit=1, hold_ms=20)) == ["s"]
 
 
 def test_a_session_that_has_ended_is_not_entered_again_by_who_asks_late_for_a_look(index):
     """As by a worker whose turn was answered, and the session over, before it heard that the turn was parked."""
-    index.add("s", look_in_ms=0)
-    index.settle("s")
-    index.sooner("s", index.now_ms() + HOUR)
+    index.add_session("s", look_in_ms=0)
+    index.mark_ended("s")
+    index.set_due_by("s", index.now_ms() + HOUR)
     assert index.unfinished() == 0
 
 
 def test_after_the_look_a_session_waits_for_its_next_time(index):
-    index.add("s", look_in_ms=0)
+    index.add_session("s", look_in_ms=0)
     index.claim(limit=1, hold_ms=1_000)
-    index.advance_item("s", index.now_ms() + HOUR)
+    index.reschedule("s", index.now_ms() + HOUR)
     assert due(index, "s") > index.now_ms() + HOUR - 10_000
     assert index.claim(limit=1, hold_ms=1_000) == []
 
 
 @pytest.mark.parametrize("asked_in_ms", [0, 300])
 def test_a_look_asked_for_while_the_sweep_was_looking_is_not_put_off(index, asked_in_ms):
-    index.add("s", look_in_ms=0)
+    index.add_session("s", look_in_ms=0)
     index.claim(limit=1, hold_ms=10_000)
     asked = index.now_ms() + asked_in_ms
-    index.sooner("s", asked)
-    index.advance_item("s", index.now_ms() + HOUR)
+    index.set_due_by("s", asked)
+    index.reschedule("s", index.now_ms() + HOUR)
     assert due(index, "s") == asked
     assert until(lambda: index.claim(limit=1, hold_ms=HOUR)) == ["s"]
 
 
 def test_a_look_can_always_be_had_sooner(index):
-    index.add("s", look_in_ms=HOUR)
+    index.add_session("s", look_in_ms=HOUR)
     at = index.now_ms() + 50_000
-    index.advance_item("s", at)
+    index.reschedule("s", at)
     assert due(index, "s") == at
-    index.sooner("s", at + 1)
+    index.set_due_by("s", at + 1)
     assert due(index, "s") == at
-    index.sooner("s", at - 1)
+    index.set_due_by("s", at - 1)
     assert due(index, "s") == at - 1
 
 
 def test_a_session_that_was_settled_is_not_entered_again_by_the_sweep_that_was_looking(index):
-    index.add("s", look_in_ms=0)
+    index.add_session("s", look_in_ms=0)
     index.claim(limit=1, hold_ms=HOUR)
-    index.settle("s")
-    index.advance_item("s", index.now_ms())
+    index.mark_ended("s")
+    index.reschedule("s", index.now_ms())
     assert due(index, "s") is None
     assert index.unfinished() == 0
     assert listed(index) == ["s"]
 
 
 def test_entering_a_session_again_keeps_its_earlier_time(index):
-    index.add("s", look_in_ms=10_000)
+    index.add_session("s", look_in_ms=10_000)
     first = due(index, "s")
-    index.add("s", look_in_ms=HOUR)
+    index.add_session("s", look_in_ms=HOUR)
     assert due(index, "s") == first
-    index.add("s", look_in_ms=0)
+    index.add_session("s", look_in_ms=0)
     assert due(index, "s") < first
 
 
 def test_entering_a_session_that_a_sweep_is_looking_for_is_not_undone_by_that_sweep(index):
-    index.add("s", look_in_ms=0)
+    index.add_session("s", look_in_ms=0)
     index.claim(limit=1, hold_ms=10_000)
     claimed = index.time_of("s")
-    index.add("s", look_in_ms=HOUR)
+    index.add_session("s", look_in_ms=HOUR)
     index.drop("s", claimed)
     assert due(index, "s") > index.now_ms() + HOUR - 10_000
 
 
 def test_a_sweep_drops_nothing_that_another_has_claimed_since(index):
     """As one whose first answer was lost, and that asks again."""
-    index.add("s", look_in_ms=0)
+    index.add_session("s", look_in_ms=0)
     index.claim(limit=1, hold_ms=10_000)
     claimed = index.time_of("s")
     index.drop("s", claimed)
-    index.add("s", look_in_ms=0)
+    index.add_session("s", look_in_ms=0)
     index.claim(limit=1, hold_ms=10_001)
     index.drop("s", claimed)
     assert due(index, "s") is not None
@@ -133,18 +133,18 @@ def test_a_sweep_drops_nothing_that_another_has_claimed_since(index):
 
 def test_who_asked_for_a_look_since_the_claim_gets_one(index):
     index._client.zadd(SESSIONS, {"s": 1})
-    index.enter("s", 1)
+    index.add_due("s", 1)
     index.claim(limit=1, hold_ms=10_000)
-    index.sooner("s", 2)
+    index.set_due_by("s", 2)
     index.drop_orphan("s", index)
     assert due(index, "s") == 2
 
 
 def test_entering_what_was_dropped_meanwhile_enters_it(index):
-    index.add("s", look_in_ms=0)
+    index.add_session("s", look_in_ms=0)
     index.claim(limit=1, hold_ms=10_000)
     index.drop("s", index.time_of("s"))
-    index.enter("s", index.now_ms())
+    index.add_due("s", index.now_ms())
     assert index.claim(limit=1, hold_ms=HOUR) == ["s"]
 
 
@@ -159,7 +159,7 @@ def test_sessions_are_listed_newest_first_page_by_page(index):
 def test_what_is_unlisted_or_listed_while_a_listing_is_read_hides_nothing(index):
     for i in range(9):
         index._client.zadd(SESSIONS, {f"s{i}": i})
-    reading = index.listed(page_size=2)
+    reading = index.iterate_listed(page_size=2)
     seen = [next(reading)[0] for _ in range(2)]
     index.unlist("s8", 8)
     index.unlist("s7", 7)
@@ -170,14 +170,14 @@ def test_what_is_unlisted_or_listed_while_a_listing_is_read_hides_nothing(index)
 
 
 def test_a_session_that_may_be_about_to_be_opened_stays_listed(index):
-    index.add("s", look_in_ms=0)
-    index.unlist("s", dict(index.listed())["s"])
+    index.add_session("s", look_in_ms=0)
+    index.unlist("s", dict(index.iterate_listed())["s"])
     assert listed(index) == ["s"]
 
 
 def test_a_session_that_was_listed_again_since_it_was_looked_for_stays_listed(index):
     index._client.zadd(SESSIONS, {"s": 5})
-    before = dict(index.listed())["s"]
+    before = dict(index.iterate_listed())["s"]
     index.list_session("s", 5)
     index.unlist("s", before)
     assert listed(index) == ["s"]
@@ -188,10 +188,10 @@ def test_a_session_that_is_listed_again_is_told_from_before_whatever_is_drawn(in
     monkeypatch.setattr(timetable_module, "randrange", lambda *_: fraction)
     for _ in range(3):
         index.list_session("s", MOMENT_MS)
-        ((_, time),) = index.listed()
+        ((_, time),) = index.iterate_listed()
         index.list_session("s", MOMENT_MS)
         index.unlist("s", time)
-        ((_, after),) = index.listed()
+        ((_, after),) = index.iterate_listed()
         assert after != time
         assert int(after) == int(time) == MOMENT_MS
 
@@ -200,5 +200,5 @@ def test_the_listing_keeps_the_newest_only(index, monkeypatch):
     monkeypatch.setattr(index_module, "LISTED", 3)
     for i in range(5):
         index._client.zadd(SESSIONS, {f"s{i}": i})
-    index.add("newest", look_in_ms=0)
+    index.add_session("newest", look_in_ms=0)
     assert listed(index) == ["newest", "s4", "s3"]

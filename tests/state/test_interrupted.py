@@ -46,8 +46,8 @@ CONNECTIONS = {
     ),
     "messages": (
         "symposia.patches.kombu_transport",
-        "LeanConnection",
-        "LeanConnection(sys.argv[1]).default_channel.client.connection_pool.get_connection()",
+        "OneClientConnection",
+        "OneClientConnection(sys.argv[1]).default_channel.client.connection_pool.get_connection()",
     ),
 }
 
@@ -113,7 +113,7 @@ def test_a_script_after_an_interrupt_on_a_cluster(cluster):
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 def test_redis_py_gives_a_command_the_answer_of_an_interrupted_one(cluster):
-    """When this fails, `patches/redis_cluster.py` can be removed."""
+    """When this fails, `patches/redis_connections.py` can be removed."""
     host, _, port = cluster.nodes[0].address.rpartition(":")
     with RedisCluster(host=host, port=int(port), decode_responses=True) as client:
         for line in count(1):

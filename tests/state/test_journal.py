@@ -27,26 +27,26 @@ def begin(client):
 
 def test_the_next_attempt_finds_what_the_one_before_finished(begin):
     first = begin(before=False)
-    asyncio.run(first.keep({"model:a": "an answer"}))
-    assert (first.recall("model:a"), begin().recall("model:a")) == ("an answer", "an answer")
-    assert begin().recall("model:b") is None
+    asyncio.run(first.store_answers({"model:a": "an answer"}))
+    assert (first.get_answer("model:a"), begin().get_answer("model:a")) == ("an answer", "an answer")
+    assert begin().get_answer("model:b") is None
 
 
 def test_it_goes_away_by_itself(begin, client):
-    asyncio.run(begin().keep({"model:a": "an answer"}))
+    asyncio.run(begin().store_answers({"model:a": "an answer"}))
     assert 0 < client.pttl(calls_key(ID, 3)) <= KEPT_MS
 
 
 def test_what_is_forgotten_is_forgotten_for_all_attempts(begin):
     journal = begin()
     for call in ("model:a", "model:b", "tool:a"):
-        asyncio.run(journal.keep({call: call}))
-    asyncio.run(journal.forget("model:"))
-    assert [begin().recall(call) for call in ("model:a", "model:b", "tool:a")] == [None, None, "tool:a"]
+        asyncio.run(journal.store_answers({call: call}))
+    asyncio.run(journal.delete_answers("model:"))
+    assert [begin().get_answer(call) for call in ("model:a", "model:b", "tool:a")] == [None, None, "tool:a"]
 
 
 def test_a_turn_that_is_written_leaves_nothing(begin, client):
-    asyncio.run(begin().keep({"model:a": "an answer"}))
+    asyncio.run(begin().store_answers({"model:a": "an answer"}))
     begin().close()
     assert not client.exists(calls_key(ID, 3))
 
@@ -60,10 +60,10 @@ def test_a_first_attempt_reads_nothing(begin, client):
 def test_what_is_too_much_is_not_kept(begin, monkeypatch):
     monkeypatch.setattr(journal_module, "MOST_CALLS", 2)
     journal = begin()
-    asyncio.run(journal.keep({"huge": "x" * (MOST_BYTES + 1)}))
+    asyncio.run(journal.store_answers({"huge": "x" * (MOST_BYTES + 1)}))
     for call in ("a", "b", "c"):
-        asyncio.run(journal.keep({call: call}))
-    assert [journal.recall(call) for call in ("huge", "a", "b", "c")] == [None, "a", "b", None]
+        asyncio.run(journal.store_answers({call: call}))
+    assert [journal.get_answer(call) for call in ("huge", "a", "b", "c")] == [None, "a", "b", None]
 
 
 def test_a_turn_goes_on_when_nothing_can_be_kept():
@@ -76,5 +76,5 @@ def test_a_turn_goes_on_when_nothing_can_be_kept():
 
 def test_what_utf8_cannot_carry_is_not_kept_and_stops_nobody(begin):
     journal = begin()
-    asyncio.run(journal.keep({"tool:a": '"\udcff"', "tool:b": "fine"}))
-    assert [begin().recall(call) for call in ("tool:a", "tool:b")] == [None, "fine"]
+    asyncio.run(journal.store_answers({"tool:a": '"\udcff"', "tool:b": "fine"}))
+    assert [begin().get_answer(call) for call in ("tool:a", "tool:b")] == [None, "fine"]

@@ -7,10 +7,16 @@ import pytest
 from symposia.models.sessions.limits import DailyLimits, Rate, SpendingBounds
 from symposia.models.text.ids import new_id
 from symposia.models.turns.turn import Usage
-from symposia.state.limits.rates import Permit, RateLimiter
-from symposia.state.limits.tenants import ReservationAction, Settlement, TenantAccounts, TenantUsage
-from symposia.state.redis.clock import server_ms
 from symposia.state.redis.keys import rate_key, tenant_keys
+from symposia.state.redis.readers import server_ms
+from symposia.state.usage_limits import (
+    Permit,
+    RateLimiter,
+    ReservationAction,
+    Settlement,
+    TenantAccounts,
+    TenantUsage,
+)
 
 LIMITS = DailyLimits(tokens=100)
 
@@ -29,7 +35,7 @@ def reserve(books, reservation, tokens, *, limits=LIMITS):
 
 
 def settle(books, reservation, tokens, fate=ReservationAction.RELEASE):
-    books.settle(
+    books.book_usage(
         "acme", reservation, Settlement(new_id(), Usage(output_tokens=tokens), action=fate, keep_ms=60_000)
     )
 
@@ -48,7 +54,7 @@ def test_what_a_turn_holds_already_is_found(books):
 
 def test_what_nobody_reserved_is_booked(books):
     settle(books, "one", 7)
-    assert books.today("acme").tokens == 7
+    assert books.read_usage_today("acme").tokens == 7
 
 
 def test_a_released_reservation_leaves_nothing(books, client):
@@ -69,7 +75,7 @@ def test_a_new_day_begins_with_nothing(books, client):
     settle(books, "one", 50)
     client.hincrby(tenant_keys("acme")[0], "day", -1)
     settle(books, "two", 10)
-    assert books.today("acme") == TenantUsage(tokens=10)
+    assert books.read_usage_today("acme") == TenantUsage(tokens=10)
     client.hincrby(tenant_keys("acme")[0], "day", -1)
     assert reserve(books, "three", 100) == "reserved"
 

@@ -84,8 +84,8 @@ def test_a_session_that_was_forgotten_altogether_is_missing(client, remember):
 
 def test_a_session_whose_due_entry_was_lost_is_entered_by_a_submit(client, index):
     """As where a cluster loses the newest writes of one master only."""
-    index.add("s", look_in_ms=0)
+    index.add_session("s", look_in_ms=0)
     client.zrem(DUE, "s")
     assert index.claim(limit=1, hold_ms=1) == []
-    index.add("s", look_in_ms=0)
+    index.add_session("s", look_in_ms=0)
     assert index.claim(limit=1, hold_ms=1) == ["s"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scaling import scaled_examples
 from symposia.models.text.ids import is_uuid4, timestamp_from_ms
 from symposia.state.redis import scripts
-from symposia.state.redis.clock import server_ms
+from symposia.state.redis.readers import server_ms
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LAST_MS = int((datetime(2100, 12, 31, 23, 59, 59, tzinfo=UTC) - EPOCH).total_seconds() * 1000) + 999

@@ -6,7 +6,7 @@ import asyncio
 
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import session_key
-from symposia.state.turns.notes import NOTE_TTL_MS, ParticipantNote
+from symposia.state.turns.journal import NOTE_TTL_MS, ParticipantNote
 
 ID = "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11"
 

@@ -32,8 +32,8 @@ from symposia.models.errors import IllegalTransition
 from symposia.models.sessions.plan import Finish, Step
 from symposia.models.text.ids import new_id
 from symposia.models.turns.turn import Usage
-from symposia.state.sessions.plans import PlanWrite
 from symposia.state.sessions.records import Grant, SessionState
+from symposia.state.sessions.requests import PlanWrite
 from table import Table, turn
 
 SCOPES = ("floor", "a", "b")

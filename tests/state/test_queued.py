@@ -8,7 +8,7 @@ import pytest
 
 from symposia.models.sessions.limits import ReservationRequest, UnitReservation
 from symposia.models.text.ids import new_id
-from symposia.state.sessions.queued import queued_for_s
+from symposia.state.sessions.queue_progress import queued_for_s
 from table import Table, until
 
 
@@ -95,8 +95,8 @@ def test_a_turn_that_is_spoken_is_not_deferred(table: Table):
 def test_a_turn_that_waits_for_tokens_is_not_queued(table: Table):
     wish = ReservationRequest(tokens=UnitReservation(limit=100, most=60, least=60))
     first, second = table.plan_one(scope="slot:a"), table.plan_one(scope="slot:b")
-    table.grant(first, scope="slot:a", wish=wish)
-    assert table.begin(second, scope="slot:b", wish=wish).word == "short"
+    table.grant(first, scope="slot:a", limit_request=wish)
+    assert table.begin(second, scope="slot:b", limit_request=wish).word == "short"
     assert queued(table) is None
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from symposia.models.errors import InvalidInput
-from symposia.models.schedules.runs import RunOutcome, ScheduleRunRecord
+from symposia.models.schedules.schedule import RunOutcome, ScheduleRunRecord
 from symposia.models.text.ids import new_id
 from symposia.reviews.schedules.schedules import Schedules
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import SCHEDULES_BEAT, SCHEDULES_LOOK, schedule_keys
-from symposia.state.schedules.store import ScheduleStore
+from symposia.state.schedule_store import ScheduleStore
 
 NAME, KEYS = "often", schedule_keys("often")
 FAR_MS = 4_102_444_800_000
@@ -93,44 +93,44 @@ def test_a_claim_is_looked_at_at_once(book, claim):
 
 def test_the_running_occurrence_ends_once(book, claim):
     (first, _), (second, _) = claim(), claim()
-    assert book.settle(NAME, record(second)) == "other"
-    assert book.settle(NAME, record(first)) == "next"
-    assert book.settle(NAME, record(first)) == "other"
+    assert book.record_end(NAME, record(second)) == "other"
+    assert book.record_end(NAME, record(first)) == "next"
+    assert book.record_end(NAME, record(first)) == "other"
     assert book.get(NAME).running.id == second
-    assert book.settle(NAME, record(second)) == "idle"
-    assert book.settle(NAME, record(second)) == "other"
+    assert book.record_end(NAME, record(second)) == "idle"
+    assert book.record_end(NAME, record(second)) == "other"
     assert [it.id for it in book.history(NAME)] == [second, first]
     assert book.get(NAME).running is None
 
 
 def test_the_first_beginning_counts(book, claim):
-    book.started(NAME, new_id(), kind="job")
+    book.record_start(NAME, new_id(), kind="job")
     (first, _), _ = claim(), claim()
-    book.started(NAME, new_id(), kind="review")
+    book.record_start(NAME, new_id(), kind="review")
     assert book.get(NAME).running.started_ms == 0
     for kind in ("job", "review"):
-        book.started(NAME, first, kind=kind)
+        book.record_start(NAME, first, kind=kind)
         running = book.get(NAME).running
         assert (running.kind, running.started_ms > 0) == ("job", True)
 
 
 def test_one_worker_has_a_schedule_until_its_lease_ends(book):
-    assert book.take(NAME, "a", lease_ms=60_000) == "mine"
-    assert book.take(NAME, "a", lease_ms=60_000) == "mine", "asked again"
-    assert book.take(NAME, "b", lease_ms=60_000) == "other"
-    assert book.take(NAME, "a", lease_ms=0) == "mine"
-    assert book.take(NAME, "b", lease_ms=60_000) == "mine"
+    assert book.take_lease(NAME, "a", lease_ms=60_000) == "mine"
+    assert book.take_lease(NAME, "a", lease_ms=60_000) == "mine", "asked again"
+    assert book.take_lease(NAME, "b", lease_ms=60_000) == "other"
+    assert book.take_lease(NAME, "a", lease_ms=0) == "mine"
+    assert book.take_lease(NAME, "b", lease_ms=60_000) == "mine"
     assert book.release(NAME, "a", look_ms=FAR_MS) == "other"
 
 
 def test_a_release_after_a_word_looks_once_more(book):
-    book.take(NAME, "a", lease_ms=60_000)
-    book.take(NAME, "b", lease_ms=60_000)
+    book.take_lease(NAME, "a", lease_ms=60_000)
+    book.take_lease(NAME, "b", lease_ms=60_000)
     assert book.release(NAME, "a", look_ms=FAR_MS) == "again"
     assert book.release(NAME, "b", look_ms=FAR_MS) == "other"
     assert book.release(NAME, "a", look_ms=FAR_MS) == "released"
     assert book._client.zscore(SCHEDULES_LOOK, NAME) == FAR_MS
-    assert book.take(NAME, "b", lease_ms=60_000) == "mine"
+    assert book.take_lease(NAME, "b", lease_ms=60_000) == "mine"
 
 
 def test_a_pause_leaves_out_what_was_due(book):
@@ -169,7 +169,7 @@ def test_a_replaced_schedule_stays_paused_and_keeps_its_grid(book):
 
 
 def test_there_are_at_most_so_many_schedules(book, monkeypatch):
-    monkeypatch.setattr("symposia.state.schedules.store.MOST_SCHEDULES", 2)
+    monkeypatch.setattr("symposia.state.schedule_store.MOST_SCHEDULES", 2)
     two, three = (book.get(NAME).schedule.model_copy(update={"name": name}) for name in ("two", "three"))
     assert book.put(two) == "added"
     with pytest.raises(InvalidInput, match="limit of 2"):

@@ -10,25 +10,24 @@ from redis import Redis
 
 from ports import own_port
 from symposia.models.errors import RedisUnavailable, UnsuitableRedis
-from symposia.models.review.deliveries import DeliveryJob
+from symposia.models.review.runs import DeliveryJob
 from symposia.models.schedules.recurrence import Recurrence
 from symposia.models.schedules.schedule import Schedule
 from symposia.models.sessions.limits import DailyLimits, Rate, SpendingBounds
 from symposia.models.text.ids import new_id, utcnow
 from symposia.models.turns.turn import Usage
-from symposia.models.workspace.notification import Notification, NotificationKind
+from symposia.models.workspace.task import Notification, NotificationKind
 from symposia.state.following.event_follower import afollow
-from symposia.state.limits.rates import Permit, RateLimiter
-from symposia.state.limits.tenants import Settlement, TenantAccounts, TenantUsage
 from symposia.state.memory.rooms import DialogMemory
 from symposia.state.notifications import NotificationStreams
+from symposia.state.presence import BeatPresence
 from symposia.state.redis.cluster import info_by_server
 from symposia.state.redis.connect import aconnect, check_reachable, connect
 from symposia.state.redis.keys import PREFIX
-from symposia.state.reviews.delivery_queue import DeliveryQueue
-from symposia.state.schedules.beats import BeatPresence
-from symposia.state.schedules.store import ScheduleStore
-from symposia.state.turns.inbox import Inbox, InboxEntry
+from symposia.state.reviews.queues import DeliveryQueue
+from symposia.state.schedule_store import ScheduleStore
+from symposia.state.turns.parked import Inbox, InboxEntry
+from symposia.state.usage_limits import Permit, RateLimiter, Settlement, TenantAccounts, TenantUsage
 from table import Table
 
 

@@ -18,7 +18,7 @@ def numbers(table):
 
 
 def begin(table, number, wish):
-    return table.begin(number, scope=SCOPES[number - 1], wish=wish)
+    return table.begin(number, scope=SCOPES[number - 1], limit_request=wish)
 
 
 def tokens(limit=100, **want):
@@ -44,9 +44,9 @@ def test_a_turn_that_waits_for_a_person_gets_no_share(table, numbers):
 def test_a_turn_that_is_taken_over_gets_what_it_held(table):
     number = table.plan_one()
     for _ in range(2):
-        assert reserved(table.begin(number, wish=tokens(most=60)), number).tokens == 60
+        assert reserved(table.begin(number, limit_request=tokens(most=60)), number).tokens == 60
         table.expire()
-    assert reserved(table.begin(number, wish=tokens()), number).tokens == 100
+    assert reserved(table.begin(number, limit_request=tokens()), number).tokens == 100
 
 
 def test_a_share_is_never_less_than_the_least(table, numbers):
@@ -80,21 +80,21 @@ def test_a_turn_waits_while_another_may_give_back(table, numbers):
 def test_a_turn_that_can_never_begin_is_exhausted(table, numbers):
     table.commit(begin(table, 1, tokens(most=70)).grant, usage=Usage(input_tokens=30, output_tokens=41))
     answer = begin(table, 2, tokens(most=70, least=30))
-    assert (answer.word, answer.lack) == ("exhausted", ("tokens", 29, 70))
+    assert (answer.word, answer.shortfall) == ("exhausted", ("tokens", 29, 70))
 
 
 def test_a_turn_does_not_wait_for_what_it_holds_itself(table):
     number = table.plan_one()
-    grant = table.begin(number, wish=tokens(most=60)).grant
+    grant = table.begin(number, limit_request=tokens(most=60)).grant
     table.expire()
-    table.store.spend(table.id, grant, {grant.token: Usage(output_tokens=70)})
-    answer = table.begin(number, wish=tokens(most=60, least=60))
-    assert (answer.word, answer.lack) == ("exhausted", ("tokens", 30, 60))
+    table.store.book_usage(table.id, grant, {grant.token: Usage(output_tokens=70)})
+    answer = table.begin(number, limit_request=tokens(most=60, least=60))
+    assert (answer.word, answer.shortfall) == ("exhausted", ("tokens", 30, 60))
 
 
 def test_what_is_overspent_leaves_nothing(table, numbers):
     table.commit(begin(table, 1, tokens(most=70)).grant, usage=Usage(output_tokens=130))
-    assert begin(table, 2, tokens(most=70)).lack == ("tokens", 0, 70)
+    assert begin(table, 2, tokens(most=70)).shortfall == ("tokens", 0, 70)
 
 
 def test_units_are_limited_apart(table, numbers):
@@ -106,7 +106,7 @@ def test_units_are_limited_apart(table, numbers):
     table.commit(begin(table, 1, both(80)).grant, usage=Usage(output_tokens=1, cost_micros=80))
     assert begin(table, 2, ReservationRequest(tokens=UnitReservation(limit=100, most=99))).word == "granted"
     answer = begin(table, 3, ReservationRequest(cost=UnitReservation(limit=100, most=30, least=30)))
-    assert (answer.word, answer.lack) == ("exhausted", ("cost", 20, 30))
+    assert (answer.word, answer.shortfall) == ("exhausted", ("cost", 20, 30))
 
 
 def test_a_turn_that_lacks_one_unit_is_given_none(table, numbers):

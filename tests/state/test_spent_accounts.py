@@ -16,7 +16,7 @@ def tokens(amount):
 
 
 def spend(table, grant, amount, *, token=None):
-    return table.store.spend(table.id, grant, {token or grant.token: tokens(amount)})
+    return table.store.book_usage(table.id, grant, {token or grant.token: tokens(amount)})
 
 
 def told(table):

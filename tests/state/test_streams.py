@@ -3,7 +3,7 @@
 import pytest
 from redis import Redis
 
-from symposia.state.redis.streams import StreamReader, read_batches
+from symposia.state.redis.readers import StreamReader, read_batches
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.state.redis.clock import server_ms
 from symposia.state.redis.keys import QUEUE_PROGRESS
-from symposia.state.sessions.taken import TTL_MS, QueueProgress
+from symposia.state.redis.readers import server_ms
+from symposia.state.sessions.queue_progress import TTL_MS, QueueProgress
 from table import until
 
 #: A grace no test waits for.
@@ -21,7 +21,7 @@ def mark(client):
 @pytest.fixture
 def free(mark):
     """The mark of a worker that has just said that it is free."""
-    mark.tell(is_free=True)
+    mark.publish(is_free=True)
     return mark
 
 
@@ -33,48 +33,48 @@ def quiet(client, *, ms=GRACE):
 
 
 def test_nothing_was_taken_as_long_as_nobody_says_so(client, mark):
-    assert mark.tell() == 0
+    assert mark.publish() == 0
     assert not client.exists(QUEUE_PROGRESS)
 
 
 def test_the_newest_time_of_all_workers_is_told(client, mark):
     now = server_ms(client)
-    mark.note(now - 5_000)
-    mark.note(now - 9_000)
-    assert mark.tell() == now - 5_000
+    mark.record_taken(now - 5_000)
+    mark.record_taken(now - 9_000)
+    assert mark.publish() == now - 5_000
     other = QueueProgress(client)
     assert other.publish() == now - 5_000
     other.record_taken(now - 7_000)
     assert other.publish() == now - 5_000
     other.record_taken(now - 3_000)
     other.publish()
-    assert mark.tell() == now - 3_000
+    assert mark.publish() == now - 3_000
     assert 0 < client.pttl(QUEUE_PROGRESS) <= TTL_MS
 
 
 def test_a_time_that_redis_lost_is_told_again(client, mark):
-    mark.note(server_ms(client) - 5_000)
-    told = mark.tell()
+    mark.record_taken(server_ms(client) - 5_000)
+    told = mark.publish()
     client.delete(QUEUE_PROGRESS)
     assert QueueProgress(client).publish() == 0, "one that has just begun knows nothing"
-    assert mark.tell() == told
+    assert mark.publish() == told
     assert QueueProgress(client).publish() == told
 
 
 @pytest.mark.parametrize("value", [None, "soon", 1.5, -1, 2**53, 10**400, [1]])
 def test_what_is_no_time_is_not_noted(mark, value):
-    mark.note(value)
-    assert mark.tell() == 0
+    mark.record_taken(value)
+    assert mark.publish() == 0
 
 
 def test_a_time_in_the_future_counts_as_now(client, mark):
-    mark.note(server_ms(client) + 10 * GRACE)
-    assert mark.tell() <= server_ms(client)
+    mark.record_taken(server_ms(client) + 10 * GRACE)
+    assert mark.publish() <= server_ms(client)
 
 
 def test_a_clock_that_was_set_back_is_followed(client, mark):
-    mark.note(server_ms(client))
-    mark.tell()
+    mark.record_taken(server_ms(client))
+    mark.publish()
     quiet(client, ms=-GRACE)
     assert QueueProgress(client).publish() <= server_ms(client)
     assert int(client.hget(QUEUE_PROGRESS, "taken_ms")) <= server_ms(client)
@@ -82,12 +82,12 @@ def test_a_clock_that_was_set_back_is_followed(client, mark):
 
 def test_a_clock_that_was_set_back_moves_the_time_once(client, mark):
     """Else everything would count as taken until the clock is where it was, and be sent again and again."""
-    mark.note(server_ms(client) + GRACE)
-    told = mark.tell()
+    mark.record_taken(server_ms(client) + GRACE)
+    told = mark.publish()
     until(lambda: server_ms(client) > told)
-    assert mark.tell() == told
-    mark.note(told + 1)
-    assert mark.tell() == told + 1
+    assert mark.publish() == told
+    mark.record_taken(told + 1)
+    assert mark.publish() == told + 1
 
 
 def test_one_probe_is_sent_where_nothing_was_ever_taken(free):
@@ -97,7 +97,7 @@ def test_one_probe_is_sent_where_nothing_was_ever_taken(free):
 
 def test_any_worker_may_send_a_probe_for_one_that_is_free(client, mark):
     assert mark.probe(grace_ms=GRACE) == GRACE
-    mark.tell()
+    mark.publish()
     assert mark.probe(grace_ms=GRACE) == GRACE
     QueueProgress(client).publish(is_free=True)
     client.hincrby(QUEUE_PROGRESS, "free_ms", -GRACE - 1)
@@ -109,8 +109,8 @@ def test_any_worker_may_send_a_probe_for_one_that_is_free(client, mark):
 
 def test_no_probe_is_sent_while_workers_take_messages(client, free):
     mark = free
-    mark.note(server_ms(client) - 10 * GRACE)
-    mark.tell()
+    mark.record_taken(server_ms(client) - 10 * GRACE)
+    mark.publish()
     assert 0 < mark.probe(grace_ms=GRACE) <= GRACE
     quiet(client, ms=GRACE // 4)
     assert mark.probe(grace_ms=GRACE) == 0
@@ -132,8 +132,8 @@ def test_a_probe_that_was_taken_makes_room_for_the_next(client, free):
         mark.probe(grace_ms=GRACE)
         quiet(client, ms=factor * GRACE)
     mark.probe(grace_ms=GRACE)
-    mark.note(server_ms(client))
-    mark.tell()
+    mark.record_taken(server_ms(client))
+    mark.publish()
     quiet(client, ms=GRACE // 4)
     assert mark.probe(grace_ms=GRACE) == 0
     quiet(client, ms=GRACE)

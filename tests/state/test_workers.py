@@ -2,9 +2,9 @@
 
 import json
 
+from symposia.state import presence as workers_module
+from symposia.state.presence import WorkerPresence
 from symposia.state.redis.keys import WORKERS
-from symposia.state.workers import presence as workers_module
-from symposia.state.workers.presence import WorkerPresence
 
 
 def silent_for(client, name, ms):

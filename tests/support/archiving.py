@@ -9,7 +9,7 @@ from redis import Redis
 
 from symposia.archive.archive import Archive
 from symposia.models.sessions.archived import ArchiveProgress
-from symposia.state.redis.streams import Stream, StreamReader
+from symposia.state.redis.readers import Stream, StreamReader
 from symposia.tasks.runtime.archiving import Archiver, ArchivingTimes
 from table import Table
 

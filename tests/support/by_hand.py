@@ -16,9 +16,9 @@ from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, CollabMode, Participant
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.tasks.planning.advance import advance
+from symposia.tasks.run_turn import handle_turn_message
 from symposia.tasks.runtime.graph import TurnCall
 from symposia.tasks.runtime.runtime import Runtime
-from symposia.tasks.turn_message import handle_turn_message
 
 
 @dataclass

@@ -15,9 +15,8 @@ from celery import Celery, bootsteps
 from symposia.config.settings import load_settings
 from symposia.factories.connection import redis_url_in_use
 from symposia.factories.runtime import build_runtime, per_process
-from symposia.tasks.runtime.fault_hooks import Boundary
 from symposia.tasks.runtime.graph import TaskGraph, TurnCall
-from symposia.tasks.runtime.runtime import Runtime, install_runtime
+from symposia.tasks.runtime.runtime import Boundary, Runtime, install_runtime
 from symposia.workers.worker_app import create_worker_app
 
 
@@ -61,7 +60,7 @@ hesitant = create_worker_app(settings)
 
 
 def _hesitant_runtime():
-    return dataclasses.replace(_runtime_of(hesitant), crossing=WaitsBeforeCommit())
+    return dataclasses.replace(_runtime_of(hesitant), fault_hook=WaitsBeforeCommit())
 
 
 install_runtime(hesitant, per_process(_hesitant_runtime))

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel
 from pydantic_ai import ModelRetry, RunContext
 
-from symposia.agents.llm.tool_context import ToolContext
+from symposia.agents.llm.tools import ToolContext
 
 #: Calls of this process.
 calls: list[tuple[str, str]] = []

@@ -21,10 +21,10 @@ from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.text.ids import new_id
 from symposia.tasks.planning.advance import advance
+from symposia.tasks.run_turn import handle_turn_message
 from symposia.tasks.runtime.graph import TaskGraph, TurnCall
 from symposia.tasks.sessions.sweep import sweep
-from symposia.tasks.turn_message import handle_turn_message
-from symposia.tasks.turns.summary import TurnEnd
+from symposia.tasks.turns.results import TurnEnd
 from symposia.workers.worker_app import create_worker_app
 
 

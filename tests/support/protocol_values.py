@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 from hypothesis import strategies as st
 
+from symposia.models.protocol.base import CrossCutting, Event, Governance, Meta, Module, Ref, Trace
 from symposia.models.protocol.collab import Collab, CollabMode, CollabStatus, Participant, ParticipantKind
 from symposia.models.protocol.dialog import Dialog, DialogStatus, Message, Role, build_turn_message
 from symposia.models.protocol.events import MapEvent, MAPEventType
-from symposia.models.protocol.meta import CrossCutting, Event, Governance, Meta, Module, Ref, Trace
 
 texts = st.text(max_size=30)
 words = texts.filter(str.strip)

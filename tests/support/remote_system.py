@@ -13,7 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from scaling import patient
-from symposia.agents.remote.signing import signed_headers
+from symposia.agents.remote.webhook import signed_headers
 
 SECRET = "whsec_c3ltcG9zaWE="
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
-from symposia.models.review.items import Item, ItemKind
 from symposia.models.review.panels import Panel
-from symposia.models.review.runs import ItemState
+from symposia.models.review.runs import Item, ItemKind, ItemState
 from symposia.models.text.ids import new_id
 from symposia.state.reviews.records import BatchHead
 from symposia.state.reviews.store import ReviewStore

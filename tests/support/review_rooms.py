@@ -11,9 +11,9 @@ from typing import Any
 from live import LiveWorker
 from symposia.client import Client
 from symposia.config.settings import load_settings
-from symposia.models.review.items import Item, ItemKind, ReadItem
 from symposia.models.review.panels import Panel
-from symposia.reviews.batches.starting import ReviewRequest, start_batch
+from symposia.models.review.runs import Item, ItemKind, ReadItem
+from symposia.reviews.batches.start import ReviewRequest, start_batch
 from symposia.reviews.job import ReviewJob
 
 AGENTS = """

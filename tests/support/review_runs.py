@@ -5,12 +5,10 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from review_values import PLAIN, a_finding, a_result, a_run, findings
-from symposia.models.review.items import SkippedItem
-from symposia.models.review.runs import ItemState, ReviewRun, RunState
+from symposia.models.review.runs import ItemState, ReviewRun, RunState, SkippedItem
 from symposia.models.severity import Severity
 from symposia.models.turns.turn import Usage
-from symposia.reviews.findings.baseline import baseline_of, read_baseline
-from symposia.reviews.findings.comparing import compare_run, with_baseline
+from symposia.reviews.findings.comparing import baseline_of, compare_run, read_baseline, with_baseline
 
 UNUSED = a_finding()
 KEY = a_finding(

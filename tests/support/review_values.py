@@ -8,8 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from symposia.models.review.findings import Finding
-from symposia.models.review.items import Item, ItemKind
-from symposia.models.review.runs import ItemResult, ItemState, ReviewRun, RunState
+from symposia.models.review.runs import Item, ItemKind, ItemResult, ItemState, ReviewRun, RunState
 from symposia.models.severity import Severity
 from symposia.models.text.ids import new_id, utcnow
 

@@ -16,9 +16,15 @@ from symposia.models.sessions.plan import Finish, PlannedTurn, Step
 from symposia.models.text.ids import new_id, utcnow
 from symposia.models.turns.turn import OutcomeKind, Usage
 from symposia.state.redis.keys import lock_key, session_key
-from symposia.state.sessions.plans import PlanFrame, PlanWrite, build_plan_write
 from symposia.state.sessions.records import Grant, ScriptAnswer, SessionState
-from symposia.state.sessions.requests import GrantRequest, Opening, TurnOutput
+from symposia.state.sessions.requests import (
+    GrantRequest,
+    Opening,
+    PlanFrame,
+    PlanWrite,
+    TurnOutput,
+    build_plan_write,
+)
 from symposia.state.sessions.store import SessionStore
 from symposia.state.turns.parked import FAR_MS, ParkedTurnStore, ParkRequest, Reply, ReplyRule
 
@@ -109,9 +115,9 @@ class Table:
     def begin(
         self, number: int, *, scope: str = "floor", token: str | None = None, **more: Any
     ) -> ScriptAnswer:
-        wish = {"lease_ms": LEASE_MS, "timeout_ms": 600_000, "window": 100, "task_id": new_id(), **more}
+        request = {"lease_ms": LEASE_MS, "timeout_ms": 600_000, "window": 100, "task_id": new_id(), **more}
         return self.store.begin(
-            self.id, GrantRequest(number=number, scope=scope, token=token or new_id(), **wish)
+            self.id, GrantRequest(number=number, scope=scope, token=token or new_id(), **request)
         )
 
     def grant(self, number: int, **more: Any) -> Grant:

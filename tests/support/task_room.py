@@ -9,8 +9,8 @@ from symposia.archive.archive import Archive
 from symposia.models.workspace.conversation import Conversation
 from symposia.models.workspace.task import Task
 from symposia.state.notifications import NotificationStreams
-from symposia.tasks.workspace.managers import TaskManagers
 from symposia.tasks.workspace.service import WorkspaceService
+from symposia.tasks.workspace.task_managers import TaskManagers
 
 APP = "reviews"
 #: Who manages the tasks of the app, who asks for one, who is invited, and who has nothing to do with it.

@@ -9,8 +9,8 @@ import pytest
 from by_hand import ByHand
 from symposia.jobs.collab import CollabJob
 from symposia.models.sessions.options import FailurePolicy
+from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
-from symposia.state.workers.presence import WorkerPresence
 
 
 @pytest.fixture

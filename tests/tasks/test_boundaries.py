@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from office import Office
-from symposia.tasks.runtime.fault_hooks import Boundary, no_fault_hook
+from symposia.tasks.runtime.runtime import Boundary, no_fault_hook
 
 SAY = '[agents.say]\nkind = "scripted"\nreplies = ["a word"]\n'
 
@@ -23,7 +23,7 @@ def office(tmp_path: Path, redis_url: str) -> Iterator[Office]:
 
 def test_a_turn_comes_by_every_boundary_in_order(office: Office) -> None:
     passed: list[tuple[Boundary, str, int]] = []
-    office.runtime = dataclasses.replace(office.runtime, crossing=lambda *where: passed.append(where))
+    office.runtime = dataclasses.replace(office.runtime, fault_hook=lambda *where: passed.append(where))
     job = office.submit("round_robin", {"ann": "say"}, stop={"max_turns": 1})
     office.deliver()
     (call,) = office.queue.waiting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.tasks.turns.summary import summarize_return
+from symposia.tasks.turns.results import summarize_return
 
 THEN = "attempt 1 of 3, retried in 1 s"
 

@@ -41,7 +41,7 @@ def port_of(url: str) -> int:
 
 
 def test_another_process_finds_it_by_the_data_folder(server: EmbeddedServer, tmp_path: Path) -> None:
-    script = "import sys, pathlib; from symposia.factories.discovery import find_running; print(find_running(pathlib.Path(sys.argv[1])))"
+    script = "import sys, pathlib; from symposia.factories.discovery import find_embedded_server; print(find_embedded_server(pathlib.Path(sys.argv[1])))"
     found = subprocess.run(
         [sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=True
     )

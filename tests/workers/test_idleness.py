@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from celery.worker import state
 
-from symposia.workers.steps.idleness import IdleTimer
+from symposia.workers.steps.sweep import IdleTimer
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from live import until
 from symposia.config.settings import load_settings
+from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
-from symposia.state.workers.presence import WorkerPresence
-from symposia.workers.steps.base import make_sweep_thread
+from symposia.workers.steps.sweep import make_sweep_thread
 from symposia.workers.worker_app import create_worker_app
 
 

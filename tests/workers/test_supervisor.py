@@ -18,8 +18,14 @@ from live import until
 from symposia.models.errors import ServiceEnded, StateError
 from symposia.workers.local import services
 from symposia.workers.local.services import ProcessService, worker_command
-from symposia.workers.local.shutdown_flag import ShutdownFlag
-from symposia.workers.local.supervisor import MAX_DELAY_S, STABLE_AFTER_S, Backoff, Interrupts, Supervisor
+from symposia.workers.local.supervisor import (
+    MAX_DELAY_S,
+    STABLE_AFTER_S,
+    Backoff,
+    Interrupts,
+    ShutdownFlag,
+    Supervisor,
+)
 
 DEAF = "trap '' TERM; echo deaf; while :; do sleep 0.05; done"
 
@@ -122,7 +128,7 @@ def test_who_does_not_listen_is_killed_in_a_hurry_or_when_patience_ends(noted, h
     if how == "hurry":
         threading.Timer(0.2, hurry.set).start()
     program.stop(hurry)
-    assert program.ended() is None
+    assert program.exit_reason() is None
     program.stop(hurry)
 
 
@@ -135,7 +141,7 @@ def test_a_signal_may_come_at_any_moment_while_a_program_is_stopped(noted, monke
         with Interrupts() as interrupts:
             interrupts.disarm()
             stop_and_strike(program, interrupts, at_line=moment)
-        assert program.ended() is None
+        assert program.exit_reason() is None
 
 
 def stop_and_strike(program: ProcessService, interrupts: Interrupts, *, at_line: int) -> None:
@@ -164,16 +170,16 @@ def test_what_was_interrupted_before_it_was_listened_to_can_be_stopped(noted, mo
         meanwhile.setattr(threading.Thread, "start", interrupted)
         with pytest.raises(KeyboardInterrupt):
             program.start()
-    assert until(program.ended) == "ended with exit code 7"
+    assert until(program.exit_reason) == "ended with exit code 7"
     program.stop(ShutdownFlag())
-    assert program.ended() is None
+    assert program.exit_reason() is None
 
 
 def test_a_killed_program_says_by_what(noted):
     program = noted.program("victim", "echo $$; while :; do sleep 0.05; done")
     program.start()
     os.kill(int(until(lambda: noted.heard)[0]), signal.SIGKILL)
-    assert until(program.ended).startswith("was ended by SIGKILL")
+    assert until(program.exit_reason).startswith("was ended by SIGKILL")
     program.stop(ShutdownFlag())
 
 
@@ -282,7 +288,7 @@ def test_while_things_are_put_away_a_signal_only_means_hurry():
 def test_a_password_that_a_program_prints_is_not_handed_on(noted):
     program = noted.program("chatty", "echo redis://:hush@host/0; exit 1")
     program.start()
-    assert "redis://:***@host/0" in until(program.ended)
+    assert "redis://:***@host/0" in until(program.exit_reason)
     program.stop(ShutdownFlag())
     assert noted.heard == ["redis://:***@host/0"]
 

@@ -30,10 +30,10 @@ from ...models.text.ids import moment_from_ms
 from ...models.text.redact import without_password
 from ...reviews.schedules.celery_tasks import send_schedule_task
 from ...reviews.schedules.schedules import Schedules
+from ...state.presence import BeatPresence
 from ...state.redis.connect import connect
 from ...state.redis.keys import SCHEDULES, SCHEDULES_BEAT
-from ...state.schedules.beats import BeatPresence
-from ...state.schedules.store import ScheduleStore
+from ...state.schedule_store import ScheduleStore
 from .schedules_file import load_schedules_file
 
 log = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ class DueTimes(BaseSchedule):
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> DueTimes:
-        """Read the definition of an entry (`state/schedules/store.py`)."""
+        """Read the definition of an entry (`state/schedule_store.py`)."""
         when = {part: value for part, value in data.items() if part != "origin_ms"}
         return cls(Recurrence(**when), moment_from_ms(int(data["origin_ms"])))
 

@@ -10,11 +10,10 @@ import typer
 from typer.core import TyperGroup
 
 from .alignment import dialogue, lint
-from .operations import archive, callbacks, demo, doctor, memory, serve, tenant
+from .operations import archive, demo, doctor, memory, serve, tenant
 from .reviews import review, schedule
-from .sessions import inbox, reply, run, steer
+from .sessions import inbox, run, steer
 from .sessions import list as listing
-from .sessions import participants as casting
 from .sessions import show as look
 from .workspace import conversation, task
 
@@ -79,11 +78,11 @@ PANELS = {
     ),
     "Control running sessions": (
         steer.add_to,
-        casting.add_roster_commands,
+        steer.add_roster_commands,
     ),
     "Human answers and usage": (
         inbox.add_to,
-        reply.add_reply_command,
+        inbox.add_reply_command,
         tenant.add_to,
     ),
     "Reviews and schedules": (
@@ -104,7 +103,7 @@ PANELS = {
     ),
     "Operations": (
         serve.add_to,
-        callbacks.add_callbacks_command,
+        serve.add_callbacks_command,
         doctor.add_to,
     ),
 }

@@ -12,12 +12,12 @@ from ...agents.llm.factory import LOCAL_MODEL
 from ...agents.registry.registry import Registry
 from ...client import installation_of
 from ...config.settings import Settings, load_settings, read_variable
-from ...factories.archive import open_archive
+from ...factories.storage import open_archive
 from ...models.errors import InvalidInput, SessionNotFound, UnknownAgent
 from ...models.review.panels import BatchLimits, Panel
 from ...models.review.runs import ReviewRun, RunState
 from ...models.text.paths import make_private_folder
-from ...reviews.batches.starting import ReviewRequest, start_batch
+from ...reviews.batches.start import ReviewRequest, start_batch
 from ...reviews.job import ReviewJob
 from ...state.reviews.records import BatchView
 from .local_runtime import LocalRuntime, start_local_runtime

@@ -17,8 +17,7 @@ from ...models.sessions.submission import Submission
 from ...state.redis.connect import check_reachable, connect
 from .server_references import shared_server
 from .services import LocalModelService, ProcessService, worker_command
-from .shutdown_flag import ShutdownFlag
-from .supervisor import Interrupts, SupervisedService, Supervisor
+from .supervisor import Interrupts, ShutdownFlag, SupervisedService, Supervisor
 
 #: Gets the name of a program and each line that it prints.
 OutputHandler = Callable[[str, str], None]

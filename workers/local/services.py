@@ -18,7 +18,7 @@ from ...factories.discovery import find_embedded_server as find_server
 from ...models.text.redact import without_password
 from .embedded import EmbeddedServer
 from .processes import end_with_parent
-from .shutdown_flag import ShutdownFlag
+from .supervisor import ShutdownFlag
 
 #: Lines of a program's output that are kept to report why it ended.
 _KEPT_LINES = 40

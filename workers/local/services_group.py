@@ -1,27 +1,105 @@
-"""Foreground supervisor of `symposia up`."""
+"""The services of `symposia up` in the foreground: which ones run, the start of Flower, and when all are ready.
+
+Like workers, Flower reads the broker's URL with the password from the environment, so its arguments contain no secret. It listens on loopback only and has no authentication.
+"""
 
 from __future__ import annotations
 
 import socket
+import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 from ...agents.local_model.server import missing_part
 from ...agents.registry.registry import Registry
 from ...config.settings import Settings, child_environment
 from ...factories.runtime import load_registry
+from ...models.errors import InvalidInput, RedisUnavailable
 from ...models.text.redact import without_password
+from ...state.presence import WorkerPresence
 from ...state.redis.connect import connect
-from ...state.workers.presence import WorkerPresence
 from .embedded import EmbeddedServer
-from .flower import FLOWER_HOST, check_port, flower_command, flower_url
 from .local_runtime import OutputHandler, configured_server, with_server, worker_service
-from .readiness import Readiness
+from .processes import free_port
 from .server_references import using_server
 from .services import LocalModelService, ProcessService, ServerService, beat_command
 from .supervisor import Interrupts, SupervisedService, Supervisor
+
+FLOWER_HOST = "127.0.0.1"
+
+
+def flower_command(port: int) -> list[str]:
+    """Return the command that serves Flower on a port of this machine."""
+    return [
+        *(sys.executable, "-m", "celery", "-A", "symposia.workers", "flower"),
+        *(f"--address={FLOWER_HOST}", f"--port={port}", "--logging=error"),
+    ]
+
+
+def flower_url(port: int) -> str:
+    """Return the URL of Flower."""
+    return f"http://{FLOWER_HOST}:{port}"
+
+
+def check_port(port: int) -> None:
+    """Refuse a port that Flower cannot listen on.
+
+    Raises:
+        InvalidInput: another program listens there, or the port is reserved.
+    """
+    if free_port(FLOWER_HOST, preferred=port) != port:
+        rule = f"is already in use on {FLOWER_HOST} (or reserved): set another port, or disable Flower (--no-flower)"
+        raise InvalidInput("SYMPOSIA_FLOWER_PORT", port, rule)
+
+
+#: Seconds between two checks; also the timeout of a connection to Flower.
+_LOOK_EVERY_S = 0.5
+
+
+class Readiness:
+    """Check that all services have started; it stops checking once they have.
+
+    Args:
+        workers: Where workers announce themselves.
+        names: Nodes that were started, such as `worker1@host`.
+        page: Host and port of Flower; None if it was not started.
+    """
+
+    def __init__(
+        self, workers: WorkerPresence, names: Sequence[str], *, page: tuple[str, int] | None = None
+    ) -> None:
+        self._workers = workers
+        self._names = frozenset(names)
+        self._page = page
+        self._began = time.monotonic()
+        self._next_look = 0.0
+        self._is_ready = False
+
+    def became_ready(self) -> bool:
+        """Return True once: in the call that finds everything started."""
+        if self._is_ready or time.monotonic() < self._next_look:
+            return False
+        self._next_look = time.monotonic() + _LOOK_EVERY_S
+        self._is_ready = self._workers_announced() and self._answers()
+        return self._is_ready
+
+    def _workers_announced(self) -> bool:
+        # An older announcement is from a killed worker of the same name.
+        youngest_ms = (time.monotonic() - self._began) * 1000
+        with suppress(RedisUnavailable):
+            alive = {it.name for it in self._workers.list_alive() if it.age_ms <= youngest_ms}
+            return self._names <= alive
+        return False
+
+    def _answers(self) -> bool:
+        if self._page is None:
+            return True
+        with suppress(OSError), socket.create_connection(self._page, timeout=_LOOK_EVERY_S):
+            return True
+        return False
+
 
 #: Seconds between two checks of the services.
 _CHECK_SERVICES_EVERY_S = 0.2

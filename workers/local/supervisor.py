@@ -1,7 +1,6 @@
-"""Supervisor of services: it starts them together, restarts them, and stops them in order.
+"""Supervisor of services: it starts them together, restarts them, and stops them in order; a second signal sets the shutdown flag, so that it stops at once.
 
-All work happens in the calling thread, which must call `tend` regularly. A separate thread is
-not possible: the kernel ends a bound child with the thread that started it.
+All work happens in the calling thread, which must call `check_services` regularly. A separate thread is not possible: the kernel ends a bound child with the thread that started it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,22 @@ from types import CodeType, FrameType
 from typing import Protocol, Self
 
 from ...models.errors import ServiceEnded, SymposiaError
-from .shutdown_flag import ShutdownFlag
+
+
+class ShutdownFlag:
+    """Flag that a signal handler may set. It has no lock, unlike an event: the interrupted code could hold that lock."""
+
+    def __init__(self) -> None:
+        self._is_set = False
+
+    def set(self) -> None:
+        """Request an immediate shutdown."""
+        self._is_set = True
+
+    def is_set(self) -> bool:
+        """Return True if an immediate shutdown was requested."""
+        return self._is_set
+
 
 #: Seconds before a service that ended is restarted, doubled each time it ends soon after its start.
 FIRST_DELAY_S = 0.5

@@ -1,4 +1,4 @@
-"""Background loops of a worker: one thread per loop."""
+"""Bootsteps of a worker: the first one builds the runtime, and the base class of all others runs a background loop in a thread."""
 
 from __future__ import annotations
 
@@ -11,10 +11,35 @@ from typing import Any, ClassVar
 from celery import bootsteps
 from redis.exceptions import RedisError
 
+from ...models.errors import SymposiaError
 from ...tasks.runtime.graph import BrokerConnectionError
-from .runtime_step import RuntimeStep
+from ...tasks.runtime.runtime import runtime_of
 
 log = logging.getLogger(__name__)
+
+#: Exit code of a worker with a wrong configuration; the same as for commands.
+BAD_CONFIGURATION = 2
+
+
+class RuntimeStep(bootsteps.StartStopStep):
+    """Builds the runtime when the worker starts, so that a bad agents file is reported at once, and so are
+    the faults of its agents.
+
+    Nothing is closed when it stops: in a warm shutdown turns still speak, and need their leases, after
+    this step. Its threads are daemons and end with the process.
+    """
+
+    requires = ("celery.worker.components:Pool",)
+
+    def start(self, worker: Any) -> None:
+        """End the worker with one line when the configuration is wrong: Celery logs any other exception with a traceback."""
+        try:
+            runtime = runtime_of(worker.app)
+        except SymposiaError as error:
+            log.critical("%s", error)
+            raise SystemExit(BAD_CONFIGURATION) from None
+        for problem in runtime.registry.check():
+            log.warning("agents: %s", problem)
 
 
 class BackgroundLoop(threading.Thread):

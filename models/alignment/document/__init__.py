@@ -10,9 +10,7 @@ Source: RFC 0028, Dialogue Format Contract.
 
 from __future__ import annotations
 
-from .checks.findings import ContentRule, LintFinding, LintSeverity
-from .checks.lint import lint
-from .checks.sarif import to_sarif
+from .findings import ContentRule, LintFinding, LintSeverity, to_sarif
 from .lines import Content, DialogueLine, classify
 from .markers.markers import Marker
 from .markers.refs import MarkerRef
@@ -20,14 +18,13 @@ from .model import AlignmentDialogue
 from .parts import Block, Judge, Metadata, MetadataForm, Part, Prose, Round, Section, Turn
 from .reading.reader import parse, parse_markers
 from .reading.scoreboards import Scoreboard, scoreboards
+from .rendering import fix, render
+from .rules import lint
 from .scan import ScannedLine, scan
 from .specification import specification_markdown
-from .summary import summary
 from .tables import Table
 from .text.vocabulary import MarkerType, TensionState
-from .views import Tension, tensions
-from .writing.fixing import fix
-from .writing.writer import render
+from .views import Tension, summary, tensions
 
 __all__ = [
     "AlignmentDialogue",

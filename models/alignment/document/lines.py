@@ -1,6 +1,6 @@
-"""The eight kinds of line of a dialogue document.
+"""The kinds of line of a dialogue document, and headings that are underlined rather than marked.
 
-Source: RFC 0028, "Core Type: DialogueLine Enum".
+Source: RFC 0028, "Core Type: DialogueLine Enum"; CommonMark 0.31, "Setext headings".
 """
 
 from __future__ import annotations
@@ -9,12 +9,22 @@ from dataclasses import dataclass
 
 from .headings.headings import SECTION, TITLE, AgentHeading, Heading, RoundHeading, read_heading, read_judge
 from .headings.names import ExpertNames
-from .headings.round_headings import read_round
+from .headings.round_headings import read_round, round_of
 from .headings.round_mentions import mentioned_round
 from .headings.turn_headings import read_agent
 from .markers.markers import Marker, find_markers
 from .tables import is_row, read_row
-from .text.line_text import blank_escapes, escape_if_needed, has_bracket, one_line, plain, unescape
+from .text.line_text import (
+    blank_escapes,
+    escape_if_needed,
+    has_bracket,
+    is_item,
+    one_line,
+    plain,
+    split_emoji,
+    unescape,
+)
+from .text.vocabulary import PANEL_WORDS, SECTION_WORDS
 
 #: Characters of a line in bold that may be a heading.
 _LONGEST_BOLD = 300
@@ -31,7 +41,7 @@ class Heading1:
 
 @dataclass(frozen=True, slots=True)
 class MetadataLine:
-    """`**Key**: LedgerValue`."""
+    """`**Key**: Value`."""
 
     key: str
     value: str
@@ -45,7 +55,7 @@ class MetadataLine:
 
 @dataclass(frozen=True, slots=True)
 class SectionHeading:
-    """`## Section ResourceName`; the judge's sections are of this kind."""
+    """`## Section Name`; the judge's sections are of this kind."""
 
     name: str
 
@@ -146,3 +156,32 @@ def bold_heading(line: str) -> Heading | None:
     ):
         return None
     return Heading(SECTION, " ".join(text[2:-2].split()))
+
+
+_MIN_UNDERLINE, _MAX_UNDERLINED = 3, 200
+
+
+def underlined_heading(above: str, line: str, names: ExpertNames) -> Heading | None:
+    """Return the heading that `line` makes of the line above it, or None.
+
+    Dashes are more often a rule across the page: they count below what a dialogue has a heading for.
+    """
+    mark = line.strip()
+    if len(mark) < _MIN_UNDERLINE or mark[0] not in "=-" or mark.strip(mark[0]):
+        return None
+    text = one_line(above)
+    if (
+        not text
+        or text[0] in "#>|<`~\\"
+        or is_item(text)
+        or len(text) > _MAX_UNDERLINED
+        or read_metadata(text)
+    ):
+        return None
+    if mark[0] == "=":
+        return Heading(TITLE, text)
+    heading = Heading(SECTION, plain(text))
+    words = {*split_emoji(text)[0].casefold().split()}
+    begun = round_of(heading, last=None) or mentioned_round(heading)
+    known = begun or read_judge(heading) or read_agent(heading, names)
+    return heading if known or words & (SECTION_WORDS | PANEL_WORDS | {"scoreboard"}) else None

@@ -85,7 +85,7 @@ class MetadataForm(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """`**Key**: LedgerValue`, or a row of the table below the title."""
+    """`**Key**: Value`, or a row of the table below the title."""
 
     key: str
     value: str = ""
@@ -164,7 +164,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """`## 💙 VerdictFunction: Label`: a section of the judge, usually after a round."""
+    """`## 💙 Judge: Label`: a section of the judge, usually after a round."""
 
     label: str = ""
     blocks: Blocks = ()

@@ -15,7 +15,7 @@ from .headings.round_headings import round_of
 from .headings.round_mentions import RoundMentions
 from .headings.turn_headings import read_agent
 from .lines import Content, DialogueLine, MetadataLine, classify
-from .text.indents import Indents
+from .text.line_text import Indents
 
 _BOM = "\ufeff"
 _SHORTEST_FENCE = 3

@@ -12,6 +12,7 @@ from .markers.markers import Marker
 from .markers.refs import MarkerRef
 from .model import AlignmentDialogue
 from .parts import Block, Judge, Metadata, Part, Prose, Round, Section, Turn
+from .rendering import render
 from .tables import Table
 from .text.vocabulary import (
     CONVERGE_MOVE,
@@ -26,7 +27,6 @@ from .text.vocabulary import (
     TOTAL_KEY,
     MarkerType,
 )
-from .writing.writer import render
 
 _OF_ANOTHER = Marker(MarkerType.RESOLVED, (MarkerRef("T01", "SCONE"),), "Both agree")
 

@@ -25,7 +25,7 @@ app = create_worker_app(settings)
 
 def _runtime() -> Runtime:
     runtime = build_runtime(app, settings, redis_url=redis_url_in_use(settings))
-    return defect.runtime(dataclasses.replace(runtime, crossing=Obedience(Path("orders").absolute())))
+    return defect.runtime(dataclasses.replace(runtime, fault_hook=Obedience(Path("orders").absolute())))
 
 
 install_runtime(app, per_process(_runtime))

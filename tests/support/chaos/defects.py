@@ -11,13 +11,12 @@ from celery import Celery
 
 from symposia.models.turns.turn import TurnResult
 from symposia.state.redis import scripts
-from symposia.state.sessions.plans import PlanWrite
 from symposia.state.sessions.records import Grant, ScriptAnswer
-from symposia.state.sessions.requests import TurnOutput
+from symposia.state.sessions.requests import PlanWrite, TurnOutput
 from symposia.state.sessions.store import SessionStore
 from symposia.tasks.runtime.graph import TaskGraph, TurnCall
 from symposia.tasks.runtime.runtime import Runtime
-from symposia.workers.steps.base import SweepStep
+from symposia.workers.steps.sweep import SweepStep
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from chaos import faults_of_rabbit as rabbit
 from chaos import faults_of_redis as redis
 from chaos import faults_of_workers as workers
 from chaos.arena import Fault
-from symposia.tasks.runtime.fault_hooks import Boundary
+from symposia.tasks.runtime.runtime import Boundary
 
 FAULTS: dict[str, Fault] = {
     **{f"worker killed, {boundary}": workers.kill_at(boundary) for boundary in Boundary},

@@ -17,7 +17,7 @@ from chaos.courier import DELIVERED, SENT, Courier, Manners
 from chaos.orders import Act
 from live import until
 from scaling import patient
-from symposia.tasks.runtime.fault_hooks import Boundary
+from symposia.tasks.runtime.runtime import Boundary
 
 #: Where the broker notes messages that a worker has taken and not acknowledged.
 UNACKED = ("unacked", "unacked_index")

@@ -13,7 +13,7 @@ from chaos.crew import Member
 from chaos.orders import Act
 from gone import stands_still
 from live import until
-from symposia.tasks.runtime.fault_hooks import Boundary
+from symposia.tasks.runtime.runtime import Boundary
 
 
 def kill_at(boundary: Boundary) -> Fault:

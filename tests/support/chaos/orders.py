@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 
 from live import until
-from symposia.tasks.runtime.fault_hooks import Boundary
+from symposia.tasks.runtime.runtime import Boundary
 
 #: An order for any turn.
 ANY = "any"

@@ -1,18 +1,41 @@
-"""`symposia dialogue`: the parsed data of an alignment document."""
+"""`symposia dialogue`: the parsed data of an alignment document; and the reading of documents, which `symposia lint` shares."""
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..common.options import AsJson
-from .documents import read_document
 
 if TYPE_CHECKING:
     from ....models.alignment.document import AlignmentDialogue
+
+Files = Annotated[
+    list[str], typer.Argument(metavar="FILE...", help="Alignment documents; - reads standard input.")
+]
+STANDARD_INPUT = "-"
+
+
+def read_document(name: str) -> str:
+    """Return the text of a file or of standard input, with unchanged line ends.
+
+    Raises:
+        InvalidInput: the file cannot be read, or is not UTF-8 text.
+    """
+    from ....models.errors import InvalidInput
+
+    try:
+        data = sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(name).read_bytes()
+        return data.decode()
+    except OSError as error:
+        raise InvalidInput("FILE", name, f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInput("FILE", name, f"must be UTF-8 text, but byte {error.start} is invalid") from None
 
 
 def add_to(app: typer.Typer) -> None:

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from ....models.protocol.collab import Participant
 from ....models.protocol.dialog import Message
-from ....models.text.json_text import json_text
+from ....models.text.redact import json_text
 
 _COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 #: Columns without a terminal: the reader of the output breaks the lines.

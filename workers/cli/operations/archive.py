@@ -9,7 +9,7 @@ import typer
 from ..common.options import AsJson, SessionId
 
 if TYPE_CHECKING:
-    from ....tasks.sessions.pruning import Pruned
+    from ....tasks.sessions.restore_prune import Pruned
 
 
 def add_to(app: typer.Typer) -> None:
@@ -68,9 +68,9 @@ def prune(
     from ....models.errors import InvalidInput
     from ....state.redis.connect import connect
     from ....state.sessions.index import SessionIndex
-    from ....tasks.sessions.pruning import Pruned, prune
+    from ....tasks.sessions.restore_prune import Pruned, prune
+    from ..common.arguments import age_ms
     from ..common.screen import console, print_json
-    from ..common.times import age_ms
 
     if older_than is None and user is None:
         raise InvalidInput("prune", None, "requires --older-than, --user or both")

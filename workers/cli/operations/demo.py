@@ -51,7 +51,7 @@ def demo(
 
     Example: [bold]symposia demo --mode pair --agents scripted[/bold]
     """
-    from ...local.demo_sessions import demo_sessions
+    from ...local.demo import demo_sessions
     from ..common.screen import console, print_json
     from ..sessions.render import result_json, summary_table
 

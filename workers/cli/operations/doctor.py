@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from ...doctor.findings import CheckResult
+    from ...doctor.server_checks import CheckResult
 
 
 def add_to(app: typer.Typer) -> None:
@@ -29,8 +29,8 @@ def doctor(as_json: AsJson = False) -> None:
     Example: [bold]symposia doctor[/bold]
     """
     from ....config.settings import load_settings
-    from ...doctor.checkup import run_checks
-    from ...doctor.findings import Grade
+    from ...doctor.checks import run_checks
+    from ...doctor.server_checks import Grade
     from ..common.screen import console, print_json
 
     findings = list(run_checks(load_settings()))
@@ -46,7 +46,7 @@ def doctor(as_json: AsJson = False) -> None:
 def _report(findings: Sequence[CheckResult]) -> Text:
     from rich.text import Text
 
-    from ...doctor.findings import Grade
+    from ...doctor.server_checks import Grade
     from ..common.screen import printable
 
     marks = {Grade.GOOD: ("✓", "green"), Grade.WARNING: ("!", "yellow"), Grade.BAD: ("✗", "red")}

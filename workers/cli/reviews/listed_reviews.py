@@ -9,12 +9,12 @@ from typing import Any
 
 from redis.exceptions import RedisError
 
-from ....archive.reviews.values import ListedRun
+from ....archive.results import ListedRun
 from ....client import Client, installation_of
 from ....models.errors import InvalidInput, ReviewNotFound, StateError
 from ....models.text.ids import is_uuid4, timestamp_from_ms
 from ....reviews.job import ReviewJob
-from ....state.reviews.index import LISTED
+from ....state.reviews.queues import LISTED
 from ....state.reviews.records import BatchView
 
 #: Minimum length of a shortened id.

@@ -12,8 +12,7 @@ from rich.text import Text
 
 from ....models.errors import InvalidInput
 from ....models.review.findings import Finding, FindingStatus
-from ....models.review.headline import headline
-from ....models.review.runs import ItemState, ReviewRun
+from ....models.review.runs import ItemState, ReviewRun, headline
 from ....models.severity import Severity
 from ....reviews.reports.formats import ReportFormat, render, report_files
 from ..common.screen import console, print_document, print_json, printable

@@ -1,12 +1,12 @@
-"""`symposia review`: a panel reviews files or archived sessions; the findings decide the exit code."""
+"""`symposia review`: a panel reviews files or archived sessions; the findings decide the exit code. `symposia review src` is `symposia review files src`."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from ..common.default_command import DEFAULT_COMMAND, DefaultGroup
 from ..common.options import AsJson
 from . import runs as reviews
 from .options import (
@@ -23,6 +23,21 @@ from .options import (
     Verbose,
     WriteBaseline,
 )
+
+#: Name of the default command.
+DEFAULT_COMMAND = "files"
+_HELP_OPTIONS = ("--help", "-h")
+
+
+class DefaultGroup(TyperGroup):
+    """Group that passes arguments to `DEFAULT_COMMAND` if the first one is not a command; a path named like a command is written `./list`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As in TyperGroup."""
+        if not args or (args[0] not in self.commands and args[0] not in _HELP_OPTIONS):
+            args = [DEFAULT_COMMAND, *args]
+        return super().parse_args(ctx, args)
+
 
 #: Help text of the group.
 _HELP = """Review files or archived sessions with a panel of reviewers, and report the findings.
@@ -97,8 +112,8 @@ def files(  # noqa: PLR0913 - each is an option
 
     Example: [bold]symposia review files src --base main --format sarif --output reports[/bold]
     """
-    from ....reviews.orders.files import HowToReview, request_for_files
-    from .local_review import ReviewOptions, run_and_report
+    from ....reviews.requests import HowToReview, request_for_files
+    from .run_review import ReviewOptions, run_and_report
 
     how: HowToReview = {
         "panel": panel,
@@ -160,8 +175,8 @@ def sessions(  # noqa: PLR0913 - each is an option
 
     Example: [bold]symposia review sessions --tag support --newest 50 --model local[/bold]
     """
-    from ....reviews.orders.sessions import HowToReviewSessions, request_for_sessions
-    from .local_review import ReviewOptions, run_and_report
+    from ....reviews.requests import HowToReviewSessions, request_for_sessions
+    from .run_review import ReviewOptions, run_and_report
 
     how: HowToReviewSessions = {
         "panel": panel,

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from rich.table import Table
 from rich.text import Text
 
-from ....models.schedules.runs import ScheduleRunRecord
+from ....models.schedules.schedule import ScheduleRunRecord
 from ....models.text.ids import moment_from_ms
 from ....reviews.schedules.schedules import ScheduleEntry
 from ..common.screen import printable

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from ....archive.values import FoundMessage, ListedSession, SessionFilter
+    from ....archive.results import FoundMessage, ListedSession, SessionFilter
     from ....client import Client
     from .render import SessionListRow
 
@@ -69,11 +69,11 @@ def list_sessions(
     """
     from itertools import islice
 
-    from ....archive.values import SessionFilter
+    from ....archive.results import SessionFilter
     from ....client import Client
     from ....config.settings import load_settings
+    from ..common.arguments import moment_ms
     from ..common.screen import console, print_json
-    from ..common.times import moment_ms
     from .render import session_table
 
     opened = moment_ms(since, option="--since"), moment_ms(until, option="--until")
@@ -107,11 +107,11 @@ def search(  # noqa: PLR0913 - the options of a command
 
     Example: [bold]symposia search "blue door" --mode pair[/bold]
     """
-    from ....archive.values import ResultPage, SessionFilter
+    from ....archive.results import ResultPage, SessionFilter
     from ....client import Client
     from ....config.settings import load_settings
+    from ..common.arguments import moment_ms
     from ..common.screen import console, print_json
-    from ..common.times import moment_ms
 
     opened = moment_ms(since, option="--since"), moment_ms(until, option="--until")
     wanted = SessionFilter(status, mode, participant, tag, *opened)
@@ -136,7 +136,7 @@ def _sessions(client: Client, wanted: SessionFilter) -> Iterator[SessionListRow]
 
     from ....models.errors import RedisUnavailable
     from ....state.redis.connect import check_reachable, connect
-    from ....state.sessions.archive_queue import is_live
+    from ....state.sessions.archiving import is_live
     from ..common.screen import console
 
     redis = connect(client.redis_url)

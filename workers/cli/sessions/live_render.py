@@ -11,16 +11,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColu
 from rich.text import Text
 
 from ....jobs.collab import CollabJob, JobResult
+from ....models.protocol.base import Event
 from ....models.protocol.collab import Collab
 from ....models.protocol.events import MapEvent, MAPEventType
-from ....models.protocol.meta import Event
 from ....models.sessions.spec import SessionSpec
 from ....models.turns.deltas import Delta
-from ....state.following.stream_follower import SessionUpdate
+from ....state.following.session_follower import SessionUpdate
 from ....tasks.sessions.task_tree import GrantEnd, GrantOutcome
 from ..common.screen import TO_ALL, ParticipantNames, dialog_line, printable
-from .live_text import DraftProgress
-from .progress import ProgressCounter, expected_turns
+from .progress import DraftProgress, ProgressCounter, expected_turns
 
 _SILENT_TURN_TEXTS = {
     GrantOutcome.MESSAGE: "no message, only a decision",

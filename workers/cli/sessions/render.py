@@ -14,9 +14,8 @@ from ....models.protocol.collab import Collab, CollabStatus
 from ....models.text.ids import timestamp_from_ms
 from ....models.turns.turn import Usage
 from ....state.sessions.records import SessionState
-from ..common.ids import shortest_ids
+from ..common.arguments import relative_age, shortest_ids
 from ..common.screen import printable
-from ..common.times import relative_age
 
 STATUS_STYLE = {
     CollabStatus.ACTIVE: "cyan",

@@ -64,7 +64,7 @@ def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: b
     from ..common.screen import console, printable
     from .live_render import follow
     from .render import heading
-    from .transcript import save_transcript
+    from .show_details import save_transcript
 
     submission, limit = source.submission(), settings.max_message_bytes
     # Before any service starts: a broken file must not start one.

@@ -130,7 +130,7 @@ def export(
     Example: [bold]symposia export 3f2a91c4 --format openai > messages.json[/bold]
     """
     from ..common.screen import print_json
-    from .transcript import print_transcript, save_transcript
+    from .show_details import print_transcript, save_transcript
 
     job = _job(session)
     if seen_by is not None and form not in (ExportFormat.OPENAI, ExportFormat.ANTHROPIC):
@@ -165,6 +165,6 @@ def _messages_for(form: ExportFormat, job: CollabJob, seen_by: str | None) -> di
 
 
 def _job(session: str) -> CollabJob:
-    from ..common.ids import find_job
+    from ..common.arguments import find_job
 
     return find_job(session)

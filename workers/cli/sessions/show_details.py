@@ -1,8 +1,9 @@
-"""Output of `symposia show`."""
+"""Output of `symposia show` and `export`: the details of a session, and the transcript of an alignment session, printed or saved."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from pydantic import JsonValue
 from rich.console import Console
@@ -86,3 +87,30 @@ def _item(entry: BoardEntry, cast: ParticipantNames) -> Text:
     who = f" by {cast.name(entry.participant)}" if entry.participant else ""
     why = f" ({printable(entry.reason)})" if entry.reason else ""
     return Text(f"item: {printable(entry.item.text)}: {entry.status}{who}{why}")
+
+
+def print_transcript(job: CollabJob) -> None:
+    """Print the alignment document, and the findings of strict lint on standard error."""
+    from ..common.screen import print_document
+
+    text = job.transcript()
+    print_document(text)
+    _print_lint_findings(text)
+
+
+def save_transcript(job: CollabJob) -> None:
+    """Write the alignment document to `ID.dialogue.md` in the current folder, and print the findings of strict lint."""
+    from ..common.screen import console
+
+    text, path = job.transcript(), Path(f"{job.id}.dialogue.md")
+    path.write_text(text, encoding="utf-8")
+    console(stderr=True).print(f"Transcript written to {path}.")
+    _print_lint_findings(text)
+
+
+def _print_lint_findings(text: str) -> None:
+    from ....models.alignment.transcript import lint_transcript
+    from ..common.screen import console, printable
+
+    for fault in lint_transcript(text):
+        console(stderr=True).print(printable(fault), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`symposia suspend`, `resume`, `stop` and `cancel`."""
+"""Commands that control a running session: `symposia suspend`, `resume`, `stop`, `cancel`, and `add`, `remove`, `instruct`, `post`."""
 
 from __future__ import annotations
 
@@ -63,12 +63,137 @@ def cancel(
 
 
 def _job(session: str) -> CollabJob:
-    from ..common.ids import find_job
+    from ..common.arguments import find_job
 
     return find_job(session)
 
 
 def _print_status(job: CollabJob, words: str, *, as_json: bool) -> None:
+    from ..common.screen import print_json
+
+    if as_json:
+        print_json({"id": job.id, "status": job.status().value})
+    else:
+        typer.echo(f"Session {job.id}: {words}")
+
+
+Who = Annotated[str, typer.Argument(metavar="PARTICIPANT", help="Participant id.")]
+By = Annotated[
+    str | None, typer.Option(help="Name of the actor, recorded in the event.", show_default="your user name")
+]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        help="Idempotency key, any text: a change that is sent again with the same key is made once."
+    ),
+]
+
+
+def add_roster_commands(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (add, remove, instruct, post):
+        app.command()(command)
+
+
+def add(
+    session: SessionId,
+    participant: Who,
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            help="Agent that answers for the participant.",
+            show_default="the agent named like the participant",
+        ),
+    ] = None,
+    role: Annotated[str | None, typer.Option(help="Role id of the participant.")] = None,
+    kind: Annotated[
+        str, typer.Option(help="Kind of participant: agent, human, system or external.")
+    ] = "agent",
+    by: By = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add a participant to a running session, from the next round on.
+
+    Example: [bold]symposia add 3f2a91c4 critic --agent reviewer[/bold]
+    """
+    job = _session_job(session)
+    who = {"participant_id": participant, "kind": kind} | ({"role_id": role} if role else {})
+    job.add_participant(who, agent, by=_name(by), key=key)
+    _print_change(job, f"{participant} takes part from the next round on.", as_json=as_json)
+
+
+def remove(
+    session: SessionId, participant: Who, by: By = None, key: Key = None, as_json: AsJson = False
+) -> None:
+    """Remove a participant from a running session, from the next round on.
+
+    Example: [bold]symposia remove 3f2a91c4 critic[/bold]
+    """
+    job = _session_job(session)
+    job.remove_participant(participant, by=_name(by), key=key)
+    _print_change(job, f"{participant} is removed from the next round on.", as_json=as_json)
+
+
+def instruct(
+    session: SessionId,
+    participant: Who,
+    text: Annotated[str, typer.Argument(help="New instructions; `-` reads standard input.")],
+    by: By = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """Replace the instructions of a participant's agent, from its next turn on.
+
+    Example: [bold]symposia instruct 3f2a91c4 writer "One sentence at most."[/bold]
+    """
+    job = _session_job(session)
+    job.instruct(participant, _read(text), by=_name(by), key=key)
+    _print_change(job, f"{participant} gets the new instructions from its next turn on.", as_json=as_json)
+
+
+def post(
+    session: SessionId,
+    text: Annotated[str, typer.Argument(help="Text of the message; `-` reads standard input.")],
+    role: Annotated[str, typer.Option(help="Role of the message: user or system.")] = "user",
+    by: By = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """Post a message to a running session; if a turn is active, the message follows its output.
+
+    Example: [bold]symposia post 3f2a91c4 "The budget has changed: 40,000."[/bold]
+    """
+    job = _session_job(session)
+    job.post(_read(text), role=role, by=_name(by), key=key)
+    _print_change(job, "message accepted.", as_json=as_json)
+
+
+def _session_job(session: str) -> CollabJob:
+    from ..common.arguments import find_job
+
+    return find_job(session)
+
+
+def _name(by: str | None) -> str:
+    """Return the actor's name: `by`, or the user name of this process."""
+    import getpass
+
+    if by:
+        return by
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container whose user has no name
+        return "user"
+
+
+def _read(text: str) -> str:
+    import sys
+
+    return sys.stdin.read().strip() if text == "-" else text
+
+
+def _print_change(job: CollabJob, words: str, *, as_json: bool) -> None:
     from ..common.screen import print_json
 
     if as_json:

@@ -1,4 +1,4 @@
-"""`symposia conversation`: commands of the task-manager."""
+"""`symposia conversation`: commands of the task-manager and of members."""
 
 from __future__ import annotations
 
@@ -7,8 +7,151 @@ from typing import Annotated, Any
 import typer
 
 from ..common.options import AsJson
-from . import conversation_members
-from .common import Agents, As, ConversationId, TaskId
+from .common import Agents, As, ConversationId, Cursor, Limit, TaskId
+
+ReplyTo = Annotated[
+    str | None, typer.Option(metavar="MESSAGE", help="Id of the message that this message answers.")
+]
+UpTo = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MESSAGE", help="Id of the last message to mark.", show_default="the newest message"
+    ),
+]
+
+
+def add_member_commands(group: typer.Typer) -> None:
+    """Add the commands."""
+    group.command("list")(list_)
+    for command in (show, send, history, read, notices):
+        group.command()(command)
+
+
+def list_(
+    agent: As,
+    task: Annotated[str | None, typer.Option(help="Only conversations of this task id.")] = None,
+    archived: Annotated[
+        bool, typer.Option("--archived/--open", help="Include archived conversations.")
+    ] = False,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the conversations of an agent by last activity, with the number of unread messages.
+
+    Example: [bold]symposia conversation list --as ann --archived[/bold]
+    """
+    from ..common.screen import console, print_json, printable
+    from .common import conversation_service, print_next_page
+
+    page = conversation_service().conversation_list(
+        agent, task_id=task, include_archived=archived, limit=limit, cursor=cursor
+    )
+    if as_json:
+        print_json({"conversations": [it.to_wire() for it in page.items], "cursor": page.cursor})
+        return
+    for it in page.items:
+        last = f": {it.last_message_preview}" if it.last_message_preview else ""
+        shelf = " (archived)" if it.archived_at else ""
+        line = f"{it.id}  {it.unread_count:>4} unread  {it.name or ''}{shelf}{last}"
+        console().print(printable(line).replace("\n", " "))
+    print_next_page(page.cursor)
+
+
+def show(conversation: ConversationId, agent: As, as_json: AsJson = False) -> None:
+    """Show a conversation and its members.
+
+    Example: [bold]symposia conversation show 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as ann[/bold]
+    """
+    from .common import conversation_service, print_conversation
+
+    print_conversation(conversation_service().conversation_get(agent, conversation), as_json=as_json)
+
+
+def send(
+    conversation: ConversationId,
+    text: Annotated[str, typer.Argument(help="Text of the message; `-` reads standard input.")],
+    agent: As,
+    reply_to: ReplyTo = None,
+    as_json: AsJson = False,
+) -> None:
+    """Send a message to the members of a conversation.
+
+    Example: [bold]symposia conversation send 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 "Blue." --as ann[/bold]
+    """
+    import sys
+
+    from ..common.screen import print_json
+    from .common import conversation_service
+
+    words = sys.stdin.read().rstrip("\n") if text == "-" else text
+    said = conversation_service().send(agent, conversation, words, reply_to=reply_to)
+    if as_json:
+        print_json(said.to_wire())
+    else:
+        typer.echo(f"Message {said.number} sent, id {said.id}")
+
+
+def history(
+    conversation: ConversationId, agent: As, limit: Limit = 50, cursor: Cursor = None, as_json: AsJson = False
+) -> None:
+    """Show the newest messages of a conversation, oldest first.
+
+    Example: [bold]symposia conversation history 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as ann[/bold]
+    """
+    from ..common.screen import console, print_json, printable
+    from .common import conversation_service, print_next_page
+
+    page = conversation_service().history(agent, conversation, limit=limit, cursor=cursor)
+    if as_json:
+        print_json({"messages": [it.to_wire() for it in page.items], "cursor": page.cursor})
+        return
+    for it in page.items:
+        console().print(printable(f"{it.number:>4} {it.sender or it.message.role.value}: {it.text}"))
+    print_next_page(page.cursor)
+
+
+def read(conversation: ConversationId, agent: As, up_to: UpTo = None, as_json: AsJson = False) -> None:
+    """Mark the messages of a conversation as read, up to one message or all.
+
+    Example: [bold]symposia conversation read 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as ann[/bold]
+    """
+    from ..common.screen import print_json
+    from .common import conversation_service
+
+    unread = conversation_service().mark_read(agent, conversation, up_to)
+    if as_json:
+        print_json({"id": conversation, "unreadCount": unread})
+    else:
+        typer.echo(f"{unread} unread messages.")
+
+
+def notices(
+    agent: As,
+    after: Annotated[
+        str, typer.Option(metavar="CURSOR", help="Only notifications after this cursor; 0 is the first one.")
+    ] = "0",
+    limit: Limit = 50,
+    as_json: AsJson = False,
+) -> None:
+    """Show the notifications of an agent about its tasks and conversations, oldest first.
+
+    Example: [bold]symposia conversation notices --as ann[/bold]
+    """
+    from ....models.text.ids import format_timestamp
+    from ..common.screen import console, print_json, printable
+    from .common import conversation_service
+
+    told = conversation_service().notices(agent, after=after, limit=limit)
+    if as_json:
+        print_json([{"cursor": it.cursor, **it.notice.to_wire()} for it in told])
+        return
+    for it in told:
+        about = f" {it.notice.agent}" if it.notice.agent else ""
+        where = it.notice.conversation_id or it.notice.task_id
+        line = f"{it.cursor}  {format_timestamp(it.notice.at)}  {it.notice.kind.value}{about}  {where}"
+        console().print(printable(line))
+
 
 Name = Annotated[str | None, typer.Option(help="Name of the conversation, 1 to 100 characters.")]
 Tags = Annotated[
@@ -20,7 +163,7 @@ Tags = Annotated[
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(no_args_is_help=True, help="Create, read and manage conversations inside tasks.")
-    conversation_members.add_member_commands(group)
+    add_member_commands(group)
     for command in (create, update, archive, unarchive, add, remove):
         group.command()(command)
     app.add_typer(group, name="conversation")

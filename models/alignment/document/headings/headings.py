@@ -4,6 +4,8 @@
     ### Muffin 🧁
     ## 💙 Judge: Round 1 Assessment
 
+`without_markup` removes Markdown and HTML from a heading.
+
 Source: RFC 0028, "Core Type" and "Tolerance Policy".
 """
 
@@ -13,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..markers.markers import find_markers
-from ..text.line_text import escape_if_needed, one_line, split_emoji, unescape
+from ..text.line_text import escape_if_needed, one_line, split_emoji, to_ascii_width, unescape
 from ..text.vocabulary import DASHES, EXPERT_EMOJI, JUDGE, JUDGE_EMOJI, JUDGE_WORDS, SECTION_WORDS
 
 TITLE, SECTION, TURN = 1, 2, 3
@@ -50,7 +52,7 @@ class RoundHeading:
 
 @dataclass(frozen=True, slots=True)
 class AgentHeading:
-    """`### ResourceName Emoji`, with more text after a dash."""
+    """`### Name Emoji`, with more text after a dash."""
 
     name: str
     emoji: str = EXPERT_EMOJI
@@ -63,7 +65,7 @@ class AgentHeading:
 
 @dataclass(frozen=True, slots=True)
 class JudgeHeading:
-    """`## 💙 VerdictFunction: Label`."""
+    """`## 💙 Judge: Label`."""
 
     label: str = ""
 
@@ -110,7 +112,7 @@ def is_document_section(title: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def read_judge(heading: Heading) -> JudgeHeading | None:
-    """Return the judge's heading: `💙 VerdictFunction: X`, `💙 VerdictFunction — X`, `VerdictFunction Synthesis`, `💙 VerdictFunction Round 0 Summary`."""
+    """Return the judge's heading: `💙 Judge: X`, `💙 Judge — X`, `Judge Synthesis`, `💙 Judge Round 0 Summary`."""
     name, _, label = heading.text.partition(":")
     if name == f"{JUDGE_EMOJI} {JUDGE}":
         return JudgeHeading(label.strip())
@@ -122,3 +124,43 @@ def read_judge(heading: Heading) -> JudgeHeading | None:
     label = rest[1:].strip() if rest[:1] == ":" else rest.lstrip(DASHES + " ")
     named = label == "" or label != rest or rest.split()[0].casefold().strip(":,") in JUDGE_WORDS
     return JudgeHeading(label) if emoji == JUDGE_EMOJI or (named and heading.level <= TURN) else None
+
+
+_MARKS = frozenset("<[{`~")
+
+
+def without_markup(text: str) -> str:
+    """Return `text` on one line without tags, comments, links, anchors and code marks, in plain letters and digits."""
+    text = to_ascii_width(text)
+    if not _MARKS.isdisjoint(text):
+        text = _without_anchor(_without_links(_without_tags(text)))
+        text = text.replace("`", "").replace("~~", "")
+    return one_line(text)
+
+
+def _without_tags(text: str) -> str:
+    pieces, last, at = [], 0, text.find("<")
+    while at >= 0 and (end := text.find(">", at)) >= 0:
+        if text[at + 1 : at + 2].isalpha() or text[at + 1 : at + 2] in ("/", "!"):
+            pieces.append(text[last:at])
+            last = end + 1
+        at = text.find("<", end)
+    return "".join([*pieces, text[last:]])
+
+
+def _without_links(text: str) -> str:
+    """Replace `[words](address)` by `words`; also for a heading that is in brackets as a whole."""
+    pieces, last, at = [], 0, text.find("](")
+    while at >= 0 and (end := text.find(")", at)) >= 0:
+        start = text.rfind("[", last, at)
+        if start >= 0:
+            pieces += [text[last:start].removesuffix("!"), text[start + 1 : at]]
+            last = end + 1
+        at = text.find("](", end)
+    return "".join([*pieces, text[last:]])
+
+
+def _without_anchor(text: str) -> str:
+    """Remove the `{#round-1}` at the end."""
+    at = text.rfind("{")
+    return text[:at] if at > 0 and text.endswith("}") and text[at + 1 : at + 2] in ("#", ".", ":") else text

@@ -1,7 +1,7 @@
 """The participants of a document: they decide whether a heading begins an expert's turn.
 
 They come from the expert panel or the metadata line `Participants`. In a document with neither, a heading
-`### ResourceName emoji` is a turn.
+`### Name emoji` is a turn.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from functools import lru_cache
 
 from ..tables import Table
 from ..text.line_text import plain, split_emoji
-from ..text.markup import without_markup
 from ..text.vocabulary import EXPERT_EMOJI, HONORIFICS, JUDGE, PANEL_WORDS, PERSON_COLUMNS
+from .headings import without_markup
 
 #: Texts that end a name in a heading or a cell.
 _CUTS = (
@@ -144,7 +144,7 @@ def _expert(of_name: tuple[str, ...], row: tuple[str, ...], role: int | None, em
 
 
 def experts_in(text: str) -> list[Expert]:
-    """Return the experts of a `Participants` line: `💙 VerdictFunction, 🧁 Muffin | 🧁 Scone (systems)`."""
+    """Return the experts of a `Participants` line: `💙 Judge, 🧁 Muffin | 🧁 Scone (systems)`."""
     for mark in ("|", ";", "·", " and ", " & ", " + "):
         text = text.replace(mark, ",")
     return [Expert(split_name(part)[0], split_emoji(part)[1]) for part in text.split(",")]

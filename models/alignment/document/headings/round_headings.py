@@ -8,7 +8,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ..text.line_text import PICTORIAL, plain, split_emoji
-from ..text.markup import without_markup
 from ..text.numerals import read_number
 from ..text.vocabulary import (
     DASHES,
@@ -22,7 +21,7 @@ from ..text.vocabulary import (
     ROUND_VERBS,
     SECTION_WORDS,
 )
-from .headings import SECTION, TURN, Heading, RoundHeading, read_judge
+from .headings import SECTION, TURN, Heading, RoundHeading, read_judge, without_markup
 
 _ROUND = "round"
 #: Separators between a round's number and its label, besides a colon.

@@ -1,4 +1,10 @@
-"""Headings of turns in all accepted spellings: `### Muffin 🧁`, `### 🧁 **Muffin** (Analyst)`, `### Expert 2: Muffin`.
+"""Starts of turns: headings in all accepted spellings, and lines that begin with the speaker.
+
+    ### Muffin 🧁
+    ### 🧁 **Muffin** (Analyst)
+    **Muffin** (UX): Clean
+
+A line counts in a round where no heading begins a turn.
 
 Source: RFC 0028, "Core Type" and "Tolerance Policy".
 """
@@ -6,9 +12,9 @@ Source: RFC 0028, "Core Type" and "Tolerance Policy".
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
-from ..text.line_text import is_emoji, plain, split_emoji
-from ..text.markup import without_markup
+from ..text.line_text import PICTORIAL, is_emoji, is_item, one_line, plain, split_emoji, to_ascii_width
 from ..text.vocabulary import (
     DASHES,
     EXPERT_EMOJI,
@@ -18,7 +24,7 @@ from ..text.vocabulary import (
     ROLE_WORDS,
     SPEAKING_WORDS,
 )
-from .headings import EXTRA, SECTION, TURN, AgentHeading, Heading, read_heading, read_judge
+from .headings import EXTRA, SECTION, TURN, AgentHeading, Heading, read_heading, read_judge, without_markup
 from .names import Expert, ExpertNames, is_judge, split_name
 from .round_headings import read_round
 
@@ -123,3 +129,55 @@ def _looks_like_a_turn(heading: Heading, name: str, emoji: str, names: ExpertNam
         return names.has_emoji(emoji)
     canonical = heading.text.startswith(name)
     return canonical or all(word[:1].isupper() or word[:1].isdecimal() for word in name.split())
+
+
+_BOLD = ("**", "__")
+_EMOJI = "".join(sorted(PICTORIAL))
+_LONGEST = 80
+
+
+class SpeakerLine(NamedTuple):
+    """The speaker, the text beside the name, and the text of the turn in the same line."""
+
+    expert: Expert
+    extra: str
+    said: str
+
+
+def speaker_of(line: str, names: ExpertNames) -> SpeakerLine | None:
+    """Return the speaker who begins in `line`, or None."""
+    text = line.strip()
+    body = text.lstrip("> ")
+    quoted = body != text
+    if body and is_item(body):
+        body, quoted = body.partition(" ")[2].lstrip(), True
+    bare = body.lstrip(_EMOJI)
+    bare = bare[1:] if bare[:3] in ("***", "___") else bare
+    if bare[:2] in _BOLD:
+        label, said = _bold(bare)
+    else:
+        label, said = ("", "") if quoted or not body else _plain(body)
+    name, extra = split_name(label) if label and len(label) <= _LONGEST else ("", "")
+    expert = names.get(name) if name else None
+    return SpeakerLine(expert, extra, one_line(said)) if expert else None
+
+
+def _bold(text: str) -> tuple[str, str]:
+    """Return label and words of `**Muffin:** x`, `**Muffin** 🧁 (UX) — x`, `**Muffin**`; otherwise two empty texts."""
+    end = text.find(text[:2], 2)
+    if end < 0:
+        return "", ""
+    label, rest = text[2:end].strip(), text[end + 2 :].lstrip(_EMOJI + "*_")
+    if label.endswith(":") or not rest:
+        return label.rstrip(": "), rest
+    beside = rest[: rest.find(")") + 1] if rest[0] == "(" else ""
+    rest = rest[len(beside) :].lstrip()
+    return (f"{label} {beside}", rest[1:]) if rest[:1] in (":", *DASHES) and rest else ("", "")
+
+
+def _plain(text: str) -> tuple[str, str]:
+    """Return label and words of `Muffin 🧁: x`, and of `🧁 Muffin` alone."""
+    label, colon, _ = to_ascii_width(text[:_LONGEST]).partition(":")
+    if colon:
+        return label, text[len(label) + 1 :]
+    return (text, "") if text[:1] in PICTORIAL or text[-1:] in PICTORIAL else ("", "")

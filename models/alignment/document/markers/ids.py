@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..text.vocabulary import ID_LETTERS, JOINERS
 
 _MOST_DIGITS = 6
-#: Between the letter and the digits of an id: `T-1`, `ResultT#1`, `ResultT 1`.
+#: Between the letter and the digits of an id: `T-1`, `T#1`, `T 1`.
 _GAPS = "-#._ "
 _WHITE = " \t"
 #: Letters that replace a number that is not yet known: `T1X`, `T-NN`.

@@ -3,21 +3,22 @@
     [TENSION T01: Speed against safety]
     [RESOLVED MUFFIN R1-T01: Safety first]
 
-Nested brackets balance. A marker in a code span or a comment, after a backslash, unclosed,
-inside another, or with a placeholder for its id is not a marker.
+Nested brackets balance. A marker in a code span or a comment, after a backslash, unclosed, inside
+another, or with a placeholder for its id is not a marker. `split_line` cuts a line into its markers and
+the prose around them.
 
 Source: RFC 0028, "Core Type" and "Tolerance Policy".
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ....errors import InvalidInput
 from ..text.line_text import HiddenSpans, escape_if_needed, has_bracket, one_line, to_ascii_width, unescape
 from ..text.vocabulary import MARKER_WORDS, NEAR_WORDS, NUMBERED, MarkerType
-from .brackets import closers_of, openers_of
-from .heads import ids_after_the_colon, is_placeholder, letters_of, read_head
+from .brackets import closers_of, ids_after_the_colon, is_placeholder, letters_of, openers_of, read_head
 from .refs import MarkerRef, read_refs
 
 #: Characters that a backslash may hide inside a marker.
@@ -204,3 +205,51 @@ def _marker(
         if not label and kind in NUMBERED:
             return None
     return FoundMarker(Marker(kind, refs, label, column=start + 1, raw_ids=raw), start, end + 1)
+
+
+#: Separators between a marker and the text after it, and text that may precede a marker on its line.
+_PARTING = " \t:—–-"
+_BEFORE = " \t>*_-+#.)0123456789"
+_STARS = "*_"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledMarker:
+    """A marker of a line and its label, which may follow the bracket."""
+
+    found: FoundMarker
+    label: str
+
+    def to_marker(self, agent: str | None, number: int | None, line: int) -> Marker:
+        """Return the marker, said by this agent in this round and line."""
+        read = self.found.marker
+        column = self.found.start + 1
+        return Marker(read.type, read.refs, self.label, agent, number, line, column, read.raw_ids)
+
+
+def split_line(text: str, found: Sequence[FoundMarker]) -> Iterator[str | LabelledMarker]:
+    """Yield the markers, and the prose around them as text without bullets and without the markers' own stars."""
+    first = found[0].start
+    if first and text[:first].strip(_BEFORE):
+        yield _before(text[:first])
+    for i, it in enumerate(found):
+        last = i + 1 == len(found)
+        after = _after(text[it.end : None if last else found[i + 1].start])
+        after = after.rstrip() if last else _before(after)
+        yield LabelledMarker(it, it.marker.label or after)
+        if it.marker.label and after:
+            yield after
+
+
+def _before(text: str) -> str:
+    """Return the prose before a marker; stars that touch the marker belong to the marker."""
+    return text.rstrip(_STARS).rstrip()
+
+
+def _after(text: str) -> str:
+    """Return the prose after a marker, without the separator: `**: `, ` — `."""
+    text = text.lstrip(_STARS)
+    parted = text.lstrip(_PARTING)
+    # `**[TENSION T01]:** text` closes its stars after the colon.
+    closed = parted.lstrip(_STARS)
+    return closed.lstrip(_PARTING) if text[:1] == ":" and closed[:1].isspace() else parted

@@ -114,7 +114,7 @@ class _Reader:
         return next((mark for mark in marks if self.text.startswith(mark, self.at)), "")
 
     def _placeholder(self) -> bool:
-        """Read a placeholder instead of an id: `Pnn`, `ResultT##`, `T0N`, `CallP{n}`, `<id>`."""
+        """Read a placeholder instead of an id: `Pnn`, `T##`, `T0N`, `P{n}`, `<id>`."""
         here = self._peek(self.at)
         if here and here in "{<":
             return True

@@ -1,20 +1,19 @@
-"""Conversion of lines to blocks: prose, markers and tables, in any part of a document."""
+"""Conversion of lines to blocks (prose, markers, tables), and drafts of the parts that contain them."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
-from ..headings.headings import SECTION, Heading, read_heading
+from ..findings import FormNotes, FormRule
+from ..headings.headings import SECTION, AgentHeading, Heading, JudgeHeading, RoundHeading, read_heading
 from ..headings.names import ExpertNames
-from ..markers.lines import split_line
-from ..markers.markers import FoundMarker, LineMarkers, find_markers
-from ..parts import Block, Metadata, Prose
+from ..markers.markers import FoundMarker, LineMarkers, find_markers, split_line
+from ..model import metadata_of
+from ..parts import Block, Judge, Metadata, Part, Prose, Round, Section, Turn
 from ..scan import Line, LineReader
 from ..tables import Table, is_list_of_ids, is_separator, raw_cells, read_row, separator
 from ..text.line_text import has_bracket, plain
-from ..tidying import metadata_of
 from .escapes import escape_prose, unescape_prose
-from .notes import FormNotes, FormRule
 
 
 class BlockReader:
@@ -165,3 +164,39 @@ class BlockReader:
             self.blocks.append(Prose(text, line))
         else:
             self._prose.append(text)
+
+
+@dataclass(slots=True)
+class TurnDraft:
+    """A turn that is being read."""
+
+    heading: AgentHeading
+    line: int
+    blocks: list[Block] = field(default_factory=list)
+
+    def build(self) -> Turn:
+        """Return the turn."""
+        heading = self.heading
+        return Turn(heading.name, heading.emoji, heading.extra, tuple(self.blocks), self.line)
+
+
+@dataclass(slots=True)
+class PartDraft:
+    """A part that is being read; only a round has turns."""
+
+    heading: RoundHeading | JudgeHeading | str
+    line: int
+    blocks: list[Block] = field(default_factory=list)
+    turns: list[TurnDraft] = field(default_factory=list)
+
+    def build(self) -> Part:
+        """Return the part."""
+        blocks = tuple(self.blocks)
+        match self.heading:
+            case RoundHeading(number, label):
+                turns = tuple(turn.build() for turn in self.turns)
+                return Round(number, label, blocks, turns, self.line)
+            case JudgeHeading(label):
+                return Judge(label, blocks, self.line)
+            case title:
+                return Section(title, blocks, self.line)

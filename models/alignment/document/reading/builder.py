@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..findings import FormRule
 from ..headings.headings import (
     SECTION,
     TITLE,
@@ -17,16 +18,13 @@ from ..headings.names import Expert, ExpertNames, collect_experts, split_name
 from ..headings.round_headings import read_round, round_of
 from ..headings.round_mentions import RoundMentions, mentioned_round
 from ..headings.turn_headings import read_agent
-from ..lines import bold_heading, read_metadata
+from ..lines import bold_heading, read_metadata, underlined_heading
 from ..model import AlignmentDialogue
 from ..parts import Metadata
 from ..scan import Line, LineReader
 from ..text.vocabulary import DASHES
-from .blocks import BlockReader
-from .drafts import PartDraft, TurnDraft
+from .blocks import BlockReader, PartDraft, TurnDraft
 from .lookalikes import reads_like_round
-from .notes import FormRule
-from .underlines import underlined_heading
 
 _RULES = ("---", "***", "___")
 _FORMS = {RoundHeading: FormRule.ROUND, JudgeHeading: FormRule.JUDGE, AgentHeading: FormRule.AGENT}

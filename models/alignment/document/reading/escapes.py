@@ -7,10 +7,9 @@ structure, and one is removed again when it is read. Nothing is lost, with any n
 from __future__ import annotations
 
 from ..headings.names import ExpertNames
-from ..lines import is_structure, read_metadata
+from ..lines import is_structure, read_metadata, underlined_heading
 from ..markers.markers import escape_markers, unescape_markers
 from ..scan import LineReader, fence_of, opens_comment
-from .underlines import underlined_heading
 
 _STARTS = "#|`~<>*_-+=\\"
 

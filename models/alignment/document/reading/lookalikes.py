@@ -10,15 +10,23 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..headings.headings import SECTION, TITLE, TURN, AgentHeading, Heading, RoundHeading, read_heading
+from ..headings.headings import (
+    SECTION,
+    TITLE,
+    TURN,
+    AgentHeading,
+    Heading,
+    RoundHeading,
+    read_heading,
+    without_markup,
+)
 from ..headings.names import ExpertNames, split_name
 from ..headings.round_headings import read_round
 from ..headings.turn_headings import is_expert_emoji
-from ..model import AlignmentDialogue
+from ..model import AlignmentDialogue, names_of
 from ..parts import Round
 from ..scan import Line, LineReader
 from ..text.line_text import PICTORIAL, plain
-from ..text.markup import without_markup
 from ..text.vocabulary import (
     EXPERT_EMOJI,
     JUDGE,
@@ -30,7 +38,6 @@ from ..text.vocabulary import (
     TOPIC_ENDINGS,
     TOPIC_WORDS,
 )
-from ..tidying import names_of
 
 _ROUND = "round"
 _LONGEST = 200

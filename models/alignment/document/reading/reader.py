@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..findings import FormNote, FormRule
 from ..headings.headings import RoundHeading
 from ..headings.names import ExpertNames
-from ..headings.speakers import speaker_of
+from ..headings.turn_headings import speaker_of
 from ..markers.markers import Marker
-from ..model import AlignmentDialogue
+from ..model import AlignmentDialogue, names_of
 from ..scan import LineReader
-from ..tidying import names_of
 from .blocks import BlockReader
 from .builder import Builder
-from .notes import FormNote, FormRule
 
 #: Further readings of a text in which experts speak under headings that only mention a round.
 _MOST_READINGS = 3

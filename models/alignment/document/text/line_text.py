@@ -1,4 +1,4 @@
-"""Small readings of one line of text: emoji, escapes, decoration, and what is hidden from the parser."""
+"""Small readings of one line of text: emoji, escapes, decoration, indented code, hidden spans."""
 
 from __future__ import annotations
 
@@ -173,3 +173,40 @@ def _comments(line: str) -> list[tuple[int, int]]:
         spans.append((start, end + 3))
         start = line.find("<!--", end + 3)
     return spans
+
+
+_COLUMNS = 4
+_BULLETS = ("-", "*", "+", "•")
+
+
+class Indents:
+    """Takes the lines outside fences and comments, and marks those that are indented code."""
+
+    def __init__(self) -> None:
+        #: A blank line, or code, came last; nothing at all has come before the first line.
+        self._open = True
+        self._in_list = False
+
+    def hides(self, text: str) -> bool:
+        """Return True for a line of indented code. A blank line is not code."""
+        body = text.lstrip(" \t")
+        if not body or body.isspace():
+            self._open = True
+            return False
+        indent = text[: len(text) - len(body)]
+        if self._open and not self._in_list and is_code_indent(indent):
+            return True
+        self._in_list = is_item(body) or (self._in_list and (bool(indent) or not self._open))
+        self._open = False
+        return False
+
+
+def is_code_indent(indent: str) -> bool:
+    """Return True for as much white space as makes code of a line."""
+    return len(indent) >= _COLUMNS or "\t" in indent
+
+
+def is_item(body: str) -> bool:
+    """Return True for an item of a list; a backslash that protects its line takes nothing from that."""
+    bullet = body.lstrip("\\").partition(" ")[0] if body[0] in "-*+•\\0123456789" else ""
+    return bullet in _BULLETS or (bullet[-1:] in (".", ")") and bullet[:-1].isdecimal() and len(bullet) < 11)

@@ -89,7 +89,7 @@ CONVERGE_MOVE = "[MOVE:CONVERGE]"
 JUDGE = "Judge"
 JUDGE_EMOJI = "💙"
 EXPERT_EMOJI = "🧁"
-#: Words after `VerdictFunction` that make a heading without the heart the judge's.
+#: Words after `Judge` that make a heading without the heart the judge's.
 JUDGE_WORDS = frozenset(
     "synthesis assessment summary ruling verdict notes directive decision scoring review scores final opening "
     "closing round evaluation analysis commentary observations".split()

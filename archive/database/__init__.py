@@ -1,1 +1,0 @@
-"""The connection to the database of the archive."""

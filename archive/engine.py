@@ -1,0 +1,237 @@
+"""The connection to the database, with the same pragmas, timeouts, errors and file rights everywhere.
+
+SQLite and PostgreSQL are written the same way: a writer takes the lock first (`BEGIN IMMEDIATE`, a row
+locked `FOR UPDATE`), so no transaction fails halfway because another was faster. A SQLite file holds
+every dialog, so only its owner may read it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Dialect, Engine, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from ..models.errors import ArchiveError, ArchiveUnavailable, ClientClosed
+from ..models.text.paths import make_private_folder
+
+#: Files that SQLite keeps beside a database: the write-ahead log, its index, and the rollback journal.
+_SIDE_FILES = ("-wal", "-shm", "-journal")
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+#: Held from creating a database file until its descriptor is closed: closing any descriptor of a file releases all
+#: POSIX locks that this process has on it, also those of a SQLite connection that another thread has just opened.
+_creating = threading.Lock()
+
+
+def create_private(file: Path) -> None:
+    """Create a database file that only its owner may read, before SQLite creates it with the rights of the umask.
+
+    SQLite gives its side files the rights of the database file. A file that exists is made private with its side files;
+    if that is not allowed (another user owns it), it stays as it is and `exposed` names it.
+
+    Args:
+        file: The database file. Links are followed, as SQLite does.
+
+    Raises:
+        OSError: The file cannot be created.
+    """
+    file = file.resolve()
+    with _creating:
+        try:
+            os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            _restrict(file, 0o600)
+    for suffix in _SIDE_FILES:
+        _restrict(file.with_name(file.name + suffix), 0o600)
+
+
+def restrict_folder(folder: Path) -> None:
+    """Remove all rights of other users in an existing folder, if that is allowed."""
+    _restrict(folder, 0o700)
+
+
+def find_exposed_files(file: Path) -> list[tuple[Path, int]]:
+    """List the database file, side files and folder in which other users have rights, each with its mode."""
+    file = file.resolve()
+    paths = (file.parent, file, *(file.with_name(file.name + suffix) for suffix in _SIDE_FILES))
+    modes = [(path, stat.S_IMODE(path.stat().st_mode)) for path in paths if path.exists()]
+    return [(path, mode) for path, mode in modes if mode & _OTHERS]
+
+
+def _restrict(path: Path, mode: int) -> None:
+    # No descriptor is opened here, for the reason given at `_creating`. A side file may disappear at any time.
+    with suppress(OSError):
+        if stat.S_IMODE(path.stat().st_mode) & _OTHERS:
+            path.chmod(mode)
+
+
+#: Seconds that a writer waits for another writer, and every client for an answer.
+_BUSY_S = 30
+_CONNECT_S = 5
+#: Seconds between two tries of an operation for which SQLite does not wait by itself.
+_RETRY_S = 0.01
+
+#: Text that SQL databases refuse.
+_NUL = "\x00"
+
+
+class Database:
+    """A database that is connected lazily: the constructor does not connect.
+
+    Args:
+        url: `sqlite:///...` or `postgresql://...`.
+        owns_folder: The folder of a SQLite file is Symposia's own: other users lose their rights in it.
+
+    Raises:
+        ArchiveUnavailable: from `reading` and `writing`, if the database does not answer.
+        ArchiveError: the database refuses a statement or value.
+        ClientClosed: after `close`.
+    """
+
+    def __init__(self, url: str, *, owns_folder: bool = False) -> None:
+        self.url = url
+        self._owns_folder = owns_folder
+        self._engine = _engine(url)
+        self._is_closed = False
+        if self.is_sqlite:
+            event.listen(self._engine, "do_connect", self._create_private_file)
+
+    @property
+    def is_sqlite(self) -> bool:
+        """True for SQLite: one file, without a server."""
+        return self._engine.dialect.name == "sqlite"
+
+    @property
+    def exists(self) -> bool:
+        """False for a file that does not exist yet."""
+        return not self.is_sqlite or self._file.exists()
+
+    def exposed_files(self) -> list[tuple[Path, int]]:
+        """List the files and the folder of a SQLite database in which other users have rights, each with its mode."""
+        return find_exposed_files(self._file) if self.is_sqlite else []
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Open a read-only transaction."""
+        with self._translate_errors(), self._engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Open a write transaction: all of it is written, or nothing."""
+        if not self.exists:
+            self._make_folder()
+        with self._translate_errors(), self._engine.connect() as connection:
+            connection.execution_options(writes=True)
+            with connection.begin():
+                yield connection
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._is_closed = True
+        self._engine.dispose()
+
+    @property
+    def _file(self) -> Path:
+        return Path(self._engine.url.database or "")
+
+    def _make_folder(self) -> None:
+        try:
+            make_private_folder(self._file.parent)
+        except OSError as error:
+            raise ArchiveUnavailable(self.url, hint=str(error)) from error
+
+    def _create_private_file(
+        self, _dialect: Dialect, _record: Any, arguments: list[Any], _options: Any
+    ) -> None:
+        """Set the rights of the file before SQLite opens it."""
+        file = Path(arguments[0])
+        if self._owns_folder:
+            restrict_folder(file.parent)
+        try:
+            create_private(file)
+        except OSError as error:
+            raise sqlite3.OperationalError(str(error)) from error
+
+    @contextmanager
+    def _translate_errors(self) -> Iterator[None]:
+        if self._is_closed:
+            raise ClientClosed
+        try:
+            yield
+        except SQLAlchemyError as error:
+            # The driver's message only: the statement and its values contain texts of sessions.
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            if isinstance(error, OperationalError | InterfaceError | PoolTimeout):
+                raise ArchiveUnavailable(self.url, hint=str(cause)) from error
+            raise ArchiveError(f"the database rejected a statement: {cause}") from error
+
+
+def storable_text(text: str) -> str:
+    """Return `text` in a form that every database can store."""
+    return text.replace(_NUL, "\ufffd")
+
+
+def is_storable(text: str) -> bool:
+    """Return whether every database can store `text`."""
+    return _NUL not in text
+
+
+def _engine(url: str) -> Engine:
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        engine = create_engine(parsed, connect_args={"timeout": _BUSY_S, "check_same_thread": False})
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    return create_engine(
+        parsed.set(drivername="postgresql+psycopg"),
+        pool_pre_ping=True,
+        connect_args={
+            "connect_timeout": _CONNECT_S,
+            "application_name": "symposia",
+            "options": f"-c statement_timeout={_BUSY_S * 1000}",
+        },
+    )
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
+    # Transactions are begun by `_begin_sqlite`, not by the driver's guess.
+    connection.isolation_level = None
+    _use_wal(connection)
+    for pragma in ("synchronous = FULL", "foreign_keys = ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Enable write-ahead logging: the first connection changes the file, all others find it enabled.
+
+    SQLite waits for readers of the file, but refuses at once when another process writes to it, because each
+    might wait for the other.
+    """
+    until = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                raise
+        else:
+            return
+        time.sleep(_RETRY_S)
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

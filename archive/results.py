@@ -1,0 +1,128 @@
+"""Filters, pages, cursors and results of queries to the archive. Imports no SQL library."""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from ..models.errors import InvalidInput
+from ..models.review.findings import Finding
+from ..models.sessions.archived import Documents
+
+T = TypeVar("T")
+
+#: Maximum number of entries per page.
+MAX_PAGE_SIZE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSession:
+    """A session in a listing of the archive."""
+
+    session_id: str
+    opened_ms: int
+    documents: Documents
+    #: Status, counters and times under the names of the session hash; None if absent there.
+    fields: Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMessage:
+    """A message in a search result."""
+
+    session_id: str
+    title: str
+    #: Participant id; None: not from a turn.
+    speaker: str | None
+    turn: int | None
+    at_ms: int
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFilter:
+    """Filter of sessions; None: any. Times in milliseconds since the epoch, `until_ms` exclusive."""
+
+    status: str | None = None
+    mode: str | None = None
+    participant: str | None = None
+    tag: str | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None
+
+
+ANY_SESSION = SessionFilter()
+
+
+@dataclass(frozen=True, slots=True)
+class ResultPage(Generic[T]):
+    """One page of results, newest first."""
+
+    items: tuple[T, ...]
+    #: Start of the next page; None: this is the last page.
+    cursor: str | None
+
+
+class PagePosition(NamedTuple):
+    """A place in a list that grows only at its head, so later pages do not change."""
+
+    at_ms: int
+    row: int
+
+    def cursor(self) -> str:
+        """Return the place as an opaque cursor."""
+        return urlsafe_b64encode(json.dumps(self).encode()).decode().rstrip("=")
+
+    @classmethod
+    def from_cursor(cls, cursor: str) -> PagePosition:
+        """Read a cursor. Raises InvalidInput if it is not valid."""
+        try:
+            at_ms, row = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+            return cls(int(at_ms), int(row))
+        except (ValueError, TypeError):
+            raise InvalidInput("cursor", cursor, "must be a cursor from a previous page") from None
+
+
+class CachedResult(NamedTuple):
+    """An earlier result of a panel for an item."""
+
+    findings: tuple[Finding, ...]
+    summary: str
+    session_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """A review run in a listing of the archive."""
+
+    run_id: str
+    root_name: str
+    panel: str
+    #: One of `RunState`.
+    state: str
+    started_ms: int
+    ended_ms: int | None
+    #: Number of items by state, and number of findings by status.
+    items: Mapping[str, int]
+    findings: Mapping[str, int]
+    tokens: int
+    cost_micros: int
+
+
+def encode_cursor(*parts: int | str) -> str:
+    """Return a cursor that holds these parts."""
+    return urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str, *kinds: type[int] | type[str]) -> list[Any]:
+    """Return the parts of a cursor, of these kinds. Raises InvalidInput if the cursor is not valid."""
+    try:
+        parts = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        if [*map(type, parts)] != [*kinds] or any(type(it) is int and not 0 <= it < 2**63 for it in parts):
+            raise ValueError
+    except (ValueError, TypeError, AttributeError):
+        raise InvalidInput("cursor", cursor, "must be a cursor from a previous page") from None
+    return list(parts)

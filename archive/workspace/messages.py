@@ -1,0 +1,173 @@
+"""Messages of conversations: those that agents send, and those of archived sessions.
+
+All messages use `append_messages`. It runs in the caller's transaction, under the lock of the
+conversation's row: so messages are numbered without gaps in order of arrival, and the listing, the
+unread counts and the history show them at the same instant. Messages of sessions are delivered in the
+transaction that archives them, each once. A conversation accepts messages that were said while it was
+open, and messages of agents that they said as members.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, count, islice
+from typing import Any
+
+from sqlalchemy import Connection, Row, insert, select, update
+
+from ...models.errors import InvalidInput
+from ...models.protocol.collab import Collab, ParticipantKind
+from ...models.protocol.dialog import Message
+from ...models.sessions.archived import ArchivePage, Entry
+from ...models.text.ids import derived_id, is_uuid
+from ...models.workspace.conversation import PREVIEW, IncomingMessage, read_agent
+from ..engine import is_storable, storable_text
+from ..tables import MESSAGE
+from .tables import CONVERSATION, MEMBER
+
+#: Maximum number of ids per query.
+_BATCH_SIZE = 500
+
+
+def lock_conversation_row(connection: Connection, conversation: str) -> Row[Any] | None:
+    """Return the conversation's row, locked for this transaction; None: it does not exist."""
+    query = select(CONVERSATION).where(CONVERSATION.c.id == conversation).with_for_update()
+    return connection.execute(query).one_or_none()
+
+
+def append_messages(connection: Connection, into: Row[Any], said: Sequence[IncomingMessage]) -> int:
+    """Append messages to the conversation of the `locked` row. Messages that it already has are left out.
+
+    Return the number of the newest message.
+    """
+    known = set(_known(connection, into.id, [it.message_id for it in said]))
+    new = [it for it in said if it.message_id not in known]
+    if not new:
+        return int(into.messages)
+    # Last activity as of each message, for listings: it never decreases, although sessions may deliver late.
+    times = islice(accumulate((it.at_ms for it in new), max, initial=into.last_ms or 0), 1, None)
+    numbers = count(into.messages + 1)
+    rows = [_row(into.id, *placed) for placed in zip(numbers, times, new, strict=False)]
+    connection.execute(insert(MESSAGE).inline(), rows)
+    newest = select(MESSAGE.c.id).where(
+        MESSAGE.c.conversation == into.id, MESSAGE.c.seq == into.messages + len(new)
+    )
+    last_ms = rows[-1]["at_ms"]
+    connection.execute(
+        update(CONVERSATION)
+        .where(CONVERSATION.c.id == into.id)
+        .values(
+            messages=into.messages + len(new),
+            preview=storable_text(new[-1].message.content[:PREVIEW]),
+            last_ms=last_ms,
+            last_row=newest.scalar_subquery(),
+            updated_ms=max(into.updated_ms, last_ms),
+        )
+    )
+    return int(into.messages) + len(new)
+
+
+def speaker_id(name: str) -> str:
+    """Return the speaker as a member id."""
+    return storable_text(lower if is_uuid(lower := name.lower()) else name)
+
+
+def message_columns(message: Message) -> dict[str, str]:
+    """Return a message as two columns: its text for search, and the rest as JSON."""
+    data = message.to_wire()
+    if is_storable(message.content):
+        del data["content"]
+    return {
+        "content": storable_text(message.content),
+        "rest": json.dumps(data, ensure_ascii=False, separators=(",", ":")),
+    }
+
+
+def message_from_columns(content: str, rest: str) -> Message:
+    """Return the message from the columns of `stored`."""
+    return Message.model_validate({"content": content, **json.loads(rest)})
+
+
+def _known(connection: Connection, conversation: str, ids: Sequence[str]) -> Iterator[str]:
+    for start in range(0, len(ids), _BATCH_SIZE):
+        some: Iterable[str] = ids[start : start + _BATCH_SIZE]
+        query = select(MESSAGE.c.message_id).where(
+            MESSAGE.c.conversation == conversation, MESSAGE.c.message_id.in_(some)
+        )
+        yield from connection.execute(query).scalars()
+
+
+def _row(conversation: str, number: int, at_ms: int, it: IncomingMessage) -> dict[str, Any]:
+    return {
+        "conversation": conversation,
+        "message_id": it.message_id,
+        "at_ms": at_ms,
+        "seq": number,
+        "role": it.message.role.value,
+        "speaker": it.message.speaker and speaker_id(it.message.speaker),
+        "turn": it.message.turn_number,
+        **message_columns(it.message),
+    }
+
+
+def deliver_session_messages(connection: Connection, page: ArchivePage) -> None:
+    """Append the messages of a page to the conversation of its session, if it has one."""
+    conversation = json.loads(page.documents.spec).get("conversation") if page.dialog else None
+    into = None if conversation is None else lock_conversation_row(connection, conversation)
+    if into is None:  # the session has none, or it was deleted
+        return
+    arrived = (_incoming(page, entry) for entry in page.dialog)
+    said = _while_open(into, arrived)
+    append_messages(
+        connection,
+        into,
+        list(_keep_member_messages(said, _non_agents(page), _membership_ends(connection, into.id))),
+    )
+
+
+def _incoming(page: ArchivePage, entry: Entry) -> IncomingMessage:
+    entry_id, text = entry
+    at_ms = int(entry_id.partition("-")[0])
+    message_id = derived_id(f"{page.session_id} {page.opened_ms} {entry_id}")
+    return IncomingMessage(message_id, Message.model_validate_json(text), at_ms)
+
+
+def _while_open(into: Row[Any], arrived: Iterable[IncomingMessage]) -> Iterator[IncomingMessage]:
+    for it in arrived:
+        if into.archived_ms is None or it.at_ms <= into.archived_ms:
+            yield it
+
+
+def _keep_member_messages(
+    said: Iterable[IncomingMessage], people: frozenset[str], left: Mapping[str, int | None]
+) -> Iterator[IncomingMessage]:
+    """Yield the messages, except those of agents that were not, or no longer, members."""
+    for it in said:
+        speaker = it.message.speaker
+        if speaker is None or speaker in people:
+            yield it
+            continue
+        agent = _agent_id(speaker)
+        if agent in left and ((left_ms := left[agent]) is None or it.at_ms <= left_ms):
+            yield it
+
+
+def _agent_id(speaker: str) -> str:
+    """Return the agent's id in the form of members' ids; '' if it is not valid."""
+    try:
+        return read_agent(speaker)
+    except InvalidInput:
+        return ""
+
+
+def _non_agents(page: ArchivePage) -> frozenset[str]:
+    """Return the participants that are not agents: they need not be members."""
+    roster = Collab.model_validate_json(page.documents.collab).participants
+    return frozenset(it.participant_id for it in roster if it.kind is not ParticipantKind.AGENT)
+
+
+def _membership_ends(connection: Connection, conversation: str) -> dict[str, int | None]:
+    """Return the current and former members, with the time at which they left."""
+    query = select(MEMBER.c.agent, MEMBER.c.left_ms).where(MEMBER.c.conversation == conversation)
+    return {it.agent: it.left_ms for it in connection.execute(query)}

@@ -1,1 +1,0 @@
-"""Rules of alignment documents and their findings."""

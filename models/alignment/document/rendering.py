@@ -1,0 +1,147 @@
+"""A document in its canonical spelling: `render` writes all of it, `fix` corrects a text line by line.
+
+`parse` reads the same document back.
+
+Source: RFC 0028, "Interface: DialogueFormat" and "Tolerance Policy".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from itertools import groupby
+
+from .headings.headings import SECTION, TITLE, Heading, JudgeHeading, RoundHeading
+from .headings.names import ExpertNames
+from .model import AlignmentDialogue, names_of
+from .parts import Block, Judge, Metadata, MetadataForm, Part, Prose, Round
+from .reading.escapes import escape_prose
+from .reading.reader import parse
+from .rules import lint
+from .tables import Table
+from .text.line_text import without_spaces
+
+
+def render(document: AlignmentDialogue) -> str:
+    """Return the document as Markdown, ending with a line break; empty for an empty document."""
+    names = names_of(document.metadata, document.preamble, document.parts)
+    pieces = [*_head(document, names)]
+    for part in document.parts:
+        pieces += _part(part, names)
+    return "\n\n".join(pieces) + "\n" if pieces else ""
+
+
+def _head(document: AlignmentDialogue, names: ExpertNames) -> Iterator[str]:
+    if document.title:
+        yield str(Heading(TITLE, document.title))
+    for form, entries in groupby(document.metadata, key=lambda entry: entry.form):
+        run = tuple(entries)
+        yield _table(run) if form is MetadataForm.TABLE else "\n".join(map(str, run))
+    yield from _blocks(document.preamble, names, preamble=True)
+
+
+def _table(entries: Sequence[Metadata]) -> str:
+    return str(Table(("", ""), tuple((f"**{entry.key}**", entry.value) for entry in entries)))
+
+
+def _part(part: Part, names: ExpertNames) -> Iterator[str]:
+    match part:
+        case Round(number, label):
+            yield str(RoundHeading(number, label))
+        case Judge(label):
+            yield str(JudgeHeading(label))
+        case section:
+            yield str(Heading(SECTION, section.title))
+    yield from _blocks(part.blocks, names)
+    for turn in part.turns if isinstance(part, Round) else ():
+        yield str(turn.heading)
+        yield from _blocks(turn.blocks, names)
+
+
+def _blocks(blocks: Sequence[Block], names: ExpertNames, *, preamble: bool = False) -> Iterator[str]:
+    for block in blocks:
+        yield escape_prose(block.text, names, preamble=preamble) if isinstance(block, Prose) else str(block)
+
+
+#: Passes over a text: a fixed line may show another flaw, such as a row of dashes below a marker.
+_MOST_PASSES = 5
+#: Readings of a text to find the fixes that would change what it says. Further fixes are left out.
+_MOST_TRIALS = 200
+
+
+def fix(markdown: str, *, applies: Callable[[str], bool] | None = None) -> str:
+    """Return `markdown` with every fix applied that changes the spelling only; other lines stay byte for byte.
+
+    A fix is left out if the document would be read differently with it: headings and lists have an effect on
+    the lines below them.
+
+    Args:
+        markdown: The document.
+        applies: True for the codes of findings to fix; None: all.
+    """
+    for _ in range(_MOST_PASSES):
+        found = [f for f in reversed(lint(markdown)) if applies is None or applies(f.code.value)]
+        hints = {f.line: f.fix_hint for f in found if f.safe and f.fix_hint is not None}
+        fixed = _Fixer(markdown).apply(hints) if hints else markdown
+        if fixed == markdown:
+            break
+        markdown = fixed
+    return markdown
+
+
+class _Fixer:
+    """Applies as many hints to a text as its reading allows."""
+
+    def __init__(self, markdown: str) -> None:
+        self._end = "\r" if "\r" in markdown and "\n" not in markdown else "\n"
+        self._lines = markdown.split(self._end)
+        self._before = _reading(markdown)
+        self._kept: dict[int, str] = {}
+        self._trials = 0
+
+    def apply(self, hints: Mapping[int, str]) -> str:
+        """Return the text with these hints, by line, except hints that would change how the document is read."""
+        groups = [sorted(hints)]
+        while groups and self._trials < _MOST_TRIALS:
+            group = groups.pop()
+            if self._keep({line: hints[line] for line in group}) or len(group) == 1:
+                continue
+            half = len(group) // 2
+            groups += [group[half:], group[:half]]
+        return self._text(self._kept)
+
+    def _keep(self, hints: dict[int, str]) -> bool:
+        self._trials += 1
+        tried = self._kept | hints
+        same = _reading(self._text(tried)) == self._before
+        if same:
+            self._kept = tried
+        return same
+
+    def _text(self, hints: Mapping[int, str]) -> str:
+        lines = [*self._lines]
+        for number, hint in hints.items():
+            lines[number - 1] = _replaced(lines[number - 1], hint, self._end)
+        return self._end.join(lines)
+
+
+def _replaced(line: str, hint: str, end: str) -> str:
+    tail = line[len(line.rstrip("\r")) :]
+    bom = "\ufeff" if line.startswith("\ufeff") else ""
+    return bom + hint.replace("\n", tail + end) + tail
+
+
+def _reading(markdown: str) -> Hashable:
+    """Return all that a text says, without its lines and spacing."""
+    document = parse(markdown)
+    rounds = tuple((it.number, it.label, tuple(turn.heading for turn in it.turns)) for it in document.rounds)
+    markers = tuple((it.type, it.refs, it.label, it.agent, it.round) for it in document.markers)
+    return document.title, document.metadata, rounds, markers, _rest(document)
+
+
+def _rest(document: AlignmentDialogue) -> Hashable:
+    """Return the other headings, the tables and the words."""
+    blocks = [*document.blocks()]
+    tables = tuple((it.header, it.rows) for it in blocks if isinstance(it, Table))
+    words = "".join(without_spaces(it.text) for it in blocks if isinstance(it, Prose))
+    judge, sections = tuple(it.label for it in document.judge), tuple(it.title for it in document.sections)
+    return judge, sections, tables, words

@@ -1,1 +1,0 @@
-"""From the document model to text."""

@@ -1,0 +1,128 @@
+"""End of a batch: its results become one run, compared with the previous run, archived and delivered, once."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+from ...models.errors import ArchiveUnavailable, ReviewNotFound
+from ...models.review.findings import Finding
+from ...models.review.runs import ItemResult, ItemState, ReviewRun, RunState
+from ...models.text.ids import moment_from_ms, new_id
+from ...models.turns.turn import Usage
+from ...state.redis.readers import read_stored
+from ...state.reviews.records import BatchHead, BatchView, ItemRecord
+from ...state.reviews.store import ReviewStore
+from ..findings.comparing import compare_run
+from .context import ReviewContext
+
+log = logging.getLogger(__name__)
+
+#: Milliseconds after which another worker takes over the report of a batch.
+REPORTING_MS = 60_000
+#: Milliseconds for which a batch waits for an unavailable archive; then it ends without one.
+ARCHIVE_TIMEOUT_MS = 120_000
+
+
+def finish_batch(office: ReviewContext, batch_id: str) -> bool:
+    """Report the batch and end it. False: work is left, or another worker reports it.
+
+    Raises:
+        ArchiveUnavailable: it is to be reported later.
+    """
+    reporter = new_id()
+    if office.store.end(batch_id, reporter, lease_ms=REPORTING_MS) != "yours":
+        return False
+    head, view = office.store.head(batch_id), office.store.view(batch_id)
+    run = run_of(office.store, head, view, outcome=office.store.outcome(batch_id))
+    run = compare_run(run, previous=_previous(office, head, view), is_whole=head.is_whole)
+    if office.archive is not None:
+        try:
+            office.archive.prepare()
+            office.archive.review_writer.write(run)
+        except ArchiveUnavailable:
+            if not _archive_timed_out(office, view):
+                raise
+            log.warning("archive unavailable, ending review %s without archiving it", batch_id)
+    office.on_run_ended(run, head)
+    office.store.end(batch_id, reporter, lease_ms=REPORTING_MS, is_done=True)
+    deindex_batch(office, batch_id)
+    log.info("review %s %s: %s", batch_id, run.state, run.summary)
+    return True
+
+
+def deindex_batch(office: ReviewContext, batch_id: str) -> None:
+    """Remove a batch that has ended or expired from the index; one that was restarted meanwhile is put back."""
+    office.index.remove_batch(batch_id)
+    with suppress(ReviewNotFound):
+        if not office.store.view(batch_id).has_ended:
+            office.index.add_batch(batch_id, office.store.now_ms())
+
+
+def read_run(office: ReviewContext, batch_id: str) -> ReviewRun:
+    """Return the current run; for an ended one, after its comparison with the previous run. Raises ReviewNotFound."""
+    view = office.store.view(batch_id)
+    if view.has_ended and office.archive is not None:
+        reader = office.archive.open_reader()
+        if reader is not None and office.archive.review_reader.ids(batch_id, limit=1):
+            return office.archive.review_reader.run(batch_id)
+    head = office.store.head(batch_id)
+    return compare_run(run_of(office.store, head, view), is_whole=head.is_whole)
+
+
+def run_of(store: ReviewStore, head: BatchHead, view: BatchView, *, outcome: str = "") -> ReviewRun:
+    """Return the run of a batch, with its findings as they were reported."""
+    results = tuple(_result(record) for record in store.items(head.batch_id, view.total))
+    state = outcome or (view.state if view.has_ended else RunState.RUNNING.value)
+    return ReviewRun(
+        id=head.batch_id,
+        root_name=head.root_name,
+        root=head.root,
+        panel=head.panel.name,
+        panel_sha=head.panel_sha,
+        started_at=moment_from_ms(view.started_ms),
+        ended_at=None if view.ended_ms is None else moment_from_ms(view.ended_ms),
+        state=RunState(state),
+        results=results,
+        skipped=head.skipped,
+        usage=_sum(result.usage for result in results),
+        summary=_summary(results, view.reason),
+        revision=head.revision,
+    )
+
+
+def _result(record: ItemRecord) -> ItemResult:
+    if record.result is None:
+        return ItemResult(item=record.item, state=record.state)
+    kept = read_stored(ItemResult, record.result, session_id=record.item.path, part="items")
+    return kept.model_copy(update={"state": record.state})
+
+
+def _sum(usages: Iterable[Usage]) -> Usage:
+    return sum(usages, start=Usage())
+
+
+def _summary(results: Sequence[ItemResult], reason: str) -> str:
+    counted = Counter(result.state for result in results)
+    told = [f"{counted[state]} {state}" for state in ItemState if counted[state]]
+    words = f"{len(results)} items: {', '.join(told)}." if results else "Nothing to review."
+    return f"{words} Stopped: {reason}." if reason else words
+
+
+def _previous(office: ReviewContext, head: BatchHead, view: BatchView) -> tuple[Finding, ...]:
+    if office.archive is None:
+        return ()
+    try:
+        office.archive.prepare()
+        root = head.root or head.root_name
+        return office.archive.review_reader.previous_findings(root, head.panel.name, without=head.batch_id)
+    except ArchiveUnavailable:
+        if not _archive_timed_out(office, view):
+            raise
+        return ()
+
+
+def _archive_timed_out(office: ReviewContext, view: BatchView) -> bool:
+    return office.store.now_ms() - (view.ended_ms or 0) > ARCHIVE_TIMEOUT_MS

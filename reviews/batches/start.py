@@ -1,0 +1,171 @@
+"""Start of a batch: the source is read, known results are taken from the archive, the rest is handed over.
+
+Texts are handed over one by one, so a source of any size needs only the memory of one chunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from ...models.errors import ReviewNotFound
+from ...models.review.panels import Panel
+from ...models.review.runs import ItemResult, ItemState, ReadItem, SkippedItem
+from ...models.text.ids import new_id
+from ...state.reviews.records import MAX_ITEMS, MAX_TEXT_BYTES, BatchHead
+from ..panels import panel_reviews, panel_sha
+from .batch import advance_batch
+from .context import ReviewContext
+
+#: Number of items looked up in the archive at once.
+_CHUNK = 100
+#: Maximum number of skipped items that are listed.
+_MAX_SKIPPED_LISTED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRequest:
+    """What to review, and the panel that reviews it."""
+
+    #: The named root, or the name of the folder.
+    root_name: str
+    #: The panel, with an agent in every seat (`Panel.with_model`).
+    panel: Panel
+    source: Iterable[ReadItem | SkippedItem]
+    #: True: include what has not changed since this panel reviewed it last.
+    everything: bool = False
+    #: True if the source is all of the root.
+    is_whole: bool = False
+    #: The git revision that is reviewed.
+    revision: str = ""
+    batch_id: str = field(default_factory=new_id)
+    #: Identity of the root, to find earlier runs; empty: its name.
+    root: str = ""
+    #: For the deliveries at the end.
+    then: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+def start_batch(
+    office: ReviewContext, order: ReviewRequest, *, on_read: Callable[[int], None] = lambda _: None
+) -> str:
+    """Start a batch and return its id; the same `batch_id` again is the same batch.
+
+    `on_read` is called with the number of items read so far.
+
+    Raises:
+        InvalidInput: the source cannot be read.
+        RedisUnavailable, ArchiveUnavailable: nothing of it begins.
+    """
+    if _is_there(office, order.batch_id):
+        advance_batch(office, order.batch_id)
+        return order.batch_id
+    head = BatchHead(
+        batch_id=order.batch_id,
+        root_name=order.root_name,
+        root=order.root,
+        panel=order.panel,
+        panel_sha=panel_sha(order.panel),
+        is_whole=order.is_whole,
+        revision=order.revision,
+        then=dict(order.then),
+    )
+    office.store.open(head)
+    handing = _ItemUploader(office, head, everything=order.everything)
+    for chunk in _chunks(order.source):
+        handing.add_chunk(chunk)
+        on_read(handing.total)
+    # Into the index first: a crash after this line leaves a check of a batch that never began.
+    office.index.add_batch(head.batch_id, office.store.now_ms())
+    head = head.model_copy(update={"skipped": tuple(handing.skipped)})
+    office.store.start(head, total=handing.total, unchanged=handing.unchanged)
+    advance_batch(office, head.batch_id)
+    return head.batch_id
+
+
+def _is_there(office: ReviewContext, batch_id: str) -> bool:
+    try:
+        return office.store.view(batch_id).state != "opening"
+    except ReviewNotFound:
+        return False
+
+
+def _chunks(source: Iterable[ReadItem | SkippedItem]) -> Iterator[list[ReadItem | SkippedItem]]:
+    chunk: list[ReadItem | SkippedItem] = []
+    for it in source:
+        chunk.append(it)
+        if len(chunk) == _CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+class _ItemUploader:
+    """Handover of the read items, chunk by chunk."""
+
+    def __init__(self, office: ReviewContext, head: BatchHead, *, everything: bool) -> None:
+        self.total = 0
+        self.unchanged = 0
+        self.skipped: list[SkippedItem] = []
+        self._bytes = 0
+        self._office = office
+        self._head = head
+        self._everything = everything
+
+    def add_chunk(self, chunk: Iterable[ReadItem | SkippedItem]) -> None:
+        """Hand over the next chunk."""
+        reads = [it for it in chunk if isinstance(it, ReadItem) or self._skip(it)]
+        wanted = [it for it in reads if isinstance(it, ReadItem) and self._is_wanted(it)]
+        known = self._known(wanted)
+        for read in wanted:
+            if self.total >= MAX_ITEMS:
+                self._skip(SkippedItem(path=read.item.path, reason=f"over the limit of {MAX_ITEMS} items"))
+            elif (result := known.get(read.item.key)) is not None:
+                self.total, self.unchanged = self.total + 1, self.unchanged + 1
+                self._office.store.add_known(
+                    self._head.batch_id, self.total, read.item, result.model_dump_json()
+                )
+            elif self._bytes + read.item.size > MAX_TEXT_BYTES:
+                self._skip(
+                    SkippedItem(
+                        path=read.item.path, reason=f"over the limit of {MAX_TEXT_BYTES} bytes in total"
+                    )
+                )
+            else:
+                self.total, self._bytes = self.total + 1, self._bytes + read.item.size
+                self._office.store.add(self._head.batch_id, self.total, read.item, read.text)
+
+    def _is_wanted(self, read: ReadItem) -> bool:
+        if not panel_reviews(self._head.panel, read.item.path):
+            return self._skip(
+                SkippedItem(
+                    path=read.item.path, reason=f"the panel reviews {', '.join(self._head.panel.files)} only"
+                )
+            )
+        return bool(read.text.strip()) or self._skip(SkippedItem(path=read.item.path, reason="empty"))
+
+    def _skip(self, skipped: SkippedItem) -> bool:
+        """Record a skipped item; return False, because there is nothing to review."""
+        if len(self.skipped) < _MAX_SKIPPED_LISTED:
+            self.skipped.append(skipped)
+        return False
+
+    def _known(self, reads: Iterable[ReadItem]) -> dict[str, ItemResult]:
+        archive = self._office.archive
+        if archive is None or self._everything:
+            return {}
+        archive.prepare()
+        items = {read.item.key: read.item for read in reads}
+        found = archive.review_reader.cached_results(self._head.panel_sha, items.values())
+        return {
+            key: ItemResult(
+                item=items[key],
+                state=ItemState.UNCHANGED,
+                findings=it.findings,
+                session_id=it.session_id,
+                summary=it.summary,
+            )
+            for key, it in found.items()
+        }

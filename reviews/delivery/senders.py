@@ -1,0 +1,204 @@
+"""Senders of reports: to a folder, by e-mail, to a webhook.
+
+E-mail is sent over an encrypted connection only (RFC 5321, RFC 3207, RFC 8314); a webhook call is signed as Standard Webhooks defines.
+"""
+
+from __future__ import annotations
+
+import shutil
+import smtplib
+import ssl
+import time
+from collections.abc import Sequence
+from email.message import EmailMessage
+from email.utils import format_datetime
+from pathlib import Path
+
+from ...agents.execution.failures import scrub_text
+from ...agents.remote.webhook import WebhookTarget, post_webhook, signed_headers
+from ...models.errors import AgentError, DeliveryFailed
+from ...models.review.runs import headline
+from ...models.text.ids import new_id, utcnow
+from ..reports.formats import ReportFile
+from .deliveries_file import EmailEntry, FolderEntry, WebhookEntry
+from .payload import ReportPayload, plain_name, summary_json, summary_text
+
+_TEMP_PREFIX = ".begun-"
+#: Seconds after which a temporary file is abandoned.
+_ABANDONED_S = 3_600
+
+
+def write_to_folder(entry: FolderEntry, parcel: ReportPayload) -> Path:
+    """Write the reports, a summary, and the run as JSON; an existing run does not change.
+
+    Raises:
+        DeliveryFailed: the folder cannot be written to.
+    """
+    series, name = _series(parcel), _name(parcel)
+    target = entry.folder / series / name
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.is_dir():
+            _write_whole(target, parcel)
+        _delete_old(target.parent, keep=entry.keep)
+    except OSError as error:
+        raise DeliveryFailed(f"writing to {entry.folder} failed: {error.strerror}") from None
+    return target
+
+
+def _write_whole(target: Path, parcel: ReportPayload) -> None:
+    """Write to a temporary file and rename it, so that readers never see half of it. Raises OSError."""
+    begun = target.with_name(f"{_TEMP_PREFIX}{new_id()}")
+    begun.mkdir()
+    try:
+        (begun / "run.json").write_bytes(summary_json(parcel.run))
+        (begun / "summary.txt").write_text(summary_text(parcel.run), encoding="utf-8")
+        for report in parcel.reports:
+            (begun / plain_name(report.name)).write_text(report.text, encoding="utf-8")
+        try:
+            begun.rename(target)
+        except OSError:
+            if not target.is_dir():  # no other worker was faster, with the same run
+                raise
+    finally:
+        shutil.rmtree(begun, ignore_errors=True)
+
+
+def _delete_old(folder: Path, *, keep: int) -> None:
+    """Delete runs above the kept number, by their names, which begin with the time; and the files of dead workers."""
+    folders = sorted(it for it in folder.iterdir() if it.is_dir())
+    begun = [it for it in folders if it.name.startswith(_TEMP_PREFIX)]
+    left_behind = [it for it in begun if it.stat().st_mtime < time.time() - _ABANDONED_S]
+    for old in (*[it for it in folders if it not in begun][:-keep], *left_behind):
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _series(parcel: ReportPayload) -> str:
+    return f"{plain_name(parcel.run.root_name)}-{plain_name(parcel.run.panel)}"
+
+
+def _name(parcel: ReportPayload) -> str:
+    return f"{parcel.run.started_at:%Y%m%dT%H%M%SZ}-{parcel.run.id[:8]}"
+
+
+#: Maximum bytes of all attachments; further reports are left out, and the text says so.
+MAX_ATTACHED_BYTES = 8_388_608
+_PORTS = {"starttls": 587, "tls": 465}
+
+
+def send_mail(entry: EmailEntry, parcel: ReportPayload, *, message_id: str, password: str | None) -> None:
+    """Send the message; the server has accepted it when this returns.
+
+    Raises:
+        DeliveryFailed: it was not accepted, or not for all recipients; `retryable`: whether a retry may succeed.
+    """
+    mail = build_mail(entry, parcel, message_id=message_id)
+    secrets = [password] if password else []
+    try:
+        with _connect(entry) as server:
+            if entry.username and password:
+                server.login(entry.username, password)
+            refused = server.send_message(mail)
+    except smtplib.SMTPRecipientsRefused as error:
+        is_for_now = all(400 <= code < 500 for code, _ in error.recipients.values())
+        raise _refusal(entry, len(error.recipients), retryable=is_for_now) from None
+    except smtplib.SMTPResponseException as error:
+        text = scrub_text(_text(error.smtp_error), secrets=secrets)
+        # 4yz is transient, 5yz permanent (RFC 5321, 4.2.1).
+        raise DeliveryFailed(
+            f"{entry.host} answered SMTP {error.smtp_code}: {text}", retryable=400 <= error.smtp_code < 500
+        ) from None
+    except smtplib.SMTPNotSupportedError as error:
+        raise DeliveryFailed(
+            f"{entry.host} does not support a required SMTP extension: {error}", retryable=False
+        ) from None
+    except ssl.SSLCertVerificationError as error:
+        raise DeliveryFailed(
+            f"TLS certificate of {entry.host} is not trusted: {error.verify_message}", retryable=False
+        ) from None
+    except (OSError, smtplib.SMTPException) as error:
+        text = scrub_text(str(error), secrets=secrets) or type(error).__name__
+        raise DeliveryFailed(f"{entry.host} does not answer: {text}") from None
+    if refused:  # the others have it, and would have it twice
+        raise _refusal(entry, len(refused), retryable=False)
+
+
+def build_mail(entry: EmailEntry, parcel: ReportPayload, *, message_id: str) -> EmailMessage:
+    """Return the message."""
+    mail = EmailMessage()
+    mail["Subject"] = headline(parcel.run)[:200]
+    mail["From"] = entry.sender
+    mail["To"] = ", ".join(entry.to)
+    mail["Date"] = format_datetime(utcnow())
+    mail["Message-ID"] = f"<{message_id}@{entry.sender.rpartition('@')[2]}>"
+    # Against automatic replies (RFC 3834).
+    mail["Auto-Submitted"] = "auto-generated"
+    kept, left_out = _split_by_size(parcel.reports)
+    text = summary_text(parcel.run)
+    if left_out:
+        text += f"\nToo large to attach: {', '.join(left_out)}\n"
+    mail.set_content(text)
+    for report in kept:
+        kind, _, subkind = report.media_type.partition("/")
+        data, name = report.text.encode(), plain_name(report.name)
+        mail.add_attachment(data, maintype=kind, subtype=subkind, filename=name)
+    return mail
+
+
+def _split_by_size(reports: Sequence[ReportFile]) -> tuple[list[ReportFile], list[str]]:
+    """Return the reports that fit, and the names of the rest."""
+    left, kept, left_out = MAX_ATTACHED_BYTES, list[ReportFile](), list[str]()
+    for report in reports:
+        size = len(report.text.encode())
+        if size <= left:
+            left -= size
+            kept.append(report)
+        else:
+            left_out.append(plain_name(report.name))
+    return kept, left_out
+
+
+def _connect(entry: EmailEntry) -> smtplib.SMTP:
+    """Return an encrypted connection. Raises OSError, SMTPException."""
+    context = ssl.create_default_context(cafile=entry.ca_file)
+    port = entry.port or _PORTS[entry.security]
+    if entry.security == "tls":
+        return smtplib.SMTP_SSL(entry.host, port, timeout=entry.timeout_s, context=context)
+    server = smtplib.SMTP(entry.host, port, timeout=entry.timeout_s)
+    try:
+        server.starttls(context=context)
+    except BaseException:
+        server.close()
+        raise
+    return server
+
+
+def _refusal(entry: EmailEntry, number: int, *, retryable: bool) -> DeliveryFailed:
+    """Return the error without the names of recipients, because its message may be read by others."""
+    return DeliveryFailed(f"{entry.host} refused {number} of the recipients", retryable=retryable)
+
+
+def _text(answer: bytes | str) -> str:
+    return answer.decode(errors="replace") if isinstance(answer, bytes) else answer
+
+
+def send_webhook(entry: WebhookEntry, parcel: ReportPayload, *, message_id: str, secret: str) -> None:
+    """Post the run; it has arrived when this returns.
+
+    Args:
+        entry: the destination.
+        parcel: the run.
+        message_id: the same at every attempt, so that a receiver accepts it once.
+        secret: the key for the signature, known to both sides.
+
+    Raises:
+        DeliveryFailed: it has not arrived; `retryable`: whether a retry may succeed.
+    """
+    body = summary_json(parcel.run)
+    headers = signed_headers(secret, message_id, body, now_s=int(time.time()))
+    try:
+        post_webhook(WebhookTarget(entry.url, entry.timeout_s, entry.networks), body, headers)
+    except AgentError as error:
+        raise DeliveryFailed(
+            str(error), retryable=error.retryable, retry_after_s=error.retry_after_s
+        ) from None

@@ -1,1 +1,0 @@
-"""Review requests, resolved to files or sessions and a panel."""

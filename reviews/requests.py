@@ -1,0 +1,225 @@
+"""Review requests: files or archived sessions, and a panel with an agent in every seat."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+from ..models.errors import InvalidInput, SessionNotFound, UnknownAgent
+from ..models.review.panels import Panel
+from .batches.start import ReviewRequest
+from .panels import find_panel
+from .sources.archived_sessions import SessionSource
+from .sources.files import FileSelection, FileSource
+from .sources.git import Git
+from .sources.repository import Repository
+from .sources.source import SourceLimits
+
+if TYPE_CHECKING:
+    from ..archive.archive import Archive
+
+#: Special revision: that of the newest completed run.
+LAST = "last"
+#: Name of the archive as a root.
+SESSIONS_NAME = "archived sessions"
+#: Maximum characters of the name of a root.
+_MOST_CHARACTERS = 100
+
+
+class HowToReview(TypedDict, total=False):
+    """Options of a review of files; every key is optional."""
+
+    #: Name of the panel (default `code`).
+    panel: str
+    #: The agent for the panel's model seats; None: no model is called.
+    model: str | None
+    #: Only changes since this git revision; `last`: since the newest completed run.
+    since: str | None
+    #: Only changes since the checked-out branch left this one.
+    base: str | None
+    #: Only files that match one of these patterns.
+    include: Sequence[str]
+    exclude: Sequence[str]
+    #: True: include what has not changed since this panel reviewed it last.
+    everything: bool
+    #: Name of the root in runs and reports, and its identity at any place; None: the folder's name, identified with its path.
+    root_name: str | None
+    #: A file of panels; default: `panels.toml` in the working folder, if it exists.
+    panels_file: Path | None
+
+
+def request_for_files(
+    paths: Sequence[str | Path],
+    *,
+    archive: Archive | None = None,
+    known_agents: frozenset[str] = frozenset(),
+    **how: Unpack[HowToReview],
+) -> ReviewRequest:
+    """Return the order to review files on this machine; without a path: the working folder.
+
+    The root is the working folder if all paths are in it and in its repository, else their common folder. `known_agents` are
+    the names that workers announced; empty if no worker announced any.
+
+    Raises:
+        InvalidInput: a path, revision or panel does not exist, the name of the root is not allowed, or an agent of the panel is unknown.
+        ArchiveUnavailable: the archive is needed for `last`, and does not answer.
+    """
+    panel = resolve_panel(
+        how.get("panel", "code"), how.get("model"), how.get("panels_file"), known_agents=known_agents
+    )
+    root, chosen_paths = _find_root(paths)
+    given = _checked_name(how.get("root_name"))
+    known_by = given or _identity(root)
+    since, repository = how.get("since"), Repository.find(root)
+    if since == LAST:
+        since = last_revision(repository, root=known_by, panel=panel.name, archive=archive)
+    chosen = FileSelection(
+        paths=chosen_paths,
+        include=tuple(how.get("include", ())),
+        exclude=tuple(how.get("exclude", ())),
+        since=since,
+        base=how.get("base"),
+    )
+    is_whole = not (chosen.paths or chosen.include or chosen.exclude or chosen.since or chosen.base)
+    return ReviewRequest(
+        root_name=given or root.name or "root",
+        root=known_by,
+        panel=panel,
+        source=FileSource(root, chosen),
+        everything=how.get("everything", False),
+        is_whole=is_whole,
+        revision="" if repository is None else repository.head(),
+    )
+
+
+def resolve_panel(
+    name: str, model: str | None, panels_file: Path | None, *, known_agents: frozenset[str]
+) -> Panel:
+    """Return the panel with an agent in every seat.
+
+    Raises InvalidInput; UnknownAgent if `known_agents` is not empty and lacks one of the agents.
+    """
+    panel = find_panel(name, panels_file).with_model(model)
+    for agent in panel.agents:
+        if known_agents and agent not in known_agents:
+            raise UnknownAgent(agent, known=known_agents, field=f"panel {panel.name}")
+    return panel
+
+
+def _find_root(paths: Sequence[str | Path]) -> tuple[Path, tuple[str, ...]]:
+    """Return the root of some paths, and the paths below it."""
+    here = Path.cwd()
+    places = [here / path for path in paths] or [here]
+    for path, place in zip(paths, places, strict=False):
+        if not place.exists():
+            raise InvalidInput("path", str(path), "must be an existing file or folder")
+    whole = [Path(os.path.normpath(place)) for place in places]
+    shared = Path(os.path.commonpath([place if place.is_dir() else place.parent for place in whole]))
+    if not shared.is_relative_to(here) or _work_tree(shared) != _work_tree(here):
+        here = shared
+    below = tuple(place.relative_to(here).as_posix() for place in whole)
+    return here, () if "." in below else below
+
+
+def _checked_name(name: str | None) -> str | None:
+    """Return the valid name of the root; None: no name was given."""
+    if name is None:
+        return None
+    if not name.strip() or not name.isprintable() or len(name) > _MOST_CHARACTERS:
+        raise InvalidInput("root_name", name, f"must be 1 to {_MOST_CHARACTERS} printable characters")
+    if name == SESSIONS_NAME:
+        raise InvalidInput(
+            "root_name", name, "must be a different name: this one is reserved for the archive"
+        )
+    return name
+
+
+def _identity(root: Path) -> str:
+    """Return the identity of a folder, because others may have its name. Its path itself stays private."""
+    return f"{root.name}-{hashlib.sha256(bytes(root.resolve())).hexdigest()[:16]}"
+
+
+def _work_tree(folder: Path) -> Path | None:
+    git = Git.find(folder)
+    return None if git is None else git.work_tree
+
+
+def last_revision(
+    repository: Repository | None, *, root: str, panel: str, archive: Archive | None
+) -> str | None:
+    """Return the revision of the newest completed run; None: there is none, or its history was rewritten since.
+
+    Raises:
+        InvalidInput: there is no archive to look it up.
+        ArchiveUnavailable: the archive does not answer.
+    """
+    if archive is None:
+        raise InvalidInput("since", LAST, "must be a revision: the archive is disabled (SYMPOSIA_ARCHIVE)")
+    archive.prepare()
+    revision = archive.review_reader.last_revision(root, panel)
+    return revision if revision and repository is not None and repository.has_commit(revision) else None
+
+
+#: The default panel.
+DEFAULT_PANEL = "document"
+_MOST = SourceLimits().items
+
+
+class HowToReviewSessions(TypedDict, total=False):
+    """Options of a review of archived sessions; every key is optional."""
+
+    #: Name of the panel (default `document`).
+    panel: str
+    #: The agent for the panel's model seats; None: no model is called.
+    model: str | None
+    #: Only sessions with this tag.
+    tag: str | None
+    #: Only sessions in which this participant took part.
+    participant: str | None
+    #: Maximum number of sessions, the newest first; None: 5,000.
+    newest: int | None
+    #: True: include what has not changed since this panel reviewed it last.
+    everything: bool
+    #: A file of panels; default: `panels.toml` in the working folder, if it exists.
+    panels_file: Path | None
+
+
+def request_for_sessions(
+    ids: Sequence[str] = (),
+    *,
+    archive: Archive | None,
+    known_agents: frozenset[str] = frozenset(),
+    **how: Unpack[HowToReviewSessions],
+) -> ReviewRequest:
+    """Return the order to review archived sessions: those with these ids, else all ended ones, newest first.
+
+    Sessions of reviews are reviewed only if their ids are given.
+
+    Raises:
+        InvalidInput: the archive is disabled, the panel does not exist, or an agent of it is unknown.
+        SessionNotFound: a given id is not in the archive.
+        ArchiveUnavailable: the archive does not answer.
+    """
+    from ..archive.results import SessionFilter
+
+    if archive is None:
+        raise InvalidInput("sessions", None, "require the archive, which is disabled (SYMPOSIA_ARCHIVE)")
+    panel = resolve_panel(
+        how.get("panel", DEFAULT_PANEL), how.get("model"), how.get("panels_file"), known_agents=known_agents
+    )
+    reader = archive.open_reader()
+    for session_id in ids:
+        if reader is None:
+            raise SessionNotFound(session_id)
+        reader.session(session_id)
+    wanted = SessionFilter(tag=how.get("tag"), participant=how.get("participant"))
+    caps = SourceLimits(items=how.get("newest") or _MOST)
+    return ReviewRequest(
+        root_name=SESSIONS_NAME,
+        panel=panel,
+        source=SessionSource(reader, ids, wanted, caps),
+        everything=how.get("everything", False),
+    )

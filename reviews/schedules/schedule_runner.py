@@ -1,0 +1,204 @@
+"""Processing of a schedule: due times are claimed and started, ended runs are written to its history.
+
+A beat, the sweep or a person sends a message, which is a hint. One worker at a time processes a
+schedule, and checks all of it: so messages may come often, late, twice or never. A run is
+started under its own id, so a second start has no further effect.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Protocol
+
+from redis.exceptions import RedisError
+
+from ...models.errors import ScheduleNotFound, ScriptError, SymposiaError
+from ...models.schedules.schedule import (
+    MissedPolicy,
+    OverlapPolicy,
+    RunOutcome,
+    Schedule,
+    ScheduleRun,
+    ScheduleRunProgress,
+    ScheduleRunRecord,
+    schedule_run_id,
+)
+from ...models.text.ids import moment_from_ms, ms_from_moment, new_id
+from ...state.schedule_store import ScheduleState, ScheduleStore
+
+log = logging.getLogger(__name__)
+
+#: Interval between checks of a running run: a tenth of its age, within these limits.
+_SOONEST_MS, _LATEST_MS = 500, 15_000
+#: Transient errors: the start is retried later, and not given up.
+_TRANSIENT_ERRORS = (ConnectionError, TimeoutError, RedisError, ScriptError)
+
+
+class JobKind(Protocol):
+    """A kind of job that can be scheduled. Each method may be called again for the same run."""
+
+    def start(self, schedule: Schedule, occurrence: ScheduleRun) -> None:
+        """Start the job under the run's id, unless it was started. Raises SymposiaError."""
+        ...
+
+    def progress(self, schedule: Schedule, occurrence: ScheduleRun) -> ScheduleRunProgress | None:
+        """Return the progress; None: nothing is known of it."""
+        ...
+
+    def cancel(self, schedule: Schedule, occurrence: ScheduleRun) -> None:
+        """End the job, if it has not ended."""
+        ...
+
+
+class ScheduleRunner:
+    """Processing of the schedules of one Redis.
+
+    Args:
+        book: the schedules.
+        works: the kinds of jobs: `review` and `job`.
+        grace_ms: milliseconds that a beat's message may be late before the sweep sends one itself.
+        lease_ms: milliseconds without a sign of the worker before another one takes over.
+    """
+
+    def __init__(
+        self, book: ScheduleStore, works: Mapping[str, JobKind], *, grace_ms: int, lease_ms: int
+    ) -> None:
+        self.book = book
+        self._job_kinds = works
+        self._lease_ms = lease_ms
+        self._grace_ms = grace_ms
+
+    def process_schedule(self, name: str) -> None:
+        """Do all due work of a schedule. Raises RedisUnavailable, CorruptSchedule."""
+        token = new_id()
+        if self.book.take_lease(name, token, lease_ms=self._lease_ms) != "mine":
+            return
+        look_ms = None
+        try:
+            look_ms = self._process_until_idle(name)
+            while self.book.release(name, token, look_ms=look_ms) == "again":
+                look_ms = self._process_until_idle(name)
+        except ScheduleNotFound:
+            return  # removed meanwhile
+        except Exception:
+            if look_ms is None:  # it is not kept from others until the lease ends
+                self.book.release(name, token, look_ms=self.book.now_ms() + self._grace_ms)
+            raise
+
+    def _process_until_idle(self, name: str) -> int:
+        """Check until no work is due; return the time of the next check."""
+        while True:
+            state = self.book.get(name)
+            if state.running is not None:
+                progress = self._advance_run(state.schedule, state.running)
+                if progress is not None:
+                    self._record_end(name, state.running, progress)
+                    continue
+            if not self._claim_next(state):
+                return self._next_look(state)
+
+    # -- what runs ------------------------------------------------------------------------------
+
+    def _advance_run(self, schedule: Schedule, running: ScheduleRun) -> ScheduleRunProgress | None:
+        """Start it if that was not done; return how it ended, or None while it runs."""
+        work = self._kind_of_run(schedule, running)
+        try:
+            progress = work.progress(schedule, running)
+            if progress is None and running.started_ms:
+                return ScheduleRunProgress(RunOutcome.FAILED, detail="its state has expired")
+            if progress is None:
+                work.start(schedule, running)
+            if not running.started_ms:
+                self.book.record_start(schedule.name, running.id, kind=schedule.kind)
+        except _TRANSIENT_ERRORS:
+            raise
+        except SymposiaError as error:
+            return ScheduleRunProgress(RunOutcome.FAILED, detail=str(error))
+        except Exception as error:  # a defect must not keep the times to come waiting
+            log.exception("schedule %s: starting a due run failed", schedule.name)
+            return ScheduleRunProgress(RunOutcome.FAILED, detail=f"a defect: {type(error).__name__}")
+        return progress if progress is not None and progress.outcome is not None else None
+
+    def _kind_of_run(self, schedule: Schedule, running: ScheduleRun) -> JobKind:
+        """Return the kind of a run: a started run keeps its kind, even if a schedule of another kind replaced its schedule."""
+        return self._job_kinds[running.kind or schedule.kind]
+
+    def _record_end(self, name: str, running: ScheduleRun, progress: ScheduleRunProgress) -> None:
+        ended_ms = progress.ended_ms or self.book.now_ms()
+        record = ScheduleRunRecord(
+            id=running.id,
+            due_ms=running.due_ms,
+            by_hand=running.by_hand,
+            outcome=progress.outcome or RunOutcome.FAILED,
+            # A short run may end before its start is recorded.
+            started_ms=min(running.started_ms or running.claimed_ms, ended_ms),
+            ended_ms=ended_ms,
+            usage=progress.usage,
+            detail=" ".join(progress.detail.split())[:500],
+        )
+        self.book.record_end(name, record)
+
+    def _cancel(self, state: ScheduleState) -> None:
+        """Cancel the older run in favour of the newer one."""
+        schedule, running = state.schedule, state.running
+        assert running is not None  # noqa: S101 - `busy` says so
+        work = self._kind_of_run(schedule, running)
+        work.cancel(schedule, running)
+        last = work.progress(schedule, running) or ScheduleRunProgress()
+        self._record_end(
+            schedule.name,
+            running,
+            ScheduleRunProgress(
+                last.outcome or RunOutcome.CANCELLED, last.usage, last.detail or "a newer run was due"
+            ),
+        )
+
+    # -- what is due ----------------------------------------------------------------------------
+
+    def _claim_next(self, state: ScheduleState) -> bool:
+        """Claim the first due time; return whether there is more to do now."""
+        due = self._due(state)
+        if due is None or state.paused:
+            return False
+        due_ms, overlap = due
+        word = self.book.claim(
+            state.schedule.name,
+            schedule_run_id(state.schedule.name, state.origin_ms, due_ms),
+            due_ms=due_ms,
+            overlap=overlap,
+        )
+        if word == "busy":
+            self._cancel(state)
+        return word not in ("paused", "missing")
+
+    @staticmethod
+    def _due(state: ScheduleState) -> tuple[int, str] | None:
+        """Return the first due time that is not done, and what happens if another run is active; or `missed`, `overtaken`."""
+        schedule, origin = state.schedule, moment_from_ms(state.origin_ms)
+        now, last = moment_from_ms(state.now_ms), moment_from_ms(state.last_ms)
+        late = moment_from_ms(state.now_ms - schedule.grace_s * 1000)
+        if late > last:
+            missed = schedule.when.until(late, origin=origin)
+            if missed > last:
+                # All missed times are combined in the latest of them, and there is no catch-up run if a time is due anyway.
+                fresh = next(schedule.when.between(missed, now, origin=origin), None)
+                makes_up = schedule.missed is MissedPolicy.ONCE and fresh is None
+                return ms_from_moment(missed), schedule.overlap if makes_up else "missed"
+        due = schedule.when.after(last, origin=origin)
+        if due > now:
+            return None
+        # If only the newest run counts, do not start one that would be cancelled at once.
+        is_overtaken = (
+            schedule.overlap is OverlapPolicy.CANCEL and schedule.when.after(due, origin=origin) <= now
+        )
+        return ms_from_moment(due), "overtaken" if is_overtaken else schedule.overlap
+
+    def _next_look(self, state: ScheduleState) -> int:
+        """Time of the sweep's next check, unless a message comes before."""
+        due = state.schedule.when.after(moment_from_ms(state.now_ms), origin=moment_from_ms(state.origin_ms))
+        look_ms = ms_from_moment(due) + self._grace_ms
+        if state.running is not None:
+            age_ms = state.now_ms - (state.running.started_ms or state.now_ms)
+            look_ms = min(look_ms, state.now_ms + min(max(age_ms // 10, _SOONEST_MS), _LATEST_MS))
+        return look_ms

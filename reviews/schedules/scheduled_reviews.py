@@ -1,0 +1,132 @@
+"""Scheduled reviews: a panel and a root by their names in the worker's settings; or archived sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from ...models.errors import InvalidInput, ReviewNotFound
+from ...models.review.runs import RunState, headline
+from ...models.schedules.schedule import (
+    ReviewAction,
+    RunOutcome,
+    Schedule,
+    ScheduleRun,
+    ScheduleRunProgress,
+    SessionSelection,
+)
+from ...models.turns.turn import Usage
+from ..batches.batch import stop_batch
+from ..batches.completion import read_run
+from ..batches.context import ReviewContext
+from ..batches.start import ReviewRequest, start_batch
+from ..panels import find_panel
+from ..requests import last_revision, request_for_sessions
+from ..sources.files import FileSelection, FileSource
+from ..sources.repository import Repository
+
+_OUTCOMES = {
+    RunState.COMPLETED: RunOutcome.COMPLETED,
+    RunState.PARTIAL: RunOutcome.PARTIAL,
+    RunState.CANCELLED: RunOutcome.CANCELLED,
+    RunState.FAILED: RunOutcome.FAILED,
+}
+
+
+class ScheduledReview:
+    """Scheduled reviews: one batch per run, with the run's id.
+
+    Args:
+        office: the review context of this process.
+        roots: folders that may be reviewed, by name.
+    """
+
+    def __init__(self, office: Callable[[], ReviewContext], roots: Mapping[str, Path]) -> None:
+        self._office = office
+        self._roots = roots
+
+    def start(self, schedule: Schedule, occurrence: ScheduleRun) -> None:
+        """Start the batch, unless it was started.
+
+        Raises:
+            InvalidInput: the root, the panel or a revision does not exist, or there is no archive.
+            ArchiveUnavailable, RedisUnavailable: nothing of it begins.
+        """
+        review, office = _review(schedule), self._office()
+        order = _of_sessions(office, review) if review.root is None else self._of_root(office, review)
+        start_batch(
+            office, replace(order, batch_id=occurrence.id, then=_delivery_options(review, schedule.name))
+        )
+
+    def progress(self, schedule: Schedule, occurrence: ScheduleRun) -> ScheduleRunProgress | None:
+        """Return the progress of the batch. Raises ArchiveUnavailable."""
+        office = self._office()
+        try:
+            view = office.store.view(occurrence.id)
+            if view.state == "opening":
+                return None
+            if not view.has_ended:
+                return ScheduleRunProgress(usage=Usage(cost_micros=view.spent_cost_micros))
+            run = read_run(office, occurrence.id)
+        except ReviewNotFound:
+            return None
+        outcome = _OUTCOMES.get(run.state, RunOutcome.FAILED)
+        least = None if schedule.review is None else schedule.review.fail_on
+        if outcome is RunOutcome.COMPLETED and least is not None and run.has_finding_at_least(least):
+            outcome = RunOutcome.FINDINGS
+        return ScheduleRunProgress(outcome, run.usage, headline(run), view.ended_ms or 0)
+
+    def cancel(self, _schedule: Schedule, occurrence: ScheduleRun) -> None:
+        """End the batch with the findings so far."""
+        try:
+            stop_batch(self._office(), occurrence.id, RunState.CANCELLED, "a newer run was due")
+        except ReviewNotFound:
+            return
+
+    def _of_root(self, office: ReviewContext, review: ReviewAction) -> ReviewRequest:
+        name = review.root or ""
+        root = self._roots.get(name)
+        if root is None:
+            known = ", ".join(sorted(self._roots)) or "there is none"
+            raise InvalidInput("root", name, f"must be a root of SYMPOSIA_REVIEW_ROOTS: {known}")
+        repository, since = Repository.find(root), None
+        if review.since_last:
+            since = last_revision(repository, root=name, panel=review.panel, archive=office.archive)
+        chosen = FileSelection(include=review.include, exclude=review.exclude, since=since, base=review.base)
+        return ReviewRequest(
+            root_name=name,
+            panel=find_panel(review.panel).with_model(review.model),
+            source=FileSource(root, chosen),
+            is_whole=not (review.include or review.exclude or since or review.base),
+            revision="" if repository is None else repository.head(),
+        )
+
+
+def _of_sessions(office: ReviewContext, review: ReviewAction) -> ReviewRequest:
+    chosen = review.sessions or SessionSelection()
+    return request_for_sessions(
+        archive=office.archive,
+        panel=review.panel,
+        model=review.model,
+        tag=chosen.tag,
+        participant=chosen.participant,
+        newest=chosen.newest,
+    )
+
+
+def _review(schedule: Schedule) -> ReviewAction:
+    assert schedule.review is not None  # noqa: S101 - a schedule without one names a job
+    return schedule.review
+
+
+def _delivery_options(review: ReviewAction, schedule: str) -> dict[str, JsonValue]:
+    """Return the treatment of the report: names from the workers' settings."""
+    return {
+        "schedule": schedule,
+        "deliver": list(review.deliver),
+        "formats": list(review.formats),
+        "only_on_change": review.only_on_change,
+    }

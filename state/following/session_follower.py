@@ -1,0 +1,197 @@
+"""Follower of a whole live session: its events, its journal, its messages and its live text in one stream.
+
+Unlike `follow`, which serves one stream, it also reports that nothing happened, so that
+a reader can do other work between two reads.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from heapq import merge
+from typing import Literal, NamedTuple
+
+from redis import Redis
+
+from ...models.errors import SessionNotFound
+from ...models.protocol.base import Event
+from ...models.protocol.dialog import Message
+from ...models.protocol.events import MapEvent, MAPEventType
+from ...models.turns.deltas import Delta
+from ..redis.keys import session_key
+from ..redis.readers import PAGE, StreamReader, read_batches, read_stored
+from ..turns.deltas import ListenerRegistration
+
+_Watched = Literal["events", "journal", "deltas"]
+
+#: Events that may bring messages.
+_SPOKEN = frozenset(
+    {MAPEventType.SESSION_STARTED, MAPEventType.TURN_COMPLETED, MAPEventType.SESSION_COMPLETED}
+)
+#: A message from outside: in the dialog at once, or after the next turn.
+_POSTED = "message.posted"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionUpdate:
+    """An event of a session, with its messages."""
+
+    #: A MAP event, or a journal event (for facts without a MAP event type).
+    event: MapEvent | Event
+    #: Messages of the turn that the event closes, and messages from outside since then; for the first event, the messages
+    #: with which the dialog begins.
+    messages: tuple[Message, ...] = ()
+
+
+class _Entry(NamedTuple):
+    at_ms: int
+    counter: int
+    stream: _Watched
+    text: str
+
+
+def watch(
+    client: Redis,
+    session_id: str,
+    *,
+    deltas: bool = True,
+    idle_ms: int = 500,
+    waiting: Callable[[], object] = lambda: None,
+) -> Iterator[SessionUpdate | Delta | None]:
+    """Yield all past events and all future ones, until the session has ended.
+
+    With `deltas` also yield the live text of turns that are still open: models whose turns begin
+    from now on send their output word by word. None is yielded when nothing happened for `idle_ms` milliseconds;
+    `waiting` is called before that.
+
+    Raises:
+        SessionNotFound: the session does not exist or has expired.
+    """
+    words = _DialogReader(StreamReader(client), session_id)
+    voices = _OpenGrants()
+    cursors: dict[_Watched, str] = {"events": "0", "journal": "0"}
+    presence = ListenerRegistration(client, session_id)
+    ended = False
+    while not ended:
+        if deltas:
+            presence.refresh()
+        entries = _read(client, session_id, cursors, idle_ms)
+        for entry in entries:
+            if entry.stream == "deltas":
+                continue
+            moment = _make_update(entry, words)
+            ended = ended or moment.event.event_type == MAPEventType.SESSION_COMPLETED
+            yield moment
+            yield from voices.process_update(moment)
+        said = (entry.text for entry in entries if entry.stream == "deltas")
+        yield from voices.filter_deltas(
+            read_stored(Delta, it, session_id=session_id, part="deltas") for it in said
+        )
+        if deltas and len(entries) < PAGE:
+            # The events show which turns are running, so live text is read only after all past events.
+            cursors.setdefault("deltas", "0")
+        if not entries:
+            waiting()
+            yield None
+            if not client.exists(session_key(session_id, "session")):
+                raise SessionNotFound(session_id)
+
+
+def replay(streams: StreamReader, session_id: str) -> Iterator[SessionUpdate]:
+    """Yield all events of a session that has ended. Raises SessionNotFound."""
+    words = _DialogReader(streams, session_id)
+    for entry in merge(_recorded(streams, session_id, "events"), _recorded(streams, session_id, "journal")):
+        yield _make_update(entry, words)
+
+
+def _recorded(
+    streams: StreamReader, session_id: str, stream: Literal["events", "journal"]
+) -> Iterator[_Entry]:
+    for entry_id, text in streams.whole(session_id, stream):
+        yield _entry(stream, entry_id, text)
+
+
+class _DialogReader:
+    """The dialog read so far, by the token under which it was written."""
+
+    def __init__(self, streams: StreamReader, session_id: str) -> None:
+        self._streams = streams
+        self.session_id = session_id
+        self._cursor = "0"
+        self._said: defaultdict[str | None, list[Message]] = defaultdict(list)
+
+    def take_messages(self, token_id: str | None) -> tuple[Message, ...]:
+        """Return the messages written under a token, once. A turn's messages are in the stream before its event."""
+        for entry_id, text in self._streams.all(self.session_id, "dialog", after=self._cursor):
+            message = read_stored(Message, text, session_id=self.session_id, part="dialog")
+            self._said[message.token_id].append(message)
+            self._cursor = entry_id
+        return tuple(self._said.pop(token_id, ()))
+
+
+class _OpenGrants:
+    """Grants whose output is not written yet: dispatched and not completed."""
+
+    def __init__(self) -> None:
+        #: By token, the newest delta shown; None before the first.
+        self._speaking: dict[str, Delta | None] = {}
+
+    def process_update(self, moment: SessionUpdate) -> Iterator[Delta]:
+        """Process an event; a grant that ended without a message retracts its live text."""
+        event = moment.event
+        token = _token(event) if isinstance(event, MapEvent) else None
+        if token is None:
+            return
+        if event.event_type == MAPEventType.TURN_DISPATCHED:
+            self._speaking.setdefault(token, None)
+        elif event.event_type == MAPEventType.TURN_COMPLETED:
+            shown = self._speaking.pop(token, None)
+            if shown is not None and all(message.token_id != token for message in moment.messages):
+                yield shown.model_copy(update={"offset": 0, "text": ""})
+
+    def filter_deltas(self, deltas: Iterator[Delta]) -> Iterator[Delta]:
+        """Yield the deltas whose turn is still running."""
+        for delta in deltas:
+            if delta.token_id in self._speaking:
+                self._speaking[delta.token_id] = delta
+                yield delta
+
+
+def _read(client: Redis, session_id: str, cursors: dict[_Watched, str], idle_ms: int) -> list[_Entry]:
+    """Return new entries of all watched streams in the order of their time; advance the cursors."""
+    keys = {stream: session_key(session_id, stream) for stream in cursors}
+    positions: dict[str, str] = {keys[stream]: at for stream, at in cursors.items()}
+    batches = read_batches(client.xread(positions, count=PAGE, block=idle_ms))  # type: ignore[arg-type]
+    found = []
+    for stream, key in keys.items():
+        for entry_id, text in batches.get(key, ()):
+            found.append(_entry(stream, entry_id, text))
+            cursors[stream] = entry_id
+    return sorted(found)
+
+
+def _entry(stream: _Watched, entry_id: str, text: str) -> _Entry:
+    at_ms, _, counter = entry_id.partition("-")
+    return _Entry(int(at_ms), int(counter), stream, text)
+
+
+def _make_update(entry: _Entry, words: _DialogReader) -> SessionUpdate:
+    if entry.stream == "journal":
+        note = read_stored(Event, entry.text, session_id=words.session_id, part="journal")
+        return SessionUpdate(note, words.take_messages(None) if note.event_type == _POSTED else ())
+    event = read_stored(MapEvent, entry.text, session_id=words.session_id, part="events")
+    if event.event_type not in _SPOKEN:
+        return SessionUpdate(event)
+    token = _token(event)
+    return SessionUpdate(
+        event,
+        words.take_messages(token)
+        if token is None
+        else (*words.take_messages(token), *words.take_messages(None)),
+    )
+
+
+def _token(event: MapEvent) -> str | None:
+    token_id = (event.payload or {}).get("token_id")
+    return token_id if isinstance(token_id, str) else None

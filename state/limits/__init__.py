@@ -1,1 +1,0 @@
-"""Usage of tenants and request rates of models in Redis."""

@@ -1,0 +1,241 @@
+"""Requests of people about the dialog memory: show, export, forget and share it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import ValidationError
+from redis import Redis
+
+from ...models.errors import InvalidInput, NotTheOwner
+from ...models.memory.merge import Statement, WriteMetadata
+from ...models.memory.parameters import check_name, user_key
+from ...models.memory.report import MemoryReport, build_report
+from ...models.memory.services import find_service
+from ...models.memory.state import MemoryState, RememberedValue
+from ...models.sessions.spec import SessionSpec
+from ...models.text.ids import new_id, timestamp_from_ms
+from ..redis.connect import connect
+from ..redis.keys import session_key
+from ..redis.readers import StreamReader
+from .store import MemoryStore
+from .values import MemoryRules, MemorySnapshot, Owner
+
+
+def export_memory(owner: Owner, look: MemorySnapshot, sessions: Redis) -> dict[str, Any]:
+    """Return context and messages as data. Raises RedisUnavailable."""
+    state = look.room.value
+    return {
+        "user_id": owner.user,
+        "room_id": owner.room,
+        "exported_at": timestamp_from_ms(look.now_ms),
+        "context": _context(state),
+        "conversations": [
+            {"session_id": session_id, "messages": _messages(sessions, session_id)}
+            for session_id in state.sessions
+            if _belongs_to(sessions, session_id, owner)
+        ],
+    }
+
+
+def _context(state: MemoryState) -> dict[str, Any]:
+    return {
+        "service": state.service,
+        "services": {
+            service: {
+                "parameters": {name: _parameter(known) for name, known in shelf.parameters.items()},
+                "forgotten": sorted(shelf.forgotten),
+            }
+            for service, shelf in state.service_memories.items()
+        },
+        "metadata": {
+            "last_updated_by": state.last_updated_by,
+            "message_count": state.message_count,
+            "conversation_id": state.conversation_id,
+            "updated_at": timestamp_from_ms(state.timestamp_ms) if state.timestamp_ms else None,
+        },
+    }
+
+
+def _parameter(known: RememberedValue) -> dict[str, Any]:
+    return {
+        "value": known.value,
+        "source": known.source.value,
+        "confidence": known.confidence,
+        "session": known.session,
+        "turn": known.turn,
+        "set_at": timestamp_from_ms(known.at_ms),
+    }
+
+
+def _belongs_to(sessions: Redis, session_id: str, owner: Owner) -> bool:
+    """Return whether the session is this user's, independent of the content of a memory."""
+    text = sessions.hget(session_key(session_id, "session"), "spec")
+    try:
+        memory = SessionSpec.model_validate_json(str(text)).memory if text is not None else None
+    except ValidationError:
+        return False
+    return memory is not None and (memory.user_id, memory.room_id) == (owner.user, owner.room)
+
+
+def _messages(sessions: Redis, session_id: str) -> list[Any]:
+    return [json.loads(text) for _, text in StreamReader(sessions).all(session_id, "dialog")]
+
+
+_NOBODY = "is required: memory needs a user and a room"
+
+
+class MemoryManagement:
+    """The memories in one Redis, for their users.
+
+    Args:
+        redis: a URL, or a client that decodes responses.
+        rules: time to live, size cap, and format of the keys.
+        sessions: where sessions are, for exports with their messages; None: in the same Redis.
+    """
+
+    def __init__(
+        self, redis: Redis | str, rules: MemoryRules | None = None, *, sessions: Redis | None = None
+    ) -> None:
+        client = connect(redis, retries=1) if isinstance(redis, str) else redis
+        self.kept = MemoryStore(client, rules or MemoryRules())
+        self._sessions = sessions or client
+
+    def show(self, user_id: object, room_id: object) -> MemoryReport:
+        """Return the memory, masked, with source, age and confidence. Raises RedisUnavailable, InvalidInput."""
+        owner = _owner(user_id, room_id)
+        look = self.kept.read(owner)
+        return build_report(
+            look.room.value,
+            user_id=owner.user,
+            room_id=owner.room,
+            now_ms=look.now_ms,
+            half_life_ms=self.kept.rules.ttl_ms,
+            ttl_ms=self.kept.ttl_left_ms(owner),
+        )
+
+    def export(self, user_id: object, room_id: object, *, by: object) -> dict[str, Any]:
+        """Return the messages and the whole context, unmasked, for the user they belong to.
+
+        Args:
+            user_id: the owner of the memory.
+            room_id: the room.
+            by: the caller.
+
+        Raises:
+            NotTheOwner: the caller is another user.
+            RedisUnavailable, InvalidInput: nothing was exported.
+        """
+        owner = _owner(user_id, room_id)
+        if user_key(by) != owner.user:
+            raise NotTheOwner(by)
+        return export_memory(owner, self.kept.read(owner), self._sessions)
+
+    def forget(self, user_id: object, room_id: object, *names: str, service: str | None = None) -> bool:
+        """Forget parameters of a service: turns that began earlier cannot store them again.
+
+        Without `service`, a parameter of the current service is meant, or, if that service does not have it, of all services that do.
+        Return False if no service was ever used. Raises RedisUnavailable, InvalidInput.
+        """
+        owner = _owner(user_id, room_id)
+        look = self.kept.read(owner)
+        chosen = None if service is None else [find_service(service).name]
+        statements = [
+            Statement(of, look.stamp_ms, forget=(check_name(name),), selects=False)
+            for name in names
+            for of in chosen or _services_of(look.room.value, name)
+        ]
+        return bool(statements) and self._forget(owner, statements, look)
+
+    def forget_all(self, user_id: object, room_id: object | None = None) -> list[str]:
+        """Forget everything in a room, or in every room and what rooms share; return the rooms that had something.
+
+        Raises RedisUnavailable, InvalidInput.
+        """
+        user, had_something = _user(user_id), []
+        for room in self.kept.rooms(user) if room_id is None else [_owner(user_id, room_id).room]:
+            owner = Owner(user, room)
+            look = self.kept.read(owner)
+            if not look.room.value.is_blank:
+                had_something.append(room)
+            # First by name, so that other rooms forget what they got from this one.
+            named = [
+                Statement(service, look.stamp_ms, forget=tuple(shelf.parameters))
+                for service, shelf in look.room.value.service_memories.items()
+            ]
+            self._forget(owner, [*named, Statement(None, look.stamp_ms, forget_all=True)], look)
+        if room_id is None:
+            self.kept.client.delete(self.kept.shared_key(user))
+        return had_something
+
+    def rooms(self, user_id: object) -> list[str]:
+        """Return the rooms that have a memory of a user. Scans all keys. Raises RedisUnavailable."""
+        user = _user(user_id)
+        return [room for room in self.kept.rooms(user) if not self._state(user, room).is_blank]
+
+    def share(self, user_id: object, names: Iterable[str]) -> None:
+        """Share more parameters (`travel.from`) with a user's other rooms: stored values, and future ones.
+
+        Raises:
+            InvalidInput: an unknown service, or one such as payment that is never carried.
+            RedisUnavailable: nothing was changed, or the call may be repeated.
+        """
+        user, wanted = _user(user_id), list(names)
+        # The consent first: a value written while the rooms are read is shared by its writer.
+        self.kept.change_sharing(user, lambda sharing: sharing.with_parameters(wanted))
+        rooms = [self._state(user, room) for room in self.kept.rooms(user)]
+        self.kept.change_sharing(user, lambda sharing: sharing.with_room_values(rooms))
+
+    def unshare(self, user_id: object, names: Iterable[str] | None = None) -> None:
+        """Stop sharing these parameters with a user's other rooms at once; None: all of them.
+
+        Raises RedisUnavailable, InvalidInput.
+        """
+        gone = None if names is None else list(names)
+        self.kept.change_sharing(_user(user_id), lambda sharing: sharing.without_parameters(gone))
+
+    def shared(self, user_id: object) -> tuple[str, ...]:
+        """Return the parameters that a user's other rooms may know, sorted. Raises RedisUnavailable."""
+        return tuple(sorted(self.kept.read(Owner(_user(user_id), "")).sharing.value.allowed))
+
+    def counts(self) -> dict[str, int]:
+        """Return the counts of events such as `corrupt`, in all processes. Raises RedisUnavailable."""
+        return self.kept.counts.all()
+
+    def _state(self, user: str, room: str) -> MemoryState:
+        return self.kept.read(Owner(user, room)).room.value
+
+    def _forget(self, owner: Owner, statements: list[Statement], look: MemorySnapshot) -> bool:
+        writer = WriteMetadata(look.now_ms, mark=new_mark(), messages=0)
+        return self.kept.write(owner, statements, writer, look=look, slides=False) is not look
+
+
+def new_mark() -> str:
+    """Return the mark of a write that is never repeated."""
+    return new_id()[:8]
+
+
+def _services_of(state: MemoryState, name: str) -> list[str]:
+    """Return the services that a parameter without a service may mean; none if no service was used."""
+    current = [] if state.service is None else [state.service]
+    if name in state.service_memory(state.service).parameters:
+        return current
+    return [
+        service for service, shelf in state.service_memories.items() if name in shelf.parameters
+    ] or current
+
+
+def _user(user_id: object) -> str:
+    user = user_key(user_id)
+    if user is None:
+        raise InvalidInput("user_id", user_id, _NOBODY)
+    return user
+
+
+def _owner(user_id: object, room_id: object) -> Owner:
+    owner = Owner.from_ids(_user(user_id), room_id)
+    if owner is None:
+        raise InvalidInput("room_id", room_id, _NOBODY)
+    return owner

@@ -1,0 +1,212 @@
+"""Running workers and beats as they announce themselves, and warnings while no worker is running."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from ..models.errors import StateError
+from .redis.keys import BEATS, WORKERS
+from .redis.readers import server_ms
+
+#: Milliseconds of silence after which a worker counts as gone.
+SILENT_MS = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerEntry:
+    """A worker as it announced itself."""
+
+    name: str
+    agents: tuple[str, ...]
+    #: Milliseconds since its last announcement.
+    age_ms: int
+    #: Names that schedules may use: `roots`, `jobs` and `panels` of its settings.
+    offers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: Milliseconds, at that time, for which it had a free place and had begun no task; None: not announced.
+    idle_ms: int | None = None
+
+
+class WorkerPresence:
+    """A hash of worker name -> (time, agent names); writers remove old entries."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def announce(
+        self,
+        name: str,
+        agents: Iterable[str],
+        offers: Mapping[str, Iterable[str]] | None = None,
+        *,
+        idle_ms: int | None = None,
+    ) -> None:
+        """Say that a worker lives, and remove those that have been silent for long.
+
+        Args:
+            name: the worker's name.
+            agents: names of the agents it knows.
+            offers: names that schedules may use, by kind: `roots`, `jobs`, `panels`.
+            idle_ms: milliseconds for which it has had a free place and has begun no task.
+        """
+        now = server_ms(self._client)
+        offered = {kind: sorted(names) for kind, names in (offers or {}).items()}
+        entry = {"at": now, "agents": sorted(agents), "offers": offered, "idle_ms": idle_ms}
+        self._client.hset(WORKERS, name, json.dumps(entry))
+        gone = [entry.name for entry in self._entries(now) if entry.age_ms > 10 * SILENT_MS]
+        if gone:
+            self._client.hdel(WORKERS, *gone)
+
+    def list_alive(self) -> list[WorkerEntry]:
+        """Return the workers heard of within the last 30 seconds, by name."""
+        return [entry for entry in self._entries(server_ms(self._client)) if entry.age_ms <= SILENT_MS]
+
+    def is_any_alive(self) -> bool:
+        """Return whether a worker was heard of within the last 30 seconds. Reads a single entry if all workers are alive."""
+        name = cast("str | None", self._client.hrandfield(WORKERS))
+        if name is None:
+            return False
+        raw = cast("str | None", self._client.hget(WORKERS, name))
+        entry = _entry(name, raw, server_ms(self._client)) if raw else None
+        return (entry is not None and entry.age_ms <= SILENT_MS) or bool(self.list_alive())
+
+    def known_agents(self) -> frozenset[str]:
+        """Return `common_agents` of the live workers."""
+        return common_agents(self.list_alive())
+
+    def offered(self, kind: str) -> frozenset[str] | None:
+        """Return the names of a kind that every worker offers; None: no worker that says so was heard of lately."""
+        offers = [worker.offers[kind] for worker in self.list_alive() if kind in worker.offers]
+        return frozenset.intersection(*map(frozenset, offers)) if offers else None
+
+    def leave(self, name: str) -> None:
+        """Remove a worker that stops."""
+        self._client.hdel(WORKERS, name)
+
+    def _entries(self, now_ms: int) -> list[WorkerEntry]:
+        known = cast("dict[str, str]", self._client.hgetall(WORKERS))
+        entries = (_entry(name, raw, now_ms) for name, raw in sorted(known.items()))
+        return [entry for entry in entries if entry is not None]
+
+
+def common_agents(workers: Iterable[WorkerEntry]) -> frozenset[str]:
+    """Return the agents that every worker knows, because any worker may get a turn. Empty without a worker."""
+    known = [frozenset(worker.agents) for worker in workers]
+    return frozenset.intersection(*known) if known else frozenset()
+
+
+def _entry(name: str, raw: str, now_ms: int) -> WorkerEntry | None:
+    """Return what a worker announced; None: a worker of another release announced it in another form."""
+    try:
+        data = json.loads(raw)
+        agents = tuple(map(str, data["agents"]))
+        offers = {kind: tuple(map(str, names)) for kind, names in data.get("offers", {}).items()}
+        idle_ms = data.get("idle_ms")
+        age_ms = now_ms - int(data["at"])
+        return WorkerEntry(name, agents, age_ms, offers, None if idle_ms is None else int(idle_ms))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+log = logging.getLogger(__name__)
+
+#: Seconds between two checks of one call.
+LOOK_EVERY_S = 5.0
+
+
+class WorkerWatch:
+    """Warning for a waiting call: logs once that no worker is running, and again only after one was running.
+
+    Args:
+        book: the running workers.
+        what: what waits, such as `session ID`.
+        grace_s: seconds that workers may be missing before the warning.
+        clock: seconds of a clock that never goes back.
+    """
+
+    def __init__(
+        self,
+        book: WorkerPresence,
+        what: str,
+        *,
+        grace_s: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._book = book
+        self._what = what
+        self._grace_s = grace_s
+        self._clock = clock
+        self._next_look = clock()
+        self._missing_since: float | None = None
+        self._warned = False
+
+    def is_due(self) -> bool:
+        """Return whether `look` would ask the server now."""
+        return self._clock() >= self._next_look
+
+    def check(self) -> None:
+        """Look whether a worker is running. May be called at any rate; never raises for a server that is unreachable."""
+        if not self.is_due():
+            return
+        self._next_look = self._clock() + LOOK_EVERY_S
+        try:
+            is_any_alive = self._book.is_any_alive()
+        except (StateError, RedisError, OSError):
+            return  # the waiting call reads from the same server, and gets the error there
+        self.record_check(is_any_alive)
+
+    def record_check(self, is_any_alive: bool) -> None:
+        """Log what has changed."""
+        now = self._clock()
+        if is_any_alive:
+            if self._warned:
+                log.info("a worker is running again, %s continues", self._what)
+            self._missing_since, self._warned = None, False
+            return
+        if self._missing_since is None:
+            self._missing_since = now
+        if not self._warned and now - self._missing_since >= self._grace_s:
+            self._warned = True
+            log.warning(
+                "no worker is running, %s is waiting: start one with `symposia worker` or `symposia up`",
+                self._what,
+            )
+
+
+#: Milliseconds of silence after which a beat counts as gone.
+BEAT_SILENT_MS = 30_000
+
+
+class BeatPresence:
+    """A hash of a beat's name -> the time of its last sign of life; writers remove old entries."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def announce(self, name: str) -> None:
+        """Record that a beat is running, and remove those that are gone."""
+        heard, now_ms = self._heard()
+        self._client.hset(BEATS, name, now_ms)
+        self._client.pexpire(BEATS, 10 * BEAT_SILENT_MS)
+        if gone := [it for it, at_ms in heard.items() if now_ms - at_ms > BEAT_SILENT_MS]:
+            self._client.hdel(BEATS, *gone)
+
+    def leave(self, name: str) -> None:
+        """Remove a beat that stops."""
+        self._client.hdel(BEATS, name)
+
+    def list_alive(self) -> list[str]:
+        """Return the beats heard of within the last 30 seconds, by name."""
+        heard, now_ms = self._heard()
+        return sorted(it for it, at_ms in heard.items() if now_ms - at_ms <= BEAT_SILENT_MS)
+
+    def _heard(self) -> tuple[dict[str, int], int]:
+        heard = cast("dict[str, str]", self._client.hgetall(BEATS))
+        return {name: int(at) for name, at in heard.items()}, server_ms(self._client)

@@ -1,0 +1,136 @@
+"""Readers of Redis: the server's clock, stored records, and the streams of a session.
+
+All hosts share the server's clock. Records were written by Symposia, unless another program wrote to
+the same keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal, TypeVar, cast
+
+from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
+from redis import Redis
+
+from ...models.errors import CorruptSession, InvalidInput, SessionNotFound, invalid_input
+from .keys import session_key
+
+
+def server_ms(client: Redis) -> int:
+    """Return the server's time in milliseconds since the epoch: one round trip."""
+    return time_ms(cast("Sequence[int | str]", client.time()))
+
+
+def time_ms(answer: Sequence[int | str]) -> int:
+    """Convert the answer of `TIME`, seconds and microseconds, to milliseconds."""
+    seconds, micros = answer
+    return int(seconds) * 1000 + int(micros) // 1000
+
+
+M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
+
+_OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
+
+
+def read_stored(kind: type[M], text: str, *, session_id: str, part: str) -> M:
+    """Return a record from its JSON; `part` names its place, e.g. `events`. Raises CorruptSession."""
+    with converting_to_corrupt(session_id, part):
+        return kind.model_validate_json(text)
+
+
+def read_object(text: str, *, session_id: str, part: str) -> dict[str, JsonValue]:
+    """Return a JSON object whose fields are checked by their owner. Raises CorruptSession."""
+    with converting_to_corrupt(session_id, part):
+        return _OBJECT.validate_json(text)
+
+
+def read_number(text: str, *, session_id: str, field: str) -> int:
+    """Return a whole number from a field of the session. Raises CorruptSession."""
+    return read_field(int, text, session_id=session_id, field=field, rule="must be a whole number")
+
+
+def read_field(kind: Callable[[str], T], text: str, *, session_id: str, field: str, rule: str) -> T:
+    """Return a field of the session, converted by `kind`. Raises CorruptSession with the broken rule."""
+    try:
+        return kind(text)
+    except ValueError:
+        detail = str(InvalidInput(field, text, rule))
+        raise CorruptSession(session_id, part="session", detail=detail) from None
+
+
+@contextmanager
+def converting_to_corrupt(session_id: str, part: str) -> Iterator[None]:
+    """Add the place of a record to an error about a broken rule.
+
+    Raises:
+        CorruptSession: the block has read an invalid record.
+    """
+    try:
+        yield
+    except ValidationError as error:
+        raise CorruptSession(session_id, part=part, detail=str(invalid_input(error))) from None
+    except InvalidInput as error:
+        raise CorruptSession(session_id, part=part, detail=str(error)) from None
+
+
+Stream = Literal["dialog", "events", "journal"]
+#: (cursor, JSON)
+Entry = tuple[str, str]
+
+#: Entries fetched in one call.
+PAGE = 500
+
+
+def read_entries(raw: object) -> list[Entry]:
+    """Return the entries of a stream from the answer of a decoding client; each has one field."""
+    entries = cast("list[tuple[str, dict[str, str]]]", raw)
+    return [(entry_id, next(iter(fields.values()))) for entry_id, fields in entries]
+
+
+def read_batches(answer: Any) -> dict[str, list[Entry]]:
+    """Convert an XREAD answer, of either protocol version: key -> entries."""
+    if not answer:
+        return {}
+    pairs = answer.items() if isinstance(answer, dict) else answer
+    batches = {}
+    for key, entries in pairs:
+        nested = bool(entries) and isinstance(entries[0], list)
+        batches[key] = read_entries(entries[0] if nested else entries)
+    return batches
+
+
+class StreamReader:
+    """Reader of the dialog, the MAP events and the journal of sessions."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def page(self, session_id: str, stream: Stream, *, after: str = "0", count: int = PAGE) -> list[Entry]:
+        """Return up to `count` entries after a cursor, oldest first."""
+        low = "-" if after == "0" else f"({after}"
+        return read_entries(self._client.xrange(session_key(session_id, stream), min=low, count=count))
+
+    def all(self, session_id: str, stream: Stream, *, after: str = "0") -> Iterator[Entry]:
+        """Yield every entry after a cursor, oldest first, read page by page."""
+        while page := self.page(session_id, stream, after=after):
+            yield from page
+            after = page[-1][0]
+
+    def whole(self, session_id: str, stream: Stream) -> Iterator[Entry]:
+        """Yield every entry, oldest first. Raises SessionNotFound if the session does not exist, or expired while it was read."""
+        yield from self.all(session_id, stream)
+        if not self._client.exists(session_key(session_id, "session")):
+            raise SessionNotFound(session_id)
+
+    def newest_first(self, session_id: str, stream: Stream, *, page: int = 32) -> Iterator[Entry]:
+        """Yield every entry, newest first, read on demand."""
+        key, before = session_key(session_id, stream), "+"
+        while entries := read_entries(self._client.xrevrange(key, max=before, count=page)):
+            yield from entries
+            before = f"({entries[-1][0]}"
+
+    def length(self, session_id: str, stream: Stream) -> int:
+        """Return the number of entries of a stream."""
+        return int(self._client.xlen(session_key(session_id, stream)))

@@ -1,0 +1,102 @@
+"""Indexes of batch reviews: reviews to check, the list of reviews, and the delivery queue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, cast
+
+from ...models.review.runs import DeliveryJob
+from ...models.text.ids import utcnow
+from ..redis.due_index import DueIndex
+from ..redis.keys import DELIVERIES, FAILED_DELIVERIES, REVIEWS, REVIEWS_DUE
+from ..redis.readers import server_ms
+
+#: Maximum number of queued deliveries; if there are more, the last ones are dropped.
+MOST = 10_000
+#: Maximum number of listed failures, and seconds for which they are kept.
+_MAX_FAILURES, _FAILURES_TTL_S = 100, 7 * 86_400
+
+
+class DeliveryQueue(DueIndex):
+    """Queued deliveries by the time of their next attempt. The client must decode responses."""
+
+    KEY: ClassVar[str] = DELIVERIES
+
+    def add_deliveries(self, errands: Sequence[DeliveryJob]) -> None:
+        """Add deliveries that are due now; queued ones do not change."""
+        now = server_ms(self._client)
+        if errands:
+            self._client.zadd(DELIVERIES, {_text(errand): now for errand in errands}, nx=True)
+            self._client.zremrangebyrank(DELIVERIES, MOST, -1)
+
+    def has(self, errand: DeliveryJob) -> bool:
+        """Return whether a delivery is queued."""
+        return self._client.zscore(DELIVERIES, _text(errand)) is not None
+
+    def remove_delivery(self, errand: DeliveryJob) -> None:
+        """Remove a delivery that is done."""
+        self._client.zrem(DELIVERIES, _text(errand))
+
+    def retry_soon(self, errand: DeliveryJob) -> None:
+        """Schedule a delivery in a second, without counting an attempt."""
+        self.reschedule(_text(errand), server_ms(self._client) + 1_000)
+
+    def retry_later(self, errand: DeliveryJob, *, delay_ms: int) -> None:
+        """Schedule a failed delivery after `delay_ms`, and count the attempt."""
+        again = errand.model_copy(update={"failed": errand.failed + 1})
+        due_ms = server_ms(self._client) + delay_ms
+        with self._client.pipeline(transaction=True) as both:
+            both.zrem(DELIVERIES, _text(errand))
+            both.zadd(DELIVERIES, {_text(again): due_ms})
+            both.execute()
+
+    def give_up(self, errand: DeliveryJob, why: str) -> None:
+        """Give up a delivery, and list it for a week. `why` is one line without secrets."""
+        told = f"{utcnow():%Y-%m-%d %H:%M} {errand.to}, review {errand.run}: {why}"
+        self._client.lpush(FAILED_DELIVERIES, told)
+        self._client.ltrim(FAILED_DELIVERIES, 0, _MAX_FAILURES - 1)
+        self._client.expire(FAILED_DELIVERIES, _FAILURES_TTL_S)
+        self.remove_delivery(errand)
+
+    def waiting(self) -> int:
+        """Return the number of queued deliveries."""
+        return int(self._client.zcard(DELIVERIES))
+
+    def failures(self, *, count: int) -> list[str]:
+        """Return the newest deliveries that were given up, one line each."""
+        return [str(line) for line in self._client.lrange(FAILED_DELIVERIES, 0, count - 1)]
+
+
+def _text(errand: DeliveryJob) -> str:
+    return errand.model_dump_json()
+
+
+#: Maximum number of listed batches; the newest are kept.
+LISTED = 10_000
+#: Milliseconds between two checks of a batch by the sweep.
+BATCH_CHECK_MS = 5_000
+
+
+class ReviewIndex(DueIndex):
+    """Index of batches, with the time of the sweep's next check of each."""
+
+    KEY: ClassVar[str] = REVIEWS_DUE
+
+    def add_batch(self, batch_id: str, now_ms: int) -> None:
+        """Add a batch, to be checked soon."""
+        self._client.zadd(REVIEWS_DUE, {batch_id: now_ms + BATCH_CHECK_MS}, lt=True)
+        self._client.zadd(REVIEWS, {batch_id: now_ms}, nx=True)
+        self._client.zremrangebyrank(REVIEWS, 0, -LISTED - 1)
+
+    def remove_batch(self, batch_id: str) -> None:
+        """Remove it: no more checks are needed."""
+        self._client.zrem(REVIEWS_DUE, batch_id)
+
+    def unlist(self, batch_ids: Sequence[str]) -> None:
+        """Remove expired batches from the listing."""
+        if batch_ids:
+            self._client.zrem(REVIEWS, *batch_ids)
+
+    def newest(self, *, count: int) -> list[str]:
+        """Return ids of batches, newest first."""
+        return cast("list[str]", self._client.zrevrange(REVIEWS, 0, count - 1))

@@ -1,0 +1,223 @@
+"""Schedules in Redis: one hash each, in the form that RedBeat reads, with the fields of this project.
+
+All keys are in one slot, so that one script may change a schedule and the index of the beats. The
+beats only send messages. The single number `last_ms` records which times were claimed, because times are
+claimed in their order.
+
+| field of a schedule's hash | holds |
+|---|---|
+| `definition`, `meta` | fields of RedBeat: the task to send and when; when it was last sent |
+| `document`, `source` | the `Schedule`; `settings` if it is defined in a file |
+| `origin_ms`, `last_ms` | where the grid of an interval begins; the time up to which times are done |
+| `running`, `asked` | the running `ScheduleRun`; the newest one requested by hand |
+| `paused`, `keeper`, `again` | whether it is paused; the worker that holds it; whether to check once more |
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from redis import Redis
+
+from ..models.errors import CorruptSchedule, InvalidInput, ScheduleNotFound
+from ..models.schedules.schedule import Schedule, ScheduleRun, ScheduleRunRecord
+from ..models.text.ids import moment_from_ms, ms_from_moment
+from .redis.due_index import DueIndex
+from .redis.keys import SCHEDULES_LOOK, schedule_keys
+from .redis.readers import server_ms
+from .redis.scripts import ScriptValue, call_script, load_script
+
+#: The task that a beat sends; its only argument is the name of the schedule.
+SCHEDULE_RUN_TASK = "symposia.occurrence"
+#: Maximum numbers of schedules, of queued runs, and of records of each schedule.
+MOST_SCHEDULES, MOST_QUEUED, MOST_KEPT = 1_000, 100, 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleState:
+    """Current state of a schedule; times in milliseconds since the epoch."""
+
+    schedule: Schedule
+    origin_ms: int
+    #: Times up to this one are done.
+    last_ms: int
+    paused: bool
+    #: `settings` if it is defined in a file, else empty.
+    source: str
+    running: ScheduleRun | None
+    #: Number of queued runs.
+    queued: int
+    now_ms: int
+
+
+class ScheduleIndex(DueIndex):
+    """Names of schedules by the time at which a worker should check each: for times without a message of a beat."""
+
+    KEY = SCHEDULES_LOOK
+
+
+class ScheduleStore:
+    """The schedules of one Redis, by name. The client must decode responses."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+        self.index = ScheduleIndex(client)
+
+    def now_ms(self) -> int:
+        """Return the server's time."""
+        return server_ms(self._client)
+
+    # -- the schedules ------------------------------------------------------------------------
+
+    def put(self, schedule: Schedule, *, mode: str = "new", source: str = "") -> str:
+        """Write a schedule; return `added`, `replaced` or `kept`. `mode`: `new`, `replace` or `sync`.
+
+        Raises:
+            InvalidInput: the name is taken and `mode` is `new`, or there are too many.
+        """
+        keys, now_ms = schedule_keys(schedule.name), self.now_ms()
+        origin_ms = int(self._client.hget(keys["entry"], "origin_ms") or now_ms // 1000 * 1000)
+        first = schedule.when.after(moment_from_ms(now_ms), origin=moment_from_ms(origin_ms))
+        args: dict[str, ScriptValue] = {
+            "name": schedule.name,
+            "definition": definition_of(schedule, origin_ms),
+            "document": schedule.to_json(),
+            "source": source,
+            "origin_ms": origin_ms,
+            "mode": mode,
+            "score": ms_from_moment(first) // 1000,
+            "most": MOST_SCHEDULES,
+        }
+        word = self._run("schedules/put", schedule.name, args)
+        if word == "exists":
+            raise InvalidInput(
+                "name",
+                schedule.name,
+                "is already used by another schedule; replace it explicitly or choose another name",
+            )
+        if word == "full":
+            raise InvalidInput("name", schedule.name, f"exceeds the limit of {MOST_SCHEDULES} schedules")
+        return word
+
+    def pause(self, name: str, *, paused: bool) -> None:
+        """Pause or resume a schedule. Raises ScheduleNotFound."""
+        word = self._run("schedules/pause", name, {"name": name, "paused": "1" if paused else ""})
+        if word == "missing":
+            raise ScheduleNotFound(name)
+
+    def remove(self, name: str) -> None:
+        """Delete a schedule with its history; running jobs continue. Raises ScheduleNotFound."""
+        if self._run("schedules/remove", name, {"name": name}) == "missing":
+            raise ScheduleNotFound(name)
+
+    def names(self) -> list[str]:
+        """Return the names of all schedules, in their order."""
+        return sorted(cast("list[str]", self._client.zrange(SCHEDULES_LOOK, 0, -1)))
+
+    def get(self, name: str) -> ScheduleState:
+        """Return the current state of a schedule. Raises ScheduleNotFound, CorruptSchedule."""
+        keys = schedule_keys(name)
+        with self._client.pipeline(transaction=True) as pipe:
+            pipe.hgetall(keys["entry"])
+            pipe.llen(keys["queue"])
+            fields, queued = pipe.execute()
+        if "document" not in fields:
+            raise ScheduleNotFound(name)
+        return _read(name, fields, queued=queued, now_ms=self.now_ms())
+
+    def history(self, name: str, *, count: int = 20) -> list[ScheduleRunRecord]:
+        """Return the records of a schedule's runs, newest first; empty if there is no such schedule."""
+        key = schedule_keys(name)["history"]
+        return _records(name, cast("list[str]", self._client.lrange(key, 0, count - 1)))
+
+    # -- occurrences ----------------------------------------------------------------------------
+
+    def claim(
+        self, name: str, occurrence_id: str, *, due_ms: int, overlap: str, by_hand: bool = False
+    ) -> str:
+        """Claim a due time, or a run by hand; `overlap` is an `OverlapPolicy`, `missed` or `overtaken`.
+
+        Return `running`, `queued`, `skipped`, `missed`, `taken`, `busy`, `paused` or `missing`.
+        """
+        args: dict[str, ScriptValue] = {
+            "name": name,
+            "id": occurrence_id,
+            "due_ms": due_ms,
+            "by_hand": "1" if by_hand else "",
+            "overlap": overlap,
+            "most_queued": MOST_QUEUED,
+            "most_kept": MOST_KEPT,
+        }
+        return self._run("schedules/claim", name, args)
+
+    def take_lease(self, name: str, token: str, *, lease_ms: int) -> str:
+        """Claim a schedule: `mine`, `other` or `missing`."""
+        return self._run("schedules/lease", name, {"token": token, "lease_ms": lease_ms})
+
+    def release(self, name: str, token: str, *, look_ms: int) -> str:
+        """Release a schedule until `look_ms`: `released`, `other`, or `again` if another worker asked meanwhile."""
+        return self._run("schedules/release", name, {"name": name, "token": token, "look_ms": look_ms})
+
+    def record_start(self, name: str, occurrence_id: str, *, kind: str) -> None:
+        """Record that the job of the running run was started, and its kind."""
+        self._run("schedules/record_start", name, {"id": occurrence_id, "kind": kind})
+
+    def record_end(self, name: str, record: ScheduleRunRecord) -> str:
+        """End the running run: `next` if another takes its place, `idle`, or `other`."""
+        args: dict[str, ScriptValue] = {
+            "id": record.id,
+            "record": record.model_dump_json(),
+            "most_kept": MOST_KEPT,
+        }
+        return self._run("schedules/end_run", name, args)
+
+    def record_tick(self, name: str, *, meta: str, score: int) -> None:
+        """Record that a beat has sent a schedule; `meta` is RedBeat's record of it."""
+        self._run("schedules/record_tick", name, {"meta": meta, "score": score})
+
+    def _run(self, verb: str, name: str, args: Mapping[str, ScriptValue]) -> str:
+        keys = schedule_keys(name)
+        return str(call_script(self._client, verb, [keys[it] for it in load_script(verb).keys], args)[0])
+
+
+def definition_of(schedule: Schedule, origin_ms: int) -> str:
+    """Return a schedule as an entry of RedBeat: the task to send, and when."""
+    return json.dumps(
+        {
+            "name": schedule.name,
+            "task": SCHEDULE_RUN_TASK,
+            "args": [],
+            "kwargs": {"schedule": schedule.name},
+            # A message older than this is useless: the workers' own checks find the due time.
+            "options": {"expires": schedule.grace_s, "ignore_result": True},
+            "schedule": {**schedule.when.to_wire(), "origin_ms": origin_ms},
+            "enabled": True,
+        }
+    )
+
+
+def _read(name: str, fields: Mapping[str, str], *, queued: int, now_ms: int) -> ScheduleState:
+    try:
+        running = fields.get("running")
+        return ScheduleState(
+            schedule=Schedule.model_validate_json(fields["document"]),
+            origin_ms=int(fields["origin_ms"]),
+            last_ms=int(fields["last_ms"]),
+            paused="paused" in fields,
+            source=fields.get("source", ""),
+            running=None if running is None else ScheduleRun.model_validate_json(running),
+            queued=queued,
+            now_ms=now_ms,
+        )
+    except (KeyError, ValueError) as error:
+        raise CorruptSchedule(name) from error
+
+
+def _records(name: str, texts: Iterable[str]) -> list[ScheduleRunRecord]:
+    try:
+        return [ScheduleRunRecord.model_validate_json(text) for text in texts]
+    except ValueError as error:
+        raise CorruptSchedule(name) from error

@@ -1,0 +1,147 @@
+"""Archiving of live sessions: archive queue, entries that the archive lacks, and restoring."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from redis import Redis
+
+from ...models.sessions.archived import (
+    ArchivePage,
+    ArchiveProgress,
+    Documents,
+    Entry,
+    Snapshot,
+    StreamPositions,
+)
+from ..redis.due_index import DueIndex
+from ..redis.keys import ARCHIVE_QUEUE, session_key
+from ..redis.readers import Stream
+from ..redis.scripts import ScriptValue, call_on_session
+from .records import ScriptAnswer, read_answer
+
+
+class PageRead(NamedTuple):
+    """Result of a read of a session."""
+
+    #: `page`, `unchanged` or `missing`.
+    word: str
+    page: ArchivePage | None = None
+
+
+class ArchiveQueue(DueIndex):
+    """Sessions by the time of their next archiving. The client must decode responses."""
+
+    KEY = ARCHIVE_QUEUE
+
+    def remove_archived(self, session_id: str) -> None:
+        """Remove a session that is completely archived."""
+        self._client.zrem(ARCHIVE_QUEUE, session_id)
+
+    def count(self, *, before_ms: int | None = None) -> int:
+        """Return the number of queued sessions; with `before_ms`, of those due before that time."""
+        return int(self._client.zcount(ARCHIVE_QUEUE, "-inf", "+inf" if before_ms is None else before_ms))
+
+
+class SnapshotReader:
+    """Reader of the entries that the archive lacks, page by page; it also lets the live keys expire."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def read_page(self, session_id: str, progress: ArchiveProgress) -> PageRead:
+        """Return the entries after `progress`."""
+        args = _args(progress.opened_ms, progress.marks) | {"updated_ms": progress.updated_ms}
+        raw = call_on_session(self._client, "archive/snapshot", session_id, args)
+        if raw[0] == "page":
+            return PageRead("page", _page(session_id, progress, raw))
+        return PageRead(raw[0])
+
+    def expire_if_archived(
+        self, session_id: str, progress: ArchiveProgress, *, retention_ms: int
+    ) -> int | None:
+        """Let an ended session expire in `retention_ms`, if the archive has all of it.
+
+        Return when it ended, in milliseconds since the epoch; None: it has not ended, or the archive lacks something.
+        """
+        args = _args(progress.opened_ms, progress.marks) | {"retention_ms": retention_ms}
+        answer = call_on_session(self._client, "archive/expire", session_id, args)
+        return int(answer[1]) if answer[0] == "kept" else None
+
+
+def is_live(client: Redis, session_id: str, opened_ms: int) -> bool:
+    """Return whether Redis has this very session, and not another one under its id."""
+    return client.hget(session_key(session_id, "session"), "opened_ms") == str(opened_ms)
+
+
+def _args(opened_ms: int, marks: StreamPositions) -> dict[str, ScriptValue]:
+    named: dict[str, ScriptValue] = {f"{stream}_mark": mark for stream, mark in marks._asdict().items()}
+    return named | {"opened_ms": opened_ms}
+
+
+def _page(session_id: str, progress: ArchiveProgress, raw: list[Any]) -> ArchivePage:
+    _, opened_ms, documents, dialog, events, journal, hashes = raw
+    return ArchivePage(
+        session_id=session_id,
+        opened_ms=opened_ms,
+        since=progress.marks if opened_ms == progress.opened_ms else StreamPositions(),
+        dialog=_pairs(dialog),
+        events=_pairs(events),
+        journal=_pairs(journal),
+        documents=Documents(*documents),
+        snapshot=Snapshot(*(dict(_pairs(flat)) for flat in hashes)) if hashes else None,
+    )
+
+
+def _pairs(flat: list[str]) -> tuple[Entry, ...]:
+    return tuple(zip(flat[::2], flat[1::2], strict=True))
+
+
+#: Maximum number of entries in one call, and their bytes.
+_SOME = 200
+_SOME_BYTES = 2_000_000
+
+
+class Restorer:
+    """Restoring of lost sessions in Redis. The client must decode responses."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def refill(self, session_id: str, stream: Stream, entries: Iterable[Entry]) -> bool:
+        """Write the entries of a stream again, some at a time; existing ones do not change. Return False: the session is live."""
+        flat: list[ScriptValue] = []
+        size = 0
+        for entry_id, text in entries:
+            flat += [entry_id, text]
+            size += len(text)
+            if len(flat) >= 2 * _SOME or size >= _SOME_BYTES:
+                if not self._refill(session_id, stream, flat):
+                    return False
+                flat, size = [], 0
+        return not flat or self._refill(session_id, stream, flat)
+
+    def restore(
+        self, session_id: str, documents: Documents, snapshot: Snapshot, *, request: str
+    ) -> ScriptAnswer:
+        """Make the session live after its streams: `restored`, also for a repeated request, or `exists`."""
+        hashes: dict[str, Mapping[str, str]] = {
+            "fields": snapshot.fields,
+            "turns": snapshot.turns,
+            "board": snapshot.board,
+        }
+        args: dict[str, ScriptValue] = {
+            "collab": documents.collab,
+            "spec": documents.spec,
+            "hashes": json.dumps(hashes),
+            "request": request,
+        }
+        return read_answer(session_id, call_on_session(self._client, "archive/restore", session_id, args))
+
+    def _refill(self, session_id: str, stream: Stream, flat: list[ScriptValue]) -> bool:
+        answer = call_on_session(
+            self._client, "archive/restore_stream", session_id, {"part": stream}, rest=flat
+        )
+        return str(answer[0]) == "refilled"

@@ -1,1 +1,0 @@
-"""Workers and the agents they announce."""

@@ -1,0 +1,202 @@
+"""Renderings of a session: task tree as Mermaid, DOT or text, and transcript as a dialogue. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from enum import StrEnum
+
+from ...models.alignment.ledger import Ledger
+from ...models.alignment.transcript import render_transcript
+from ...models.errors import InvalidInput
+from ...models.protocol.collab import Collab
+from ...models.protocol.dialog import Dialog
+from ...models.protocol.events import MapEvent
+from ...models.sessions.stop_conditions import Converged
+from ...state.redis.readers import converting_to_corrupt, read_object
+from ...state.sessions.records import SessionState
+from ..views.session_views import SessionFacts
+from .task_tree import GrantOutcome, TaskNode, TaskTree, read_tree
+
+
+class GraphFormat(StrEnum):
+    """Output format of a task tree."""
+
+    #: For Markdown pages and https://mermaid.live.
+    MERMAID = "mermaid"
+    #: For Graphviz.
+    DOT = "dot"
+    #: For a terminal.
+    TEXT = "text"
+
+
+def draw(events: Iterable[MapEvent], form: GraphFormat) -> str:
+    """Return the task tree of a session's MAP events as text in the given format."""
+    return _DRAWN[form](read_tree(events))
+
+
+def one_line(text: str, *, limit: int = 120) -> str:
+    """Return `text` without line breaks and control characters, cut to `limit` characters."""
+    plain = "".join(c if c.isprintable() else " " for c in text)
+    line = " ".join(plain.split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def _describe_state(node: TaskNode) -> str:
+    """Return the state of a node in words."""
+    words = [node.outcome.value]
+    if node.attempt > 1:
+        words.append(f"attempt {node.attempt}")
+    if node.tokens:
+        words.append(f"{node.tokens} tokens")
+    if node.error:
+        words.append(node.error)
+    return ", ".join(words)
+
+
+def _heading(tree: TaskTree) -> list[str]:
+    return [part for part in (f"{tree.mode}: {tree.title}", tree.ending or "running") if part]
+
+
+# -- Mermaid ----------------------------------------------------------------------------------
+
+_PLAIN = frozenset(" -_.,:/()")
+
+
+def _mermaid_text(text: str) -> str:
+    """Escape all but letters, digits and a few characters as character codes, which Mermaid accepts in labels."""
+    return "".join(c if c.isalnum() or c in _PLAIN else f"#{ord(c)};" for c in one_line(text))
+
+
+def _mermaid(tree: TaskTree) -> str:
+    heading = "<br/>".join(_mermaid_text(part) for part in _heading(tree))
+    lines = ["flowchart TD", f'  root(["{heading}"])']
+    grouped = {index for group in tree.groups() for index in group}
+    lines += [f"  {_mermaid_node(i, node)}" for i, node in enumerate(tree.nodes) if i not in grouped]
+    for number, group in enumerate(tree.groups()):
+        lines.append(f'  subgraph group{number}["side by side"]')
+        lines += [f"    {_mermaid_node(i, tree.nodes[i])}" for i in group]
+        lines.append("  end")
+    for index, parent in enumerate(tree.parent_of()):
+        lines.append(f"  {'root' if parent is None else f't{parent}'} --> t{index}")
+    lines.append("  classDef lost stroke-dasharray: 4 4,color:#888")
+    return "\n".join(lines)
+
+
+def _mermaid_node(index: int, node: TaskNode) -> str:
+    label = f"{node.turn} {_mermaid_text(node.participant)}<br/>{_mermaid_text(_describe_state(node))}"
+    return f't{index}["{label}"]{":::lost" if node.outcome.is_lost else ""}'
+
+
+# -- DOT --------------------------------------------------------------------------------------
+
+
+def _dot_text(text: str) -> str:
+    return one_line(text).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _dot(tree: TaskTree) -> str:
+    heading = "\\n".join(_dot_text(part) for part in _heading(tree))
+    lines = [
+        "digraph session {",
+        '  node [shape=box, style=rounded, fontname="sans-serif"];',
+        f'  root [label="{heading}", shape=oval];',
+    ]
+    lines += [f"  {_dot_node(index, node)}" for index, node in enumerate(tree.nodes)]
+    for number, group in enumerate(tree.groups()):
+        members = " ".join(f"t{index};" for index in group)
+        lines.append(f'  subgraph cluster_{number} {{ label="side by side"; style=dashed; {members} }}')
+    for index, parent in enumerate(tree.parent_of()):
+        lines.append(f"  {'root' if parent is None else f't{parent}'} -> t{index};")
+    return "\n".join([*lines, "}"])
+
+
+def _dot_node(index: int, node: TaskNode) -> str:
+    label = f"{node.turn} {_dot_text(node.participant)}\\n{_dot_text(_describe_state(node))}"
+    lost = ', style="rounded,dashed", fontcolor=gray' if node.outcome.is_lost else ""
+    return f't{index} [label="{label}"{lost}];'
+
+
+# -- text -------------------------------------------------------------------------------------
+
+_MARKS = {
+    GrantOutcome.SPEAKING: "…",
+    GrantOutcome.PASSED: "○",
+    GrantOutcome.SKIPPED: "○",
+    GrantOutcome.ASKED: "○",
+}
+
+
+def _text(tree: TaskTree) -> str:
+    """Return the tree as text: the main line is not indented, however long it is; branches are."""
+    lines = [one_line(" · ".join(_heading(tree)))]
+    beside = {index for group in tree.groups() for index in group}
+    for index, prefix in _branches(tree):
+        node = tree.nodes[index]
+        mark = "✗" if node.outcome.is_lost else _MARKS.get(node.outcome, "●")
+        together = "  (side by side)" if index in beside else ""
+        name = one_line(node.participant, limit=40)
+        lines.append(f"{prefix}{mark} {node.turn} {name}  {one_line(_describe_state(node))}{together}")
+    return "\n".join(lines)
+
+
+def _branches(tree: TaskTree) -> Iterator[tuple[int, str]]:
+    """Yield node indices in print order, each with its prefix.
+
+    Of several children, the one with the most descendants comes last, and its descendants continue in its
+    parent's column. Without recursion: a session of two thousand turns is two thousand levels deep.
+    """
+    children: dict[int | None, list[int]] = {}
+    weight = [1] * len(tree.nodes)
+    parents = tree.parent_of()
+    for index, parent in enumerate(parents):
+        children.setdefault(parent, []).append(index)
+    for index in reversed(range(len(parents))):
+        if (parent := parents[index]) is not None:
+            weight[parent] += weight[index]
+    waiting: list[tuple[int | None, str, str]] = [(None, "", "")]
+    while waiting:
+        parent, prefix, below = waiting.pop()
+        if parent is not None:
+            yield parent, prefix
+        planned = children.get(parent, [])
+        main = max(planned, key=lambda index: (weight[index], index), default=None)
+        aside = [index for index in planned if index != main]
+        if main is not None:
+            branch = "" if not aside else "└─" if weight[main] == 1 else "├─"
+            waiting.append((main, f"{below}{branch}", below))
+        waiting += [(index, f"{below}├─", f"{below}│ ") for index in reversed(aside)]
+
+
+_DRAWN: dict[GraphFormat, Callable[[TaskTree], str]] = {
+    GraphFormat.MERMAID: _mermaid,
+    GraphFormat.DOT: _dot,
+    GraphFormat.TEXT: _text,
+}
+
+
+def ledger_of(state: SessionState) -> Ledger:
+    """Return the marks of a session so far; empty in a session without a protocol. Raises CorruptSession."""
+    kept = read_object(state.stop, session_id=state.session_id, part="stop")
+    with converting_to_corrupt(state.session_id, "stop"):
+        return Ledger.model_validate(kept.get("ledger") or {})
+
+
+def transcript_of(facts: SessionFacts, state: SessionState, collab: Collab, dialog: Dialog) -> str:
+    """Return the session as Markdown, checked by parsing it back.
+
+    Raises:
+        InvalidInput: the session runs without the alignment protocol.
+    """
+    experts = next((it.experts for it in facts.spec.stop.leaves() if isinstance(it, Converged)), None)
+    if facts.spec.protocol is None or experts is None:
+        raise InvalidInput(
+            "protocol", facts.spec.protocol, "must be `alignment`: other sessions have no transcript"
+        )
+    # Participants who joined later are experts, too, but the session does not wait for their convergence.
+    joined = (it.participant_id for it in collab.participants)
+    spoke = (it.speaker for it in dialog.messages if it.turn_number is not None and it.speaker is not None)
+    judges = {facts.spec.orchestrator, facts.spec.options.aggregator}
+    everyone = dict.fromkeys((*experts, *joined, *spoke))
+    return render_transcript(
+        collab, dialog.messages, ledger_of(state), [it for it in everyone if it not in judges]
+    )

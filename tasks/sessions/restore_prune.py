@@ -1,0 +1,161 @@
+"""Operations on archived sessions: restoring those that Redis lost, and deletion after the retention time.
+
+Live sessions are not deleted, because they would be archived again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from redis import Redis
+
+from ...models.errors import NotRestorable
+from ...models.protocol.collab import CollabStatus
+from ...models.sessions.archived import ArchiveProgress
+from ...models.text.ids import new_id
+from ...state.sessions.archiving import Restorer, is_live
+from ...state.sessions.index import SessionIndex
+from ...state.sessions.records import SessionState
+from ...state.sessions.store import SessionStore
+from ...state.turns.parked import Inbox
+from ..planning.advance import resend_all
+from ..runtime.graph import TaskGraph
+from ..views.session_views import SessionFacts, read_facts
+from ..waiting.parked_turn import read_all_questions
+
+if TYPE_CHECKING:
+    from ...archive.archive import Archive
+
+
+@dataclass(slots=True)
+class Pruned:
+    """Numbers of deleted entries; with a dry run, of entries that would be deleted."""
+
+    sessions: int = 0
+    messages: int = 0
+    #: Sessions that are still in Redis and were not deleted.
+    live: int = 0
+    #: Runs of batch reviews.
+    reviews: int = 0
+    #: Ended tasks, with their conversations.
+    tasks: int = 0
+
+
+def prune(
+    archive: Archive,
+    client: Redis,
+    *,
+    before_ms: int | None = None,
+    user: str | None = None,
+    dry_run: bool = False,
+) -> Pruned:
+    """Delete sessions that ended, or last changed, before `before_ms`; without a `user` also old review runs and ended tasks.
+
+    Args:
+        archive: the archive.
+        client: a Redis client, to find live sessions.
+        before_ms: milliseconds since the epoch.
+        user: only sessions that used the memory of this user.
+        dry_run: delete nothing, only count.
+
+    Raises:
+        ArchiveUnavailable, RedisUnavailable: a part may be deleted; the call may be repeated.
+    """
+    archive.prepare()
+    done, behind = Pruned(), 0
+    while found := archive.pruner.find(before_ms=before_ms, user=user, behind=behind):
+        behind = found[-1].row
+        gone = [it for it in found if not is_live(client, it.session_id, it.opened_ms)]
+        done.sessions += len(gone)
+        done.messages += sum(it.messages for it in gone)
+        done.live += len(found) - len(gone)
+        if gone and not dry_run:
+            archive.review_pruner.delete_session_results([it.session_id for it in gone])
+            archive.pruner.delete([it.row for it in gone])
+    if before_ms is not None and user is None:
+        done.reviews = _prune_reviews(archive, before_ms, dry_run=dry_run)
+        _prune_tasks(archive, before_ms, done, dry_run=dry_run)
+    return done
+
+
+def _prune_reviews(archive: Archive, before_ms: int, *, dry_run: bool) -> int:
+    count, behind = 0, 0
+    while rows := archive.review_pruner.find(before_ms=before_ms, behind=behind):
+        behind = rows[-1]
+        count += len(rows)
+        if not dry_run:
+            archive.review_pruner.delete(rows)
+    return count
+
+
+def _prune_tasks(archive: Archive, before_ms: int, done: Pruned, *, dry_run: bool) -> None:
+    behind = ""
+    while found := archive.task_pruner.find(before_ms=before_ms, behind=behind):
+        behind = found[-1].task_id
+        done.tasks += len(found)
+        done.messages += sum(it.messages for it in found)
+        if not dry_run:
+            archive.task_pruner.delete([it.task_id for it in found])
+
+
+_STREAMS: tuple[Literal["dialog", "events", "journal"], ...] = ("dialog", "events", "journal")
+
+
+def restore(archive: Archive, client: Redis, graph: TaskGraph, session_id: str) -> None:
+    """Make the newest session under this id live again in its last archived state, and dispatch its due work.
+
+    A turn that was running is given out again; a worker that ran it before the loss is refused.
+
+    Raises:
+        SessionNotFound: the archive does not have it.
+        NotRestorable: it has ended, is live, or is being archived at this moment.
+        ArchiveUnavailable, RedisUnavailable: restoring may be repeated.
+    """
+    archive.prepare()
+    reader, restorer = archive.reader, Restorer(client)
+    found, snapshot = reader.session(session_id), reader.snapshot(session_id)
+    status = found.fields["status"]
+    if status in (CollabStatus.COMPLETED, CollabStatus.CANCELLED):
+        raise NotRestorable(
+            session_id,
+            why=f"it is {status}; read it in the archive with `symposia show` and `symposia export`",
+        )
+    before = _progress(archive, session_id)
+    for stream in _STREAMS:
+        if not restorer.refill(session_id, stream, reader.entries(session_id, stream)):
+            raise _already_live(client, session_id)
+    if before != _progress(archive, session_id):
+        raise NotRestorable(session_id, why="it is being archived; try again")
+    # As when opening: a crash after this line leaves an index entry without a session, after the next one a session that is swept.
+    SessionIndex(client).add_session(session_id, look_in_ms=0, archived=True)
+    state = restorer.restore(session_id, found.documents, snapshot, request=new_id()).state
+    if state is None:
+        raise _already_live(client, session_id)
+    facts = _index_session(client, session_id, state)
+    if state.status is CollabStatus.ACTIVE:
+        resend_all(graph, facts, state)
+
+
+def _index_session(client: Redis, session_id: str, state: SessionState) -> SessionFacts:
+    """Add a live session and its open questions to the indexes of people and sweeps."""
+    index, store, inbox = SessionIndex(client), SessionStore(client), Inbox(client)
+    # Again: restoring may have taken longer than an index entry without a session is kept.
+    index.add_session(session_id, look_in_ms=0, archived=True)
+    index.list_session(session_id, state.opened_ms)
+    facts = read_facts(session_id, store.documents(session_id), state.opened_ms)
+    for asked in read_all_questions(facts, state):
+        inbox.add(asked.inbox_entries(), at_ms=asked.parking.parked_ms)
+    return facts
+
+
+def _already_live(client: Redis, session_id: str) -> NotRestorable:
+    # The process that restored it may have died before it had added it to all indexes.
+    state = SessionStore(client).state(session_id)
+    if not state.is_final:
+        _index_session(client, session_id, state)
+    return NotRestorable(session_id, why="it is already live")
+
+
+def _progress(archive: Archive, session_id: str) -> ArchiveProgress:
+    return archive.writer.progress([session_id])[session_id]

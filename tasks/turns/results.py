@@ -1,0 +1,196 @@
+"""Results of a turn: messages for the dialog, result for planners, short text for monitors. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ...models.protocol.dialog import Message, build_turn_message
+from ...models.sessions.plan import PlannedTurn
+from ...models.sessions.stop_conditions import StopReason
+from ...models.text.redact import excerpt
+from ...models.turns.turn import DraftMessage, OutcomeKind, TurnOutcome, TurnResult, Usage
+from ...models.turns.waiting import ParkedQuestion
+from ...state.sessions.records import SessionState
+from ...state.sessions.requests import TurnOutput
+from ..views.alignment import read_marks
+from ..views.session_views import SessionFacts
+
+
+@dataclass(frozen=True, slots=True)
+class MessageBuilder:
+    """The turn whose output is written, and the grant it is written under."""
+
+    facts: SessionFacts
+    planned: PlannedTurn
+    number: int
+    token: str
+    fence: int
+    #: Earlier questions and answers of this turn; None for nearly every turn.
+    waiting: ParkedQuestion | None = None
+    #: Usage of other attempts of this turn.
+    spent: Usage = field(default_factory=Usage)
+
+    def result(
+        self, kind: OutcomeKind, outcome: TurnOutcome | None = None, *, error: str | None = None
+    ) -> TurnResult:
+        """Return the result of this turn for planners and stop conditions."""
+        outcome = outcome or TurnOutcome()
+        texts = [draft.content for draft in outcome.messages]
+        return TurnResult(
+            number=self.number,
+            participant=self.planned.participant,
+            kind=kind,
+            decision=outcome.decision,
+            hand_off=outcome.hand_off,
+            items=outcome.items,
+            item=self.planned.item,
+            usage=self.spent + outcome.usage,
+            left_out=outcome.left_out,
+            marks=self.facts.spec.stop.match_texts(texts, self.planned.participant),
+            signs=read_marks(self.facts.spec.protocol, outcome),
+            error=error,
+        )
+
+    def build_output(self, result: TurnResult, outcome: TurnOutcome, *, now: datetime) -> TurnOutput:
+        """Return the turn as it is written, with its messages timestamped `now`."""
+        return TurnOutput(
+            kind=result.kind,
+            result=result.model_dump_json(exclude_defaults=True),
+            usage=outcome.usage,
+            left_out=result.left_out,
+            error=result.error or "",
+            messages=tuple(message.to_json() for message in self._messages(outcome, now)),
+        )
+
+    def _messages(self, outcome: TurnOutcome, now: datetime) -> Iterator[Message]:
+        """Yield the messages: earlier questions and answers come before the output of the turn itself."""
+        for line in self.waiting.lines if self.waiting else ():
+            yield self._message(line.speaker, line.draft, now)
+        for draft in outcome.messages:
+            yield self._message(self.planned.participant, draft, now)
+
+    def _message(self, speaker: str, draft: DraftMessage, now: datetime) -> Message:
+        return build_turn_message(
+            draft.role,
+            draft.content,
+            timestamp=now,
+            participant_id=speaker,
+            turn_number=self.number,
+            token_id=self.token,
+            fence=self.fence,
+            trace_id=self.facts.session_id,
+        )
+
+
+#: Maximum characters of an error shown.
+MAX_ERROR = 200
+
+#: Answers of `commit` after which the turn is written, or will be after a resume.
+WRITTEN = ("committed", "held", "done")
+
+#: Text for each effect of a turn's last failure.
+FAILURE_EFFECTS = {
+    OutcomeKind.SKIPPED: "the turn is skipped",
+    OutcomeKind.FAILED: "the session is cancelled",
+}
+
+_MEANINGS = {
+    "busy": "another worker runs this turn",
+    "done": "already completed",
+    "early": "not due yet",
+    "exhausted": "budget exhausted",
+    "gone": "already completed",
+    "inactive": "session is not active",
+    "lost": "lease lost, output discarded",
+    "missing": "session not found",
+    "overdue": "session deadline passed",
+    "short": "waiting for budget",
+    "unknown": "unknown turn",
+    "waiting": "parked: waiting for an answer",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PlanNext:
+    """The session's next step must be planned.
+
+    Attributes:
+        state: the session as the script left it; None: read it.
+        exhausted: the budget that ends the session.
+    """
+
+    state: SessionState | None = None
+    exhausted: StopReason | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WakeParked:
+    """Follow-up: the turn is parked, and work is due for it.
+
+    Attributes:
+        facts: collab and specification of the session.
+        state: the session after the script.
+    """
+
+    facts: SessionFacts
+    state: SessionState
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnd:
+    """Result of one delivery of a turn.
+
+    Attributes:
+        word: answer of the deciding script.
+        summary: what happened; contains no dialog text and no secrets.
+        failed: a failure exhausted the turn's attempts, or ended its session.
+        follow_up: work after this delivery that does not belong to the turn itself.
+    """
+
+    word: str
+    summary: str = ""
+    failed: bool = False
+    follow_up: PlanNext | WakeParked | None = None
+
+    @property
+    def text(self) -> str:
+        """Return the text for monitors."""
+        return self.summary or _MEANINGS.get(self.word, self.word)
+
+
+def summarize_commit(word: str, kind: OutcomeKind, outcome: TurnOutcome) -> TurnEnd:
+    """Return the end of a turn whose commit answered `word`."""
+    summary = _describe_outcome(kind, outcome)
+    if word == "held":
+        summary = f"held until the session is resumed: {summary}"
+    elif word not in WRITTEN:
+        summary = f"discarded ({word}): {summary}"
+    return TurnEnd(word, summary)
+
+
+def _describe_outcome(kind: OutcomeKind, outcome: TurnOutcome) -> str:
+    summary = str(kind)
+    if kind is OutcomeKind.MESSAGE:
+        summary = f"said {sum(len(draft.content) for draft in outcome.messages)} characters"
+    elif outcome.decision or outcome.hand_off or outcome.items:
+        summary = "decided"
+    tokens = outcome.usage.tokens
+    return f"{summary}, {tokens} tokens" if tokens else summary
+
+
+def summarize_failure(word: str, error: str, then: str, *, is_last: bool) -> TurnEnd:
+    """Return the end of an attempt that failed; `then`: what happens next."""
+    return TurnEnd(word, f"{_failure(error)}; {then}", failed=is_last)
+
+
+def summarize_return(word: str, error: str, then: str, *, is_last: bool = False) -> TurnEnd:
+    """Return the end of a failed attempt whose `fail` answered `word`; `then`: what happens next if it was given back."""
+    if word != "retried":
+        return TurnEnd(word, f"discarded ({word}): {_failure(error)}")
+    return summarize_failure(word, error, then, is_last=is_last)
+
+
+def _failure(error: str) -> str:
+    return f"failed: {excerpt(error, MAX_ERROR)}"

@@ -1,0 +1,213 @@
+"""Conversion of the session's state in Redis to the views of planners and agents. Pure.
+
+The parts of a turn that scripts never decode are parsed here: its plan, its result, its wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...models.errors import CorruptSession, InvalidInput
+from ...models.memory.recall import MemoryView
+from ...models.protocol.collab import Collab, Participant
+from ...models.protocol.dialog import Message
+from ...models.sessions.plan import OpenTurn, PlannedTurn, SessionView, Totals
+from ...models.sessions.spec import SessionSpec
+from ...models.turns.turn import OutcomeKind, RemainingBudget, TurnContext, TurnResult, Usage
+from ...models.turns.waiting import ParkedQuestion
+from ...state.redis.readers import read_object, read_stored
+from ...state.sessions.records import Grant, SessionState
+from ...state.sessions.steering import SessionDocuments
+from ...state.sessions.turn_records import TurnRecord, sum_usage
+from ..planners import mode_of
+from .alignment import add_format_instruction
+
+
+def decode_planned_turn(state: SessionState, record: TurnRecord, roster: Container[str]) -> PlannedTurn:
+    """Return an open turn as planned, for a participant of the roster. Raises CorruptSession."""
+    part = f"the plan of turn {record.number}"
+    planned = read_stored(PlannedTurn, record.plan or "{}", session_id=state.session_id, part=part)
+    if planned.participant != record.participant or planned.participant not in roster:
+        whose = InvalidInput("participant", planned.participant, "must be the participant of this turn")
+        raise CorruptSession(state.session_id, part=part, detail=str(whose))
+    return planned
+
+
+def decode_turn_result(state: SessionState, record: TurnRecord) -> TurnResult:
+    """Return the result of a closed turn. Raises CorruptSession."""
+    part = f"the result of turn {record.number}"
+    return read_stored(TurnResult, record.result or "{}", session_id=state.session_id, part=part)
+
+
+def decode_waiting(state: SessionState, record: TurnRecord) -> ParkedQuestion:
+    """Return what a turn waits for, or has waited for. Raises CorruptSession."""
+    part = f"the question of turn {record.number}"
+    return read_stored(ParkedQuestion, record.wait or "{}", session_id=state.session_id, part=part)
+
+
+@dataclass(frozen=True)
+class SessionFacts:
+    """Settings of a session in one edition; shared by all its turns in a process."""
+
+    collab: Collab
+    spec: SessionSpec
+    opened_ms: int
+    #: Number of changes while the session ran.
+    edition: int = 0
+    #: The settings that apply when the next round begins.
+    coming: SessionFacts | None = None
+
+    @property
+    def session_id(self) -> str:
+        """Return the session's id, which is the collab's."""
+        return self.collab.collab_id
+
+    @cached_property
+    def roster(self) -> dict[str, Participant]:
+        """Return participants by id, in roster order."""
+        return {p.participant_id: p for p in self.collab.participants}
+
+    @cached_property
+    def limits(self) -> RemainingBudget:
+        """Return the budget of the whole session; None: no limit."""
+        return self.spec.stop.remaining(Totals())
+
+    @property
+    def has_budget(self) -> bool:
+        """Return whether turns reserve what they may spend."""
+        return self.limits.tokens is not None or self.limits.cost_micros is not None
+
+    @cached_property
+    def participants(self) -> tuple[Participant, ...]:
+        """Return the participants in roster order."""
+        return tuple(self.collab.participants)
+
+
+def read_facts(session_id: str, documents: SessionDocuments, opened_ms: int) -> SessionFacts:
+    """Return the facts of a session from its documents. Raises CorruptSession."""
+
+    def facts(collab: str, spec: str, coming: SessionFacts | None = None) -> SessionFacts:
+        return SessionFacts(
+            read_stored(Collab, collab, session_id=session_id, part="collab"),
+            read_stored(SessionSpec, spec, session_id=session_id, part="spec"),
+            opened_ms,
+            documents.edition,
+            coming,
+        )
+
+    coming = None
+    if documents.next_collab is not None and documents.next_spec is not None:
+        coming = facts(documents.next_collab, documents.next_spec)
+    return facts(documents.collab, documents.spec, coming)
+
+
+def _open_turn(facts: SessionFacts, state: SessionState, record: TurnRecord) -> OpenTurn:
+    has_item = record.plan and '"item"' in record.plan
+    item = decode_planned_turn(state, record, facts.roster).item if has_item else None
+    return OpenTurn(
+        number=record.number,
+        participant=record.participant,
+        scope=record.scope,
+        item=item,
+        parked=record.parking is not None,
+        unbegun=record.status == "planned",
+    )
+
+
+def _totals(state: SessionState, *, closed: int, skipped: int, rounds: int, usage: Usage) -> Totals:
+    elapsed_s = (state.now_ms - state.opened_ms) / 1000
+    return Totals(turns=closed, skipped=skipped, rounds=rounds, usage=usage, elapsed_s=elapsed_s)
+
+
+def begins_round(facts: SessionFacts, state: SessionState, *, said: TurnResult | None = None) -> bool:
+    """Return whether the participants of the next round take part from the next plan on; `said`: after its commit.
+
+    A swarm has no rounds: there a participant leaves after finishing their turn.
+    """
+    if facts.coming is None:
+        return False
+    at_work = [turn for turn in state.open_turns() if said is None or turn.number != said.number]
+    if not mode_of(facts.collab.mode).has_rounds:
+        return not any(turn.participant not in facts.coming.roster for turn in at_work)
+    return not at_work and (state.ends_round or state.next_number == 1)
+
+
+def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult | None = None) -> SessionView:
+    """Return the planner's view; with `said`, the view after the commit of that turn. Raises CorruptSession."""
+    results = [decode_turn_result(state, record) for record in state.unconsumed() if record.result]
+    open_turns = [_open_turn(facts, state, record) for record in state.open_turns()]
+    closed, skipped, usage = state.closed, state.skipped, state.usage
+    if said is not None:
+        results = sorted([*results, said], key=lambda result: result.number)
+        open_turns = [turn for turn in open_turns if turn.number != said.number]
+        # The spending of earlier attempts is booked already.
+        before = sum_usage(state.records[said.number].spent.values())
+        closed, usage = closed + 1, usage + said.usage.beyond(before)
+        skipped += said.kind is OutcomeKind.SKIPPED
+    rounds = state.rounds + (state.ends_round and not open_turns)
+    return SessionView(
+        mode=facts.collab.mode,
+        purpose=facts.collab.purpose,
+        roster=facts.participants,
+        orchestrator=facts.spec.orchestrator,
+        options=facts.spec.options,
+        state=read_object(state.planner, session_id=state.session_id, part="planner"),
+        results=tuple(results),
+        open=tuple(open_turns),
+        totals=_totals(state, closed=closed, skipped=skipped, rounds=rounds, usage=usage),
+        turns_left=None,
+    )
+
+
+def _remaining(facts: SessionFacts, state: SessionState, grant: Grant, totals: Totals) -> RemainingBudget:
+    """Return the budget of this turn: in each limited unit, at most its reservation."""
+    left, record = facts.spec.stop.remaining(totals), state.records[grant.number]
+    own: dict[str, int] = {}
+    if left.tokens is not None:
+        own["tokens"] = record.reserved.tokens
+    if left.cost_micros is not None:
+        own["cost_micros"] = record.reserved.cost
+    return left.model_copy(update=own) if own else left
+
+
+def turn_context(
+    facts: SessionFacts,
+    state: SessionState,
+    grant: Grant,
+    planned: PlannedTurn,
+    *,
+    window: int,
+    timeout_s: float,
+    memory: MemoryView | None = None,
+) -> TurnContext:
+    """Return the context of one turn for its agent, with the newest `window` of the granted messages."""
+    texts = grant.messages[-window:] if window else ()
+    binding, mode = facts.spec.agents[planned.participant], mode_of(facts.collab.mode)
+    totals = _totals(
+        state, closed=state.closed, skipped=state.skipped, rounds=state.rounds, usage=state.usage
+    )
+    return TurnContext(
+        session_id=facts.session_id,
+        mode=facts.collab.mode,
+        mode_prompt=mode.prompt,
+        one_turn_each=mode.one_turn_each,
+        title=facts.collab.title,
+        purpose=facts.collab.purpose,
+        me=facts.roster[planned.participant],
+        roster=facts.participants,
+        turn_number=grant.number,
+        attempt=grant.grants,
+        expects=planned.expects,
+        instruction=add_format_instruction(facts.spec.protocol, planned.instruction),
+        scoring=facts.spec.protocol is not None,
+        messages=tuple(
+            read_stored(Message, text, session_id=facts.session_id, part="dialog") for text in texts
+        ),
+        item=planned.item,
+        parameters={**facts.spec.parameters, **binding.parameters},
+        memory=memory,
+        remaining=_remaining(facts, state, grant, totals),
+        timeout_s=timeout_s,
+    )

@@ -1,0 +1,121 @@
+"""Task-managers and their verdicts. Fail closed: a task without a clear approval in time is rejected."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from ...models.errors import InvalidInput
+from ...models.workspace.conversation import read_agent
+from ...models.workspace.task import MAX_REASON, TaskRequest, Verdict
+
+#: Seconds that a task-manager may take.
+PATIENCE_S = 30.0
+_LONGEST_S = 3_600.0
+
+#: A sync or async callable; it returns a Verdict, or True or False.
+VerdictFunction = Callable[[TaskRequest], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskManager:
+    """The decider about the tasks of an app."""
+
+    #: Id of the agent that may manage the tasks.
+    agent: str
+    #: A callable, or the name of a registered agent.
+    verdict: VerdictFunction | str
+    timeout_s: float = PATIENCE_S
+
+
+class TaskManagers:
+    """Task-managers by app."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, TaskManager] = {}
+
+    def register(
+        self,
+        app: str,
+        verdict: VerdictFunction | str,
+        *,
+        agent: str | None = None,
+        timeout_s: float = PATIENCE_S,
+    ) -> None:
+        """Set the task-manager of an app, in place of any earlier one.
+
+        Args:
+            app: the app of the tasks.
+            verdict: a sync or async callable that gets the TaskRequest and returns a Verdict or a bool; or
+                the name of a registered agent, which is asked to approve.
+            agent: the id under which it manages the tasks; None: the agent's name, or that of the app.
+            timeout_s: seconds it may take; then the task is rejected.
+
+        Raises:
+            InvalidInput: a name is blank, or the time is not within 0 and 3,600 seconds.
+        """
+        app = read_agent(app, "app")
+        if not callable(verdict):
+            verdict = read_agent(verdict, "verdict")
+        if not 0 < timeout_s <= _LONGEST_S:
+            raise InvalidInput("timeout_s", timeout_s, "must be more than 0 and at most 3600 seconds")
+        name = agent if agent is not None else app if callable(verdict) else verdict
+        self._known[app] = TaskManager(read_agent(name), verdict, timeout_s)
+
+    def find(self, app: object) -> TaskManager:
+        """Return the task-manager of an app; by default the registered agent of the app's name. Raises InvalidInput."""
+        name = read_agent(app, "app")
+        return self._known.get(name) or TaskManager(name, name)
+
+
+#: Task-managers of this process.
+MANAGERS = TaskManagers()
+
+
+def register_task_manager(
+    app: str, verdict: VerdictFunction | str, *, agent: str | None = None, timeout_s: float = PATIENCE_S
+) -> None:
+    """Set the task-manager of an app in this process: see `TaskManagers.register`."""
+    MANAGERS.register(app, verdict, agent=agent, timeout_s=timeout_s)
+
+
+def request_verdict(judge: VerdictFunction, request: TaskRequest, *, timeout_s: float) -> Verdict:
+    """Return the verdict of a callable, if it decides in time; anything else is a rejection with its reason."""
+    answers: SimpleQueue[Verdict] = SimpleQueue()
+    # A late thread cannot be stopped. It is abandoned, and does not prevent the end of the process.
+    thread = threading.Thread(
+        target=lambda: answers.put(_call_function(judge, request)), name="symposia-verdict", daemon=True
+    )
+    thread.start()
+    try:
+        return answers.get(timeout=timeout_s)
+    except Empty:
+        return Verdict(accepted=False, reason=f"the task-manager did not decide within {timeout_s:g} s")
+
+
+def _call_function(judge: VerdictFunction, request: TaskRequest) -> Verdict:
+    try:
+        answer = judge(request)
+        if inspect.isawaitable(answer):
+            answer = asyncio.run(_await_answer(answer))
+        return _read(answer)
+    except BaseException as error:  # noqa: BLE001 - any failure is a rejection
+        return Verdict(accepted=False, reason=f"the task-manager failed: {type(error).__name__}")
+
+
+async def _await_answer(answer: Any) -> object:
+    return await answer
+
+
+def _read(answer: object) -> Verdict:
+    if isinstance(answer, bool):
+        return Verdict(answer, "" if answer else "the task-manager rejected it")
+    if not isinstance(answer, Verdict) or not isinstance(answer.accepted, bool):
+        return Verdict(accepted=False, reason="the task-manager answered with something that is no verdict")
+    reason = str(answer.reason)[:MAX_REASON]
+    return Verdict(answer.accepted, reason or ("" if answer.accepted else "the task-manager rejected it"))

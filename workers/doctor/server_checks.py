@@ -1,0 +1,194 @@
+"""Check results of `symposia doctor`, and the checks of its servers: Redis, and the queue of any broker.
+
+A worker may be alive, announce itself and sweep, and still consume no message: it listens to another broker or queue, or its event loop is stuck. A queue that is not empty proves nothing, because all workers may be busy. So each worker announces for how long it has had a free slot without starting a Celery task. A worker that announces this again while messages are ready consumes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from redis import Redis
+
+from ...config.celery import QUEUE
+from ...config.settings import Settings
+from ...factories.connection import broker_connection, broker_url_in_use
+from ...models.errors import UnsuitableRedis
+from ...models.text.redact import without_password
+from ...state.presence import WorkerEntry, WorkerPresence
+from ...state.redis.cluster import info_by_server
+from ...state.redis.connect import check_reachable
+from ...state.redis.connection_errors import ADVICE
+
+if TYPE_CHECKING:
+    from kombu import Connection
+
+
+class Grade(StrEnum):
+    """Severity of a finding."""
+
+    GOOD = "ok"
+    #: It works, but not as well as it should.
+    WARNING = "warning"
+    #: Sessions cannot run like this.
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """Result of one check."""
+
+    subject: str
+    grade: Grade
+    #: The result on one line, without secrets.
+    text: str
+    #: The remedy; empty if none is needed.
+    advice: str = ""
+    #: Numbers for monitoring: `owed` and `late` of the archive, `ready` of the queue.
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, str | dict[str, int]]:
+        """Return the finding as JSON data; without `counts` if there are none."""
+        counts = {"counts": dict(self.counts)} if self.counts else {}
+        told = {"subject": self.subject, "grade": self.grade, "text": self.text, "advice": self.advice}
+        return told | counts
+
+
+def check_server(client: Redis, url: str, *, is_configured: bool) -> CheckResult:
+    """Ask the server for its version.
+
+    Args:
+        client: Of the server.
+        url: Its URL; the password is not shown.
+        is_configured: Whether the URL comes from the settings.
+
+    Raises:
+        RedisUnavailable: the server does not answer, or is of another kind than the URL says.
+    """
+    found = f"{without_password(url)} answers, version {check_reachable(client, url)}"
+    return CheckResult(
+        "Redis", Grade.GOOD, found if is_configured else f"{found}; this is the default, no URL is configured"
+    )
+
+
+def unreachable_server(url: str, error: Exception) -> CheckResult:
+    """Return the finding for a server that has never answered."""
+    if isinstance(error, UnsuitableRedis):
+        return CheckResult("Redis", Grade.BAD, f"{error.url} is {error.hint}", "change SYMPOSIA_REDIS_URL")
+    text = f"{without_password(url)} does not answer: {error.__cause__ or error}"
+    return CheckResult("Redis", Grade.BAD, text, ADVICE)
+
+
+def failed_server(url: str, error: Exception) -> CheckResult:
+    """Return the finding for a server that answered and then failed."""
+    text = f"{without_password(url)} answered, but a later command failed: {error}"
+    return CheckResult("Redis", Grade.BAD, text, "check its log and the permissions of this Redis user")
+
+
+def check_durability(client: Redis) -> Iterator[CheckResult]:
+    """Check for settings with which a server loses data. Managed servers may hide them."""
+    memory = info_by_server(client, "memory")
+    for node, told in info_by_server(client, "persistence").items():
+        named = f"{node} " if node else ""
+        if not told.get("aof_enabled"):
+            text = f"{named}writes no append-only file: sessions are lost when the server stops"
+            yield CheckResult(
+                "Redis",
+                Grade.WARNING,
+                text,
+                "run CONFIG SET appendonly yes, and set it in the configuration file",
+            )
+        policy = memory.get(node, {}).get("maxmemory_policy", "noeviction")
+        if policy != "noeviction":
+            text = f"{named}evicts keys when its memory is full (maxmemory-policy {policy})"
+            advice = "run CONFIG SET maxmemory-policy noeviction, and set it in the configuration file"
+            yield CheckResult("Redis", Grade.WARNING, text, advice)
+
+
+#: Idle time after which a healthy worker takes a message within milliseconds.
+IDLE_MS = 10_000
+#: Minimum distance of two announcements; a burst of messages fills all slots of a worker in less time.
+_APART_MS = 2_000
+#: Maximum seconds until the second announcement of a worker, in addition to its sweep interval.
+_ANNOUNCE_TIMEOUT_S = 10.0
+_LOOK_EVERY_S = 0.25
+#: Seconds to connect to the broker.
+_TIMEOUT_S = 2.0
+
+
+def check_queue(client: Redis, settings: Settings) -> Iterator[CheckResult]:
+    """Compare the queue with the workers. Yields nothing if the broker does not answer: another check reports that.
+
+    When messages are ready and a worker was idle, this waits for its next announcement, for about ten seconds.
+
+    Args:
+        client: Of the server with the sessions.
+        settings: Of this process; the workers should have the same.
+    """
+    with broker_connection(broker_url_in_use(settings), timeout_s=_TIMEOUT_S) as broker:
+        try:
+            broker.ensure_connection(max_retries=1, timeout=3)
+            ready = ready_messages(broker)
+        except Exception:  # noqa: BLE001 - each transport raises its own
+            return
+        book, patience_s = WorkerPresence(client), settings.sweep_interval_s + _ANNOUNCE_TIMEOUT_S
+        stuck = list(_stuck(book, lambda: _still_ready(broker), patience_s)) if ready else []
+    yield from _findings(ready, stuck, is_any_left=len(stuck) < len(book.list_alive()))
+
+
+def _findings(ready: int, stuck: Sequence[WorkerEntry], *, is_any_left: bool) -> Iterator[CheckResult]:
+    counts = {"ready": ready}
+    if not stuck:
+        yield CheckResult("queue", Grade.GOOD, f"{ready} messages are ready", counts=counts)
+    for it in stuck:
+        text = (
+            f"{ready} messages are ready, but {it.name} takes none: "
+            f"it has free slots and has started no Celery task for {(it.idle_ms or 0) // 1000} s"
+        )
+        advice = (
+            "restart the worker; if that does not help, compare its SYMPOSIA_BROKER_URL and queue with yours"
+        )
+        yield CheckResult("queue", Grade.WARNING if is_any_left else Grade.BAD, text, advice, counts)
+
+
+def ready_messages(broker: Connection) -> int:
+    """Return the number of messages that no worker has taken yet; 0 without a queue."""
+    # A separate channel: the broker closes a channel that asks for a queue that does not exist.
+    channel: Any = broker.channel()
+    with closing(channel):
+        try:
+            return int(channel.queue_declare(QUEUE, passive=True).message_count)
+        except broker.channel_errors:
+            return 0
+
+
+def _still_ready(broker: Connection) -> int:
+    """Like `ready_messages`; 0 if the broker is unavailable, which proves nothing about a worker."""
+    try:
+        return ready_messages(broker)
+    except Exception:  # noqa: BLE001 - each transport raises its own
+        return 0
+
+
+def _stuck(book: WorkerPresence, ready: Callable[[], int], patience_s: float) -> Iterator[WorkerEntry]:
+    """Yield idle workers that announce themselves as idle again while messages are still ready."""
+    began = time.monotonic()
+    suspects = {it.name for it in book.list_alive() if _is_idle(it)}
+    while suspects and time.monotonic() < began + patience_s:
+        time.sleep(_LOOK_EVERY_S)
+        if not ready():
+            return
+        waited_ms = (time.monotonic() - began) * 1000
+        for it in book.list_alive():
+            if it.name in suspects and it.age_ms < waited_ms - _APART_MS:
+                suspects.discard(it.name)
+                if _is_idle(it):
+                    yield it
+
+
+def _is_idle(worker: WorkerEntry) -> bool:
+    return worker.idle_ms is not None and worker.idle_ms >= IDLE_MS
