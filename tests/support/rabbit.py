@@ -157,16 +157,21 @@ class Rabbit:
             )
 
     def _call(self, expression: str, *, check: bool = True) -> str:
-        """Evaluate an Erlang expression on the node; return what it prints."""
-        done = subprocess.run(
-            ["erl_call", "-address", f"{HOST}:{self._control_port}", "-timeout", "60", "-e"],
-            env=self._environment,
-            input=f"{expression}.\n",
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=patient(90),
-        )
+        """Evaluate an Erlang expression on the node; return what it prints. A connection that fails is tried again."""
+
+        def evaluate() -> subprocess.CompletedProcess[str] | None:
+            done = subprocess.run(
+                ["erl_call", "-address", f"{HOST}:{self._control_port}", "-timeout", "60", "-e"],
+                env=self._environment,
+                input=f"{expression}.\n",
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=patient(90),
+            )
+            return None if check and "failed to connect to node" in done.stdout + done.stderr else done
+
+        done = until(evaluate, what=f"the node takes {expression}")
         if check and not done.stdout.startswith("{ok,"):
             raise RuntimeError(f"{expression}: {done.stdout}{done.stderr}")
         return done.stdout
