@@ -114,10 +114,10 @@ def test_a_session_is_followed_by_asyncio(there, url):
 def test_keys_are_on_every_master_of_a_cluster(cluster):
     with connect(cluster.url) as client:
         client.flushall()
-        for _ in range(12):
+        for _ in range(60):
             Table(client)
         counts = [node.client.dbsize() for node in cluster.masters]
-        assert all(counts), f"keys of 12 sessions on three masters: {counts}"
+        assert all(counts), f"keys of 60 sessions on three masters: {counts}"
         assert info_by_server(client, "persistence").keys() == {node.address for node in cluster.masters}
         client.flushall()
 
