@@ -1,1 +1,1 @@
-"""Agents: the protocol, its kinds (model, Python callable, script, program, remote), the registry, the runner."""
+"""Agents: protocol, kinds (model, Python callable, script, program, person, remote), registry, runner."""

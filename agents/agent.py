@@ -1,16 +1,15 @@
 """The protocols of an agent, and the services that it may use during a turn.
 
-An agent is given a `TurnContext` and answers with a `TurnOutcome`. It keeps no state of
-its own between turns: the same agent object may answer for several sessions at once, and
-the next turn may run in another process.
+An agent gets a `TurnContext` and returns a `TurnOutcome`. It keeps no state between turns: the same agent
+object may answer for several sessions at once, and the next turn may run in another process.
 
     class Polite:
         async def speak(self, turn: TurnContext) -> TurnOutcome:
             return TurnOutcome.say(f"Thank you all, says {turn.me.participant_id}.")
 
-An agent reports a failure by raising: `AgentFailed` with `retryable` set as it fits; any
-other exception counts as a failure that may be retried. It need not check the time: the
-runner cancels it when the deadline of the turn has passed.
+An agent reports a failure by raising `AgentFailed`, whose `retryable` says whether a retry may succeed. Any
+other exception counts as a failure that may be retried. The agent need not check the time: the runner
+cancels it at the deadline of the turn.
 
 A turn's context is data and the same for all agents. Agents with expensive or slow turns
 also need services: to store paid results in case their worker dies, to keep a note for
@@ -28,14 +27,15 @@ from typing import Protocol
 
 from ..models.turns.turn import TurnContext, TurnOutcome
 
-#: Prefix of the name of an account: the usage of one attempt alone so far, a `Usage` as JSON.
+#: Prefix of the journal keys of usage: the usage of one attempt so far, a `Usage` as JSON.
 USAGE_KEY_PREFIX = "spent:"
 
 
 class CallJournalPort(Protocol):
-    """Answers of the calls that one turn has finished, by a name for the call; gone once the turn is written.
+    """Call journal of one turn: answers of its finished calls, by the name of the call.
 
-    A turn that is begun again after its worker died finds what the former attempts kept.
+    It is deleted when the turn is written. The next attempt of a turn whose worker died finds the answers
+    of the earlier attempts.
     """
 
     def get_answer(self, call: str) -> str | None:
@@ -43,11 +43,11 @@ class CallJournalPort(Protocol):
         ...
 
     async def store_answers(self, answers: Mapping[str, str]) -> None:
-        """Keep answers by the names of their calls; when this returns they outlive the process. Never raises."""
+        """Store answers by the names of their calls; then they outlive the process. Never raises."""
         ...
 
     async def delete_answers(self, kind: str) -> None:
-        """Drop the answers of all calls whose name begins with `kind`. Never raises."""
+        """Delete the answers of all calls whose name begins with `kind`. Never raises."""
         ...
 
 
@@ -64,7 +64,7 @@ class Listener(Protocol):
 
 
 class NoteStore(Protocol):
-    """One note that an agent keeps for itself, for a participant, from turn to turn of a session."""
+    """Note of an agent for one participant, kept between the turns of a session."""
 
     async def read_note(self) -> str | None:
         """Return the note; None: there is none. Never raises."""
@@ -79,63 +79,66 @@ class RateLimiterPort(Protocol):
     """Rate limits of the providers of models, shared by all callers."""
 
     async def acquire_request(self, model: str) -> float | None:
-        """Count a request to a model of the registry; if it has no room, count nothing and return the seconds until it has.
+        """Count a request to a model of the registry, if its rate limit allows one more.
 
         Waits for a moment if that is enough. Never raises.
+
+        Returns:
+            None: the request is counted. Otherwise seconds until the limit allows it; nothing is counted.
         """
         ...
 
 
 class InMemoryCallJournal:
-    """A journal in memory: for turns that are not restarted by another process."""
+    """Call journal in memory, for turns that no other process repeats."""
 
     def __init__(self) -> None:
         self.calls: dict[str, str] = {}
 
     def get_answer(self, call: str) -> str | None:
-        """As in Journal."""
+        """As in CallJournalPort."""
         return self.calls.get(call)
 
     async def store_answers(self, answers: Mapping[str, str]) -> None:
-        """As in Journal."""
+        """As in CallJournalPort."""
         self.calls |= answers
 
     async def delete_answers(self, kind: str) -> None:
-        """As in Journal."""
+        """As in CallJournalPort."""
         self.calls = {call: answer for call, answer in self.calls.items() if not call.startswith(kind)}
 
 
 class InMemoryNotes:
-    """A note that lasts as long as this object."""
+    """Note in memory, kept as long as this object."""
 
     def __init__(self) -> None:
         self.note: str | None = None
 
     async def read_note(self) -> str | None:
-        """As in Notes."""
+        """As in NoteStore."""
         return self.note
 
     async def write_note(self, note: str) -> None:
-        """As in Notes."""
+        """As in NoteStore."""
         self.note = note
 
 
 @dataclass(frozen=True, slots=True)
 class TurnServices:
-    """Services that an agent may use for one turn."""
+    """Services of one turn: call journal, note, listener of the output, rate limiter."""
 
     journal: CallJournalPort = field(default_factory=InMemoryCallJournal)
-    #: None: no listener.
+    #: Listener of the output; None: no listener.
     listener: Listener | None = None
     notes: NoteStore = field(default_factory=InMemoryNotes)
-    #: Rate limit, asked before a fallback model is used; None: no limit.
+    #: Rate limiter, checked before a fallback model is used; None: no limit.
     rate_limiter: RateLimiterPort | None = None
-    #: Name under which an agent stores the total usage of this attempt.
+    #: Journal key under which an agent stores the total usage of this attempt.
     usage_key: str = USAGE_KEY_PREFIX
 
 
 class Agent(Protocol):
-    """Speaker of a participant's turns; awaits what it needs and never blocks the event loop."""
+    """An agent that takes turns asynchronously; it must not block the event loop."""
 
     async def speak(self, turn: TurnContext) -> TurnOutcome:
         """Take the turn."""
@@ -151,10 +154,10 @@ class AgentWithServices(Protocol):
 
 
 class InstantAgent(Protocol):
-    """An agent that answers from memory, in well under a millisecond.
+    """An agent that answers from memory, in much less than a millisecond.
 
-    It is called where the turn runs, with no hop to the event loop and no deadline: it
-    must not wait for anything.
+    It is called in the thread of the turn, without the event loop and without a deadline: it must not wait
+    for anything.
     """
 
     def speak_now(self, turn: TurnContext) -> TurnOutcome:

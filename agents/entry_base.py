@@ -1,6 +1,6 @@
-"""Base of the tables of an agents file, field types with rules that explain their errors, and problems of entries.
+"""Base class and field types of the tables of an agents file, and problems found by preflight checks.
 
-Problems are found in an entry that can be parsed, before a turn fails.
+Preflight checks find problems of a valid entry on this machine, before a turn fails.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ class EntryBase(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """A field, and the rule it breaks on this machine."""
+    """A field and the rule that it breaks on this machine."""
 
     field: str
     rule: str
-    #: The table of the problem, such as `models.house`; empty: the agent's own.
+    #: Table of the field, such as `models.house`; empty: the agent's own table.
     table: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentProblem:
-    """Why a registered agent would fail; found by `Registry.check`."""
+    """A reason why a registered agent would fail, found by `Registry.check`."""
 
-    #: The agents file; empty for agents that are built in.
+    #: Path of the agents file; empty for built-in agents.
     file: str
-    #: A table, such as `agents.coder`.
+    #: Name of the table, such as `agents.coder`.
     entry: str
     field: str
     rule: str

@@ -1,7 +1,7 @@
-"""Agents for people: they are asked, and answer minutes or days later. No worker waits for them.
+"""Agents for people, who answer minutes or days later, while no worker waits.
 
-A person's agent says nothing itself. It asks the person of its participant, and the turn is parked
-until an answer arrives: with `symposia reply`, with `job.reply`, or with a signed callback.
+A person's agent writes no message. It asks the person of its participant, and the turn is parked
+until an answer arrives: by `symposia reply`, `job.reply`, or a signed callback.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 from ..models.turns.turn import TurnContext, TurnOutcome
 from ..models.turns.waiting import WaitPolicy
 
-#: Characters of an instruction that a question repeats.
+#: Maximum characters of an instruction in a question.
 MAX_QUESTION_CHARS = 10_000
 
 

@@ -1,9 +1,8 @@
-"""Agents that are Python callables: `module:name`, sync or async, a `TurnContext` in.
+"""Agents that are Python callables: `module:name`, sync or async, called with a `TurnContext`.
 
-The callable answers with text (one message), a `TurnOutcome`, or None (it passes). An async
-one runs on the event loop and must not block it; a sync one runs in a thread. When its
-deadline has passed the turn continues without it: a thread cannot be stopped, and stays busy
-until the callable returns.
+The callable returns text (one message), a `TurnOutcome`, or None (a pass). An async callable runs on the
+event loop and must not block it; a sync one runs in a thread. At the deadline the turn ends without its
+answer. Its thread cannot be stopped and stays busy until the callable returns.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ AgentCallable = Callable[[TurnContext], object]
 
 
 class PythonAgent:
-    """Speaks by calling a function."""
+    """The agent of a Python callable."""
 
     def __init__(self, function: AgentCallable, *, threads: DaemonThreadPool) -> None:
         self._function = function
@@ -34,17 +33,21 @@ class PythonAgent:
         self._is_async = _is_async(function)
 
     async def speak(self, turn: TurnContext) -> TurnOutcome:
-        """Call the function, and await it where it is async."""
+        """Call the function; await it if it is async."""
         if self._is_async:
             answer = self._function(turn)
         else:
             answer = await asyncio.wrap_future(self._threads.submit(partial(self._function, turn)))
-        # A sync function may hand back a coroutine: a lambda around an async one, say.
+        # A sync function may return a coroutine, for example a lambda around an async one.
         return to_outcome(await answer if inspect.isawaitable(answer) else answer)
 
 
 def to_outcome(answer: object) -> TurnOutcome:
-    """A callable's answer as an outcome. Raises BadOutcome for what is neither text, outcome nor None."""
+    """Convert the return value of a callable to an outcome.
+
+    Raises:
+        BadOutcome: the value is neither text, nor an outcome, nor None.
+    """
     if answer is None:
         return TurnOutcome.skip_turn()
     if isinstance(answer, TurnOutcome):
@@ -63,7 +66,7 @@ def load_callable(path: str) -> AgentCallable:
     """Import the callable at `module:name` (dots allowed on both sides).
 
     Raises:
-        AgentError: not retryable; it says what could not be imported and why.
+        AgentError: not retryable; the message says what could not be imported and why.
     """
     module, _, name = path.partition(":")
     try:

@@ -8,11 +8,11 @@ The reply depends on the turn alone, so a turn that runs twice gives the same re
    number and the size of the roster, passes included (a hand-off to a participant of the
    next round shifts it). In the other modes (orchestrated, swarm), it is the number of turns
    whose messages it sees as its own;
-3. after the last reply, `at_end` decides: the last again, the first again, or a pass.
+3. after the last reply, `at_end` decides: the last reply again, all from the first again, or a pass.
 
 In a reply, `{purpose}`, `{me}`, `{turn}`, `{last}` (the newest message in the window),
-`{item}`, `{instruction}`, `{memory}` (what is remembered of the user) and `{ask}` (what they
-should be asked) are filled in. Other text in braces does not change.
+`{item}`, `{instruction}`, `{memory}` (the known facts about the user) and `{ask}` (the questions
+to ask the user) are filled in. Other text in braces does not change.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ..models.memory.recall import MemoryView
 from ..models.turns.turn import Decision, DraftMessage, NewItem, TurnContext, TurnOutcome, Usage
 from .agent import AnyAgent
 
-#: Messages a script with several replies looks back over to count its own turns.
+#: Number of messages in which a script with several replies counts its own turns.
 SCRIPT_WINDOW = 200
 
 _PLACEHOLDER = re.compile(r"\{(purpose|me|turn|last|item|instruction|memory|ask)\}")
@@ -54,18 +54,18 @@ class ScriptedReply(BaseModel):
     decision: Decision | None = None
     hand_off: str | None = None
     items: tuple[NewItem, ...] = ()
-    #: What it took from the user's words.
+    #: Parameters taken from the user's message.
     learned: Learned | None = None
     usage: Usage = Usage()
-    #: Fails with this text instead of saying anything ...
+    #: Error text; the turn fails with it instead of an answer ...
     fail: str | None = Field(default=None, min_length=1)
-    #: ... at the first n attempts of the turn; None: at every attempt.
+    #: ... in the first n attempts; None: in every attempt.
     fail_attempts: int | None = Field(default=None, ge=1)
     #: Whether that failure may be retried.
     retryable: bool = True
-    #: Seconds to wait first.
+    #: Seconds to wait before the reply.
     delay_s: float = Field(default=0.0, ge=0, le=3_600)
-    #: The turn number of the session this reply is for.
+    #: Turn number of the session for which this reply is used.
     turn: int | None = Field(default=None, ge=1)
 
     @model_validator(mode="before")
@@ -96,7 +96,7 @@ class ScriptedReply(BaseModel):
 
 
 class ScriptedAgent:
-    """Speaks its replies at once."""
+    """The agent of a script without delays."""
 
     def __init__(self, replies: Iterable[ScriptedReply], *, at_end: AtEnd = AtEnd.REPEAT) -> None:
         replies = tuple(replies)
@@ -105,12 +105,12 @@ class ScriptedAgent:
         self._at_end = at_end
 
     def speak_now(self, turn: TurnContext) -> TurnOutcome:
-        """Say what the script has for this turn."""
+        """Return the script's reply for this turn."""
         reply = self.find_reply(turn)
         return TurnOutcome.skip_turn() if reply is None else reply.to_outcome(turn)
 
     def find_reply(self, turn: TurnContext) -> ScriptedReply | None:
-        """The script's reply for this turn; None: it passes."""
+        """Return the script's reply for this turn; None: a pass."""
         reply = self._by_turn.get(turn.turn_number)
         count = len(self._in_order)
         if reply is not None or not count:
@@ -124,13 +124,13 @@ class ScriptedAgent:
 
 
 class SlowScriptedAgent:
-    """Speaks a script with delays in it."""
+    """The agent of a script with delays."""
 
     def __init__(self, script: ScriptedAgent) -> None:
         self._script = script
 
     async def speak(self, turn: TurnContext) -> TurnOutcome:
-        """Wait as long as the reply says, then say it."""
+        """Wait for the delay of the reply, then return it."""
         reply = self._script.find_reply(turn)
         if reply is not None:
             await asyncio.sleep(reply.delay_s)
@@ -161,7 +161,7 @@ def turns_before(turn: TurnContext) -> int:
 
 
 def _filled(text: str, turn: TurnContext) -> str:
-    # In one pass: braces inside what is filled in stay as they are.
+    # In one pass: braces in inserted values are not replaced.
     return _PLACEHOLDER.sub(lambda hit: _value(hit[1], turn), text) if "{" in text else text
 
 

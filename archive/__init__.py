@@ -1,1 +1,1 @@
-"""The archive: sessions in SQL, which outlive Redis. The only importer of sqlmodel, sqlalchemy and alembic."""
+"""The archive in SQL. Only this package imports sqlmodel, sqlalchemy and alembic."""

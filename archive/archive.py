@@ -26,7 +26,7 @@ class WorkspaceStore:
 
     @contextmanager
     def changing(self) -> Iterator[WorkspaceChanges]:
-        """Open a write transaction: all of it is written, or nothing."""
+        """Open a write transaction, which writes all changes or none."""
         with self._database.writing() as connection:
             yield WorkspaceChanges(connection)
 
@@ -34,7 +34,7 @@ class WorkspaceStore:
     def reading(self) -> Iterator[WorkspaceQueries]:
         """Open a read transaction with a snapshot of one instant."""
         with self._database.reading() as connection:
-            if not self._database.is_sqlite:  # SQLite transactions always see one instant
+            if not self._database.is_sqlite:  # a SQLite transaction always has a snapshot
                 connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
             yield WorkspaceQueries(connection)
 
@@ -43,8 +43,8 @@ class Archive:
     """Sessions, tasks and conversations in the database at `url`. The constructor does not connect.
 
     Args:
-        url: See `Database`.
-        owns_folder: See `Database`.
+        url: As in `Database`.
+        owns_folder: As in `Database`.
     """
 
     def __init__(self, url: str, *, owns_folder: bool = False) -> None:
@@ -61,19 +61,19 @@ class Archive:
         self._lock = threading.Lock()
 
     def prepare(self) -> None:
-        """Bring the database to the newest revision, once. Raises ArchiveUnavailable."""
+        """Upgrade the database to the newest revision, once. Raises ArchiveUnavailable."""
         with self._lock:
             if not self._is_ready:
                 upgrade_schema(self.database)
                 self._is_ready = True
 
     def open_reader(self) -> ArchiveReader | None:
-        """Return the reader, or None if nothing was archived yet; creates no file. Raises ArchiveUnavailable."""
+        """Return the reader; None: nothing is archived yet. Creates no file. Raises ArchiveUnavailable."""
         if not self.database.exists:
             return None
         self.prepare()
         return self.reader
 
     def close(self) -> None:
-        """Close its connections."""
+        """Close the connections."""
         self.database.close()

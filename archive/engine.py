@@ -1,8 +1,8 @@
-"""The connection to the database, with the same pragmas, timeouts, errors and file rights everywhere.
+"""Connections to the database of the archive, and access rights of SQLite files.
 
-SQLite and PostgreSQL are written the same way: a writer takes the lock first (`BEGIN IMMEDIATE`, a row
-locked `FOR UPDATE`), so no transaction fails halfway because another was faster. A SQLite file holds
-every dialog, so only its owner may read it.
+All connections have the same pragmas, timeouts and errors. A writer locks first, on SQLite with
+`BEGIN IMMEDIATE` and on PostgreSQL with a row locked `FOR UPDATE`, so no transaction fails halfway because
+of a concurrent one. A SQLite file contains every dialog, so only its owner may read it.
 """
 
 from __future__ import annotations
@@ -25,20 +25,22 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from ..models.errors import ArchiveError, ArchiveUnavailable, ClientClosed
 from ..models.text.paths import make_private_folder
 
-#: Files that SQLite keeps beside a database: the write-ahead log, its index, and the rollback journal.
+#: Suffixes of SQLite's side files: the write-ahead log, its index, and the rollback journal.
 _SIDE_FILES = ("-wal", "-shm", "-journal")
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
-#: Held from creating a database file until its descriptor is closed: closing any descriptor of a file releases all
-#: POSIX locks that this process has on it, also those of a SQLite connection that another thread has just opened.
+#: Lock held from the creation of a database file until its descriptor is closed. Closing any descriptor of a
+#: file releases all POSIX locks of this process on it, also those of a SQLite connection that another thread
+#: opened.
 _creating = threading.Lock()
 
 
 def create_private(file: Path) -> None:
-    """Create a database file that only its owner may read, before SQLite creates it with the rights of the umask.
+    """Create a database file that only its owner may read, before SQLite creates it with the umask's mode.
 
-    SQLite gives its side files the rights of the database file. A file that exists is made private with its side files;
-    if that is not allowed (another user owns it), it stays as it is and `exposed` names it.
+    SQLite gives its side files the mode of the database file. An existing file and its side files are made
+    private; if that is not allowed because another user owns it, it stays unchanged and `find_exposed_files`
+    lists it.
 
     Args:
         file: The database file. Links are followed, as SQLite does.
@@ -57,12 +59,12 @@ def create_private(file: Path) -> None:
 
 
 def restrict_folder(folder: Path) -> None:
-    """Remove all rights of other users in an existing folder, if that is allowed."""
+    """Remove all access of other users to an existing folder, if that is allowed."""
     _restrict(folder, 0o700)
 
 
 def find_exposed_files(file: Path) -> list[tuple[Path, int]]:
-    """List the database file, side files and folder in which other users have rights, each with its mode."""
+    """Return the database file, side files and folder that other users can access, each with its mode."""
     file = file.resolve()
     paths = (file.parent, file, *(file.with_name(file.name + suffix) for suffix in _SIDE_FILES))
     modes = [(path, stat.S_IMODE(path.stat().st_mode)) for path in paths if path.exists()]
@@ -70,7 +72,7 @@ def find_exposed_files(file: Path) -> list[tuple[Path, int]]:
 
 
 def _restrict(path: Path, mode: int) -> None:
-    # No descriptor is opened here, for the reason given at `_creating`. A side file may disappear at any time.
+    # No descriptor is opened here, for the reason in `_creating`. A side file may disappear at any time.
     with suppress(OSError):
         if stat.S_IMODE(path.stat().st_mode) & _OTHERS:
             path.chmod(mode)
@@ -79,19 +81,20 @@ def _restrict(path: Path, mode: int) -> None:
 #: Seconds that a writer waits for another writer, and every client for an answer.
 _BUSY_S = 30
 _CONNECT_S = 5
-#: Seconds between two tries of an operation for which SQLite does not wait by itself.
+#: Seconds between two attempts at an operation for which SQLite does not wait.
 _RETRY_S = 0.01
 
-#: Text that SQL databases refuse.
+#: Character that SQL databases refuse.
 _NUL = "\x00"
 
 
 class Database:
-    """A database that is connected lazily: the constructor does not connect.
+    """A database with lazy connections: the constructor does not connect.
 
     Args:
         url: `sqlite:///...` or `postgresql://...`.
-        owns_folder: The folder of a SQLite file is Symposia's own: other users lose their rights in it.
+        owns_folder: True: the folder of a SQLite file belongs to Symposia, so the access of other users is
+            removed.
 
     Raises:
         ArchiveUnavailable: from `reading` and `writing`, if the database does not answer.
@@ -118,7 +121,7 @@ class Database:
         return not self.is_sqlite or self._file.exists()
 
     def exposed_files(self) -> list[tuple[Path, int]]:
-        """List the files and the folder of a SQLite database in which other users have rights, each with its mode."""
+        """Return the files and the folder of a SQLite database that other users can access, each with its mode."""
         return find_exposed_files(self._file) if self.is_sqlite else []
 
     @contextmanager
@@ -129,7 +132,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Open a write transaction: all of it is written, or nothing."""
+        """Open a write transaction, which writes all changes or none."""
         if not self.exists:
             self._make_folder()
         with self._translate_errors(), self._engine.connect() as connection:
@@ -155,7 +158,7 @@ class Database:
     def _create_private_file(
         self, _dialect: Dialect, _record: Any, arguments: list[Any], _options: Any
     ) -> None:
-        """Set the rights of the file before SQLite opens it."""
+        """Create the file with private access before SQLite opens it."""
         file = Path(arguments[0])
         if self._owns_folder:
             restrict_folder(file.parent)
@@ -171,7 +174,7 @@ class Database:
         try:
             yield
         except SQLAlchemyError as error:
-            # The driver's message only: the statement and its values contain texts of sessions.
+            # Only the driver's message, because the statement and its values contain texts of sessions.
             cause = error.orig if isinstance(error, DBAPIError) else error
             if isinstance(error, OperationalError | InterfaceError | PoolTimeout):
                 raise ArchiveUnavailable(self.url, hint=str(cause)) from error
@@ -207,7 +210,7 @@ def _engine(url: str) -> Engine:
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
-    # Transactions are begun by `_begin_sqlite`, not by the driver's guess.
+    # `_begin_sqlite` begins transactions, not the driver.
     connection.isolation_level = None
     _use_wal(connection)
     for pragma in ("synchronous = FULL", "foreign_keys = ON"):
@@ -215,10 +218,10 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """Enable write-ahead logging: the first connection changes the file, all others find it enabled.
+    """Enable write-ahead logging; the first connection changes the file, and later ones find it enabled.
 
-    SQLite waits for readers of the file, but refuses at once when another process writes to it, because each
-    might wait for the other.
+    SQLite waits for readers of the file, but fails at once while another process writes to it, because the
+    two could wait for each other.
     """
     until = time.monotonic() + _BUSY_S
     while True:

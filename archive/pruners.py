@@ -24,7 +24,7 @@ class ExpiredSession(NamedTuple):
 
 
 class ArchivePruner:
-    """Deleter of sessions. Every method may raise ArchiveUnavailable."""
+    """Finder and deleter of old sessions. Every method may raise ArchiveUnavailable."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -32,9 +32,9 @@ class ArchivePruner:
     def find(
         self, *, before_ms: int | None = None, user: str | None = None, behind: int = 0, limit: int = 100
     ) -> list[ExpiredSession]:
-        """Return sessions that ended, or last changed, before a time, and that used a user's memory.
+        """Return sessions that ended, or last changed, before a time, and that used a user's memory (None: any).
 
-        The order is that of their rows, after the row `behind`.
+        They are in the order of their rows, after the row `behind`.
         """
         query = select(COLLAB.c.id, COLLAB.c.collab_id, COLLAB.c.opened_ms, COLLAB.c.messages)
         query = query.where(COLLAB.c.id > behind)
@@ -54,13 +54,13 @@ class ArchivePruner:
 
 
 class ReviewPruner:
-    """Deleter of runs. Every method may raise ArchiveUnavailable."""
+    """Finder and deleter of old review runs. Every method may raise ArchiveUnavailable."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def find(self, *, before_ms: int, behind: int = 0, limit: int = 100) -> list[int]:
-        """Return rows of runs that ended (or began, if they never ended) before a time, after the row `behind`.
+        """Return the rows of runs that ended (or began, if they never ended) before a time, after the row `behind`.
 
         The newest run of a root and a panel is kept at any age, because the next run is compared with it.
         """
@@ -79,7 +79,7 @@ class ReviewPruner:
             connection.execute(delete(REVIEW_RUN).where(REVIEW_RUN.c.id.in_(rows)))
 
     def delete_session_results(self, session_ids: Sequence[str]) -> None:
-        """Delete what reviewers said about archived sessions, in all runs that had them as items."""
+        """Delete the results of reviews of archived sessions, in all runs with these sessions as items."""
         item = REVIEW_ITEM.c
         keys = [f"session:{session_id}" for session_id in session_ids]
         about_them = (item.kind == ItemKind.SESSION.value) & item.item_key.in_(keys)
@@ -98,13 +98,13 @@ class ExpiredTask(NamedTuple):
 
 
 class TaskPruner:
-    """Deleter of tasks. Every method may raise ArchiveUnavailable."""
+    """Finder and deleter of old tasks. Every method may raise ArchiveUnavailable."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def find(self, *, before_ms: int, behind: str = "", limit: int = 100) -> list[ExpiredTask]:
-        """Return tasks that closed or failed before a time, by id, after the id `behind`. Active tasks stay."""
+        """Return tasks that closed or failed before a time, by id, after the id `behind`; never active tasks."""
         theirs = select(func.coalesce(func.sum(CONVERSATION.c.messages), 0)).where(
             CONVERSATION.c.task == TASK.c.id
         )

@@ -25,7 +25,7 @@ class ListedSession:
     session_id: str
     opened_ms: int
     documents: Documents
-    #: Status, counters and times under the names of the session hash; None if absent there.
+    #: Status, counters and times, by their names in the session hash; None: absent there.
     fields: Mapping[str, str | None]
 
 
@@ -35,7 +35,7 @@ class FoundMessage:
 
     session_id: str
     title: str
-    #: Participant id; None: not from a turn.
+    #: Participant id of the speaker; None: the message is not from a turn.
     speaker: str | None
     turn: int | None
     at_ms: int
@@ -44,7 +44,7 @@ class FoundMessage:
 
 @dataclass(frozen=True, slots=True)
 class SessionFilter:
-    """Filter of sessions; None: any. Times in milliseconds since the epoch, `until_ms` exclusive."""
+    """Filter of sessions (None: any); times in milliseconds since the epoch, `until_ms` exclusive."""
 
     status: str | None = None
     mode: str | None = None
@@ -62,23 +62,23 @@ class ResultPage(Generic[T]):
     """One page of results, newest first."""
 
     items: tuple[T, ...]
-    #: Start of the next page; None: this is the last page.
+    #: Cursor of the next page; None: this is the last page.
     cursor: str | None
 
 
 class PagePosition(NamedTuple):
-    """A place in a list that grows only at its head, so later pages do not change."""
+    """A position in a list that grows only at its head, so later pages do not change."""
 
     at_ms: int
     row: int
 
     def cursor(self) -> str:
-        """Return the place as an opaque cursor."""
+        """Return the position as an opaque cursor."""
         return urlsafe_b64encode(json.dumps(self).encode()).decode().rstrip("=")
 
     @classmethod
     def from_cursor(cls, cursor: str) -> PagePosition:
-        """Read a cursor. Raises InvalidInput if it is not valid."""
+        """Return the position of a cursor. Raises InvalidInput if the cursor is not valid."""
         try:
             at_ms, row = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
             return cls(int(at_ms), int(row))
@@ -113,12 +113,12 @@ class ListedRun:
 
 
 def encode_cursor(*parts: int | str) -> str:
-    """Return a cursor that holds these parts."""
+    """Return a cursor with these parts."""
     return urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
 
 
 def decode_cursor(cursor: str, *kinds: type[int] | type[str]) -> list[Any]:
-    """Return the parts of a cursor, of these kinds. Raises InvalidInput if the cursor is not valid."""
+    """Return the parts of a cursor, which must have these types. Raises InvalidInput if it is not valid."""
     try:
         parts = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         if [*map(type, parts)] != [*kinds] or any(type(it) is int and not 0 <= it < 2**63 for it in parts):

@@ -1,6 +1,6 @@
-"""The newest schema: check with one query whether a database has it, and upgrade the database if not.
+"""Check of a database's schema with one query, and the upgrade of an older schema.
 
-Alembic is imported only for a change: otherwise every process that reads the archive would start more slowly.
+Alembic is imported only for an upgrade, because its import would slow down the start of every reader.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from sqlalchemy import inspect, text
 from ..models.errors import ArchiveError
 from .engine import Database
 
-#: The newest of `migrations/versions`.
+#: Newest revision in `migrations/versions`.
 REVISION = "0004"
 
 
 def upgrade_schema(database: Database) -> None:
-    """Migrates a database that has an older schema.
+    """Upgrade a database that has an older schema.
 
     Raises:
         ArchiveUnavailable: the database does not answer.

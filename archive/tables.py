@@ -1,8 +1,8 @@
 """The tables of the archive.
 
 A session is a row of `collab` with its own `id`, because a `collab_id` may be used again after
-the live keys of its session have expired. Times are milliseconds since the epoch. An entry of a
-stream keeps its id in `at_ms` and `seq`, which also define the order.
+the live keys of its session have expired. Times are milliseconds since the epoch. The columns `at_ms` and
+`seq` are the id of a stream entry and define the order.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ METADATA = MetaData(
     }
 )
 
-#: 64 bits; SQLite increments a key automatically only if it is INTEGER, which also has 64 bits.
+#: Integer of 64 bits; SQLite increments a key automatically only if it is INTEGER, which also has 64 bits.
 Big = BigInteger().with_variant(Integer(), "sqlite")
 
 
 class Table(SQLModel):
-    """Base of the tables, with the archive's own metadata."""
+    """Base of the tables, with the metadata of the archive."""
 
     metadata = METADATA
 
@@ -58,10 +58,10 @@ class CollabRow(Table, table=True):
     mode: str
     tenant: str | None = None
     user_id: str | None = Field(default=None, index=True)
-    #: The collab and the spec as submitted, as JSON.
+    #: Collab and spec of the session, as JSON.
     collab: str
     spec: str
-    #: Values of the newest snapshot, under the names of the session hash.
+    #: Values of the newest snapshot, by their names in the session hash.
     status: str = "draft"
     reason: str | None = None
     detail: str | None = None
@@ -75,14 +75,14 @@ class CollabRow(Table, table=True):
     cost_micros: int = Field(default=0, sa_type=Big)
     updated_ms: int = Field(default=0, sa_type=Big)
     ended_ms: int | None = Field(default=None, sa_type=Big)
-    #: The newest archived entry of each stream.
+    #: Id of the newest archived entry of each stream.
     dialog_mark: str = "0-0"
     events_mark: str = "0-0"
     journal_mark: str = "0-0"
 
 
 class ParticipantRow(Table, table=True):
-    """A participant, by place in the roster."""
+    """A participant, by position in the roster."""
 
     __tablename__: ClassVar[str] = "participant"
     __table_args__ = (PrimaryKeyConstraint("session", "position"), Index(None, "participant_id", "session"))
@@ -117,7 +117,7 @@ class SnapshotRow(Table, table=True):
 
 
 class DialogRow(Table, table=True):
-    """The dialog of a session or of a conversation; the latter has the conversation's id."""
+    """The dialog of a session or of a conversation; a conversation's dialog has the same id."""
 
     __tablename__: ClassVar[str] = "dialog"
 
@@ -130,7 +130,7 @@ class DialogRow(Table, table=True):
 
 
 class MessageRow(Table, table=True):
-    """A message of a session's dialog, or of a conversation's.
+    """A message in the dialog of a session or of a conversation.
 
     A conversation numbers its messages from 1 in `seq`, in order of arrival; their `at_ms` never decreases.
     """
@@ -140,7 +140,7 @@ class MessageRow(Table, table=True):
         UniqueConstraint("session", "at_ms", "seq"),
         UniqueConstraint("conversation", "seq"),
         UniqueConstraint("conversation", "message_id"),
-        # For counting a reader's own messages after its position.
+        # For the count of a reader's own messages after its position.
         Index(
             None,
             *("conversation", "speaker", "seq"),
@@ -152,7 +152,7 @@ class MessageRow(Table, table=True):
     id: int | None = Field(default=None, primary_key=True, sa_type=Big)
     session: int | None = _session(default=None)
     conversation: str | None = _conversation()
-    #: In a conversation: the id to which replies refer.
+    #: Id of a message in a conversation, to which replies refer.
     message_id: str | None = None
     at_ms: int = Field(sa_type=Big)
     seq: int = Field(sa_type=Big)
@@ -179,7 +179,7 @@ class MapEventRow(Table, table=True):
 
 
 class CollabEventRow(Table, table=True):
-    """A collab event without a MAP type: the journal."""
+    """A journal event, which has no MAP event type."""
 
     __tablename__: ClassVar[str] = "collab_event"
     __table_args__ = (PrimaryKeyConstraint("session", "at_ms", "seq"),)

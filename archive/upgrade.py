@@ -1,4 +1,4 @@
-"""Migration of an archive's database to a revision, safe with concurrent migrations."""
+"""Migration of a database to a revision, safe with concurrent migrations."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from sqlalchemy import Connection, text
 
 from .engine import Database
 from .tables import METADATA
-from .workspace import tables as _conversations  # noqa: F401 - their tables join the others in METADATA
+from .workspace import tables as _conversations  # noqa: F401 - adds its tables to METADATA
 
 NEWEST = "head"
-#: Key of the advisory lock; no other program should use this number: "sympos" in ASCII.
+#: Key of the advisory lock: "sympos" in ASCII, so that no other program is likely to use it.
 LOCK = 0x73796D706F73
 
 
 def migrate(database: Database, revision: str = NEWEST) -> None:
-    """Upgrade or downgrade to `revision` (also `base` and `-1`): all of it, or nothing.
+    """Upgrade or downgrade to `revision` (also `base` and `-1`), completely or not at all.
 
-    No other process may use the database during a downgrade: it might assume that the schema is prepared.
+    No other process may use the database during a downgrade, because it may assume that the schema is
+    prepared.
 
     Raises:
         ArchiveUnavailable: the database does not answer.
     """
     with database.writing() as connection:
-        if not database.is_sqlite:  # on SQLite `writing` locks the whole file
+        if not database.is_sqlite:  # on SQLite, `writing` locks the whole file
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
         config = _config()
         config.attributes |= {"connection": connection, "metadata": METADATA}
@@ -35,12 +36,12 @@ def migrate(database: Database, revision: str = NEWEST) -> None:
 
 
 def revision_of(connection: Connection) -> str | None:
-    """Return the revision of a database; None: it is empty."""
+    """Return the revision of a database; None: the database is empty."""
     return MigrationContext.configure(connection).get_current_revision()
 
 
 def newest_revision() -> str:
-    """Return the revision that this version of the program writes."""
+    """Return the newest revision that this version of Symposia supports."""
     return ScriptDirectory.from_config(_config()).get_current_head() or ""
 
 

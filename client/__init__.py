@@ -1,4 +1,4 @@
-"""The Python API: submit sessions and reviews, and find them again.
+"""The Python client: submits sessions and reviews, and finds them.
 
     from symposia import Client, Collab, Participant
 
@@ -7,7 +7,7 @@
         for message in job.messages(follow=True):
             print(message.speaker, message.content)
 
-Everything is checked before anything is written. What is queued runs when a worker is running.
+Input is checked before anything is written. Queued sessions run when a worker is running.
 """
 
 from .client import Client, default_client, installation_of

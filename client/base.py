@@ -1,4 +1,4 @@
-"""A client's connections: opened lazily, closed together."""
+"""Base class of the client: connections that are opened lazily and closed together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Client`: all methods in one class; and `submit` and `get_job` of the package, methods of the client of this process's settings."""
+"""`Client`, and the functions `submit` and `get_job`, which use the default client of this process."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ class Client(SessionMethods, ReviewMethods):
 
     @property
     def schedules(self) -> Schedules:
-        """Sessions and reviews at set times."""
+        """Schedules: sessions and reviews at set times."""
         return self._parts.schedules
 
     @property
     def memory(self) -> DialogMemory:
-        """What is remembered of users, by room."""
+        """Dialog memory: parameters remembered for users, by room."""
         return self._parts.memory
 
     @property
     def conversations(self) -> WorkspaceService:
-        """Tasks, and the conversations in them. Raises ArchiveError if no archive is kept."""
+        """Tasks and their conversations. Raises ArchiveError if no archive is configured."""
         return self._parts.conversations
 
     @property
     def archive(self) -> Archive | None:
-        """Sessions in SQL, or None if no archive is kept."""
+        """Archive of sessions in SQL, or None if no archive is configured."""
         return self._parts.sessions.archive
 
     @property
@@ -73,7 +73,7 @@ class Client(SessionMethods, ReviewMethods):
         return self._parts.sessions.reader()
 
     def tenant(self, name: str) -> TenantUsage:
-        """Return what a tenant has spent since midnight (UTC), without turns that are running.
+        """Return the usage of a tenant since midnight (UTC), without turns that are running.
 
         Args:
             name: The tenant.
@@ -99,8 +99,8 @@ class Client(SessionMethods, ReviewMethods):
 
 
 def installation_of(client: Client) -> Installation:
-    """Return the parts of a client, for this package's own use."""
-    return client._parts  # noqa: SLF001 - the one door
+    """Return the parts of a client. Only for this package."""
+    return client._parts  # noqa: SLF001 - the only access
 
 
 P = ParamSpec("P")
@@ -108,7 +108,7 @@ R = TypeVar("R")
 
 
 def default_client() -> Client:
-    """Return the client of this process's own settings; another one once another Redis is in use."""
+    """Return the client with the settings of this process; a new one if another Redis is in use."""
     return _client_of(redis_url_in_use(load_settings()))
 
 
@@ -118,7 +118,7 @@ def _client_of(_redis_url: str) -> Client:
 
 
 def _of_default_client(verb: Callable[Concatenate[Client, P], R]) -> Callable[P, R]:
-    """Make a function of a verb of `Client`, with its parameters and its documentation."""
+    """Return a function that calls a method of the default client, with its parameters and documentation."""
 
     @wraps(verb)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,4 +1,4 @@
-"""The verbs of a client for batch reviews."""
+"""Methods of a client for batch reviews."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ReviewMethods(BaseClient):
-    """Start reviews and find them again."""
+    """The methods of a client that start and find batch reviews."""
 
     def review(  # noqa: PLR0913 - each is an option of a review
         self,
@@ -35,12 +35,12 @@ class ReviewMethods(BaseClient):
         Args:
             paths: Files and folders. None: the working folder.
             panel: Name of the panel.
-            model: The agent that takes the panel's seats for a model. None: no model is asked.
-            since: Only what has changed since this git revision. `last`: since the newest run that completed.
-            base: Only what has changed since the checked-out branch left this one.
+            model: The agent for the panel's participants that use a model. None: no model is used.
+            since: Only files changed since this git revision. `last`: since the newest completed run.
+            base: Only files changed since the checked-out branch left this branch.
             include: Only files that match one of these patterns.
             exclude: No files that match one of these patterns.
-            everything: Also what has not changed since this panel reviewed it last.
+            everything: Include files that have not changed since this panel's last review of them.
             root_name: The name of the root in runs and reports. None: the folder's name.
             panels_file: A file of panels. None: `panels.toml` in the working folder, if there is one.
 
@@ -84,11 +84,11 @@ class ReviewMethods(BaseClient):
         Args:
             ids: Sessions of the archive. None: those that have ended, the newest first.
             panel: Name of the panel.
-            model: The agent that takes the panel's seats for a model. None: no model is asked.
+            model: The agent for the panel's participants that use a model. None: no model is used.
             tag: Only sessions with this tag.
             participant: Only sessions with this participant.
             newest: Maximum number of sessions, the newest. None: 5,000.
-            everything: Also what has not changed since this panel reviewed it last.
+            everything: Include sessions that have not changed since this panel's last review of them.
             panels_file: A file of panels. None: `panels.toml` in the working folder, if there is one.
 
         Returns:

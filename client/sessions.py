@@ -1,4 +1,4 @@
-"""The verbs of a client for sessions."""
+"""Methods of a client for sessions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .base import BaseClient
 
 
 class SessionMethods(BaseClient):
-    """Submit sessions and find them again."""
+    """The methods of a client that submit and find sessions."""
 
     def submit(  # noqa: PLR0913 - each is an option of a session
         self,
@@ -56,23 +56,23 @@ class SessionMethods(BaseClient):
             collab: What the session is about and who takes part.
             agents: The agent of each participant id: a registered name, or a name with overrides. Default: the
                 agent of the participant's own name, `human` for a person.
-            stop: When to end, in addition to the rules of the mode: a condition, or `{"max_rounds": 3}`.
+            stop: Stop condition in addition to the rules of the mode: a condition, or `{"max_rounds": 3}`.
             options: Options of the mode.
-            policy: What happens when an agent fails.
-            policies: The same for single participant ids.
-            limits: What one turn may spend: `{"turn_tokens": 2_000, "turn_usd": 0.05}`.
+            policy: Failure policy.
+            policies: Failure policies of single participants, by id.
+            limits: Limits of one turn, such as `{"turn_tokens": 2_000, "turn_usd": 0.05}`.
             tenant: The tenant that pays. The settings of the workers limit what a tenant may spend per day.
-            messages: What the dialog starts with. A text is a message of the user.
+            messages: The first messages of the dialog. A text is a message of the user.
             parameters: Data that every agent gets.
-            thread_id: Groups dialogs.
+            thread_id: Id of a group of dialogs.
             task: The id of the task in which the session runs. Its agents must be admitted there.
             conversation: The id of the conversation that gets the messages, too. Its agents must be members.
-            protocol: How turns are written: `alignment` keeps a ledger and ends when all have converged.
+            protocol: Format of turns: `alignment` keeps a ledger and ends when all have converged.
             user_id: The user whose parameters the turns remember and use.
             room_id: The room of these parameters. Default: the conversation, the task, the thread or the session.
             service: The service of these parameters, such as `travel`.
             said: Parameters of the message that the session is about.
-            defaults: Parameters that hold where the user said nothing.
+            defaults: Parameters that apply if the user has given no others.
 
         Returns:
             The session.
@@ -116,7 +116,7 @@ class SessionMethods(BaseClient):
 
         Raises:
             AmbiguousId: Several sessions have ids that start with this.
-            InvalidInput: It is shorter than 8 characters.
+            InvalidInput: The id is shorter than 8 characters.
             SessionNotFound: There is no such session, or it has expired.
             ArchiveUnavailable: It is not live, and the archive does not answer.
             RedisUnavailable: Redis does not answer, and the archive has no such session that has ended.

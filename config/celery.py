@@ -1,8 +1,9 @@
-"""Settings of Celery, each with its reason, and Redis URLs as Celery's transports need them.
+"""Settings of Celery, each with its reason, and Redis URLs in the form of Celery's transports.
 
-Celery on Redis is not at-least-once: a message is popped before it is noted as unacknowledged, and
-one in some hundreds is lost with a killed worker. So a task message here is only a hint; sessions
-live in Redis, and the sweep sends again what got lost. These settings make losses rare and cheap.
+Celery on Redis is not at-least-once: a message is popped before it is stored as unacknowledged, and
+a killed worker loses about one message in some hundreds. So the message of a Celery task is only a hint:
+sessions are stored in Redis, and the sweep sends lost messages again. These settings make losses rare and
+cheap.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from ..models.text.redis_address import RedisAddress, RedisKind
 from .settings import Settings
 from .urls import is_redis
 
-#: Seconds in which a Sentinel has to answer before the next one is asked.
+#: Timeout of a Sentinel in seconds; then the next one is asked.
 _SENTINEL_TIMEOUT_S = 2
 
 
 class _Credentials(UsernamePasswordCredentialProvider):
-    """Credentials that are not shown where Flower and `celery inspect conf` show the options of the transport."""
+    """Credentials that Flower and `celery inspect conf` do not show with the transport's options."""
 
     def __json__(self) -> str:
         return HIDDEN
@@ -32,10 +33,11 @@ class _Credentials(UsernamePasswordCredentialProvider):
 
 
 def to_celery_url(url: str) -> str:
-    """Return a Redis URL as Celery's transport needs it; any other as it is.
+    """Return a Redis URL in the form of Celery's transport; any other URL is returned unchanged.
 
-    Of the options the transport takes those of TLS and fails at others. Without any it trusts every certificate, so
-    it is configured not to, unless the URL itself does. Each Sentinel is a URL, with the credentials of the master.
+    The transport accepts only the TLS options of a URL and fails for others. Without TLS options it trusts
+    every certificate, so checking is enabled unless the URL disables it. Each Sentinel becomes a URL, with the
+    credentials of the master.
     """
     if not is_redis(url):
         return url
@@ -50,13 +52,13 @@ def to_celery_url(url: str) -> str:
 
 
 def sentinel_options(url: str) -> dict[str, Any]:
-    """Return the transport options for the master of Sentinels; nothing for another URL."""
+    """Return the transport options for a Sentinel master; empty for another URL."""
     if not is_redis(url) or (address := RedisAddress.parse(url)).kind is not RedisKind.SENTINEL:
         return {}
     asked: dict[str, Any] = {
         "socket_timeout": _SENTINEL_TIMEOUT_S,
         "socket_connect_timeout": _SENTINEL_TIMEOUT_S,
-        # None: one that does not answer is not tried again, but the next one asked.
+        # None: if a Sentinel does not answer, ask the next one instead of retrying.
         "retry": None,
     }
     if address.sentinel:
@@ -67,7 +69,7 @@ def sentinel_options(url: str) -> dict[str, Any]:
 
 
 def broker_tls(url: str) -> dict[str, str] | None:
-    """Return Celery's `broker_use_ssl` for the master of Sentinels: other transports read it from the URL."""
+    """Return Celery's `broker_use_ssl` for a Sentinel master: other transports read it from the URL."""
     if not sentinel_options(url):
         return None
     address = RedisAddress.parse(url)
@@ -91,20 +93,20 @@ QUEUE = "symposia"
 
 #: Options for kombu's Redis transport; other transports refuse them.
 _REDIS_TRANSPORT = {
-    # Seconds after which a message that a worker holds is delivered again. Nothing waits for that: the sweep
-    # finds a dead worker's turn by its lease. A turn that lasts longer is delivered once more, and that
-    # delivery finds the floor taken and ends.
+    # Seconds after which an unacknowledged message is delivered again. Nothing waits for that: the sweep
+    # finds a dead worker's turn by its lease. The message of a longer turn is delivered twice; the second
+    # delivery finds the lock held and ends.
     "visibility_timeout": 60,
-    # Look for such messages every 5 s, and each time: the defaults look every 100 s.
+    # Check for such messages every 5 s; the default is every 100 s.
     "unacked_restore_interval": 5,
     "unacked_restore_throttle": 1,
-    # Seconds a worker killed during that look keeps the others from looking; the default is 300.
+    # Seconds for which a worker killed during that check prevents others from checking; the default is 300.
     "unacked_mutex_expire": 10,
-    # Seconds to wait for the answer to a command.
+    # Timeout of a command in seconds.
     "socket_timeout": 5,
-    # No such limit holds for the pop that is pending in the event loop: at this interval the worker checks
-    # whether its answer is overdue by as many. So a server that was lost without a word (its machine, the
-    # network) is noticed within 12 s; with the default of 25 s a worker was measured to stay deaf for 46 s.
+    # That timeout does not apply to the pending pop in the event loop. At this interval (seconds) the worker
+    # checks whether its answer is overdue by the same time. So the loss of a server's machine or network is
+    # noticed within 12 s; with the default of 25 s a worker was measured not to notice it for 46 s.
     "health_check_interval": 5,
     "socket_connect_timeout": 2,
     "socket_keepalive": True,
@@ -114,7 +116,7 @@ _REDIS_TRANSPORT = {
 def celery_settings(settings: Settings, *, broker_url: str) -> dict[str, Any]:
     """Return the configuration of the Celery app that sends and runs turns.
 
-    `broker_url` is the broker in use: the one of the settings, or the Redis in use.
+    `broker_url` is the URL of the broker in use: that of the settings, else the Redis in use.
     """
     return {
         **_messages(),
@@ -127,18 +129,18 @@ def celery_settings(settings: Settings, *, broker_url: str) -> dict[str, Any]:
 
 def _messages() -> dict[str, Any]:
     return {
-        # A queue of its own, so that a broker shared with other programs stays untangled.
+        # A separate queue, because other programs may use the same broker.
         "task_default_queue": QUEUE,
-        # JSON only: a pickle from the queue could run code.
+        # JSON only: a pickle in the queue could run code.
         "task_serializer": "json",
         "accept_content": ["json"],
-        # Acknowledge after the turn, not before it, and give it back when its process dies. A turn
-        # that ran twice is written once, because its commit is fenced.
+        # Acknowledge the message after the turn, and requeue it if the process dies. A turn that runs twice
+        # is written once, because its commit is fenced.
         "task_acks_late": True,
-        # A turn that failed is a failed task, and its message is done all the same: sessions retry their turns themselves.
+        # Acknowledge the message of a failed turn, too: sessions retry their turns themselves.
         "task_acks_on_failure_or_timeout": True,
         "task_reject_on_worker_lost": True,
-        # Turns answer in the dialog; storing their results as well costs a fifth of the throughput.
+        # The output of turns is in the dialog; storing Celery results costs a fifth of the throughput.
         "task_ignore_result": True,
         "result_backend": None,
         "timezone": "UTC",
@@ -154,20 +156,20 @@ def _broker(settings: Settings, *, broker_url: str) -> dict[str, Any]:
     return {
         "broker_url": to_celery_url(broker_url),
         "broker_use_ssl": broker_tls(broker_url),
-        # An unavailable broker, at the start or later, is waited for indefinitely.
+        # Wait without limit for an unavailable broker, at the start or later.
         "broker_connection_retry_on_startup": True,
         "broker_connection_max_retries": None,
-        # So is a Redis that answers, but refuses: read-only during a failover, or full.
+        # Also wait for a Redis that refuses commands: read-only during a failover, or full.
         "broker_channel_error_retry": True,
-        # A turn continues when the broker is lost: it commits to Redis over a connection of its own, and its output
-        # is paid for. Celery 6 would cancel it.
+        # Continue running turns when the broker is lost: they commit to Redis over another connection, and
+        # their output is already paid for. Celery 6 would cancel them.
         "worker_cancel_long_running_tasks_on_connection_loss": False,
-        # After a lost connection take as many turns as before. Celery would take fewer at first and restore the number
-        # from the threads that run the turns: over AMQP two threads then read from one socket, and the one that waits
-        # for the broker's answer waits forever, which is the worker's event loop. Turns that are taken too early only
-        # wait for a thread: the sweep sends those again that wait for too long.
+        # Keep the prefetch count after a lost connection. Celery would reduce it and restore it from the
+        # threads that run the turns. Over AMQP two threads would then read from one socket, and the event
+        # loop of the worker would wait forever for the broker's answer. Turns that are prefetched too early
+        # only wait for a thread: the sweep sends the messages of turns that wait for too long again.
         "worker_enable_prefetch_count_reduction": False,
-        # A connection for each thread that sends the next turn, one for the sweep, one to spare.
+        # One connection for each thread that sends the next turn, one for the sweep, one spare.
         "broker_pool_limit": settings.worker_concurrency + 2,
         "broker_transport_options": transport_options(broker_url),
     }
@@ -175,27 +177,27 @@ def _broker(settings: Settings, *, broker_url: str) -> dict[str, Any]:
 
 def _worker(settings: Settings) -> dict[str, Any]:
     return {
-        # Turns wait on networks, so threads do. Threads know no time limits: a turn's deadline is
-        # kept by the agent runner and the HTTP client.
+        # Turns mostly wait for the network, so threads are enough. Celery has no time limits for threads: the
+        # agent runner and the HTTP client apply a turn's deadline.
         "worker_pool": "threads",
         "worker_concurrency": settings.worker_concurrency,
-        # A warm shutdown (SIGTERM, the first Ctrl-C) waits for the turns in flight, however long they take;
-        # the operator decides when to kill. What is cut off then is taken over when its lease expires.
+        # A warm shutdown (SIGTERM, the first Ctrl-C) waits for the running turns without limit; the operator
+        # decides when to kill. Another worker repeats a killed turn when its lease expires.
         "worker_soft_shutdown_timeout": 0,
-        # Take a turn only when a thread is free for it: no turn waits for a slow one.
+        # Take a turn only when a thread is free, so that no turn waits for a slow one.
         "worker_prefetch_multiplier": 1,
-        # Output that an agent prints is not a warning in the worker's log.
+        # Do not log the output of agents as warnings.
         "worker_redirect_stdouts": False,
-        # The embedding program's log handlers stay in place.
+        # Keep the log handlers of the embedding program.
         "worker_hijack_root_logger": False,
     }
 
 
 def _beat() -> dict[str, Any]:
     return {
-        # Schedules are kept in Redis by RedBeat, so that they change without a restart.
+        # RedBeat keeps the schedules in Redis, so that they can be changed without a restart.
         "beat_scheduler": "symposia.workers.beat.beat:SchedulesInRedis",
-        # Seconds after which a beat looks for schedules that were added.
+        # Maximum seconds until a beat finds new schedules.
         "beat_max_loop_interval": 1,
     }
 

@@ -1,7 +1,7 @@
-"""The settings: one frozen value, read from `SYMPOSIA_*` variables by this module and by no other.
+"""The settings: one frozen value, read from `SYMPOSIA_*` variables by this module only.
 
-All other code takes its settings as arguments, so a test or an embedding program passes them
-without touching the environment. `known_secrets` lists the secrets of this process, so that they can be removed from its output.
+All other code gets its settings as arguments, so a test or an embedding program passes them without changing
+the environment. `known_secrets` returns the secrets of this process, so that its output can be redacted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from . import urls
 
 PREFIX = "SYMPOSIA_"
 
-#: Settings that are read under another name, too, where ours is not set (dialog state document, section 5).
+#: Variables that are read if the `SYMPOSIA_*` one is not set (dialog state document, section 5).
 ALTERNATIVE_NAMES = {
     "redis_url": "REDIS_URL",
     "memory_ttl_s": "DIALOG_STATE_TTL_SECONDS",
@@ -43,35 +43,35 @@ def _from_json(value: object) -> object:
         raise ValueError('must be JSON, such as {"name": "/a/path"}') from None
 
 
-#: Paths by the names that schedules and reviews have for them; in the environment as JSON.
+#: Paths by the names that schedules and reviews use; JSON in the environment.
 NamedPaths = Annotated[
     dict[str, ExpandedPath], NoDecode, BeforeValidator(_from_json), Field(max_length=1_000)
 ]
 
 
 def default_data_dir() -> Path:
-    """Return the data folder of an installation that names none."""
+    """Return the data folder used if none is configured."""
     return user_data_path("symposia")
 
 
 class Settings(BaseSettings):
     """Settings of an installation. Constructor arguments take precedence over the environment.
 
-    Use `load_settings`, which turns a bad value into one clear line. URLs are secrets, because a
-    password may be part of them: read one with `.get_secret_value()`, show it `without_password`.
+    Use `load_settings`, which reports an invalid value in one line. URLs are secrets, because they may
+    contain a password: read a URL with `.get_secret_value()`, show it with `without_password`.
     """
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True, hide_input_in_errors=True
     )
 
-    #: Redis of the sessions: a server, a cluster, or a Sentinel master. None: the embedded server of `data_dir`.
+    #: Redis of the sessions: server, cluster, or Sentinel master. None: the embedded server of `data_dir`.
     redis_url: Annotated[SecretStr, AfterValidator(urls.redis_url)] | None = None
     #: Broker of the task messages. None: `redis_url`; with a cluster it must be set.
     broker_url: Annotated[SecretStr, AfterValidator(urls.broker_url)] | None = None
-    #: Folder of what Symposia keeps on this machine: the embedded server's data, logs.
+    #: Folder of Symposia's files on this machine: data of the embedded server, archive, logs.
     data_dir: ExpandedPath = Field(default_factory=default_data_dir)
-    #: The agent registry. None: `agents.toml` in the working folder, where there is one.
+    #: The agents file. None: `agents.toml` in the working folder, if it exists.
     agents_file: ExpandedPath | None = None
 
     #: Lease of a turn in seconds, without renewal; a killed worker delays a session by this time.
@@ -80,7 +80,7 @@ class Settings(BaseSettings):
     sweep_interval_s: float = Field(default=1, ge=0.1, le=60)
     #: Seconds a planned turn may wait for a worker before its task is sent again.
     redispatch_after_s: float = Field(default=10, ge=1, le=3_600)
-    #: Seconds an agent may speak, unless its participant says otherwise.
+    #: Maximum seconds of a turn, unless its participant has another limit.
     turn_timeout_s: float = Field(default=300, ge=1, le=86_400)
 
     #: Maximum size of a message in bytes (UTF-8).
@@ -97,30 +97,30 @@ class Settings(BaseSettings):
     #: Seconds between two archiver runs over an active session.
     archive_interval_s: float = Field(default=5, ge=0.1, le=3_600)
 
-    #: What each tenant may spend from one midnight (UTC) to the next; None: no limit.
+    #: Daily limits of each tenant, from midnight to midnight (UTC); None: no limit.
     tenant_daily_tokens: int | None = Field(default=None, ge=1, le=10**12)
     tenant_daily_usd: float | None = Field(default=None, ge=1e-6, le=1e6)
     tenant_daily_turns: int | None = Field(default=None, ge=1, le=10**9)
 
     #: Redis of the dialog memories. None: the Redis of the sessions.
     memory_redis_url: Annotated[SecretStr, AfterValidator(urls.redis_url)] | None = None
-    #: Seconds from the last write until what is remembered of a user in a room is forgotten.
+    #: Seconds after the last write until the memory of a user in a room expires.
     memory_ttl_s: int = Field(default=21_600, ge=1, le=31_536_000)
-    #: Bytes (UTF-8) of what is remembered of a user in a room; parameters set long ago go first.
+    #: Maximum bytes (UTF-8) of the memory of a user in a room; the oldest parameters are removed first.
     memory_max_bytes: int = Field(default=10_000, ge=2_048, le=1_048_576)
-    #: Whether all memories of a user share a cluster slot: `dialog:{user}:room` instead of `dialog:user:room`.
+    #: Whether all memories of a user share a cluster slot: `dialog:{user}:room`, not `dialog:user:room`.
     memory_hash_tag: bool = False
 
     #: Session files that schedules may name, such as `{"standup": "/srv/standup.yaml"}`.
     jobs: NamedPaths = Field(default_factory=dict)
-    #: Folders that schedules may have reviewed, such as `{"shop": "/srv/shop"}`.
+    #: Folders that schedules may review, such as `{"shop": "/srv/shop"}`.
     review_roots: NamedPaths = Field(default_factory=dict)
     #: File of the report deliveries. None: `deliveries.toml` in the working folder, if it exists.
     deliveries_file: ExpandedPath | None = None
-    #: A file of schedules that the beat keeps. None: `schedules.toml` in the working folder, where there is one.
+    #: File of schedules that the beat loads. None: `schedules.toml` in the working folder, if it exists.
     schedules_file: ExpandedPath | None = None
 
-    #: Turns one worker process runs side by side, each in a thread.
+    #: Number of turns that a worker process runs side by side, each in a thread.
     worker_concurrency: int = Field(default=8, ge=1, le=1_000)
     #: Loopback port of Flower.
     flower_port: int = Field(default=5_555, ge=1, le=65_535)
@@ -129,14 +129,14 @@ class Settings(BaseSettings):
 
 
 def load_settings(**chosen: object) -> Settings:
-    """Read the environment; `chosen` values win over it.
+    """Read the settings from the environment; `chosen` values take precedence.
 
     Raises:
-        InvalidInput: The first bad value, by the name of its variable, without any password.
+        InvalidInput: A value is not valid; the error names the first such variable, without passwords.
     """
     named = {name: value for name, value in _read_alternatives().items() if name not in chosen}
     try:
-        settings = Settings(**{**named, **chosen})  # type: ignore[arg-type]  # pydantic checks them, and names the bad one
+        settings = Settings(**{**named, **chosen})  # type: ignore[arg-type]  # pydantic checks the values
     except ValidationError as error:
         bad = invalid_input(error)
         bad.field = ALTERNATIVE_NAMES[bad.field] if bad.field in named else f"{PREFIX}{bad.field.upper()}"
@@ -146,7 +146,7 @@ def load_settings(**chosen: object) -> Settings:
 
 
 def _check_broker(settings: Settings) -> None:
-    """Raise InvalidInput: sessions are in a Redis Cluster, and tasks would be, too."""
+    """Raise InvalidInput if a Redis Cluster of the sessions would also be the broker."""
     if settings.redis_url is None or settings.broker_url is not None:
         return
     url = settings.redis_url.get_secret_value()
@@ -156,7 +156,7 @@ def _check_broker(settings: Settings) -> None:
 
 
 def _read_alternatives() -> dict[str, str]:
-    """Return the settings whose own variable is not set, by their other name."""
+    """Return the values of alternative variables for settings whose own variable is not set."""
     return {
         name: value
         for name, also in ALTERNATIVE_NAMES.items()
@@ -165,7 +165,7 @@ def _read_alternatives() -> dict[str, str]:
 
 
 def read_variable(name: str) -> str | None:
-    """Read any variable: the agents file names those that hold API keys."""
+    """Return the value of any variable: the agents file names variables with API keys."""
     return os.environ.get(name)
 
 
@@ -183,7 +183,7 @@ def _plain(value: object) -> str:
     return value.get_secret_value() if isinstance(value, SecretStr) else str(value)
 
 
-#: Shorter values are words rather than secrets, and would be hidden in the middle of others.
+#: Minimum characters of a secret: shorter values are usually words, and would be hidden inside other texts.
 MIN_SECRET_CHARS = 6
 
 _NAME = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)

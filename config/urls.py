@@ -1,4 +1,4 @@
-"""Validation of Redis and broker URLs before any connection, with credentials in their usual place."""
+"""Validation of Redis, broker and database URLs before any connection; moves credentials before the host."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from redis.exceptions import RedisError
 
 from ..models.text.redis_address import SCHEMES, SENTINEL_OPTIONS, RedisAddress, RedisKind
 
-#: Why tasks cannot travel over a Redis Cluster, and what to do.
+#: Rule of an error: a Redis Cluster cannot be the broker, and what to do.
 NO_CLUSTER_BROKER = (
     "Celery has no transport for it; use another broker, such as redis://host:6379/0 or amqp://host:5672//"
 )
 _CREDENTIALS = ("username", "password")
-#: Allowed query options: none that replaces classes or overrides what this package decides.
+#: Allowed query options: none replaces classes or overrides settings of this package.
 _OPTIONS = frozenset(
     {"client_name", "db", "health_check_interval", "max_connections", "protocol", "retry_on_timeout"}
     | {"socket_connect_timeout", "socket_keepalive", "socket_timeout", "timeout"}
@@ -26,7 +26,11 @@ _OPTIONS = frozenset(
 
 
 def redis_url(given: SecretStr) -> SecretStr:
-    """Return a URL of `RedisAddress`, with credentials moved out of its query. Raises ValueError, which names the rule."""
+    """Return a URL of `RedisAddress`, with credentials moved out of its query.
+
+    Raises:
+        ValueError: The URL is not valid; the error names the rule.
+    """
     url = _checked(given)
     tidy = _move_credentials(url, urlsplit(url)) if is_redis(url) else url
     _check_options(tidy, RedisAddress.parse(tidy))
@@ -72,7 +76,9 @@ def _checked(given: SecretStr) -> str:
     url = given.get_secret_value()
     try:
         url.encode()
-    except UnicodeEncodeError:  # of a variable with other bytes; a password would be sent with a `?` in it
+    except (
+        UnicodeEncodeError
+    ):  # the variable has bytes that are not UTF-8; a password would be sent with a `?` in it
         raise ValueError("must be valid UTF-8") from None
     try:
         urlsplit(url)
@@ -84,8 +90,9 @@ def _checked(given: SecretStr) -> str:
 
 
 def _move_credentials(url: str, parts: SplitResult) -> str:
-    """Return the URL with `?username=` and `?password=` before its host: every program that shows URLs hides them
-    there, and only there; Celery's transport understands them only there.
+    """Return the URL with `?username=` and `?password=` moved before its host.
+
+    Programs that show URLs hide passwords only there, and Celery's transport reads them only there.
     """
     options = parse_qsl(parts.query, keep_blank_values=True)
     told = {name: quote(value, safe="") for name, value in options if name in _CREDENTIALS and value}
@@ -106,6 +113,6 @@ def _check_options(url: str, address: RedisAddress) -> None:
         if name not in known:
             raise ValueError(f"has an unknown option; allowed: {', '.join(sorted(known))}")
     try:
-        ConnectionPool.from_url(address.plain).make_connection()  # which opens nothing
+        ConnectionPool.from_url(address.plain).make_connection()  # opens no connection
     except (ValueError, TypeError, RedisError) as error:
         raise ValueError(f"is not accepted by the Redis client: {error}") from None

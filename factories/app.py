@@ -1,7 +1,7 @@
-"""Builder of Celery apps from the settings, with what their Celery tasks need to review and to deliver reports.
+"""Builders of Celery apps and of the deliverer of reports, from the settings.
 
-`create_app` creates one that sends Celery tasks, which is all that a client needs. `symposia.workers.worker_app` adds what
-a worker needs.
+The apps of `create_app` send Celery tasks, as a client needs. `symposia.workers.worker_app` adds what a
+worker needs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def load_deliveries(settings: Settings) -> Destinations:
-    """Return the configured deliveries. Raises InvalidInput, which names file, field and rule."""
+    """Return the configured destinations. Raises InvalidInput, which names file, field and rule."""
     return Destinations.load(settings.deliveries_file, getenv=read_variable)
 
 

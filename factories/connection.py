@@ -1,4 +1,4 @@
-"""The Redis and the broker of this process."""
+"""URLs of the Redis and the broker of this process, and checks of these servers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BROKER_ADVICE = "start it, or change SYMPOSIA_BROKER_URL"
 
 
 def redis_url_in_use(settings: Settings) -> str:
-    """Return the configured URL, else the running embedded server's, else the usual one."""
+    """Return the configured URL, else that of the running embedded server, else the default."""
     return resolve_redis_url(settings) or DEFAULT_REDIS_URL
 
 
@@ -42,7 +42,7 @@ def broker_url_in_use(settings: Settings) -> str:
     """Return the URL of the broker: the configured one, else the Redis in use.
 
     Raises:
-        InvalidInput: Celery has no transport for the configured one.
+        InvalidInput: Celery has no transport for the configured URL.
     """
     if settings.broker_url is None:
         return redis_url_in_use(settings)
@@ -55,7 +55,7 @@ def broker_url_in_use(settings: Settings) -> str:
 
 
 def broker_connection(url: str, *, timeout_s: float) -> Connection:
-    """Return a connection to the broker at a URL of `broker_url_in_use`; nothing is sent yet."""
+    """Return a connection to the broker at a URL from `broker_url_in_use`. Connects lazily."""
     return Connection(
         to_celery_url(url),
         connect_timeout=timeout_s,
@@ -65,7 +65,12 @@ def broker_connection(url: str, *, timeout_s: float) -> Connection:
 
 
 def check_broker(url: str) -> None:
-    """Connect once. Raises BrokerUnavailable; UnsuitableRedis for a Redis of another kind than the URL says."""
+    """Connect to the broker once.
+
+    Raises:
+        BrokerUnavailable: The broker does not answer.
+        UnsuitableRedis: A Redis is of another kind than its URL says.
+    """
     try:
         if is_redis(url):
             with connect(url, retries=0, timeout_s=_CHECK_TIMEOUT_S) as client:
@@ -93,4 +98,4 @@ def check_servers(settings: Settings) -> None:
             except UnsuitableRedis:
                 raise
             except (StateError, RedisError, OSError):
-                continue  # no answer, or this user may not ask
+                continue  # no answer, or no permission for the command

@@ -1,4 +1,4 @@
-"""Discovery of the embedded server on one machine, by a private record in the data folder."""
+"""Discovery of the embedded server on this machine, by a private record in the data folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from redis.retry import Retry
 
 from ..config.settings import Settings
 
-#: Seconds to wait for an answer on loopback; the listening program may not be a Redis.
+#: Timeout of a PING on loopback in seconds; the listening program may not be a Redis.
 _PING_TIMEOUT_S = 2.0
 
 
@@ -69,7 +69,7 @@ class ServerRecord:
     pid: int
     #: ISO 8601, UTC.
     started_at: str
-    #: True: its last user stops it.
+    #: Whether the last process that uses the server stops it.
     shared: bool = False
 
     @property
@@ -86,7 +86,7 @@ class ServerRecord:
             return None
 
     def write_file(self, data_dir: Path) -> None:
-        """Write the record so that readers see all of it or nothing, and only this user sees it."""
+        """Write the record atomically, readable by this user only."""
         path = _path(data_dir)
         draft = path.with_suffix(".new")
         draft.touch(mode=0o600)

@@ -1,4 +1,7 @@
-"""The parts of an installation that a client uses, opened lazily and closed together; and the builder of its workspace."""
+"""The parts of an installation that a client uses, and the builder of its workspace.
+
+The parts are opened lazily and closed together.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +35,9 @@ if TYPE_CHECKING:
     from ..reviews.batches.context import ReviewContext
     from ..state.memory.rooms import DialogMemory
 
-#: Seconds that publishing a notification may take.
+#: Timeout of publishing a notification in seconds.
 _NOTIFY_TIMEOUT_S = 2.0
-#: Seconds between two checks for tasks left waiting.
+#: Seconds between two checks for overdue tasks.
 OVERDUE_CHECK_INTERVAL_S = 30.0
 
 
@@ -42,7 +45,7 @@ def open_conversations(settings: Settings, archive: Archive | None, *, opened: E
     """Return the tasks and conversations in an archive. Connects lazily; `opened` closes the connections.
 
     Raises:
-        ArchiveError: No archive is kept, and tasks live there.
+        ArchiveError: No archive is configured; it stores the tasks.
     """
     if archive is None:
         raise ArchiveError("tasks and conversations need the archive, which is disabled (SYMPOSIA_ARCHIVE)")
@@ -60,7 +63,7 @@ def open_conversations(settings: Settings, archive: Archive | None, *, opened: E
 
 
 def count_overdue_tasks(archive: Archive) -> int:
-    """Return the number of tasks whose verdict is overdue and that a worker should have ended. Raises ArchiveError."""
+    """Return the number of tasks with an overdue verdict that no worker has ended. Raises ArchiveError."""
     late_ms = GRACE_MS + int(3 * OVERDUE_CHECK_INTERVAL_S * 1000)
     with archive.tasks.reading() as pages:
         return pages.count_overdue_tasks(before_ms=time.time_ns() // 1_000_000 - late_ms)

@@ -1,4 +1,4 @@
-"""Builds what brings batch reviews forward in a process."""
+"""Builders of the review context and of the session opener of a process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def build_review_context(
     app: Celery, settings: Settings, client: Redis, archive: Archive | None
 ) -> ReviewContext:
-    """Return the office of a process, which uses these connections."""
+    """Return the review context of a process, which uses these connections."""
     sessions, index = SessionStore(client), SessionIndex(client)
     return ReviewContext(
         store=ReviewStore(client, retention_s=settings.retention_s),

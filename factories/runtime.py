@@ -1,4 +1,4 @@
-"""Builder of the runtime of a worker process from the settings: it connects all parts."""
+"""Builder of the runtime of a worker process from the settings."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def daily_limits(settings: Settings) -> DailyLimits:
 
 
 def load_registry(settings: Settings) -> Registry:
-    """Return the agents of the configured file. Raises RegistryError, which names file, entry, field and rule."""
+    """Return the agents of the configured file. Raises RegistryError with file, entry, field and rule."""
     return Registry.load(
         settings.agents_file,
         getenv=read_variable,
@@ -66,7 +66,7 @@ def build_runtime(app: Celery, settings: Settings, *, redis_url: str) -> Runtime
     """Return a runtime on the Redis at `redis_url`, which may be unavailable.
 
     Raises:
-        RegistryError: The agents file is wrong.
+        RegistryError: The agents file is not valid.
         UnsuitableRedis: A server that answers is of another kind than its URL says.
     """
     settings = settings.model_copy(update={"redis_url": SecretStr(redis_url)})
@@ -95,7 +95,7 @@ def build_runtime(app: Celery, settings: Settings, *, redis_url: str) -> Runtime
 
 
 def per_process(build: Callable[[], T]) -> Callable[[], T]:
-    """Call `build` once in each process: a forked pool child must not share its parent's connections."""
+    """Return a function that calls `build` once per process: a forked child must not share connections."""
     lock = threading.Lock()
     built: dict[int, T] = {}
 

@@ -1,4 +1,4 @@
-"""Builder of the schedule keeper with scheduled sessions and reviews."""
+"""Builder of the schedule runner, with scheduled sessions and reviews."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..state.schedule_store import ScheduleStore
 from ..state.sessions.records import SessionState
 from .sessions import Sessions
 
-#: Reasons of a session that was cancelled because it failed, or because a limit was met before any turn was completed.
+#: Reasons of cancelled sessions that count as failed: errors, and limits reached before a turn was completed.
 _FAILURES = {
     "all_turns_failed",
     "cost_budget",
@@ -34,9 +34,9 @@ _FAILURES = {
 
 
 class ScheduledSession:
-    """A job of the settings: a session file, submitted once for each occurrence, under its id.
+    """A job of the settings: a session file that is submitted once per schedule run, with the run's id.
 
-    Its agents are given the parameters `schedule` and `due`, next to those of the file.
+    Its agents get the parameters `schedule` and `due`, in addition to those of the file.
     """
 
     def __init__(self, settings: Settings, app: Celery) -> None:
@@ -90,7 +90,7 @@ def _outcome(state: SessionState) -> RunOutcome | None:
 
 
 def build_schedule_runner(app: Celery, settings: Settings, *, redis_url: str) -> ScheduleRunner:
-    """Return the schedule keeper of a worker. Connects lazily."""
+    """Return the schedule runner of a worker. Connects lazily."""
     return ScheduleRunner(
         ScheduleStore(connect(redis_url)),
         {

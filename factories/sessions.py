@@ -1,6 +1,6 @@
-"""The sessions of an installation: submitting them, finding them again, live or archived, and their open questions.
+"""The sessions of an installation, live or archived, and their open questions.
 
-`Client` and the worker processes use the same class, so that a scheduled session and a submitted one are the same.
+`Client` and the worker processes use the same class, so scheduled sessions are submitted like all others.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..archive.archive import Archive
     from ..archive.sessions.reader import ArchiveReader
 
-#: Characters an id may be shortened to.
+#: Minimum characters of a shortened id.
 SHORTEST_ID = 8
 _ID_START = re.compile(r"[0-9a-f-]+")
 
@@ -54,7 +54,7 @@ class Sessions:
         self._settings = settings
         self.redis_url = redis_url_in_use(settings)
         self._opened = ExitStack()
-        # Holds no reference to this object: one that is dropped closes its connections at once.
+        # Without a reference to this object: its connections must close when its last reference is gone.
         self._open_archive = cache(partial(_open_archive, settings, self._opened))
         redis = connect(self.redis_url)
         self._opened.callback(redis.close)
@@ -84,11 +84,13 @@ class Sessions:
         return self._open_archive()
 
     def reader(self) -> ArchiveReader | None:
-        """Return the reader of the archive, or None where there is no database (yet). Raises ArchiveUnavailable."""
+        """Return the reader of the archive, or None without a database (yet). Raises ArchiveUnavailable."""
         return None if self.archive is None else self.archive.open_reader()
 
     def submit(self, submission: Submission) -> CollabJob:
-        """Submit a session. The same `collab_id` again is the same session. Logs a warning when no worker is running.
+        """Submit a session. The same `collab_id` again is the same session.
+
+        Logs a warning when no worker is running.
 
         Raises:
             InvalidInput: One line with field, value and rule; nothing was written.
@@ -135,7 +137,7 @@ class Sessions:
         return ArchivedJob(session_id, reader, self.connections)
 
     def find_id(self, text: str) -> str:
-        """Return the whole id of a session; one that is whole already may be that of no session.
+        """Return the whole id of a session. A whole id is not checked: its session may not exist.
 
         Args:
             text: An id, or the first `SHORTEST_ID` or more characters of one.
@@ -178,7 +180,7 @@ class Sessions:
 
     def get_live(self, session_id: str) -> CollabJob:
         """Return a session that Redis holds, with one lookup. Raises SessionNotFound."""
-        if not is_uuid4(session_id):  # no session has such an id, and no key is made of it
+        if not is_uuid4(session_id):  # not an id of a session: no Redis key must contain it
             raise SessionNotFound(session_id)
         state = self.connections.store.state(session_id)
         facts = read_facts(session_id, self.connections.store.documents(session_id), state.opened_ms)
@@ -194,7 +196,7 @@ def _open_archive(settings: Settings, opened: ExitStack) -> Archive | None:
 
 
 def open_questions(sessions: Sessions, name: str | None, *, limit: int) -> list[Pending]:
-    """Return the open questions to `name`, or to anybody, oldest first. Removes entries of questions that are over."""
+    """Return the open questions to `name` or anybody, oldest first. Removes entries of closed questions."""
     inbox = Inbox(sessions.connections.redis)
     found: dict[tuple[str, int], Pending] = {}
     for letter, at_ms in inbox.list_entries(name):
@@ -206,12 +208,12 @@ def open_questions(sessions: Sessions, name: str | None, *, limit: int) -> list[
                 inbox.remove_closed(letter, at_ms)
         else:
             found[question.session_id, question.turn_number] = question
-    # Another session's question may have been parked between the entry of this one and its parking.
+    # An inbox entry is older than its question: between the two, another session's question may be parked.
     return sorted(found.values(), key=lambda question: question.asked_at)
 
 
 def _is_over(sessions: Sessions, letter: InboxEntry) -> bool:
-    """Return whether the turn of an entry has ended. A turn that is about to be parked has its entry already."""
+    """Return whether the turn of an entry has ended. The entry is written before the turn is parked."""
     try:
         state = sessions.connections.store.state(letter.session_id)
     except SessionNotFound:
@@ -221,7 +223,7 @@ def _is_over(sessions: Sessions, letter: InboxEntry) -> bool:
 
 
 def _question(sessions: Sessions, letter: InboxEntry) -> Pending | None:
-    """Return the question of an entry, or None if it is over or not asked yet."""
+    """Return the question of an entry, or None if it is closed or not asked yet."""
     try:
         questions = sessions.get_live(letter.session_id).pending()
     except SessionNotFound:

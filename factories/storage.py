@@ -1,4 +1,4 @@
-"""Builders of the archive and of the dialog memory from the settings. SQL is imported only if an archive is configured."""
+"""Builders of the archive and of the dialog memory. SQL is imported only if an archive is configured."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def archive_url(settings: Settings) -> str | None:
-    """Return the URL of the archive: the configured database, else a file in the data folder; None: no archive."""
+    """Return the configured database URL, else that of a file in the data folder; None: no archive."""
     if not settings.archive:
         return None
     if settings.database_url is not None:
@@ -35,7 +35,7 @@ def open_archive(settings: Settings) -> Archive | None:
         return None
     from ..archive.archive import Archive
 
-    # The folder of any other file may hold what other users need.
+    # The folder of any other file may contain files that other users need.
     owns_folder = settings.database_url is None and settings.data_dir == default_data_dir()
     return Archive(url, owns_folder=owns_folder)
 
@@ -83,8 +83,8 @@ def dialog_memory(
 
     Args:
         settings: The settings of the installation.
-        client: Where memories are kept. None: a new connection.
-        sessions: Where sessions are kept. None: a new connection.
+        client: Redis of the memories. None: a new connection.
+        sessions: Redis of the sessions. None: a new connection.
     """
     return DialogMemory(
         client or connect(memory_url(settings), retries=1),

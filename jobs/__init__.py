@@ -1,1 +1,1 @@
-"""Sessions as programs use them, live and archived, and session files."""
+"""Jobs (Python handles of live and archived sessions), and session files."""

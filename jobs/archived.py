@@ -1,4 +1,4 @@
-"""A session as the archive has it: a job to look at, not to steer."""
+"""The job of an archived session, which can be read but not changed."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 class ArchivedJob(CollabJob):
-    """A session that is not live any more.
+    """A session that is no longer live.
 
-    It is read like any other; methods that would change it, or wait for it, raise NotLive.
+    It can be read like a live one; methods that change the session or wait for it raise NotLive.
     """
 
     is_live = False
@@ -53,7 +53,7 @@ class ArchivedJob(CollabJob):
         return replay(self._streams, self.id)
 
     def queued_for_s(self) -> None:
-        """Return None: nothing of it is queued."""
+        """Return None: an archived session has no queued messages."""
 
     def _create_steering(self, by: str, key: str | None) -> NoReturn:  # noqa: ARG002
         raise _not_live(self.state())
@@ -65,7 +65,7 @@ class ArchivedJob(CollabJob):
 
 
 class _ArchivedStore(SessionStore):
-    """Reads like the live one; has no verbs."""
+    """Session store that reads the archive and refuses changes."""
 
     def __init__(self, client: Redis, reader: ArchiveReader) -> None:
         super().__init__(client)
@@ -91,7 +91,7 @@ class _ArchivedStore(SessionStore):
 
 
 class _ArchivedStreams(StreamReader):
-    """Reads entries like the live one."""
+    """Stream reader of the archive."""
 
     def __init__(self, client: Redis, reader: ArchiveReader) -> None:
         super().__init__(client)
@@ -112,6 +112,6 @@ def _not_live(state: SessionState) -> NotLive:
 
 
 def state_of(session_id: str, fields: Mapping[str, str | None], turns: Mapping[str, str]) -> SessionState:
-    """Return a session's state from its archived fields, as of its last change."""
+    """Return the state of a session, at its last change, from its archived fields."""
     known = {name: fields.get(name) for name in view_fields()}
     return SessionState(session_id, int(fields.get("updated_ms") or 0), known, turns)

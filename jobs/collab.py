@@ -1,4 +1,4 @@
-"""A submitted session: read it, follow it, steer it, answer its questions."""
+"""The job of a submitted session: reading, following, steering, answering questions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Connections:
     """Connections of a job to its session."""
 
     redis: Redis
-    #: Recreated for each asynchronous follower: it belongs to one event loop.
+    #: URL for a new connection of each asynchronous follower, which belongs to one event loop.
     redis_url: str
     store: SessionStore
     index: SessionIndex
@@ -57,17 +57,18 @@ class Connections:
     max_message_bytes: int
     #: Check of new participants; raises if one cannot take part in a session run this way.
     check_joining: Callable[[SessionSpec, Participant], None]
-    #: Makes what warns, in a call that waits for this (such as `session ID`), when no worker is running.
+    #: Creates the watch of a waiting call, which logs a warning if no worker is running. Its argument, such as
+    #: `session ID`, says what the call waits for.
     watch_workers: Callable[[str], WorkerWatch]
 
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """How a session ended, and all that was said."""
+    """The end of a session, and all its messages."""
 
     collab: Collab
     dialog: Dialog
-    #: Why it ended: `satisfied`, `max_rounds`, `failed`, ...
+    #: Reason of the end: `satisfied`, `max_rounds`, `failed`, ...
     reason: str
     detail: str
     usage: Usage
@@ -76,12 +77,12 @@ class JobResult:
 
     @property
     def ok(self) -> bool:
-        """Completed, not cancelled or aborted."""
+        """Whether the session was completed, not cancelled or aborted."""
         return self.collab.status is CollabStatus.COMPLETED
 
 
 class CollabJob:
-    """One session. Every call reads it as it is now.
+    """One session. Every call reads its current state.
 
     All methods raise SessionNotFound when the session has expired, RedisUnavailable when Redis does not answer, and
     ClientClosed when the client is closed. With only the archive's copy (`is_live` is False), methods that change
@@ -98,12 +99,12 @@ class CollabJob:
 
     @property
     def id(self) -> str:
-        """The session's id: the collab's."""
+        """Id of the session, which is that of its collab."""
         return self._facts.session_id
 
     @property
     def spec(self) -> SessionSpec:
-        """What it is run with: agents, stop conditions, options and policies."""
+        """Spec of the session: agents, stop conditions, options and policies."""
         self.state()
         return self._facts.spec
 
@@ -124,7 +125,7 @@ class CollabJob:
         return self.state().status
 
     def queued_for_s(self) -> float | None:
-        """Return for how many seconds something of the session is queued that no worker has taken.
+        """Return for how many seconds a message of the session has been queued without a worker.
 
         The value grows while no worker is running, and while all workers are busy.
 
@@ -134,9 +135,9 @@ class CollabJob:
         return queued_for_s(self.state())
 
     def turn_state(self) -> TurnState:
-        """Return whose turn it is (Collab module, section 5.2), or between two turns and at the end, who spoke last.
+        """Return whose turn it is (Collab module, section 5.2); between turns and at the end, the last speaker.
 
-        Of turns that run side by side, one that is running comes before one that is only planned.
+        Of several open turns, a running one comes before one that is only planned.
         """
         state = self.state()
         order = tuple(self._facts.roster)
@@ -181,18 +182,18 @@ class CollabJob:
         return tuple(self._read(BoardEntry, entries[item_id], "board") for item_id in sorted(entries))
 
     def usage(self) -> dict[str, Usage]:
-        """Return what each participant has spent so far, by id, failed attempts included."""
+        """Return the usage of each participant so far, by id, failed attempts included."""
         journal = (self._read(Event, text, "journal") for text in self._stream_texts("journal", False))
         return usage_by_participant(self.events(), journal)
 
-    def graph(self, format: str = "mermaid") -> str:  # noqa: A002 - the word everyone uses for it
+    def graph(self, format: str = "mermaid") -> str:  # noqa: A002 - the usual name
         """Return the Celery tasks of the session as a graph.
 
         Args:
             format: `mermaid`, `dot` or `text`.
 
         Raises:
-            InvalidInput: It is another format.
+            InvalidInput: The format is unknown.
         """
         if format not in list(GraphFormat):
             raise InvalidInput("format", format, f"must be one of {', '.join(GraphFormat)}")
@@ -272,7 +273,7 @@ class CollabJob:
         Raises:
             IllegalTransition: The session is not suspended.
         """
-        # Before and after: a process that dies in between leaves a session that the sweep checks soon.
+        # Before and after: if the process dies in between, the sweep still checks the session soon.
         self._connections.index.set_due_by(self.id, self._connections.index.now_ms())
         state = self._connections.store.resume(self.id)
         self._connections.index.set_due_by(self.id, state.now_ms)
@@ -318,7 +319,7 @@ class CollabJob:
             key: Idempotency key: of calls with the same key, one makes the change (of the newest 64 changes).
 
         Raises:
-            InvalidInput: The session could not have been submitted with it; nothing has changed.
+            InvalidInput: A session with this participant is not valid; nothing has changed.
             SessionEnded: The session has ended.
             NotAMember: The agent is no member of the conversation in which the session runs.
             ParticipantNotAdmittedError: The task in which the session runs has not admitted the agent.
@@ -334,7 +335,7 @@ class CollabJob:
             key: Idempotency key, as in `add_participant`.
 
         Raises:
-            InvalidInput: The session cannot continue without it; nothing has changed.
+            InvalidInput: The session cannot continue without the participant; nothing has changed.
             SessionEnded: The session has ended.
         """
         self._create_steering(by, key).remove_participant(name)
@@ -355,7 +356,7 @@ class CollabJob:
         self._create_steering(by, key).instruct(name, text)
 
     def post(self, text: str, *, role: str = "user", by: str = "user", key: str | None = None) -> None:
-        """Post a message from outside. It follows the turns that are running.
+        """Post a message from outside. It is written after the turns that are running.
 
         Args:
             text: The message.
@@ -452,12 +453,12 @@ class CollabJob:
 
 
 def output_pieces(moment: SessionUpdate | Delta | None) -> tuple[Delta | Message, ...]:
-    """Return what `stream` yields of one item of `live`."""
+    """Return the items of `stream` for one item of `live`."""
     if moment is None:
         return ()
     return (moment,) if isinstance(moment, Delta) else moment.messages
 
 
 def connections_of(job: CollabJob) -> Connections:
-    """Return the connections of a job, for this package's own use."""
-    return job._connections  # noqa: SLF001 - the one door
+    """Return the connections of a job. Only for this package."""
+    return job._connections  # noqa: SLF001 - the only access

@@ -1,4 +1,4 @@
-"""Reading session files: what `symposia run FILE` and `symposia submit FILE` are given.
+"""Reader of session files, for `symposia run FILE` and `symposia submit FILE`.
 
     title: A haiku about queues
     purpose: Write a haiku about message queues that a poet would sign.
@@ -8,8 +8,8 @@
       - {participant_id: editor, agent: local}
     stop: {max_rounds: 2}
 
-YAML or JSON; the fields are those of a collab at the top, `agent` beside each participant,
-and those of `models.submission.Submission` besides.
+A file is YAML or JSON. Its fields are those of a collab, with `agent` at each participant, and those of
+`models.sessions.submission.Submission`.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from ..models.errors import InvalidInput, InvalidSessionFile
 from ..models.sessions.submission import Submission
 from .strict_yaml import MAX_DEPTH, MAX_VALUES, NotYaml, OverLimit, line_of, read_yaml
 
-#: Bytes a session file may have.
+#: Maximum bytes of a session file.
 MAX_BYTES = 16 * 1024 * 1024
 #: Path of standard input.
 STDIN = "-"
-#: What comes before each key and value of a JSON text, outside of strings, which match as a whole, even without an end.
+#: The character before each key and value of a JSON text, or a whole string, even if it is not terminated.
 _JSON_TOKEN = re.compile(r'[\[{,:]|"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class SessionFile:
-    """A session file that was read as text."""
+    """The text of a session file."""
 
     #: Name of the file in messages.
     name: str
@@ -76,7 +76,7 @@ class SessionFile:
 
     @contextmanager
     def name_file_in_errors(self) -> Iterator[None]:
-        """Turn bad input found inside the block into an error that names this file and the line."""
+        """Convert InvalidInput inside the block to an error that names this file and the line."""
         try:
             yield
         except InvalidSessionFile:
@@ -92,7 +92,7 @@ class SessionFile:
             try:
                 return json.loads(self.text, object_pairs_hook=_without_repeats, parse_constant=_no_constant)
             except json.JSONDecodeError as error:
-                # A YAML document may begin with a brace as well.
+                # A YAML document may begin with a brace, too.
                 if is_json:
                     self._refuse(f"is not JSON: {error.msg}", error.lineno)
             except (ValueError, RecursionError) as error:

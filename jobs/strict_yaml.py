@@ -1,11 +1,11 @@
-"""Strict YAML: text stays text, and every value is written explicitly.
+"""Reader of strict YAML: text stays text, and every value is written explicitly.
 
 Only values of YAML 1.2's core schema are numbers or booleans: `no`, `12:30` and
 `2026-01-01` are text. A duplicate key is an error, because one of the two values would be
-lost. There are no tags, and no aliases: a file of a few lines could unfold to gigabytes.
+lost. Tags are errors, and so are aliases: a file of a few lines could expand to gigabytes.
 
-Depth and number of values are bounded before anything is built: libyaml takes quadratic time for nested brackets and
-recurses for nested nodes until the process crashes, and building a value takes some microseconds.
+Depth and number of values are checked before anything is built: libyaml takes quadratic time for nested
+brackets, its recursion for nested nodes can crash the process, and building a value takes some microseconds.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ import yaml
 from yaml import MappingNode, Node, SequenceNode
 from yaml.constructor import ConstructorError
 
-#: Pure Python where the C parser is not built in.
+#: libyaml's C loader; the Python loader if PyYAML is built without it.
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-#: Levels of tables and lists.
+#: Maximum nesting depth of mappings and lists.
 MAX_DEPTH = 64
-#: Keys and values. A session of 10,000 opening messages with ten fields each has 210,000.
+#: Maximum number of keys and values. A session of 10,000 opening messages with ten fields each has 210,000.
 MAX_VALUES = 250_000
 
 
 class _Loader(_Base):  # type: ignore[misc]  # either of two classes
-    """A safe loader for the core schema, which refuses repeated keys."""
+    """A safe loader for the core schema, which refuses duplicate keys."""
 
     yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
 
@@ -55,7 +55,7 @@ _Loader.add_constructor("tag:yaml.org,2002:float", lambda loader, node: float(lo
 
 
 class NotYaml(ValueError):
-    """The text cannot be read; `line` counts from 1, and is None where none is to blame."""
+    """Error for a text that is not YAML; `line` counts from 1, and is None if the line is unknown."""
 
     def __init__(self, problem: str, line: int | None) -> None:
         super().__init__(problem)
@@ -63,7 +63,7 @@ class NotYaml(ValueError):
 
 
 class OverLimit(ValueError):
-    """The text nests too deep or holds too many values; `line` counts from 1."""
+    """Error for a text that is nested too deep or has too many values; `line` counts from 1."""
 
     def __init__(self, rule: str, line: int) -> None:
         super().__init__(rule)
@@ -71,7 +71,7 @@ class OverLimit(ValueError):
 
 
 def read_yaml(text: str) -> object:
-    """Return the only document in `text`. Raises NotYaml and OverLimit."""
+    """Return the only document of `text`. Raises NotYaml and OverLimit."""
     try:
         _check(text)
         return yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader  # nosec B506
@@ -83,7 +83,7 @@ def read_yaml(text: str) -> object:
 
 
 def _check(text: str) -> None:
-    """Refuse aliases, and texts beyond the limits, from the stream of events: no node is built for it."""
+    """Refuse aliases and texts beyond the limits. Reads the stream of events, without building nodes."""
     depth = values = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent):

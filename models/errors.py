@@ -1,4 +1,4 @@
-"""Exceptions of Symposia, in one tree.
+"""Exceptions of Symposia, and their tree.
 
     SymposiaError
     ├── InvalidInput (also ValueError)      the caller's data breaks a rule

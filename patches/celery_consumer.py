@@ -1,31 +1,33 @@
-"""Celery's consumer, changed in three ways: it survives the loss of its broker, malformed messages, and a cold shutdown.
+"""Celery's consumer with three changes: for a lost broker, malformed messages, and cold shutdowns.
 
-1. `ReconnectingConsumer`. A worker should wait for a Redis that restarts. With Celery 5.7.0 and kombu 5.7.0 it exits if
-   a Celery task was running, for two reasons. `Consumer.on_connection_error_after_connected` closes the lost connection
-   twice, by `collect` and by `close`. The first time, the channel's pending BRPOP fails before the channel counts as
-   closed, and the connection drops its transport. The second time, the channel restores unacknowledged messages over a
-   connection without a transport: `AttributeError: 'NoneType' object has no attribute 'hostname'`, which Celery does not
-   handle. And a Celery task acknowledges its message when it ends, over the channel that delivered the message. That
-   channel is closed: `AttributeError: 'NoneType' object has no attribute 'client'`, raised inside the event loop.
-   So nothing is restored or acknowledged over a lost connection. Neither is needed: the running turns continue in this
-   process, and their messages are delivered once more after the visibility timeout, when `begin` answers that they are
+1. `ReconnectingConsumer`. A worker should wait for a Redis that restarts. With Celery 5.7.0 and kombu 5.7.0
+   it exits if a Celery task was running, for two reasons. `Consumer.on_connection_error_after_connected`
+   closes the lost connection twice, by `collect` and by `close`. The first time, the channel's pending BRPOP
+   fails before the channel counts as closed, and the connection drops its transport. The second time, the
+   channel restores unacknowledged messages over a connection without a transport: `AttributeError: 'NoneType'
+   object has no attribute 'hostname'`, which Celery does not handle. And a Celery task acknowledges its
+   message when it ends, over the channel that delivered the message. That channel is closed: `AttributeError:
+   'NoneType' object has no attribute 'client'`, raised inside the event loop. So nothing is restored or
+   acknowledged over a lost connection. Neither is needed: the running turns continue in this process, and
+   their messages are delivered once more after the visibility timeout, when `begin` answers that they are
    done. Upstream: no open issue found; celery/kombu#582 (closed) has the first traceback. Remove it when
    `test_celerys_own_consumer_still_ends_the_worker` (`tests/sessions/test_lost_broker.py`) fails.
 
-2. `RejectingConsumer` rejects what it cannot read as a Celery task, and continues. Celery 5.7.0 refuses some malformed
-   messages. Others (a body of two parts instead of three, or of none) raise inside its event loop, end the worker, and
-   return to the queue for the next worker. An envelope that is not JSON ends the worker while kombu 5.7.0 decodes it, and
-   an envelope that lacks a part counts as a lost connection. So one message could stop all workers. Upstream:
-   celery/celery#7975 and celery/celery#4308. Remove it when `test_celery_worker_ends_on_a_malformed_message` fails.
+2. `RejectingConsumer` rejects what it cannot read as a Celery task, and continues. Celery 5.7.0 refuses some
+   malformed messages. Others (a body of two parts instead of three, or of none) raise inside its event loop,
+   end the worker, and return to the queue for the next worker. An envelope that is not JSON ends the worker
+   while kombu 5.7.0 decodes it, and an envelope that lacks a part counts as a lost connection. So one message
+   could stop all workers. Upstream: celery/celery#7975 and celery/celery#4308. Remove it when
+   `test_celery_worker_ends_on_a_malformed_message` fails.
 
-3. `ColdShutdownConsumer`: running turns do not delay a cold shutdown (SIGQUIT, the second Ctrl-C). The signal handler of
-   Celery 5.7.0 does two things that do not work with threads. It terminates the running tasks: threads cannot be
-   terminated, so it raises `NotImplementedError`, and the process stays until the last agent has answered. This consumer
-   cancels the agents instead, and then their threads end. Another worker repeats their turns when the leases have
-   expired. And it stops the pool. That takes a lock which the interrupted main thread may hold, if it was submitting a
-   task: a deadlock (python/cpython#121649). So nothing stops the threads here. They end by themselves, and the
-   interpreter waits for them before it exits. Upstream: celery/celery#10490. Remove it when
-   `test_celery_cannot_terminate_a_thread` fails.
+3. `ColdShutdownConsumer`: running turns do not delay a cold shutdown (SIGQUIT, the second Ctrl-C). The signal
+   handler of Celery 5.7.0 does two things that do not work with threads. It terminates the running tasks:
+   threads cannot be terminated, so it raises `NotImplementedError`, and the process stays until the last
+   agent has answered. This consumer cancels the agents instead, and then their threads end. Another worker
+   repeats their turns when the leases have expired. And it stops the pool. That takes a lock which the
+   interrupted main thread may hold, if it was submitting a task: a deadlock (python/cpython#121649). So
+   nothing stops the threads here. They end by themselves, and the interpreter waits for them before it exits.
+   Upstream: celery/celery#10490. Remove it when `test_celery_cannot_terminate_a_thread` fails.
 """
 
 from __future__ import annotations
@@ -48,12 +50,12 @@ _CANCEL_ATTRIBUTE = "symposia_cancel_turns"
 
 
 def install_cancel_turns(app: Celery, cancel: Callable[[], None]) -> None:
-    """Set what a cold shutdown of this app's workers calls to cancel the turns of the process."""
+    """Set the callback with which a cold shutdown of this app's workers cancels the turns of the process."""
     setattr(app, _CANCEL_ATTRIBUTE, cancel)
 
 
 class ColdShutdownConsumer(Consumer):
-    """Celery's consumer, ending promptly also where turns run in threads."""
+    """Celery's consumer, whose cold shutdown is not delayed by turns in threads."""
 
     def cancel_active_requests(self) -> None:
         """As in Consumer."""
@@ -61,7 +63,7 @@ class ColdShutdownConsumer(Consumer):
             super().cancel_active_requests()
             return
         self.pool.on_stop = _do_nothing  # type: ignore[method-assign]
-        # In a thread: what the signal interrupted may hold the locks that are needed, also that of building the runtime.
+        # In a thread: the interrupted code may hold a needed lock, such as that of building the runtime.
         threading.Thread(target=_cancel_turns, args=(self.app,), daemon=True).start()
 
 
@@ -72,21 +74,21 @@ def _cancel_turns(app: Celery) -> None:
 
 
 def _do_nothing() -> None:
-    """Instead of the pool's `on_stop`, which the signal handler calls next."""
+    """Replace the pool's `on_stop`, which the signal handler calls next."""
 
 
 log = logging.getLogger(__name__)
 
 
 class RejectingConsumer(Consumer):
-    """Celery's consumer, with every message that it cannot read rejected."""
+    """Celery's consumer, which rejects every message that it cannot read."""
 
     connection_errors: tuple[type[Exception], ...]
     channel_errors: tuple[type[Exception], ...]
     task_consumer: Any
 
     def create_task_handler(self, *options: Any) -> Callable[..., Any]:
-        """As in Consumer. Every connection has its own, so that its channel is seen to here as well."""
+        """As in Consumer. Each connection creates one, so its channel is patched here, too."""
         refuse_compressed()
         self._guard_envelopes()
         receive = super().create_task_handler(*options)
@@ -105,7 +107,7 @@ class RejectingConsumer(Consumer):
         return received
 
     def _guard_envelopes(self) -> None:
-        """Has the Redis transport drop what it popped and cannot unpack; other brokers check envelopes themselves."""
+        """Make the Redis transport drop messages that it cannot unpack; other brokers check envelopes."""
         handlers = getattr(self.task_consumer.channel, "handlers", {})
         pop = handlers.get("BRPOP")
         if pop is None:
@@ -120,7 +122,7 @@ class RejectingConsumer(Consumer):
             except Exception as error:
                 if self._is_broker_lost(error):
                     raise
-                # Without its text, which may be long and belongs to no one: it is not in the queue any more.
+                # The message is not logged: it may be long. It is no longer in the queue.
                 reason = error if isinstance(error, RefusedMessage) else type(error).__name__
                 log.error("dropping malformed broker message: %s", reason)
                 return True
@@ -128,18 +130,18 @@ class RejectingConsumer(Consumer):
         handlers["BRPOP"] = popped
 
     def _is_broker_lost(self, error: Exception) -> bool:
-        """Return whether the broker is unavailable. Kombu counts KeyError to that; here it is a missing part."""
+        """Return whether the broker is unavailable. A KeyError is a missing part, but kombu includes it."""
         lost = isinstance(error, (*self.connection_errors, *self.channel_errors))
         return lost and not isinstance(error, KeyError)
 
 
-#: Seconds between two tries to reach a broker that went away: first, more each time, at most. Kombu's own are
-#: 2, 2 and 30, which would add up to half a minute to an outage of a minute.
+#: Seconds between two attempts to reach a lost broker: the first pause, its increase, and the maximum.
+#: Kombu's are 2, 2 and 30, which would add up to half a minute to an outage of a minute.
 _RETRY_INTERVALS = {"interval_start": 1, "interval_step": 1, "interval_max": 5}
 
 
 class ReconnectingConsumer(ColdShutdownConsumer, RejectingConsumer):
-    """What Celery's setting `worker_consumer` names: the consumer of every worker here."""
+    """Consumer of all Symposia workers, named in Celery's setting `worker_consumer`."""
 
     def ensure_connected(self, conn: Connection) -> Connection:
         """As in Consumer, with shorter pauses."""
@@ -148,19 +150,19 @@ class ReconnectingConsumer(ColdShutdownConsumer, RejectingConsumer):
         return super().ensure_connected(conn)
 
     def on_connection_error_after_connected(self, exc: Exception) -> None:
-        """As in Consumer, without giving messages back over the lost connection."""
-        # Virtual transports, Redis among them, list their channels; for others the broker does all this.
+        """As in Consumer, without restoring messages over the lost connection."""
+        # Virtual transports such as Redis list their channels; with others the broker restores the messages.
         for channel in getattr(self.connection.transport, "channels", ()) if self.connection else ():
             channel.do_restore = False
         super().on_connection_error_after_connected(exc)
 
     def call_soon_ack(self, settle: Callable[..., None], *args: Any, **options: Any) -> Any:
-        """As in Consumer. `settle` acknowledges or rejects a message: a bound method of it."""
+        """As in Consumer. `settle` is the bound method that acknowledges or rejects a message."""
         return super().call_soon_ack(partial(_acknowledge, settle), *args, **options)  # type: ignore[misc]
 
 
 def _acknowledge(settle: Callable[..., None], *args: Any, **options: Any) -> None:
-    """Looks at the channel at the last moment: the connection may get lost while this waits for the event loop."""
+    """Settle a message, unless its channel was lost while the call waited for the event loop."""
     message = settle.__self__  # type: ignore[attr-defined]
     if _is_channel_lost(message.channel):
         log.info(
@@ -172,5 +174,5 @@ def _acknowledge(settle: Callable[..., None], *args: Any, **options: Any) -> Non
 
 
 def _is_channel_lost(channel: Any) -> bool:
-    """Whether the channel was closed: virtual transports say so, py-amqp takes its connection away."""
+    """Return whether the channel is closed: virtual transports set `closed`, py-amqp drops the connection."""
     return getattr(channel, "closed", False) or channel.connection is None

@@ -1,9 +1,9 @@
 """`task-sent` events of a worker, sent together with its other events in one message.
 
-Celery publishes each `task-sent` event by itself, from the thread that sends the Celery task: one more round trip for
-every task, a tenth of the cost of a turn. A worker's other task events (received, started, succeeded) are buffered in
-the consumer's dispatcher and sent together; with this module, `task-sent` is, too. A process that is no worker, or a
-worker without an event loop, publishes as Celery does.
+Celery publishes each `task-sent` event by itself, from the thread that sends the Celery task: one more round
+trip for every task, a tenth of the cost of a turn. A worker's other task events (received, started,
+succeeded) are buffered in the consumer's dispatcher and sent together; with this module, `task-sent` is, too.
+A process that is no worker, or a worker without an event loop, publishes as Celery does.
 
 Upstream: the design of Celery 5.7.0, no issue. Remove this module when
 `test_celery_publishes_each_task_sent_by_itself` fails.
@@ -20,7 +20,7 @@ from kombu import Producer
 
 
 class SentEventDispatcher:
-    """Replacement of the dispatcher that Celery reports sent tasks to, which is `usual`."""
+    """Replacement of `usual`, the dispatcher to which Celery reports sent tasks."""
 
     def __init__(self, usual: EventDispatcher) -> None:
         self._usual = usual
@@ -28,12 +28,12 @@ class SentEventDispatcher:
         self._process = 0
 
     def attach_dispatcher(self, dispatcher: Any) -> None:
-        """From now on with the events of this dispatcher, if it gathers those of tasks."""
+        """Send the events with this dispatcher from now on, if it buffers task events."""
         gathers = dispatcher.enabled and not dispatcher.groups and "task" in dispatcher.buffer_group
         self._workers, self._process = dispatcher if gathers else None, os.getpid()
 
     def detach_dispatcher(self) -> None:
-        """From now on as Celery does."""
+        """Publish the events as Celery does from now on."""
         self._workers = None
 
     def publish(self, type: str, fields: dict[str, Any], producer: Producer, **how: Any) -> None:  # noqa: A002
@@ -47,7 +47,7 @@ class SentEventDispatcher:
 
 
 class SentEventsStep(bootsteps.StartStopStep):
-    """Joins the consumer's dispatcher, which is another after every loss of the broker."""
+    """Bootstep that attaches the consumer's dispatcher, which is replaced when the broker was lost."""
 
     requires = ("celery.worker.consumer.events:Events",)
 

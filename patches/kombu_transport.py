@@ -1,15 +1,16 @@
-"""kombu's Redis transport with one client per channel, and a pool of broker connections that belongs to one app.
+"""kombu's Redis transport with one client per channel, and a pool of broker connections that belongs to one
+app.
 
-One client per channel: a channel of kombu 5.7.0 creates a client of redis-py for every command: to send a task, to store
-it as unacknowledged, to acknowledge it, for each of its events. Creating a client costs as much as the command, and all
-of them cost a third of a bare Celery task. A client holds nothing but its pool, and any thread may use it, so a channel
-keeps one for as long as it has the same pool.
+One client per channel: a channel of kombu 5.7.0 creates a client of redis-py for every command: to send a
+task, to store it as unacknowledged, to acknowledge it, for each of its events. Creating a client costs as
+much as the command, and all of them cost a third of a bare Celery task. A client holds nothing but its pool,
+and any thread may use it, so a channel keeps one for as long as it has the same pool.
 
-A pool per app: Celery takes its pools from a table of the process: apps that use the same broker share them, so closing
-one app's connections would close those of all others.
+A pool per app: Celery takes its pools from a table of the process: apps that use the same broker share them,
+so closing one app's connections would close those of all others.
 
-Upstream: redis/redis-py#3624 (creating a client is slow); no issue of kombu found. Remove `_OneClientMixin._create_client`
-when `test_kombu_makes_a_client_for_each_command` fails.
+Upstream: redis/redis-py#3624 (creating a client is slow); no issue of kombu found. Remove
+`_OneClientMixin._create_client` when `test_kombu_makes_a_client_for_each_command` fails.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from kombu import Connection
 from kombu.connection import ConnectionPool, PooledConnection
 from kombu.pools import ProducerPool
 from kombu.transport import redis
-from redis.exceptions import ConnectionError  # noqa: A004 - what the transport takes for a lost connection
+from redis.exceptions import ConnectionError  # noqa: A004 - the transport's error for a lost connection
 
 from .celery_events import SentEventDispatcher
 from .message_sizes import MAX_MESSAGE_BYTES, is_oversized
@@ -34,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 class _OneClientMixin:
-    """What is added to kombu's channels."""
+    """Changes of kombu's channels: one client per channel, the packer, a limit of broadcasts."""
 
     _kept: Any = None
 
@@ -42,9 +43,9 @@ class _OneClientMixin:
         return {**super()._connparams(asynchronous), "command_packer": PACKER}  # type: ignore[misc]
 
     def _create_client(self, asynchronous: bool = False) -> Any:
-        if self.closed:  # type: ignore[attr-defined]  # kombu would raise AttributeError, which nobody takes for a lost connection
+        if self.closed:  # type: ignore[attr-defined]  # kombu's AttributeError is no lost connection
             raise ConnectionError("channel closed with its connection")
-        if asynchronous:  # of the event loop: kombu keeps these itself
+        if asynchronous:  # for the event loop: kombu keeps this client itself
             return super()._create_client(asynchronous=True)  # type: ignore[misc]
         kept = self._kept
         if kept is None or kept.connection_pool is not self.pool:  # type: ignore[attr-defined]
@@ -60,24 +61,24 @@ class _OneClientMixin:
 
 
 class OneClientChannel(_OneClientMixin, redis.Channel):
-    """kombu's channel, with its client kept."""
+    """kombu's channel, with one client."""
 
 
 class OneClientSentinelChannel(_OneClientMixin, redis.SentinelChannel):
-    """kombu's channel to a Sentinel master, which keeps its client."""
+    """kombu's channel to a Sentinel master, with one client."""
 
     connection_class = MasterConnection
     connection_class_ssl = MasterTlsConnection
 
 
 class OneClientTransport(redis.Transport):
-    """kombu's Redis transport, with channels of the kind above."""
+    """kombu's Redis transport, with `OneClientChannel`."""
 
     Channel = OneClientChannel
 
 
 class OneClientSentinelTransport(redis.SentinelTransport):
-    """kombu's transport to a Sentinel master, with channels of the kind above."""
+    """kombu's transport to a Sentinel master, with `OneClientSentinelChannel`."""
 
     Channel = OneClientSentinelChannel
 
@@ -93,17 +94,17 @@ class _TransportMixin:
 
 
 class _Pooled(_TransportMixin, PooledConnection):
-    """A connection of the pool below."""
+    """A connection of `_Pool`."""
 
 
 class _Pool(ConnectionPool):
     def new(self) -> Any:
-        """As in ConnectionPool, which names the class of its connections."""
+        """As in ConnectionPool, whose class of connections is fixed."""
         return _Pooled(self, **dict(self.connection._info(resolve=False)))  # noqa: SLF001 - as kombu
 
 
 class OneClientConnection(_TransportMixin, Connection):
-    """kombu's connection; one to Redis has a transport above, one to another broker has kombu's."""
+    """kombu's connection, with the transports of this module for Redis, and kombu's for other brokers."""
 
     def Pool(self, limit: int | None = None, **options: Any) -> Any:  # noqa: N802 - kombu's name
         """As in Connection."""
@@ -111,7 +112,7 @@ class OneClientConnection(_TransportMixin, Connection):
 
 
 class OneClientMessages(AMQP):
-    """What Celery's `amqp` argument names: every message of an app goes over connections of the kind above."""
+    """Celery's `amqp` class, which sends the messages of an app over `OneClientConnection`."""
 
     Connection = OneClientConnection
 
@@ -126,7 +127,7 @@ class OneClientMessages(AMQP):
 
 
 class OwnPoolMessages(OneClientMessages):
-    """What Celery's `amqp` argument names: messages over connections of this app alone."""
+    """Celery's `amqp` class with a connection pool of this app alone."""
 
     _producer_pool: Any
 
@@ -136,7 +137,7 @@ class OwnPoolMessages(OneClientMessages):
         if self._producer_pool is None:
             connection, limit = self.app.connection_for_write(), self.app.conf.broker_pool_limit
             self._producer_pool = ProducerPool(connection.Pool(limit=limit), limit=limit)
-            # An app that is dropped closes its connections, too: those of RabbitMQ do not close themselves.
+            # Close the connections of an app without references, too: RabbitMQ's do not close by themselves.
             weakref.finalize(self.app, _close, self._producer_pool).atexit = False
         return self._producer_pool
 

@@ -1,20 +1,22 @@
-"""Connections of redis-py: to the master that Sentinels know, to nodes of a cluster, and commands packed by hiredis.
+"""Connections of redis-py: to the master that Sentinels know, to nodes of a cluster, and commands packed by
+hiredis.
 
-Sentinel: clients ask for the master's address whenever they open a connection. If a master is lost or becomes a replica,
-its connections fail, and the next ones go to the new master. Upstream, with redis-py 8.1: redis/redis-py#3874 (a lost
-connection reconnects to the former master) and redis/redis-py#4292 (an interrupted read leaves its answer to the next
-command). Remove the two methods of `MasterConnection` when `test_redis_py_reconnects_to_the_former_master` and
-`test_redis_py_keeps_a_connection_with_an_unread_answer` fail. The error texts stay: redis-py's list its clients.
+Sentinel: clients ask for the master's address whenever they open a connection. If a master is lost or becomes
+a replica, its connections fail, and the next ones go to the new master. Upstream, with redis-py 8.1:
+redis/redis-py#3874 (a lost connection reconnects to the former master) and redis/redis-py#4292 (an
+interrupted read leaves its answer to the next command). Remove the two methods of `MasterConnection` when
+`test_redis_py_reconnects_to_the_former_master` and `test_redis_py_keeps_a_connection_with_an_unread_answer`
+fail. The error texts stay: redis-py's list its clients.
 
-Cluster (`InterruptiblePool`): if an exception such as KeyboardInterrupt arrives between a command and its answer, the
-cluster client of redis-py 8.1 returns the connection to its pool with the answer unread, and the next command gets that
-answer. Upstream: no issue found. Remove it when
+Cluster (`InterruptiblePool`): if an exception such as KeyboardInterrupt arrives between a command and its
+answer, the cluster client of redis-py 8.1 returns the connection to its pool with the answer unread, and the
+next command gets that answer. Upstream: no issue found. Remove it when
 `test_redis_py_gives_a_command_the_answer_of_an_interrupted_one` (`tests/state/test_interrupted.py`) fails.
 
-Packing (`PACKER`): hiredis 3.5.0 asks Python for the text of a number and does not check the result. Python runs signal
-handlers there: if a handler raises, as for Ctrl-C, the process ends in a segmentation fault. So hiredis gets texts only.
-Upstream: no issue found. Remove it when `test_hiredis_crashes_if_a_number_has_no_text` fails and
-`tests/state/test_interrupted.py` passes without it.
+Packing (`PACKER`): hiredis 3.5.0 asks Python for the text of a number and does not check the result. Python
+runs signal handlers there: if a handler raises, as for Ctrl-C, the process ends in a segmentation fault. So
+hiredis gets texts only. Upstream: no issue found. Remove it when
+`test_hiredis_crashes_if_a_number_has_no_text` fails and `tests/state/test_interrupted.py` passes without it.
 """
 
 from __future__ import annotations
@@ -44,16 +46,16 @@ class InterruptiblePool(ConnectionPool):
 
 class _WithoutNumbers(HiredisRespSerializer):
     def pack(self, *command: Any) -> list[bytes]:
-        """The command, in one piece. Raises DataError: a value that is no text, bytes or number."""
+        """Return the packed command. Raises DataError for a value that is not text, bytes or a number."""
         texts: list[Any] = [repr(value) if type(value) in (int, float) else value for value in command]
         return super().pack(*texts)  # type: ignore[no-any-return]
 
 
-#: What a connection of redis-py takes as its `command_packer`.
+#: `command_packer` of redis-py's connections.
 PACKER = _WithoutNumbers()
 
 
-#: Seconds in which a Sentinel has to answer before the next one is asked.
+#: Timeout of a Sentinel in seconds; then the next one is asked.
 _TIMEOUT_S = 2.0
 
 R = TypeVar("R", bound=Redis)
@@ -64,18 +66,18 @@ class MasterConnection(sentinel.SentinelManagedConnection):
     """redis-py's connection without two of its defects."""
 
     def send_packed_command(self, command: Any, check_health: bool = True) -> Any:
-        """As in Connection; one that was lost goes to the master of now, and not where it went before."""
+        """As in Connection. A lost connection reconnects to the current master."""
         if not self.is_connected:
             self.connect()  # type: ignore[no-untyped-call]
         return super().send_packed_command(command, check_health)  # type: ignore[no-untyped-call]
 
     def read_response(self, *args: Any, **options: Any) -> Any:
-        """As in Connection; one that is interrupted is closed, or the next command would get this one's answer."""
+        """As in Connection. An interrupted connection is closed: the next command would get this answer."""
         return super().read_response(*args, **{"disconnect_on_error": True, **options})
 
 
 class MasterTlsConnection(MasterConnection, sentinel.SentinelManagedSSLConnection):
-    """The same over TLS."""
+    """`MasterConnection` over TLS."""
 
 
 class _AsyncConnection(asyncio_sentinel.SentinelManagedConnection):
@@ -114,7 +116,7 @@ class _AsyncSentinels(asyncio_sentinel.Sentinel):
 
 
 def _error_text(master: str, error: Exception) -> str:
-    """What went wrong. redis-py lists its clients instead, with all their options."""
+    """Return the text of an error. redis-py's text lists its clients with all their options."""
     text = f"no Sentinel knows an available master {master!r}"
     if isinstance(error, AuthenticationError):
         return f"{text}: a Sentinel rejected the credentials (?sentinel_username=, ?sentinel_password=)"
@@ -123,7 +125,7 @@ def _error_text(master: str, error: Exception) -> str:
 
 
 def master_client(address: RedisAddress, client: type[R], options: dict[str, Any]) -> R:
-    """A client of the master. `options`: of its connections."""
+    """Return a client of the master; `options` are those of its connections."""
     asked: Any = _Sentinels(address.nodes, sentinel_kwargs=_sentinel_options(address))  # type: ignore[no-untyped-call]
     kind = MasterTlsConnection if address.is_tls else MasterConnection
     made: R = asked.master_for(
@@ -133,7 +135,7 @@ def master_client(address: RedisAddress, client: type[R], options: dict[str, Any
 
 
 def async_master_client(address: RedisAddress, client: type[A], options: dict[str, Any]) -> A:
-    """The same for asyncio."""
+    """Return a client of the master for asyncio, as `master_client`."""
     asked: Any = _AsyncSentinels(address.nodes, sentinel_kwargs=_sentinel_options(address))  # type: ignore[no-untyped-call]
     kind = _AsyncTlsConnection if address.is_tls else _AsyncConnection
     made: A = asked.master_for(
@@ -143,12 +145,12 @@ def async_master_client(address: RedisAddress, client: type[A], options: dict[st
 
 
 def _sentinel_options(address: RedisAddress) -> dict[str, Any]:
-    """Connection options of Sentinels: with credentials of their own, by default none."""
+    """Return the connection options of Sentinels, with their own credentials, by default none."""
     options: dict[str, Any] = {
         **address.sentinel,
         "socket_timeout": _TIMEOUT_S,
         "socket_connect_timeout": _TIMEOUT_S,
-        "retry": None,  # the next one is asked instead
+        "retry": None,  # ask the next Sentinel instead
     }
     if address.is_tls:
         tls = {name: value for name, value in _connection_options(address).items() if name.startswith("ssl_")}
@@ -157,6 +159,6 @@ def _sentinel_options(address: RedisAddress) -> dict[str, Any]:
 
 
 def _connection_options(address: RedisAddress) -> dict[str, Any]:
-    """What the URL says of a connection, but for where it goes."""
+    """Return the connection options in the URL, without host and port."""
     told = parse_url(address.plain)  # type: ignore[no-untyped-call]
     return {name: value for name, value in told.items() if name not in ("host", "port", "connection_class")}

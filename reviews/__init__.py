@@ -1,1 +1,1 @@
-"""Reviews in batches: sources, panels, findings, reports and their delivery."""
+"""Batch reviews: sources, panels, findings, reports, deliveries and schedules."""

@@ -1,4 +1,4 @@
-"""A batch review that was started: read it, wait for it, cancel it, retry it."""
+"""Job of a batch review: progress, result, cancel, retry."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ class ReviewJob:
         *,
         watch_workers: Callable[[str], WorkerWatch] | None = None,
     ) -> None:
-        """`watch_workers`: factory of the warning for a waiting call without a running worker; None: no warning."""
+        """`watch_workers`: factory of the warning that no worker is running, for waiting calls.
+
+        None: no warning.
+        """
         self.id = batch_id
         self._office = office
         self._watch_workers = watch_workers
@@ -56,13 +59,13 @@ class ReviewJob:
             return archive.review_reader.run(self.id)
 
     def follow(self, timeout: float | None = None) -> Iterator[BatchView]:
-        """Iterate over the progress until the review has ended. Logs a warning when no worker is running.
+        """Yield the progress until the review has ended; log a warning when no worker is running.
 
         Args:
             timeout: Seconds to wait. None: no limit.
 
         Yields:
-            The progress, five times per second; at last that of the end.
+            The progress, five times per second, and at the end.
 
         Raises:
             TimeoutError: The review has not ended in time; it continues.
@@ -83,11 +86,11 @@ class ReviewJob:
     def result(
         self, timeout: float | None = None, *, on_progress: Callable[[BatchView], None] = lambda _: None
     ) -> ReviewRun:
-        """Wait for the end. Logs a warning when no worker is running.
+        """Wait for the end of the review; log a warning when no worker is running.
 
         Args:
             timeout: Seconds to wait. None: no limit.
-            on_progress: Is called with the progress five times per second. It may raise, which ends the waiting;
+            on_progress: Callback with the progress, five times per second. It may raise to end the waiting;
                 the review continues.
 
         Returns:
@@ -103,10 +106,10 @@ class ReviewJob:
         return self.run()
 
     def cancel(self, reason: str = "cancelled") -> bool:
-        """End the review with what was found so far.
+        """Cancel the review, and keep the findings so far.
 
         Args:
-            reason: The reason that the review's end records.
+            reason: Reason that is recorded with the end of the review.
 
         Returns:
             False: it had already ended.

@@ -1,4 +1,4 @@
-"""Panels by name: the built-in ones, and those of a file."""
+"""Panels by name: built-in panels, and panels of a file."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def panel_reviews(panel: Panel, path: str) -> bool:
 
 
 def panel_sha(panel: Panel) -> str:
-    """Return the key under which findings of a seated panel are stored, as far as this machine knows the program versions."""
+    """Return the key of a panel's stored findings; it includes the program versions on this machine."""
     names = {"symposia", *(program for agent in panel.agents for program in _PROGRAMS.get(agent, ()))}
     return panel.sha(*(f"{name} {_version(name)}" for name in names))
 

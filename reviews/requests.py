@@ -1,4 +1,4 @@
-"""Review requests: files or archived sessions, and a panel with an agent in every seat."""
+"""Review requests: files or archived sessions, and a panel with an agent for every reviewer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .sources.source import SourceLimits
 if TYPE_CHECKING:
     from ..archive.archive import Archive
 
-#: Special revision: that of the newest completed run.
+#: Special revision `last`: that of the newest completed run.
 LAST = "last"
 #: Name of the archive as a root.
 SESSIONS_NAME = "archived sessions"
@@ -34,7 +34,7 @@ class HowToReview(TypedDict, total=False):
 
     #: Name of the panel (default `code`).
     panel: str
-    #: The agent for the panel's model seats; None: no model is called.
+    #: Agent for the model reviewers of the panel; None: no model is called.
     model: str | None
     #: Only changes since this git revision; `last`: since the newest completed run.
     since: str | None
@@ -43,9 +43,10 @@ class HowToReview(TypedDict, total=False):
     #: Only files that match one of these patterns.
     include: Sequence[str]
     exclude: Sequence[str]
-    #: True: include what has not changed since this panel reviewed it last.
+    #: True: include items that have not changed since this panel reviewed them last.
     everything: bool
-    #: Name of the root in runs and reports, and its identity at any place; None: the folder's name, identified with its path.
+    #: Name of the root in runs and reports, which identifies it in any folder; None: name of the folder,
+    #: whose path identifies it.
     root_name: str | None
     #: A file of panels; default: `panels.toml` in the working folder, if it exists.
     panels_file: Path | None
@@ -58,13 +59,14 @@ def request_for_files(
     known_agents: frozenset[str] = frozenset(),
     **how: Unpack[HowToReview],
 ) -> ReviewRequest:
-    """Return the order to review files on this machine; without a path: the working folder.
+    """Return the request to review files on this machine; without a path: the working folder.
 
-    The root is the working folder if all paths are in it and in its repository, else their common folder. `known_agents` are
-    the names that workers announced; empty if no worker announced any.
+    The root is the working folder if all paths are in it and in its repository, else their common folder.
+    `known_agents`: names that workers announced; empty if no worker announced any.
 
     Raises:
-        InvalidInput: a path, revision or panel does not exist, the name of the root is not allowed, or an agent of the panel is unknown.
+        InvalidInput: a path, revision or panel does not exist, the root name is not valid, or an agent is
+            unknown.
         ArchiveUnavailable: the archive is needed for `last`, and does not answer.
     """
     panel = resolve_panel(
@@ -138,7 +140,7 @@ def _checked_name(name: str | None) -> str | None:
 
 
 def _identity(root: Path) -> str:
-    """Return the identity of a folder, because others may have its name. Its path itself stays private."""
+    """Return the identity of a folder, because its name may not be unique; it does not reveal the path."""
     return f"{root.name}-{hashlib.sha256(bytes(root.resolve())).hexdigest()[:16]}"
 
 
@@ -150,7 +152,7 @@ def _work_tree(folder: Path) -> Path | None:
 def last_revision(
     repository: Repository | None, *, root: str, panel: str, archive: Archive | None
 ) -> str | None:
-    """Return the revision of the newest completed run; None: there is none, or its history was rewritten since.
+    """Return the revision of the newest completed run; None: there is none, or git no longer has it.
 
     Raises:
         InvalidInput: there is no archive to look it up.
@@ -173,7 +175,7 @@ class HowToReviewSessions(TypedDict, total=False):
 
     #: Name of the panel (default `document`).
     panel: str
-    #: The agent for the panel's model seats; None: no model is called.
+    #: Agent for the model reviewers of the panel; None: no model is called.
     model: str | None
     #: Only sessions with this tag.
     tag: str | None
@@ -181,7 +183,7 @@ class HowToReviewSessions(TypedDict, total=False):
     participant: str | None
     #: Maximum number of sessions, the newest first; None: 5,000.
     newest: int | None
-    #: True: include what has not changed since this panel reviewed it last.
+    #: True: include items that have not changed since this panel reviewed them last.
     everything: bool
     #: A file of panels; default: `panels.toml` in the working folder, if it exists.
     panels_file: Path | None
@@ -194,7 +196,7 @@ def request_for_sessions(
     known_agents: frozenset[str] = frozenset(),
     **how: Unpack[HowToReviewSessions],
 ) -> ReviewRequest:
-    """Return the order to review archived sessions: those with these ids, else all ended ones, newest first.
+    """Return the request to review archived sessions: those with these ids, or all ended ones, newest first.
 
     Sessions of reviews are reviewed only if their ids are given.
 

@@ -1,7 +1,7 @@
 """Notifications of agents about tasks and conversations: one capped stream per agent, with a time to live.
 
-Best effort: SQL is the source of truth, and an agent that missed a notification looks there. So nothing is retried,
-and an unavailable Redis is only logged.
+Notifications are best effort: the state is in SQL, and an agent that missed a notification reads it there.
+Nothing is retried, and an unavailable Redis is only logged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .redis.readers import read_entries
 
 log = logging.getLogger(__name__)
 
-#: Maximum notifications in an agent's stream, and how long they are kept after the newest one.
+#: Maximum notifications in an agent's stream, and milliseconds for which they are kept after the newest one.
 KEPT = 1_000
 KEPT_MS = 7 * 86_400_000
 #: Cursor of the beginning of a stream.
@@ -58,7 +58,12 @@ class NotificationStreams:
             )
 
     def read(self, agent: str, *, after: str = BEGINNING, limit: int = 100) -> list[ReceivedNotification]:
-        """Notifications of an agent after a cursor, oldest first. Raises InvalidInput for a bad cursor, RedisUnavailable."""
+        """Return the notifications of an agent after a cursor, oldest first.
+
+        Raises:
+            InvalidInput: the cursor is not valid.
+            RedisUnavailable: Redis does not answer.
+        """
         if not _CURSOR.fullmatch(after):
             raise InvalidInput("cursor", after, "must be the cursor of a notification, or 0")
         low = "-" if after == BEGINNING else f"({after}"

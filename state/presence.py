@@ -1,4 +1,4 @@
-"""Running workers and beats as they announce themselves, and warnings while no worker is running."""
+"""Announcements of running workers and beats, and the warning that no worker is running."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class WorkerEntry:
     age_ms: int
     #: Names that schedules may use: `roots`, `jobs` and `panels` of its settings.
     offers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    #: Milliseconds, at that time, for which it had a free place and had begun no task; None: not announced.
+    #: Milliseconds for which it had been free without a new task when it announced itself; None: not
+    #: announced.
     idle_ms: int | None = None
 
 
@@ -48,13 +49,13 @@ class WorkerPresence:
         *,
         idle_ms: int | None = None,
     ) -> None:
-        """Say that a worker lives, and remove those that have been silent for long.
+        """Record that a worker is running, and remove workers that have been silent for a long time.
 
         Args:
             name: the worker's name.
             agents: names of the agents it knows.
             offers: names that schedules may use, by kind: `roots`, `jobs`, `panels`.
-            idle_ms: milliseconds for which it has had a free place and has begun no task.
+            idle_ms: milliseconds for which it has been free and has started no task.
         """
         now = server_ms(self._client)
         offered = {kind: sorted(names) for kind, names in (offers or {}).items()}
@@ -65,11 +66,11 @@ class WorkerPresence:
             self._client.hdel(WORKERS, *gone)
 
     def list_alive(self) -> list[WorkerEntry]:
-        """Return the workers heard of within the last 30 seconds, by name."""
+        """Return the workers that announced themselves within the last 30 seconds, by name."""
         return [entry for entry in self._entries(server_ms(self._client)) if entry.age_ms <= SILENT_MS]
 
     def is_any_alive(self) -> bool:
-        """Return whether a worker was heard of within the last 30 seconds. Reads a single entry if all workers are alive."""
+        """Return whether a worker announced itself within the last 30 seconds; one entry is read if all are alive."""
         name = cast("str | None", self._client.hrandfield(WORKERS))
         if name is None:
             return False
@@ -82,7 +83,7 @@ class WorkerPresence:
         return common_agents(self.list_alive())
 
     def offered(self, kind: str) -> frozenset[str] | None:
-        """Return the names of a kind that every worker offers; None: no worker that says so was heard of lately."""
+        """Return the names of a kind that every worker offers; None: no live worker announces such names."""
         offers = [worker.offers[kind] for worker in self.list_alive() if kind in worker.offers]
         return frozenset.intersection(*map(frozenset, offers)) if offers else None
 
@@ -103,7 +104,7 @@ def common_agents(workers: Iterable[WorkerEntry]) -> frozenset[str]:
 
 
 def _entry(name: str, raw: str, now_ms: int) -> WorkerEntry | None:
-    """Return what a worker announced; None: a worker of another release announced it in another form."""
+    """Return the announcement of a worker; None: it has the format of another release."""
     try:
         data = json.loads(raw)
         agents = tuple(map(str, data["agents"]))
@@ -122,13 +123,13 @@ LOOK_EVERY_S = 5.0
 
 
 class WorkerWatch:
-    """Warning for a waiting call: logs once that no worker is running, and again only after one was running.
+    """Warning for a waiting call: logged once while no worker is running, and again only after one was running.
 
     Args:
         book: the running workers.
-        what: what waits, such as `session ID`.
+        what: what waits, such as `session ID`; for the log line.
         grace_s: seconds that workers may be missing before the warning.
-        clock: seconds of a clock that never goes back.
+        clock: function that returns monotonic seconds.
     """
 
     def __init__(
@@ -148,11 +149,11 @@ class WorkerWatch:
         self._warned = False
 
     def is_due(self) -> bool:
-        """Return whether `look` would ask the server now."""
+        """Return whether `check` would ask the server now."""
         return self._clock() >= self._next_look
 
     def check(self) -> None:
-        """Look whether a worker is running. May be called at any rate; never raises for a server that is unreachable."""
+        """Check whether a worker is running. It may be called at any rate and never raises if Redis is unavailable."""
         if not self.is_due():
             return
         self._next_look = self._clock() + LOOK_EVERY_S
@@ -163,7 +164,7 @@ class WorkerWatch:
         self.record_check(is_any_alive)
 
     def record_check(self, is_any_alive: bool) -> None:
-        """Log what has changed."""
+        """Log a change of the result."""
         now = self._clock()
         if is_any_alive:
             if self._warned:
@@ -185,13 +186,13 @@ BEAT_SILENT_MS = 30_000
 
 
 class BeatPresence:
-    """A hash of a beat's name -> the time of its last sign of life; writers remove old entries."""
+    """A hash of beat name -> time of its last announcement; writers remove old entries."""
 
     def __init__(self, client: Redis) -> None:
         self._client = client
 
     def announce(self, name: str) -> None:
-        """Record that a beat is running, and remove those that are gone."""
+        """Record that a beat is running, and remove beats that have been silent for too long."""
         heard, now_ms = self._heard()
         self._client.hset(BEATS, name, now_ms)
         self._client.pexpire(BEATS, 10 * BEAT_SILENT_MS)
@@ -203,7 +204,7 @@ class BeatPresence:
         self._client.hdel(BEATS, name)
 
     def list_alive(self) -> list[str]:
-        """Return the beats heard of within the last 30 seconds, by name."""
+        """Return the beats that announced themselves within the last 30 seconds, by name."""
         heard, now_ms = self._heard()
         return sorted(it for it, at_ms in heard.items() if now_ms - at_ms <= BEAT_SILENT_MS)
 

@@ -1,16 +1,15 @@
-"""Schedules in Redis: one hash each, in the form that RedBeat reads, with the fields of this project.
+"""Schedules in Redis: one hash each, in the format of RedBeat, with further fields of Symposia.
 
-All keys are in one slot, so that one script may change a schedule and the index of the beats. The
-beats only send messages. The single number `last_ms` records which times were claimed, because times are
-claimed in their order.
+All keys are in one slot, so that one script can change a schedule and the index of the beats. The beats
+only send messages. Due times are claimed in order, so the number `last_ms` records all claimed times.
 
 | field of a schedule's hash | holds |
 |---|---|
-| `definition`, `meta` | fields of RedBeat: the task to send and when; when it was last sent |
+| `definition`, `meta` | fields of RedBeat: the Celery task to send and when; when it was last sent |
 | `document`, `source` | the `Schedule`; `settings` if it is defined in a file |
-| `origin_ms`, `last_ms` | where the grid of an interval begins; the time up to which times are done |
-| `running`, `asked` | the running `ScheduleRun`; the newest one requested by hand |
-| `paused`, `keeper`, `again` | whether it is paused; the worker that holds it; whether to check once more |
+| `origin_ms`, `last_ms` | first time of an interval's grid; time up to which due times are claimed |
+| `running`, `asked` | the running `ScheduleRun`; the newest one requested manually |
+| `paused`, `keeper`, `again` | whether it is paused; token of the worker that claimed it; whether to check again |
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from .redis.keys import SCHEDULES_LOOK, schedule_keys
 from .redis.readers import server_ms
 from .redis.scripts import ScriptValue, call_script, load_script
 
-#: The task that a beat sends; its only argument is the name of the schedule.
+#: Celery task that a beat sends; its only argument is the name of the schedule.
 SCHEDULE_RUN_TASK = "symposia.occurrence"
 #: Maximum numbers of schedules, of queued runs, and of records of each schedule.
 MOST_SCHEDULES, MOST_QUEUED, MOST_KEPT = 1_000, 100, 1_000
@@ -42,7 +41,7 @@ class ScheduleState:
 
     schedule: Schedule
     origin_ms: int
-    #: Times up to this one are done.
+    #: Time up to which due times are claimed.
     last_ms: int
     paused: bool
     #: `settings` if it is defined in a file, else empty.
@@ -54,7 +53,7 @@ class ScheduleState:
 
 
 class ScheduleIndex(DueIndex):
-    """Names of schedules by the time at which a worker should check each: for times without a message of a beat."""
+    """Names of schedules by the time of their next check by a worker, in case no beat sends a message."""
 
     KEY = SCHEDULES_LOOK
 
@@ -67,7 +66,7 @@ class ScheduleStore:
         self.index = ScheduleIndex(client)
 
     def now_ms(self) -> int:
-        """Return the server's time."""
+        """Return the server's time in milliseconds since the epoch."""
         return server_ms(self._client)
 
     # -- the schedules ------------------------------------------------------------------------
@@ -109,12 +108,12 @@ class ScheduleStore:
             raise ScheduleNotFound(name)
 
     def remove(self, name: str) -> None:
-        """Delete a schedule with its history; running jobs continue. Raises ScheduleNotFound."""
+        """Delete a schedule and its history; running jobs continue. Raises ScheduleNotFound."""
         if self._run("schedules/remove", name, {"name": name}) == "missing":
             raise ScheduleNotFound(name)
 
     def names(self) -> list[str]:
-        """Return the names of all schedules, in their order."""
+        """Return the names of all schedules, sorted."""
         return sorted(cast("list[str]", self._client.zrange(SCHEDULES_LOOK, 0, -1)))
 
     def get(self, name: str) -> ScheduleState:
@@ -129,16 +128,16 @@ class ScheduleStore:
         return _read(name, fields, queued=queued, now_ms=self.now_ms())
 
     def history(self, name: str, *, count: int = 20) -> list[ScheduleRunRecord]:
-        """Return the records of a schedule's runs, newest first; empty if there is no such schedule."""
+        """Return the records of a schedule's runs, newest first; empty if the schedule does not exist."""
         key = schedule_keys(name)["history"]
         return _records(name, cast("list[str]", self._client.lrange(key, 0, count - 1)))
 
-    # -- occurrences ----------------------------------------------------------------------------
+    # -- runs -----------------------------------------------------------------------------------
 
     def claim(
         self, name: str, occurrence_id: str, *, due_ms: int, overlap: str, by_hand: bool = False
     ) -> str:
-        """Claim a due time, or a run by hand; `overlap` is an `OverlapPolicy`, `missed` or `overtaken`.
+        """Claim a due time or a manual run; `overlap` is an `OverlapPolicy`, `missed` or `overtaken`.
 
         Return `running`, `queued`, `skipped`, `missed`, `taken`, `busy`, `paused` or `missing`.
         """
@@ -154,19 +153,22 @@ class ScheduleStore:
         return self._run("schedules/claim", name, args)
 
     def take_lease(self, name: str, token: str, *, lease_ms: int) -> str:
-        """Claim a schedule: `mine`, `other` or `missing`."""
+        """Claim a schedule for a worker; return `mine`, `other` or `missing`."""
         return self._run("schedules/lease", name, {"token": token, "lease_ms": lease_ms})
 
     def release(self, name: str, token: str, *, look_ms: int) -> str:
-        """Release a schedule until `look_ms`: `released`, `other`, or `again` if another worker asked meanwhile."""
+        """Release a schedule; its next check is at `look_ms`.
+
+        Return `released`, `other`, or `again` if another worker requested a check in the meantime.
+        """
         return self._run("schedules/release", name, {"name": name, "token": token, "look_ms": look_ms})
 
     def record_start(self, name: str, occurrence_id: str, *, kind: str) -> None:
-        """Record that the job of the running run was started, and its kind."""
+        """Record that the action of the running run was started, and the kind of the action."""
         self._run("schedules/record_start", name, {"id": occurrence_id, "kind": kind})
 
     def record_end(self, name: str, record: ScheduleRunRecord) -> str:
-        """End the running run: `next` if another takes its place, `idle`, or `other`."""
+        """End the running run; return `next` if a queued run follows, `idle`, or `other`."""
         args: dict[str, ScriptValue] = {
             "id": record.id,
             "record": record.model_dump_json(),
@@ -175,7 +177,7 @@ class ScheduleStore:
         return self._run("schedules/end_run", name, args)
 
     def record_tick(self, name: str, *, meta: str, score: int) -> None:
-        """Record that a beat has sent a schedule; `meta` is RedBeat's record of it."""
+        """Record that a beat sent the message of a schedule; `meta` is RedBeat's record of it."""
         self._run("schedules/record_tick", name, {"meta": meta, "score": score})
 
     def _run(self, verb: str, name: str, args: Mapping[str, ScriptValue]) -> str:
@@ -184,14 +186,14 @@ class ScheduleStore:
 
 
 def definition_of(schedule: Schedule, origin_ms: int) -> str:
-    """Return a schedule as an entry of RedBeat: the task to send, and when."""
+    """Return a schedule as an entry of RedBeat: the Celery task to send, and when."""
     return json.dumps(
         {
             "name": schedule.name,
             "task": SCHEDULE_RUN_TASK,
             "args": [],
             "kwargs": {"schedule": schedule.name},
-            # A message older than this is useless: the workers' own checks find the due time.
+            # An older message is useless, because the workers' own checks find the due time.
             "options": {"expires": schedule.grace_s, "ignore_result": True},
             "schedule": {**schedule.when.to_wire(), "origin_ms": origin_ms},
             "enabled": True,

@@ -1,7 +1,7 @@
-"""Limits over all sessions: requests and tokens of models per minute, and daily usage of tenants.
+"""Limits across sessions: rate limits of models per minute, and daily usage of tenants.
 
-Each model and each tenant has a cluster slot of its own. A turn is checked before it begins, and its
-real usage is booked afterwards.
+Each model and each tenant has its own cluster slot. A turn is checked before it begins, and its actual
+usage is booked afterwards.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .sessions.records import Shortfall
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """Permission for a turn to call a model; it is settled when the real usage is known."""
+    """Permission for a turn to call a model, corrected when the actual usage is known."""
 
     model: str
     second: int
@@ -36,7 +36,7 @@ class RateLimiter:
         self._client = client
 
     def admit(self, rate: Rate) -> Permit | int:
-        """Grant a model request, or return the milliseconds to wait."""
+        """Return a permit for a model request, or the milliseconds to wait."""
         args: dict[str, ScriptValue] = {
             "requests_a_minute": rate.requests or "",
             "tokens_a_minute": rate.tokens or "",
@@ -49,7 +49,7 @@ class RateLimiter:
         return Permit(rate.model, int(value), taken)
 
     def record_usage(self, permit: Permit, usage: Usage) -> None:
-        """Correct the admission to the real usage; without any usage, return the permit."""
+        """Correct the counters to the actual usage; without any usage, the permit is released."""
         args: dict[str, ScriptValue] = {
             "second": permit.second,
             "requests": usage.requests - 1,
@@ -58,13 +58,13 @@ class RateLimiter:
         call_script(self._client, "limits/correct_request", [rate_key(permit.model)], args)
 
 
-#: Reservation of a turn without a known bound.
+#: Reservation of a turn without a known bound, in tokens and in millionths of a US dollar.
 UNKNOWN_TOKENS, UNKNOWN_COST = 4_000, 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class TenantUsage:
-    """Spending of a tenant today."""
+    """Usage of a tenant today."""
 
     tokens: int = 0
     cost_micros: int = 0
@@ -78,18 +78,18 @@ class ReservationAction(StrEnum):
     RELEASE = "release"
     #: Keep the rest for the turn's next attempt.
     KEEP = "keep"
-    #: Do not change it: another attempt has it by now, or it expires.
+    #: Do not change it: another attempt holds it now, or it expires.
     LEAVE = "leave"
 
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """Spending of one attempt of a turn."""
+    """Usage of one attempt of a turn, with the treatment of its reservation."""
 
-    #: Identifies the settlement, so that a repeated call is not counted twice.
+    #: Id of the settlement, so that a repeated call is not counted twice.
     request: str
     usage: Usage
-    #: Number of turns that were written.
+    #: Number of written turns.
     turns: int = 0
     action: ReservationAction = ReservationAction.RELEASE
     #: Milliseconds for which the reservation is kept for the next attempt.
@@ -97,7 +97,7 @@ class Settlement:
 
 
 class TenantAccounts:
-    """Accounts of all tenants."""
+    """Usage accounts of all tenants."""
 
     def __init__(self, client: Redis) -> None:
         self._client = client
@@ -105,9 +105,9 @@ class TenantAccounts:
     def reserve(
         self, tenant: str, reservation: str, most: SpendingBounds, *, limits: DailyLimits, expires_in_ms: int
     ) -> str | Shortfall:
-        """Reserve what a turn may spend; return `reserved`, `short`, or the exhausted limit of today.
+        """Reserve the maximum usage of a turn; return `reserved`, `found`, `short`, or the exhausted limit of today.
 
-        A reservation of an earlier attempt is filled up: `found`.
+        `found`: the reservation of an earlier attempt was filled up.
         """
         args: dict[str, ScriptValue] = {
             "id": reservation,
@@ -122,7 +122,10 @@ class TenantAccounts:
         return Shortfall(*lack) if word == "exhausted" else str(word)
 
     def book_usage(self, tenant: str, reservation: str, settlement: Settlement) -> None:
-        """Book the spending, once per settlement, however often it is called, and treat the rest as the settlement says."""
+        """Book the usage once per settlement, and treat the reservation as the settlement says.
+
+        A repeated call changes nothing.
+        """
         args: dict[str, ScriptValue] = {
             "id": reservation,
             "request": settlement.request,
@@ -135,7 +138,7 @@ class TenantAccounts:
         call_script(self._client, "limits/book_for_tenant", tenant_keys(tenant), args)
 
     def read_usage_today(self, tenant: str) -> TenantUsage:
-        """Return what a tenant has spent today (UTC), without running turns."""
+        """Return the usage of a tenant today (UTC), without running turns."""
         books, _ = tenant_keys(tenant)
         values = self._client.hmget(books, ["day", "tokens", "cost", "turns"])
         day, *spent = (int(value or 0) for value in cast("list[str | None]", values))

@@ -1,1 +1,1 @@
-"""Tasks that Celery runs: turns and planning, with the sweep and other services around them."""
+"""Work of the workers on sessions: Celery tasks, turns, planners, the sweep, workspaces."""

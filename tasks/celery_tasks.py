@@ -1,4 +1,4 @@
-"""The two Celery tasks of the workers. They find the runtime and call the functions that do the work.
+"""The Celery tasks of sessions: one turn, and the planning of the next step.
 
 Results are not stored. A task returns a short text for the worker's log and for monitors, which read it
 from the worker's events.
@@ -20,8 +20,8 @@ from .runtime.runtime import runtime_of
 if TYPE_CHECKING:
     from celery import Task
 
-#: Exceptions logged in one line, without a traceback: a turn that failed for good; Redis is unavailable, or the state of a
-#: session in it cannot be read. In the last two cases the sweep retries.
+#: Exceptions that are logged in one line, without a traceback. TurnFailed: a turn failed finally. StateError:
+#: Redis is unavailable, or the state of a session cannot be read; then the sweep retries.
 _EXPECTED = (StateError, TurnFailed)
 _NOT_FOUND = "session not found"
 
@@ -30,14 +30,14 @@ _NOT_FOUND = "session not found"
 def turn_task(
     self: Task[..., str], *, session: str, turn: int, participant: str, mode: str, scope: str
 ) -> str:
-    """Run one turn of a session. A delivery is a hint: it may come twice, late, or never.
+    """Run one turn of a session. The message is a hint: it may arrive twice, late or never.
 
     Returns:
-        What became of the turn, in a few words.
+        The result of the turn, in a few words.
 
     Raises:
-        TurnFailed: a failure exhausted the attempts of the turn, or ended the session. All of that is written; the
-            exception is for Celery's monitors, and is not retried.
+        TurnFailed: a failure exhausted the attempts of the turn, or ended the session. The failure is stored;
+            the exception is only for Celery's monitors, and Celery does not retry it.
     """
     call, request = TurnCall(session, turn, participant, CollabMode(mode), scope), self.request
     try:
@@ -45,7 +45,7 @@ def turn_task(
             runtime_of(self.app), call, task_id=str(request.id), parent_id=request.parent_id
         )
     except SessionNotFound:
-        return _NOT_FOUND  # ended and expired
+        return _NOT_FOUND  # the session has ended and expired
     if end.failed:
         raise TurnFailed(end.text)
     return end.text

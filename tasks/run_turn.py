@@ -1,6 +1,6 @@
-"""The life of a turn: begin, run the agent, commit, and the work after it.
+"""Execution of a turn: begin, run the agent, commit, follow-up work.
 
-Only the scripts guarantee correctness. If this code fails or its process dies at any point, an
+Only the scripts guarantee correctness. This code may fail, or its process may die, at any point. Then an
 unfinished turn begins again after its lease has expired, a finished turn answers `done`, and the sweep
 finds a step without a successor.
 """
@@ -43,12 +43,12 @@ from .waiting.parking import TurnToPark, park_turn
 
 log = logging.getLogger(__name__)
 
-#: Number of worker deaths after which a turn counts as failed, because the turn may be their cause.
+#: Number of lost workers after which a turn counts as failed, because it may be the cause.
 TAKEOVERS = 8
 
 
 def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str | None) -> TurnEnd:
-    """Run one delivery of a turn."""
+    """Process one message of a turn, up to the end of its attempt."""
     facts = runtime.facts.get(call.session)
     if call.participant not in facts.roster:  # added after this process read the session
         facts = runtime.facts.newest(call.session)
@@ -104,7 +104,7 @@ def _follow_up(runtime: Runtime, call: TurnCall, answer: ScriptAnswer) -> PlanNe
     if answer.word in (
         "done",
         "overdue",
-    ):  # delivered again, or too late: the next step may not be planned yet
+    ):  # a repeated or late message: the next step may not be planned yet
         return PlanNext(answer.state)
     if answer.word == "exhausted" and answer.shortfall is not None:
         return PlanNext(answer.state, exhausted=shortfall_reason(answer.shortfall, call.participant))
@@ -122,11 +122,9 @@ def _speak(runtime: Runtime, floor: ActiveTurn, timeout_s: float) -> TurnEnd:
         parked, outcome = _ask(runtime, floor, timeout_s)
         if outcome.question is not None:
             end = park_turn(runtime, parked, outcome, until=write_deadline(runtime, floor))
-            if end.word != "stale" and parked.asks_participant(
-                outcome
-            ):  # the next agent of the turn is another one
+            if end.word != "stale" and parked.asks_participant(outcome):  # another agent continues the turn
                 floor.services.delete_data()
-            if floor.facts.has_budget:  # what it will not spend while it waits, others may
+            if floor.facts.has_budget:  # other turns may use the released budget
                 redispatch_waiting(runtime.graph, floor.facts, runtime.store.state(floor.session_id))
             return end
     except LeaseLost:
@@ -140,9 +138,9 @@ def _speak(runtime: Runtime, floor: ActiveTurn, timeout_s: float) -> TurnEnd:
     except AgentError as error:
         return fail_turn(runtime, floor, error)
     except (StateError, SessionError):
-        raise  # Redis is unavailable or the session is gone: not the agent's fault; the lease expires
+        raise  # not a failure of the agent: Redis is unavailable or the session does not exist; the lease expires
     except Exception as error:
-        # A defect in this code: do not pay for it again and again, because it would fail each time.
+        # A defect in this code fails every attempt, so the turn is not retried.
         log.exception("running turn %s of %s failed", floor.grant.number, floor.session_id)
         return fail_turn(runtime, floor, to_agent_error(error, retryable=False))
     kind = OutcomeKind.MESSAGE if outcome.messages else OutcomeKind.PASSED
@@ -150,7 +148,7 @@ def _speak(runtime: Runtime, floor: ActiveTurn, timeout_s: float) -> TurnEnd:
 
 
 def _seats(binding: AgentBinding, policy: FailurePolicy) -> tuple[AgentBinding, ...]:
-    """Return the agents that may take the turn: which of them does is known only after the grant."""
+    """Return the agents that may take the turn; the grant decides between them."""
     return (binding,) if policy.substitute is None else (binding, binding.with_agent(policy.substitute))
 
 
@@ -158,7 +156,7 @@ def _ask(runtime: Runtime, floor: ActiveTurn, timeout_s: float) -> tuple[TurnToP
     binding = floor.facts.spec.agents[floor.planned.participant].with_agent(floor.grant.substitute)
     try:
         agent = runtime.registry.get_agent(binding)
-    except InvalidInput as error:  # this worker's registry is not the one the session was checked against
+    except InvalidInput as error:  # the session was checked against another registry
         # Another worker may know the agent.
         raise AgentFailed(str(error), retryable=isinstance(error, UnknownAgent)) from error
     context = turn_context(
@@ -189,7 +187,7 @@ def _ask(runtime: Runtime, floor: ActiveTurn, timeout_s: float) -> tuple[TurnToP
     outcome = ask(context)
     if floor.facts.spec.protocol is not None:
         outcome = correct_outcome(context, outcome, ask)
-    if uses_desk and floor.own_usage != Usage():  # as reported there, also for answers that were corrected
+    if uses_desk and floor.own_usage != Usage():  # the reported usage includes answers that were corrected
         outcome = outcome.model_copy(update={"usage": floor.own_usage})
     return TurnToPark(floor, context, binding), outcome
 

@@ -1,4 +1,4 @@
-"""Tools for testing your own agents and sessions: no network, no waiting, no bill.
+"""Tools for tests of your own agents and sessions, without network, waiting or costs.
 
     from symposia.testing import ScriptedModel, model_agent, speak, turn
 
@@ -8,9 +8,9 @@
         assert outcome.messages[0].content.startswith("old pond")
         assert "haiku" in model.asked[0].system
 
-Any of pydantic-ai's own test models goes in place of `ScriptedModel`. What every agent must do,
-of any kind, is `AgentConformance` in `symposia.testing.conformance`; the pytest plugin
-`symposia.testing.plugin` lets no test ask a real model that is not marked for it.
+pydantic-ai's own test models can be used instead of `ScriptedModel`. `AgentConformance` in
+`symposia.testing.conformance` tests the rules for all agents. The pytest plugin
+`symposia.testing.plugin` forbids requests to real models in tests without the mark `real_models`.
 """
 
 from .models import Asked, Call, ScriptedModel

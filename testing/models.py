@@ -1,4 +1,4 @@
-"""A model that says what a test wrote down beforehand, and keeps what it was asked."""
+"""Scripted model for tests, which records its requests."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ class Call:
     arguments: Mapping[str, object] = field(default_factory=dict)
 
 
-#: What a model may answer: text, a filled-in form, a call of a tool, or an error that it raises.
+#: Reply of a scripted model: text, structured output, a tool call, or an error to raise.
 ModelReply = str | BaseModel | Mapping[str, object] | Call | Exception
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One request, as the model saw it."""
+    """One recorded request to the model."""
 
-    #: Who it is and how it may answer.
+    #: The system prompt.
     system: str
     messages: tuple[ModelMessage, ...]
-    #: Names of the tools it may call.
+    #: Names of the available tools.
     tools: tuple[str, ...]
 
     @property
     def prompt(self) -> str:
-        """The newest words of the user, or results of tools."""
+        """The newest text of the user, or the newest tool results."""
         newest = self.messages[-1]
         parts = newest.parts if isinstance(newest, ModelRequest) else ()
         said = [part.content for part in parts if isinstance(part, UserPromptPart | ToolReturnPart)]
@@ -52,13 +52,13 @@ class Asked:
 
 
 class ScriptedModel(FunctionModel):
-    """Gives its replies in order, the last one for good.
+    """A model that gives its replies in order, and then repeats the last one.
 
-    Text is streamed word by word to an agent that asks for a stream. A mapping or a pydantic model
-    fills in the form that the turn expects, such as `{"satisfied": True, "reason": "done"}`.
+    Text is streamed word by word if the agent requests a stream. A mapping or a pydantic model is structured
+    output in the form that the turn expects, such as `{"satisfied": True, "reason": "done"}`.
 
     Raises:
-        TypeError: at a form where the turn takes text only.
+        TypeError: structured output in a turn that expects text.
     """
 
     def __init__(self, *replies: ModelReply, name: str = "scripted") -> None:

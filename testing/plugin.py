@@ -1,4 +1,4 @@
-"""A pytest plugin: no test asks a real model, unless it is marked for it.
+"""Pytest plugin that forbids requests to real models, except in tests with the mark `real_models`.
 
     # conftest.py
     pytest_plugins = ["symposia.testing.plugin"]
@@ -6,8 +6,8 @@
     @pytest.mark.real_models
     def test_against_the_real_thing(): ...
 
-Scripted models, and pydantic-ai's own test models, are no real ones. A turn that asks one fails
-with `Model requests are not allowed`. What a worker in another process does is its own affair.
+Scripted models and pydantic-ai's test models are allowed. A turn that asks a real model fails with
+`Model requests are not allowed`. The plugin has no effect on workers in other processes.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ MARK = "real_models"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declares the mark."""
+    """Register the mark."""
     config.addinivalue_line("markers", f"{MARK}: may ask a real model")
 
 
 @pytest.fixture(autouse=True)
 def no_real_models(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Forbids model requests to a test that is not marked."""
+    """Forbid model requests in a test without the mark."""
     with override_allow_model_requests(request.node.get_closest_marker(MARK) is not None):
         yield

@@ -1,4 +1,4 @@
-"""Turns to test an agent with, agents to test a model with, and how the one speaks the other."""
+"""Turns for tests of agents, agents for tests of models, and a function that runs a turn."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ..models.protocol.dialog import Message, Role, build_turn_message
 from ..models.turns.turn import TurnContext, TurnOutcome
 from ..tasks.planners import mode_of
 
-#: When what was heard was said, a second apart: the same turn is the same each time.
+#: Time of the first message; each further one is a second later, so that equal turns have equal times.
 BEGIN = datetime(2026, 1, 1, 12, tzinfo=UTC)
-#: Who takes part in the turns of tests; Ann speaks.
+#: Participants of test turns; Ann is the default speaker.
 ROSTER = (
     Participant(participant_id="ann", display_name="Ann", role_id="coder"),
     Participant(participant_id="bob", display_name="Bob"),
@@ -28,12 +28,12 @@ ROSTER = (
 
 
 def turn(me: str = "ann", *, heard: Sequence[tuple[str, str]] = (), **changes: Any) -> TurnContext:
-    """A turn in a round robin of Ann, Bob and Cleo.
+    """Return a turn in a round robin of Ann, Bob and Cleo.
 
     Args:
-        me: who speaks.
-        heard: what was said before, as pairs of participant and text.
-        changes: any other fields of `TurnContext`.
+        me: participant whose turn it is.
+        heard: earlier messages, as pairs of participant and text.
+        changes: other fields of `TurnContext`.
     """
     fields: dict[str, Any] = {
         "session_id": "3f0c8f55-6f0c-4a58-9c2f-0a4d8b0f6a01",
@@ -58,18 +58,32 @@ def _message(number: int, speaker: str, content: str) -> Message:
         timestamp=BEGIN + timedelta(seconds=number),
         participant_id=speaker,
         turn_number=number,
-        token_id="token",  # noqa: S106 - no secret, the name of a grant
+        token_id="token",  # noqa: S106 - not a secret, the id of a grant
         fence=number,
     )
 
 
 def model_agent(model: Model, **manner: Any) -> LLMAgent:
-    """An agent that speaks with this very model; `manner`: fields of `symposia.agents.llm.settings.LLMSettings`."""
+    """Return an agent that uses `model`.
+
+    Args:
+        model: the model.
+        manner: fields of `symposia.agents.llm.settings.LLMSettings`.
+    """
     return LLMAgent(lambda: [ModelSource(model)], LLMSettings(**manner))
 
 
 def speak(agent: AnyAgent, context: TurnContext, *, desk: TurnServices | None = None) -> TurnOutcome:
-    """Has an agent take a turn as a worker would. Raises AgentError, as it would there."""
+    """Run a turn as a worker does, and return its outcome.
+
+    Args:
+        agent: the agent under test.
+        context: the turn.
+        desk: services of the turn; None: services in memory.
+
+    Raises:
+        AgentError: the turn failed.
+    """
     runner = AgentRunner()
     try:
         return runner.start(agent, context, timeout_s=context.timeout_s, desk=desk).result()

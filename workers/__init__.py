@@ -1,7 +1,7 @@
-"""How it runs: the Celery app, the worker's own threads, the embedded server, the command line.
+"""Processes of Symposia: Celery app, bootsteps of workers, beat, embedded server, command line.
 
-`celery -A symposia.workers worker` finds the app here; it is made when it is asked for, so
-that importing a part of this package does not read the settings.
+`celery -A symposia.workers worker` finds the app here. It is created on first access, so that importing a
+part of this package does not read the settings.
 """
 
 from __future__ import annotations

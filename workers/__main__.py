@@ -1,4 +1,4 @@
-"""`python -m symposia.workers worker` and `beat`: see `program`."""
+"""Entry point of `python -m symposia.workers worker` and `beat`; see `program.py`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def find_app() -> Celery:
-    """The app, which reads the settings."""
+    """Return the Celery app; this reads the settings."""
     from .app import app
 
     return app
 
 
 if __name__ == "__main__":
-    # A worker that is asked to start anew (SIGHUP) becomes `python` with these.
+    # A worker that restarts itself (SIGHUP) runs `python` with these arguments.
     sys.argv[:1] = ["-m", "symposia.workers"]
     run(find_app, sys.argv[2:])

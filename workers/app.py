@@ -1,4 +1,4 @@
-"""The Celery app.
+"""The Celery app of this installation.
 
 celery -A symposia.workers worker          # as any Celery user expects
 symposia worker                            # the same, with this project's defaults

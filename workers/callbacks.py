@@ -2,9 +2,9 @@
 
     POST /replies   {"session_id": ..., "turn_number": ..., "participant": ..., "reply_token": ..., "text": ...}
 
-signed like the webhook that delivered the turn (`agents/remote/webhook.py`). A caller that cannot sign gets no
-information, not even whether the session exists. A callback is accepted once: its reply token is valid for one
-answer of one turn, so a replayed callback is refused because the turn is over.
+signed like the webhook that delivered the turn (`agents/remote/webhook.py`). A caller that cannot sign gets
+no information, not even whether the session exists. A callback is accepted once: its reply token is valid for
+one answer of one turn, so a replayed callback is refused because the turn is over.
 
 | status | means |
 |---|---|
@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 PATH = "/replies"
 #: Limit of invalid requests per address: the size of the bucket, and its refill per second.
 FAILED_AUTH_BURST, FAILED_AUTH_PER_S = 60.0, 5.0
-#: Maximum number of addresses with a bucket.
+#: Maximum number of addresses with a token bucket.
 MOST_ADDRESSES = 10_000
 #: Bytes of a callback besides its text: names and ids, and the escapes of JSON.
 _REST_BYTES = 65_536
@@ -88,7 +88,7 @@ class FailedAuthLimiter:
 
     def __init__(self, *, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
-        #: Address -> remaining tokens and the time of that count; least recently noted first.
+        #: Address -> remaining tokens and time of that count (monotonic seconds); oldest update first.
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def is_limited(self, address: str) -> bool:
@@ -146,7 +146,8 @@ class Receiver:
         refusal = self._agent(job, callback).refusal(headers, body)
         if refusal is not None:
             log.warning("callback for session %s refused: %s", callback.session_id, refusal)
-            # An expired callback was signed with the secret. Other callers must not learn whether the session exists.
+            # An expired callback has a valid signature. Other callers must not learn whether the session
+            # exists.
             return CallbackResponse(401, refusal) if refusal == "expired" else _UNAUTHORIZED
         try:
             job.reply(
@@ -159,7 +160,11 @@ class Receiver:
         return CallbackResponse(200)
 
     def _agent(self, job: CollabJob, callback: Callback) -> ExternalAgent:
-        """Return the remote system of the participant; its secret must sign the callback. Raises SymposiaError."""
+        """Return the remote system of the participant; its secret must sign the callback.
+
+        Raises:
+            SymposiaError.
+        """
         binding = job.spec.agents.get(callback.participant)
         if binding is None:
             raise UnknownAgent(callback.participant)
@@ -192,10 +197,10 @@ class _Replies(_NotFoundHandler):
         self._limiter = doubts
 
     def prepare(self) -> None:
-        """Do not answer 404 as the base class does."""
+        """Override the base class, which answers 404."""
 
     async def post(self) -> None:
-        """Check the callback in a thread, because that calls Redis."""
+        """Check the callback in a thread, because the check calls Redis."""
         headers = {name: self.request.headers.get(name, "") for name in (ID, TIMESTAMP, SIGNATURE)}
         address = self.request.remote_ip or ""
         if self._limiter.is_limited(address):
@@ -218,7 +223,7 @@ def make_server(receiver: Receiver, *, max_message_bytes: int) -> HTTPServer:
     """
     routes = [(PATH, _Replies, {"receiver": receiver, "doubts": FailedAuthLimiter()})]
     application = Application(routes, default_handler_class=_NotFoundHandler, log_function=_log_request)
-    # A character of text may take six bytes of JSON.
+    # JSON may encode one character with six bytes.
     return HTTPServer(application, max_body_size=6 * max_message_bytes + _REST_BYTES, xheaders=False)
 
 

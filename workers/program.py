@@ -1,11 +1,11 @@
-"""Celery's worker and beat as programs, with as little of Celery's command line as they need.
+"""Programs of Celery's worker and beat, with only the needed part of Celery's command line.
 
     python -m symposia.workers worker [OPTION ...]    # as celery -A symposia.workers worker
     python -m symposia.workers beat [OPTION ...]
 
-Celery's own imports all its commands and plugins first, an interactive shell and Flower among
-them: a quarter of what a worker takes to start. Of its options those before the command are left
-out, for the settings say the same, and `--detach`, which starts Celery's own.
+Celery's own command line first imports all its commands and plugins, for example an interactive shell and
+Flower. That takes a quarter of the start time of a worker. Two kinds of options are left out: those before
+the command, because the settings replace them, and `--detach`, which would start Celery's own command line.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ def run(find_app: Callable[[], Celery], arguments: Sequence[str]) -> None:
     """Run `worker` or `beat` with Celery's options, then end the process with its exit code.
 
     Args:
-        find_app: gives the app; what it imports is part of the start.
-        arguments: of the command line, without the program's name.
+        find_app: Function that returns the app; its imports are part of the start.
+        arguments: Arguments of the command line, without the name of the program.
     """
-    # Of what is imported nothing is garbage: to look for it takes a tenth of the start, and again at each full collection.
+    # Imported objects are no garbage: scanning them takes a tenth of the start time, and again that time at
+    # each full collection.
     gc.disable()
     import celery
     import click
 
-    with suppress(IndexError):  # an option without its value, which click reports below
+    with suppress(IndexError):  # an option without a value; click reports it below
         celery.maybe_patch_concurrency(list(arguments))
     from celery.bin.base import CLIContext
     from celery.bin.beat import beat

@@ -1,4 +1,7 @@
-"""The Celery app of a worker, and the redaction of secrets in its log. `app.py` reads the settings; this module does not."""
+"""The Celery app of a worker, and the redaction of secrets in its log.
+
+This module does not read the settings; `app.py` does.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ from .steps.sweep import SentTimeStep, SweepStep
 
 
 def create_worker_app(settings: Settings) -> Celery:
-    """Return an app that runs Celery tasks: with their modules, and the background work of a worker."""
+    """Return an app that runs Celery tasks, with their modules and the bootsteps of a worker."""
     app = create_app(settings)
     app.conf.include = [
         "symposia.tasks.celery_tasks",
@@ -34,7 +37,7 @@ def create_worker_app(settings: Settings) -> Celery:
         "symposia.reviews.delivery.celery_tasks",
     ]
     app.conf.symposia_sweep_interval_s = settings.sweep_interval_s
-    # Names that workers announce, so that a schedule that uses another one is refused.
+    # Workers announce these names. A schedule that uses another name is refused.
     app.conf.symposia_review_roots = tuple(settings.review_roots)
     app.conf.symposia_jobs = tuple(settings.jobs)
     app.conf.symposia_archive_interval_s = settings.archive_interval_s

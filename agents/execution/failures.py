@@ -1,4 +1,5 @@
-"""Conversion of an agent's exceptions to errors that may be shown: one line, short, without secrets, with their origin.
+"""Conversion of an agent's exceptions to errors that may be shown: one short line without secrets, and an
+origin.
 
 The origin is the place in the agent's own code where the exception was raised.
 """
@@ -17,22 +18,25 @@ from ...models.errors import AgentError, AgentFailed
 from ...models.text.redact import HIDDEN, ErrorOrigin, one_line, without_password
 
 _PACKAGE = __name__.partition(".")[0]
-#: Innermost frames of a traceback that are logged, characters of one entry, and of the whole text.
+#: Maximum number of frames of a logged traceback (the innermost), characters of one entry, and of the text.
 MAX_FRAMES = 30
 MAX_ENTRY = 1_000
 MAX_TRACEBACK = 8_000
-#: Characters of a file's path.
+#: Maximum characters of a file's path.
 MAX_FILE = 200
 
 Frame = tuple[FrameType, int]
 
 
 def find_origin(error: BaseException, *, redact: Callable[[str], str]) -> ErrorOrigin | None:
-    """Return where `error` was raised, or None if none of its frames is outside of Symposia and the standard library.
+    """Return where `error` was raised.
 
     Args:
-        error: an exception that was caught, with its traceback.
+        error: a caught exception with its traceback.
         redact: removes secrets from a text.
+
+    Returns:
+        The origin; None if all frames belong to Symposia or the standard library.
     """
     found = _innermost(list(_frames(error)))
     if found is None:
@@ -49,7 +53,7 @@ def _frames(error: BaseException) -> Iterator[Frame]:
 
 
 def _innermost(frames: list[Frame]) -> Frame | None:
-    """Return the last frame of the user's code; for an agent in an installed package, the last one of that package."""
+    """Return the last frame of the user's code, or of the installed package that contains the agent."""
     own = [it for it in frames if not _is_installed(it[0].f_code.co_filename)]
     if own or not frames:
         return own[-1] if own else None
@@ -81,7 +85,7 @@ def _is_standard(file: str) -> bool:
 
 
 def _relative_path(frame: FrameType) -> str:
-    """Return the path relative to the import folder of the module, so that it shows no paths of the machine."""
+    """Return the path relative to the import folder of the module: it must not show paths of the machine."""
     path = PurePath(frame.f_code.co_filename)
     module = _module(frame)
     parts = 1 if module == "__main__" else module.count(".") + 1 + (path.name == "__init__.py")
@@ -90,13 +94,13 @@ def _relative_path(frame: FrameType) -> str:
 
 def _format_traceback(error: BaseException, redact: Callable[[str], str]) -> str:
     details = traceback.TracebackException.from_exception(error, limit=-MAX_FRAMES, capture_locals=False)
-    # Secrets are removed first: a secret that a cut divides would not be found.
+    # Secrets are removed before the text is cut: a divided secret would not be found.
     entries = [redact(it) for it in details.format()]
     entries = [it if len(it) <= MAX_ENTRY else f"{it[:MAX_ENTRY]}...\n" for it in entries]
     return "".join(entries)[-MAX_TRACEBACK:].rstrip()
 
 
-#: Characters of a failure's text that are kept.
+#: Maximum characters of the text of a failure.
 MAX_ERROR_CHARS = 300
 
 _CREDENTIAL = re.compile(
@@ -108,7 +112,7 @@ _CREDENTIAL = re.compile(
 
 
 def scrub_text(text: str, *, secrets: Iterable[str] = ()) -> str:
-    """`text` on one line, cut, without the given secrets, URL passwords and what looks like a credential."""
+    """Return `text` as one short line without the given secrets, URL passwords and possible credentials."""
     line = " ".join(_without_secrets(text, secrets).split()).encode("utf-8", "replace").decode()
     return line if len(line) <= MAX_ERROR_CHARS else f"{line[: MAX_ERROR_CHARS - 3]}..."
 
@@ -136,10 +140,10 @@ def to_agent_error(
     secrets: Iterable[str] = (),
     cause: BaseException | None = None,
 ) -> AgentError:
-    """Convert `error` to an error of the agent tree; one that already belongs to it is returned without secrets.
+    """Convert `error` to an `AgentError`; an `AgentError` is returned without secrets.
 
-    Its text begins with the class of the original. SystemExit and KeyboardInterrupt are
-    failures too: an agent cannot end the worker. Its origin is that of `cause`, by default `error`.
+    The text begins with the class of the original. SystemExit and KeyboardInterrupt are failures, too: an
+    agent cannot end the worker. The origin is that of `cause`, by default `error`.
     """
     hidden = tuple(secrets)
     origin = find_origin(cause or error, redact=lambda text: _without_secrets(text, hidden))

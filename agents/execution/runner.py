@@ -1,10 +1,10 @@
-"""Runs an agent's turn from any worker thread: deadline, cancellation, validation of the answer, and errors of one kind.
+"""Runner of an agent's turn, for any worker thread: deadline, cancellation, validation of the answer, errors.
 
-Instant agents are called on the spot. All others run on the process's one event loop
-(`threads.py`), and the calling thread waits for them. The deadline is kept on the waiting side:
-it holds even against an agent that ignores its cancellation, or blocks the loop.
+Instant agents are called in the calling thread. All others run on the only event loop of the process
+(`threads.py`), and the calling thread waits for them. The waiting thread checks the deadline, so it also
+applies to an agent that ignores its cancellation or blocks the loop.
 
-A valid answer is a turn outcome, not empty, within the size limit.
+A valid answer is a turn outcome, not empty, and within the size limit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..agent import Agent, AgentWithServices, AnyAgent, InstantAgent, TurnServic
 from .failures import to_agent_error
 from .threads import LoopThread
 
-#: Default maximum bytes of UTF-8 of one message.
+#: Default of the maximum bytes (UTF-8) of one message.
 MAX_MESSAGE_BYTES = 1_048_576
 
 
@@ -31,7 +31,7 @@ def check_outcome(outcome: object, *, max_message_bytes: int = MAX_MESSAGE_BYTES
     if not isinstance(outcome, TurnOutcome):
         raise bad_outcome("outcome", "must be a TurnOutcome", outcome)
     try:
-        # `model_copy` and `model_construct` check nothing, and a lone surrogate cannot be written.
+        # Validate again: `model_copy` and `model_construct` do not, and a lone surrogate cannot be written.
         outcome = TurnOutcome.model_validate_json(outcome.model_dump_json(warnings=False))
     except ValidationError as error:
         raise BadOutcome(str(invalid_input(error))) from None
@@ -63,20 +63,23 @@ def bad_outcome(field: str, rule: str, value: object) -> BadOutcome:
 
 
 class RunningTurn(Protocol):
-    """A turn that an agent has begun to speak."""
+    """A turn that an agent has started."""
 
     def result(self) -> TurnOutcome:
         """Wait for the outcome.
 
-        Raises AgentTimeout at the deadline, AgentFailed for any exception of the agent,
-        BadOutcome for an answer that cannot be written, and what `cancel` was given.
+        Raises:
+            AgentTimeout: the deadline has passed.
+            AgentFailed: the agent raised an exception.
+            BadOutcome: the answer cannot be written.
+            SymposiaError: the error passed to `cancel`, by default LeaseLost.
         """
         ...
 
     def cancel(self, error: SymposiaError | None = None) -> None:
-        """Stop the agent, from any thread; `result` raises `error`, by default LeaseLost.
+        """Cancel the agent, from any thread; `result` raises `error`, by default LeaseLost.
 
-        Nothing happens when the agent has answered already.
+        Does nothing if the agent has already answered.
         """
         ...
 
@@ -85,8 +88,8 @@ class AgentRunner:
     """Runner of turns; one instance per process, used by all its threads, usable after a fork.
 
     Args:
-        max_message_bytes: maximum bytes of UTF-8 of one message.
-        secrets: texts that no error of an agent may contain.
+        max_message_bytes: maximum bytes (UTF-8) of one message.
+        secrets: texts that errors of agents must not contain.
     """
 
     def __init__(self, *, max_message_bytes: int = MAX_MESSAGE_BYTES, secrets: tuple[str, ...] = ()) -> None:
@@ -102,9 +105,9 @@ class AgentRunner:
         timeout_s: float,
         on_start: Callable[[RunningTurn], None] | None = None,
     ) -> TurnOutcome:
-        """Speak the turn and wait for its outcome; `on_start` gets what can cancel it.
+        """Run the turn and return its outcome; `on_start` gets the running turn, which it can cancel.
 
-        Raises what `start` and `RunningTurn.result` raise.
+        Raises the errors of `start` and `RunningTurn.result`.
         """
         speaking = self.start(agent, turn, timeout_s=timeout_s)
         if on_start is not None:
@@ -114,9 +117,12 @@ class AgentRunner:
     def start(
         self, agent: AnyAgent, turn: TurnContext, *, timeout_s: float, desk: TurnServices | None = None
     ) -> RunningTurn:
-        """Begin to speak the turn, which may last `timeout_s` seconds from now; `desk`: for an agent that uses one.
+        """Start the turn, with a deadline in `timeout_s` seconds; `desk` are the services of the turn.
 
-        An instant agent has answered when this returns. Raises AgentError if it failed.
+        An instant agent has answered when this returns.
+
+        Raises:
+            AgentError: an instant agent failed.
         """
         speak_now = getattr(agent, "speak_now", None)
         if speak_now is None:
@@ -126,7 +132,7 @@ class AgentRunner:
         return _Answered(check_outcome(outcome, max_message_bytes=self._max_message_bytes))
 
     def close(self, *, timeout_s: float = 5.0) -> None:
-        """Cancel the turns that still run and close the loop with its connections; may be used again."""
+        """Cancel the running turns and close the loop with its connections; the runner may be used again."""
         self._loop.close(timeout_s=timeout_s)
 
 
@@ -142,7 +148,7 @@ class _Answered:
         return self._outcome
 
     def cancel(self, error: SymposiaError | None = None) -> None:
-        """Nothing to stop."""
+        """Do nothing: the agent has answered."""
 
 
 class _Pending:
@@ -162,7 +168,7 @@ class _Pending:
             outcome = self._call_agent.result(max(self._timeout_s, 0.0))
         except CancelledError:
             raise self._cancelled_with or to_agent_error(CancelledError("the agent was cancelled")) from None
-        except TimeoutError:  # ours: the agent's own has become an AgentFailed
+        except TimeoutError:  # of the wait: a TimeoutError of the agent has become an AgentFailed
             self._call_agent.cancel()
             raise AgentTimeout(f"no answer within {self._timeout_s:g} s") from None
         return check_outcome(outcome, max_message_bytes=self._max_message_bytes)
@@ -180,7 +186,7 @@ async def _call_agent(
         if hasattr(agent, "speak_with_services"):
             return await cast(AgentWithServices, agent).speak_with_services(turn, desk)
         return await cast(Agent, agent).speak(turn)
-    except (SystemExit, KeyboardInterrupt) as error:  # would end the loop for everybody
+    except (SystemExit, KeyboardInterrupt) as error:  # it would end the event loop of all turns
         raise to_agent_error(error, secrets=secrets) from error
     except Exception as error:
         raise to_agent_error(error, secrets=secrets) from error

@@ -1,14 +1,14 @@
 """Threads of agents: one event loop thread per process, daemon threads for blocking calls, and fork safety.
 
-Turns run in many worker threads; what they wait for (model calls, mostly) runs on the event loop, so that a process has
-one loop and one HTTP pool however many turns it holds. The loop thread starts with the first coroutine.
+Turns run in many worker threads. They wait for coroutines (mostly model calls) on the one event loop of the
+process, so all turns share one loop and one HTTP pool. The loop thread starts with the first coroutine.
 
-Agents that block run in daemon threads, bounded in number. The pool of the standard library joins its threads when the
-process ends, so one callable that hangs would delay a worker's shutdown. A turn that is cut off this way is run again
-elsewhere.
+Agents that block run in a limited number of daemon threads. The pool of the standard library joins its
+threads when the process ends, so one callable that hangs would delay a worker's shutdown. Another worker
+repeats a turn that is interrupted this way.
 
-A forked child starts its own threads: threads do not survive a fork, and locks and connections must not be shared by
-two processes.
+A forked child starts its own threads: threads do not survive a fork, and two processes must not share locks
+and connections.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ForkAware(Protocol):
 
 
 def reset_in_children(thing: ForkAware) -> None:
-    """Have `thing.forget()` called in every process forked from this one, for as long as `thing` lives."""
+    """Call `thing.reset_after_fork()` in every process forked from this one while `thing` exists."""
     _fork_aware.add(thing)
 
 
@@ -53,7 +53,7 @@ QueuedCall = Callable[[], None]
 
 
 class DaemonThreadPool:
-    """At most `limit` threads, started as they are needed; further calls wait for a free one."""
+    """Pool of at most `limit` daemon threads, started when needed; further calls wait for a free thread."""
 
     def __init__(self, *, limit: int) -> None:
         self._limit = limit
@@ -63,7 +63,7 @@ class DaemonThreadPool:
     def submit(self, call: Callable[[], T]) -> Future[T]:
         """Run `call` in a thread, with a copy of the caller's context variables.
 
-        Cancelling the future keeps a call from starting; nothing can stop one that runs.
+        Cancelling the future prevents the start of the call; a running call cannot be stopped.
         """
         future: Future[T] = Future()
         context = copy_context()
@@ -98,8 +98,8 @@ class DaemonThreadPool:
 def _run_call(future: Future[T], call: Callable[[], T]) -> None:
     try:
         future.set_result(call())
-    except BaseException as error:  # noqa: BLE001 - even SystemExit is the caller's to judge, not this thread's
-        # A coroutine that awaits the call could not be given a StopIteration: it would wait forever.
+    except BaseException as error:  # noqa: BLE001 - the caller gets even SystemExit
+        # asyncio cannot pass StopIteration to the coroutine that awaits the call: it would wait forever.
         future.set_exception(RuntimeError("StopIteration") if isinstance(error, StopIteration) else error)
 
 
@@ -108,7 +108,7 @@ CloseCallback = Callable[[], Awaitable[None]]
 
 
 class LoopThread:
-    """An event loop in a daemon thread; lazily started, safe to use after a fork."""
+    """An event loop in a daemon thread, started lazily and usable after a fork."""
 
     _loop: asyncio.AbstractEventLoop | None
     _thread: threading.Thread | None
@@ -122,7 +122,7 @@ class LoopThread:
         return asyncio.run_coroutine_threadsafe(coroutine, self._started())
 
     def close(self, *, timeout_s: float = 5.0) -> None:
-        """Cancel what still runs, close what was opened on the loop, stop the thread.
+        """Cancel the running coroutines, close what was opened on the loop, and stop the thread.
 
         A later `submit` starts a new loop.
         """
@@ -135,7 +135,7 @@ class LoopThread:
 
     def reset_after_fork(self) -> None:
         """Restart in a forked child, which has the parent's loop but not its thread."""
-        # A new lock, too: a thread that the fork did not copy may have held the old one.
+        # A new lock, too: a thread that does not exist in the child may have held the old one.
         self._lock = threading.Lock()
         self._loop = None
         self._thread = None
@@ -152,7 +152,7 @@ class LoopThread:
 
 
 def before_close(farewell: CloseCallback) -> None:
-    """Register `farewell` to be awaited before the running loop closes: for pools that belong to it."""
+    """Register a callback that is awaited before the running loop closes, for pools of the loop."""
     _close_callbacks.setdefault(asyncio.get_running_loop(), []).append(farewell)
 
 

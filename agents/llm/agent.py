@@ -1,4 +1,4 @@
-"""Agents that are language models, through pydantic-ai: any provider it knows, any OpenAI-compatible URL."""
+"""Agents that are language models, through pydantic-ai: all its providers, and OpenAI-compatible URLs."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ from .prompts import without_own_name
 from .settings import LLMSettings, ModelSource, PricedModel
 from .tools import Toolbox, ToolContext
 
-#: Maximum number of times an answer of the wrong form is sent back with the reason.
+#: Maximum retries of an answer of the wrong form; each tells the model what is wrong.
 MAX_OUTPUT_RETRIES = 2
 
-#: What may differ between two attempts of a turn that ask the same.
+#: Fields of the context that are no part of the request key: they may differ between two attempts of a turn.
 _VOLATILE_FIELDS = {"messages", "memory", "attempt", "remaining", "timeout_s"}
 
 
 class LLMAgent:
-    """Speaks as a language model.
+    """The agent of a language model.
 
     Args:
-        sources: the model and those to fall back on; asked for at every turn, because a key may be
-            renewed and a local server may move. Raises AgentError when there is none.
-        manner: how it is asked.
-        toolbox: what it may call.
+        sources: returns the model and its fallback models, or raises AgentError if there is none. Called for
+            each turn, because an API key and the URL of a local server may change.
+        manner: settings of its model calls.
+        toolbox: tools that it may call; None: no tools.
     """
 
     def __init__(
@@ -67,11 +67,11 @@ class LLMAgent:
         self._toolbox = toolbox
 
     async def speak(self, turn: TurnContext) -> TurnOutcome:
-        """Ask the model. Raises AgentFailed, retryable or not, without any secret in it."""
+        """Ask the model. Raises AgentError without secrets; `retryable` says whether a retry may succeed."""
         return await self.speak_with_services(turn, TurnServices())
 
     async def speak_with_services(self, turn: TurnContext, desk: TurnServices) -> TurnOutcome:
-        """The same, with a journal and a listener."""
+        """Ask the model as `speak` does, with the services of the turn."""
         sources = self._sources()
         try:
             calls = await self._create_hooks(turn, desk, sources)
@@ -101,14 +101,14 @@ class LLMAgent:
         )
 
     async def _build_history(self, turn: TurnContext, calls: ModelCallHooks) -> ModelHistory:
-        """Return the messages of the dialog for the model; what no longer fits is summarised or left out."""
+        """Return the dialog for the model; messages that no longer fit are summarised or left out."""
         room, plain = self._settings.dialog_tokens(turn), self._settings.plain
         if not self._settings.summary:
             return build_history(turn, max_tokens=room, plain=plain)
         note = await calls.services.notes.read_note()
         summary = Summary.model_validate_json(note) if note else Summary()
         parts = split_dialog(turn.messages, summary, max_tokens=room)
-        # A turn with a limit on its tokens has none set aside for this.
+        # The reservation of a turn with a token limit does not cover a summary.
         if parts.to_summarize and turn.remaining.tokens is None:
             summary = await self._extend_summary(turn, calls, summary, parts.to_summarize)
             await calls.services.notes.write_note(summary.model_dump_json())
@@ -120,7 +120,7 @@ class LLMAgent:
     async def _extend_summary(
         self, turn: TurnContext, calls: ModelCallHooks, summary: Summary, folded: Sequence[Message]
     ) -> Summary:
-        """Return the summary with further messages in it; it is requested once, and its cost counts for the turn."""
+        """Return the summary extended by messages; requested once, and its usage counts for the turn."""
         asked = fingerprint(calls.request_key, message_fingerprint(folded[-1]))
         aside = replace(calls, services=replace(calls.services, listener=None), request_key=asked)
         answer = await _model_agent().run(
@@ -175,7 +175,7 @@ def _outcome(answer: AgentRunResult[Any], turn: TurnContext, spent: Usage) -> Tu
 
 
 def _stream_handler(listener: Listener) -> EventStreamHandler[ToolContext]:
-    """What hands the words of a stream on."""
+    """Return a handler that passes the streamed text to the listener."""
 
     async def read(_: RunContext[ToolContext], events: AsyncIterable[AgentStreamEvent]) -> None:
         async for event in events:
@@ -192,5 +192,5 @@ def _stream_handler(listener: Listener) -> EventStreamHandler[ToolContext]:
 
 @cache
 def _model_agent() -> ModelAgent[ToolContext, str]:
-    """The one pydantic-ai agent: everything about it is said with each run."""
+    """Return the only pydantic-ai agent of the process: each run gets its own settings."""
     return ModelAgent(deps_type=ToolContext, output_type=str, name="symposia")

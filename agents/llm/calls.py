@@ -1,12 +1,11 @@
-"""What surrounds the calls of one model run: the journal, the retries, the models to fall back on.
+"""Hooks around the calls of one model run: call journal, retries, fallback models.
 
-A run is what an agent does in one turn: it asks a model, runs the tools the model calls, and
-asks again, until there is an answer. Each finished request and each finished tool call is kept
-in the turn's journal before anything else happens, so a turn that is begun again after its
-worker died continues where that one stopped: nothing is paid for, or done, twice.
+A run is the work of an agent in one turn: it asks a model, runs the tools that the model calls, and asks
+again until there is an answer. Each finished request and tool call is stored in the turn's call journal
+before the run continues. So the next attempt of a turn whose worker died repeats no finished call.
 """
 
-# ruff: noqa: ARG002 - hooks are called with more than each of them needs
+# ruff: noqa: ARG002 - hooks get more arguments than each of them needs
 from __future__ import annotations
 
 import asyncio
@@ -38,7 +37,7 @@ from .forms import DecisionForm
 from .settings import PricedModel, usage_of
 from .tools import ToolContext, use_effect_id
 
-#: First words of the journal's names.
+#: Prefixes of call names in the journal.
 REQUESTS, TOOLS = "model:", "tool:"
 
 _RESPONSE: TypeAdapter[ModelResponse] = TypeAdapter(ModelResponse)
@@ -49,12 +48,12 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
     """The hooks of one run.
 
     Args:
-        chain: the models that may answer, in the order in which they are asked.
-        desk: of the turn.
-        asked: what the turn asks, as a fingerprint. The dialog is no part of it: what others said in the
-            meantime does not make an answer unfinished.
-        tries: how often a request is sent to one model.
-        ends_at: `time.monotonic()` of the turn's deadline.
+        chain: the model and its fallback models, in their order.
+        services: services of the turn.
+        request_key: fingerprint of the turn's request without the dialog: a stored answer stays valid when
+            others have spoken in the meantime.
+        max_tries: maximum number of attempts of a request at one model.
+        deadline: the turn's deadline, by `time.monotonic()` (seconds).
     """
 
     chain: Sequence[PricedModel]
@@ -62,11 +61,11 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
     request_key: str
     max_tries: int
     deadline: float
-    #: What this attempt has spent.
+    #: Usage of this attempt so far.
     spent: Usage = field(default_factory=Usage)
     _model_index: int = 0
     _tries: int = 0
-    #: How many messages the first request had; None before it.
+    #: Number of messages in the first request; None before it.
     _initial_messages: int | None = None
     _tool_call_counts: Counter[str] = field(default_factory=Counter)
 
@@ -77,7 +76,7 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         request_context: ModelRequestContext,
         handler: WrapModelRequestHandler,
     ) -> ModelResponse:
-        """Return the answer from the journal if there is one; otherwise make the request and store its answer."""
+        """Return the answer from the journal; if there is none, send the request and store its answer."""
         if self._initial_messages is None:
             self._initial_messages = len(request_context.messages)
         name = REQUESTS + fingerprint(
@@ -92,7 +91,7 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         request_context.model = self.chain[self._model_index].model
         response = await handler(request_context)
         _check_end(response, request_context)
-        # The text of a provider's refusal may contain a key.
+        # The text of a provider's error may contain an API key.
         response = replace(response, failed_attempts=None)
         self.spent += usage_of(response, self.chain[self._model_index].price)
         answer = _RESPONSE.dump_json(response).decode()
@@ -102,13 +101,13 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         return response
 
     async def delete_answers(self) -> None:
-        """Forget answers that are not usable, so that they are requested again; their cost stays counted."""
+        """Delete unusable answers, so that they are requested again; their cost stays counted."""
         await self.services.journal.delete_answers(REQUESTS)
 
     async def on_model_request_error(
         self, ctx: RunContext[ToolContext], *, request_context: ModelRequestContext, error: Exception
     ) -> ModelResponse:
-        """Retry after a pause, then use the next model, and then give up."""
+        """Retry after a pause, then use the next model; raise `error` if there is none."""
         left_s = self.deadline - time.monotonic()
         pause = retry_pause_s(error, tries=self._tries, most_tries=self.max_tries, left_s=left_s)
         if pause is not None:
@@ -121,7 +120,11 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         raise RetryModelRequest(self.chain[self._model_index].model)
 
     async def _next_model_below_limit(self) -> int:
-        """Return the index of the next model within its rate limit. Raises AgentFailed, retryable when one has room."""
+        """Return the index of the next model within its rate limit.
+
+        Raises:
+            AgentFailed: all have reached it; retryable when the first of them has room again.
+        """
         waits = []
         for at in range(self._model_index + 1, len(self.chain)):
             minutes = self.services.rate_limiter
@@ -134,7 +137,7 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
     async def after_output_validate(
         self, ctx: RunContext[ToolContext], *, output_context: OutputContext, output: Any
     ) -> Any:
-        """Reject a decision that names no possible speaker, so that the model decides again."""
+        """Reject a decision without a valid speaker, so that the model decides again."""
         if isinstance(output, DecisionForm) and not output.satisfied:
             turn = ctx.deps.turn
             _, fault = check_decision(output.to_decision(), turn.roster, turn.me.participant_id)
@@ -151,7 +154,7 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         args: dict[str, Any],
         handler: WrapToolExecuteHandler,
     ) -> Any:
-        """Run a tool call once per turn; the same call made again by the same run is another one."""
+        """Run each tool call once per turn; the same call, repeated in one run, counts as another call."""
         same = fingerprint(call.tool_name, to_jsonable_python(args, fallback=str))
         self._tool_call_counts[same] += 1
         number = f"{same}:{self._tool_call_counts[same]}"
@@ -164,15 +167,15 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
             data = to_jsonable_python(result)
             text = json.dumps(data, ensure_ascii=False)
         except (PydanticSerializationError, ValueError, TypeError):
-            return result  # pictures and the like: to be asked for again
+            return result  # not JSON, such as a picture: the next attempt repeats the call
         await self.services.journal.store_answers({TOOLS + number: text})
         return data
 
 
 def _check_end(response: ModelResponse, request: ModelRequestContext) -> None:
-    """Raise ModelConnectionError for a stream that ended without an end marker: its connection was lost.
+    """Raise ModelConnectionError for a stream without an end marker: its connection was lost.
 
-    Servers of OpenAI's protocol end with a reason, and nearly all of them with what it cost.
+    Servers of OpenAI's protocol end a stream with a finish reason, and nearly all also with the usage.
     """
     has_end = (response.provider_details or {}).get("finish_reason") or response.usage.output_tokens
     if request.streaming and not has_end and isinstance(request.model, OpenAIChatModel):

@@ -1,7 +1,7 @@
-"""Model clients, and the HTTP pool they share: one of each a process, opened on its event loop.
+"""Model clients and the HTTP pool that they share: one pool per event loop, one loop per process.
 
-Connections belong to the loop that opened them, so the pool is looked up by the running
-loop; a forked child, whose loop is its own, gets a pool of its own that way.
+Connections belong to the loop that opened them, so the pool is looked up by the running loop. A forked
+child has another loop, and so another pool.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from ..execution.threads import before_close
 if TYPE_CHECKING:
     from pydantic_ai.providers import Provider
 
-#: Seconds to wait for a connection; what a request may take is the turn's business.
+#: Timeout of connecting in seconds; the turn sets the timeout of a request.
 CONNECT_TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A model, where it is served, and the key it is asked with."""
+    """Name, URL and API key of a model."""
 
     model: str
     base_url: str | None = None
@@ -38,7 +38,7 @@ class Endpoint:
 
 
 class ModelPool:
-    """The models one event loop talks to."""
+    """Model clients of one event loop."""
 
     def __init__(self) -> None:
         self._models: dict[Endpoint, Model] = {}
@@ -47,15 +47,15 @@ class ModelPool:
             timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S),
             limits=httpx2.Limits(max_connections=1_000, max_keepalive_connections=100),
             follow_redirects=True,
-            # A proxy of the environment is for the world outside, not for servers on this machine.
+            # Servers on this machine are called without the proxy of the environment.
             mounts={f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")},
         )
 
     async def model(self, endpoint: Endpoint | Model) -> Model:
-        """The client for an endpoint, made at its first use; a model is its own.
+        """Return the client of an endpoint, created at its first use; a `Model` is returned as it is.
 
         Raises:
-            UserError, ImportError: no such provider, it is not installed, or it lacks its key.
+            UserError, ImportError: the provider is unknown or not installed, or its key is missing.
         """
         if isinstance(endpoint, Model):
             return endpoint
@@ -90,14 +90,14 @@ def _provider(name: str, api_key: str | None) -> Provider[object]:
     if api_key is None:
         return infer_provider(name)
     make = infer_provider_class(name)
-    return make(api_key=api_key)  # type: ignore[call-arg]  # every provider with a key calls it that
+    return make(api_key=api_key)  # type: ignore[call-arg]  # all providers with a key use this name
 
 
 _pools: WeakKeyDictionary[asyncio.AbstractEventLoop, ModelPool] = WeakKeyDictionary()
 
 
 def pool_of_running_loop() -> ModelPool:
-    """The pool of the loop this is called on; closed with it."""
+    """Return the pool of the running event loop; it is closed with the loop."""
     loop = asyncio.get_running_loop()
     pool = _pools.get(loop)
     if pool is None:
@@ -107,7 +107,7 @@ def pool_of_running_loop() -> ModelPool:
 
 
 def provider_problem(model: str) -> str | None:
-    """What is wrong with a `provider:model`, before it is ever asked; None: nothing."""
+    """Return the problem of a `provider:model` that can be found without a request; None: no problem."""
     provider, _ = parse_model_id(model)
     try:
         infer_provider_class(provider or model)

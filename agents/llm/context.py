@@ -1,11 +1,11 @@
-"""The dialog as a model's own history, as much of it as fits, with a rolling summary of the rest. Pure.
+"""The dialog as a model's history: the newest messages that fit, and a rolling summary of the rest. Pure.
 
-The system prompt, which holds the purpose, and the request of the turn are always included; of the
-dialog the newest messages are, within the budget of the agent.
+The system prompt, which contains the purpose, and the request of the turn are always included. The newest
+messages of the dialog are included within the token budget of the agent.
 
-A summary covers the dialog up to one message; it belongs to one participant and lasts as long as the session.
-When the messages after it no longer fit, the older half is added to the summary, so a model is
-asked for one every few turns and not at each.
+A summary covers the dialog up to one message. It belongs to one participant and is kept until the session
+ends. When the messages after it no longer fit, their older half is added to the summary, so a summary is
+requested every few turns only.
 """
 
 from __future__ import annotations
@@ -27,24 +27,27 @@ from .prompts import attribute_message, name_of, opening_prompt, plain_prompt, t
 
 @dataclass(frozen=True, slots=True)
 class ModelHistory:
-    """What a model is shown besides its system prompt."""
+    """Messages for a model besides its system prompt."""
 
     earlier: list[ModelMessage]
-    #: The newest words of the others, and what the turn asks for.
+    #: The newest messages of the others, and the request of the turn.
     prompt: str
-    #: Messages of the dialog that found no room; one that was cut counts, too.
+    #: Number of messages that are left out or cut.
     left_out: int = 0
 
 
 def build_history(
     turn: TurnContext, *, max_tokens: int, plain: bool = False, summary: str = ""
 ) -> ModelHistory:
-    """The dialog of a turn within `max_tokens`; `plain`: all in one prompt, for a small model.
+    """Return the dialog of a turn within a token limit.
 
-    `summary` covers the messages before it.
+    User and assistant alternate strictly and the user begins: many chat templates refuse anything else.
 
-    User and assistant alternate strictly and the user begins: many chat templates refuse
-    anything else.
+    Args:
+        turn: the turn.
+        max_tokens: maximum tokens of the dialog.
+        plain: put all in one prompt, for a small model.
+        summary: summary of the messages before the dialog; empty: none.
     """
     messages, left_out = fit_messages(turn.messages, max_tokens)
     if plain:
@@ -72,7 +75,7 @@ def _message(mine: bool, text: str) -> ModelMessage:
 
 
 def fit_messages(messages: Sequence[Message], max_tokens: int) -> tuple[Sequence[Message], int]:
-    """The newest messages that fit, and how many do not; of a newest one that is too long, its end."""
+    """Return the newest messages that fit, and the number of the others; the newest is cut if too long."""
     recent = recent_messages(messages, max_tokens)
     if recent or not messages:
         return recent, len(messages) - len(recent)
@@ -87,27 +90,27 @@ SUMMARY_INSTRUCTIONS = (
 
 
 class Summary(Frozen):
-    """What was said up to some message."""
+    """Summary of the dialog up to one message."""
 
     text: str = ""
     #: Fingerprint of the last summarised message; empty: none.
     until: str = ""
-    #: Messages it covers.
+    #: Number of summarised messages.
     covered: int = Field(default=0, ge=0)
 
 
 @dataclass(frozen=True, slots=True)
 class SplitDialog:
-    """A dialog, divided."""
+    """A dialog, split into messages to summarise and messages to show."""
 
-    #: To be folded into the summary; mostly empty.
+    #: Messages to add to the summary; usually none.
     to_summarize: Sequence[Message]
-    #: Shown as they were said.
+    #: Messages to show unchanged.
     to_show: Sequence[Message]
 
 
 def split_dialog(messages: Sequence[Message], summary: Summary, *, max_tokens: int) -> SplitDialog:
-    """What of a dialog the summary has yet to take in, so that the rest fits beside it."""
+    """Split a dialog: messages to add to the summary so that the rest fits, and the rest."""
     marks = [message_fingerprint(message) for message in messages]
     rest = messages[marks.index(summary.until) + 1 :] if summary.until in marks else messages
     room = remaining_tokens(summary, max_tokens)
@@ -118,12 +121,12 @@ def split_dialog(messages: Sequence[Message], summary: Summary, *, max_tokens: i
 
 
 def remaining_tokens(summary: Summary, max_tokens: int) -> int:
-    """Tokens that the summary leaves for what was said since; a quarter of all at least."""
+    """Return the tokens left for the messages after the summary, at least a quarter of `max_tokens`."""
     return max(max_tokens - estimate_tokens(summary.text), max_tokens // 4, 1)
 
 
 def summary_prompt(turn: TurnContext, summary: Summary, folded: Sequence[Message]) -> str:
-    """What a model is asked to make the next summary of."""
+    """Return the prompt that requests the next summary: the current one, and the messages to add."""
     said = [
         f"{name_of(turn.me)}: {message.content}"
         if message.speaker == turn.me.participant_id
@@ -135,7 +138,7 @@ def summary_prompt(turn: TurnContext, summary: Summary, folded: Sequence[Message
 
 
 def extend_summary(summary: Summary, folded: Sequence[Message], text: str) -> Summary:
-    """The next summary."""
+    """Return the next summary, with the text that a model wrote."""
     return Summary(text=text, until=message_fingerprint(folded[-1]), covered=summary.covered + len(folded))
 
 

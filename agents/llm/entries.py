@@ -1,4 +1,4 @@
-"""The tables of model agents: models, the agents that speak with them, and what these may use.
+"""Tables of the agents file for model agents: models, tools, MCP servers, and the agents themselves.
 
 [tools.rooms]
 callable = "my_project.tools:book_room"
@@ -22,13 +22,13 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from ..entry_base import CallablePath, EntryBase, HttpUrl, Tokens, VariableName, Window
 
-#: Form of the names of tools.
+#: Pattern of tool names.
 _TOOL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
-#: Settings of one provider begin with its name; what they may be is the provider's business.
+#: Pattern of settings of a single provider, which begin with its name; their values are not checked here.
 _OF_A_PROVIDER = re.compile(
     r"(anthropic|bedrock|cerebras|cohere|google|groq|mistral|openai|openrouter|xai)_\w+"
 )
-#: Set by fields of their own, or by the turn.
+#: Settings that have their own fields, or that the turn sets.
 _NOT_A_SETTING = frozenset({"temperature", "max_tokens", "timeout", "request_timeout", "max_retries"})
 
 
@@ -55,33 +55,33 @@ ToolName = Annotated[str, AfterValidator(_tool_name)]
 
 
 class ModelEntry(EntryBase):
-    """`[models.NAME]`: a language model and where it is served."""
+    """`[models.NAME]`: a language model and its endpoint."""
 
-    #: `provider:name` as pydantic-ai knows it, or, with `base_url`, the name the endpoint knows it by.
+    #: `provider:name` as in pydantic-ai; with `base_url`, the model's name at the endpoint.
     model: str = Field(min_length=1)
-    #: An OpenAI-compatible endpoint.
+    #: URL of an OpenAI-compatible endpoint.
     base_url: HttpUrl | None = None
-    #: Variable that holds the API key. None: what the provider's own client looks for, or no key.
+    #: Name of the variable with the API key. None: the variable of the provider's own client, or no key.
     api_key_env: VariableName | None = None
-    #: Tokens of the dialog a request may carry; older messages are left out.
+    #: Maximum tokens of the dialog in a request; older messages are left out.
     context_tokens: Tokens = 16_000
-    #: Whether decisions and reviews are asked for as structured output.
+    #: Whether decisions and reviews are requested as structured output.
     structured: bool = True
-    #: Asked in few plain words, without the forms for answers: for a model too small to follow them.
+    #: Whether the prompt is short and without answer forms, for a model too small to follow them.
     plain: bool = False
-    #: Seconds one request may take, within the turn's deadline; None: until that deadline.
+    #: Maximum seconds of one request, within the turn's deadline; None: until that deadline.
     request_timeout_s: float | None = Field(default=None, gt=0, le=86_400)
-    #: How often a request that met a passing trouble is sent again, within the turn's deadline.
+    #: Maximum retries of a request after a transient error, within the turn's deadline.
     retries: int = Field(default=2, ge=0, le=10)
-    #: Whether its words are asked for as it finds them, so that followers can read along.
+    #: Whether the output is streamed to followers of the session.
     stream: bool = True
-    #: What its provider takes a minute, of all workers together; None: any number.
+    #: Rate limits of the provider, for all workers together; None: no limit.
     requests_per_minute: int | None = Field(default=None, ge=1, le=10**6)
     tokens_per_minute: int | None = Field(default=None, ge=1, le=10**12)
-    #: US dollars per million tokens, where the provider's price list does not know the model.
+    #: US dollars per million tokens, for a model that is not in the provider's price list.
     input_usd_per_million: float | None = Field(default=None, ge=0)
     output_usd_per_million: float | None = Field(default=None, ge=0)
-    #: Of input tokens that the provider had in its cache; None: as much as any other.
+    #: Price of cached input tokens; None: the price of other input tokens.
     cached_usd_per_million: float | None = Field(default=None, ge=0)
 
     @model_validator(mode="after")
@@ -97,27 +97,27 @@ class LLMEntry(EntryBase):
     kind: Literal["llm"]
     #: Name of a `[models.NAME]` table, or a `provider:model` that pydantic-ai knows.
     model: str = Field(min_length=1)
-    #: Models of the same kind that are asked in this order when it does not answer.
+    #: Fallback models, in this order: names as in `model`.
     fallback: tuple[Annotated[str, Field(min_length=1)], ...] = Field(default=(), max_length=10)
-    #: Who it is and how it should answer.
+    #: Instructions in the system prompt.
     instructions: str = ""
     temperature: float | None = Field(default=None, ge=0, le=2)
-    #: Tokens of one answer.
+    #: Maximum tokens of one answer.
     max_tokens: Tokens | None = None
     #: Further settings, such as `top_p` or `openai_reasoning_effort`.
     settings: ExtraSettings = Field(default_factory=dict)
-    #: Names of `[tools]` and `[mcp]` tables: what the model may call.
+    #: Names of `[tools]` and `[mcp]` tables that the model may call.
     tools: tuple[str, ...] = Field(default=(), max_length=100)
-    #: Requests of one turn: a model that calls tools for ever is stopped.
+    #: Maximum requests of one turn, against endless tool calls.
     max_requests: int = Field(default=20, ge=1, le=200)
-    #: `module:Class` of a pydantic model: the form of its messages, which are then JSON.
+    #: `module:Class` of the pydantic model of its messages, which are then JSON.
     output: CallablePath | None = None
-    #: Instead of the model's own.
+    #: Override of the model's `context_tokens`.
     context_tokens: Tokens | None = None
     structured: bool | None = None
     #: Whether messages that no longer fit `context_tokens` are kept in a rolling summary by the model.
     summary: bool = False
-    #: Messages of the dialog it is shown, at most.
+    #: Maximum number of dialog messages in its context.
     window: Window = 100
 
 
@@ -128,22 +128,22 @@ class ToolEntry(EntryBase):
     callable: CallablePath
     #: Description for the model; None: the docstring of the callable.
     description: str | None = None
-    #: Seconds one call may take; None: until the turn's deadline.
+    #: Maximum seconds of one call; None: until the turn's deadline.
     timeout_s: float | None = Field(default=None, gt=0, le=86_400)
 
 
 class McpEntry(EntryBase):
     """`[mcp.NAME]`: a server of the Model Context Protocol; its tools are called `NAME_tool`."""
 
-    #: A server that runs, spoken to by streamable HTTP.
+    #: URL of a running server (streamable HTTP).
     url: HttpUrl | None = None
-    #: Variable that holds the bearer token for it.
+    #: Name of the variable with the bearer token.
     token_env: VariableName | None = None
-    #: Program and arguments of a server that is started for a turn, spoken to by its standard streams; no shell.
+    #: Program and arguments of a server that is started for each turn (standard streams, no shell).
     command: tuple[str, ...] = Field(default=(), max_length=100)
-    #: Variables it gets besides the few that any program needs.
+    #: Names of the variables that it gets besides those that any program needs.
     env: tuple[VariableName, ...] = ()
-    #: Only these of its tools; None: all.
+    #: Names of the tools to use; None: all.
     tools: tuple[str, ...] | None = None
 
     @model_validator(mode="after")
@@ -154,7 +154,7 @@ class McpEntry(EntryBase):
 
 
 class ModelTables(EntryBase):
-    """The tables of an agents file that model agents refer to by name."""
+    """Tables of an agents file that model agents refer to by name."""
 
     models: dict[str, ModelEntry] = Field(default_factory=dict)
     tools: dict[ToolName, ToolEntry] = Field(default_factory=dict)

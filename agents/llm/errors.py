@@ -1,8 +1,8 @@
-"""Errors of model requests: their text without secrets, whether and when the request may be retried.
+"""Errors of model requests: their text without secrets, and whether and when the request may be retried.
 
-Rate limits, overload, server errors, timeouts and lost connections are transient; what the provider
-refused (the request, the key, the model, an exhausted quota) is not.
-pydantic-ai sends the request again when a hook raises `RetryModelRequest`, so tenacity has no loop to run here.
+Rate limits, overload, server errors, timeouts and lost connections are transient. Refusals of the
+provider (of the request, the key, the model, or for an exhausted quota) are permanent.
+pydantic-ai sends the request again when a hook raises `RetryModelRequest`; so tenacity is not used here.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from pydantic_ai.exceptions import (
 from ...models.errors import AgentError, AgentFailed
 from ..execution.failures import scrub_text, to_agent_error
 
-#: Seconds of the first pause; each further one is twice as long, up to the longest.
+#: Seconds of the first pause; each further pause is twice as long, up to `LONGEST_PAUSE_S`.
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 8.0
-#: A provider that asks for more patience than this gets the turn back later: no worker waits that long.
+#: Maximum seconds that a worker waits for a provider; after a longer `Retry-After` the turn is retried later.
 MAX_RETRY_AFTER_S = 20.0
 
-#: The request itself is refused: the same request again meets the same answer.
+#: Errors of a request that would fail again.
 _FINAL = (
     ModelRequestRejectedError,
     ModelQuotaExceededError,
@@ -40,12 +40,12 @@ _FINAL = (
     UserError,
     ImportError,
 )
-#: Refusals of the moment: request timeout, conflict, too early, too many requests.
+#: Transient HTTP status codes: request timeout, conflict, too early, too many requests.
 _TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
 
 
 def is_transient(error: Exception) -> bool:
-    """Whether the same request may meet a better answer later."""
+    """Return whether the same request may succeed later."""
     if isinstance(error, _FINAL):
         return False
     if isinstance(error, ModelHTTPError):
@@ -57,32 +57,36 @@ def is_transient(error: Exception) -> bool:
 
 
 def retry_pause_s(error: Exception, *, tries: int, most_tries: int, left_s: float) -> float | None:
-    """Seconds to wait before a request is sent again; None: it is not.
+    """Return the seconds to wait before a retry of the request; None: no retry.
 
     Args:
-        error: what the newest try raised.
-        tries: how often the request was sent to this model.
-        most_tries: how often it may be sent.
+        error: the error of the newest attempt.
+        tries: number of attempts at this model so far.
+        most_tries: maximum number of attempts at this model.
         left_s: seconds until the turn's deadline.
     """
     if tries >= most_tries or not (isinstance(error, ModelAPIError) and is_transient(error)):
         return None
     pause = error.retry_after
     if pause is None:
-        # Spread out, so that turns which failed together do not come back together.
+        # Random, so that turns that failed at the same time do not retry at the same time.
         pause = min(FIRST_PAUSE_S * 2 ** (tries - 1), LONGEST_PAUSE_S) * random.uniform(0.75, 1.0)  # noqa: S311
     return pause if pause <= min(MAX_RETRY_AFTER_S, left_s) else None
 
 
 def model_failure(error: Exception, *, secrets: tuple[str, ...] = ()) -> AgentError:
-    """The error of the agent tree for what a model request raised; it holds none of the secrets.
+    """Convert the exception of a model request to an `AgentError` without secrets.
 
-    Answers that make no sense may be asked for again, like everything that may pass.
+    Transient errors and invalid answers may be retried.
+
+    Args:
+        error: the exception.
+        secrets: texts to remove from the message.
     """
     retryable = is_transient(error)
     if not isinstance(error, ModelAPIError):
         failed = to_agent_error(error, retryable=retryable, secrets=secrets)
-        if isinstance(error, AgentRunError):  # the model's answer is at fault, not code
+        if isinstance(error, AgentRunError):  # caused by the model's answer, not by code
             failed.origin = None
         return failed
     status = f"HTTP {error.status_code} from" if isinstance(error, ModelHTTPError) else "request to"

@@ -1,7 +1,8 @@
-"""Creates model agents from registry entries of kind `llm`, and checks such entries before a turn fails.
+"""Factory of model agents from registry entries of kind `llm`, and preflight checks of such entries.
 
-An agent has a model, fallback models, settings and tools. The checks find variables that are not set and code that
-cannot be imported. They call no model and no server, and load no model library for an agent of an endpoint by URL.
+An agent has a model, fallback models, settings and tools. The checks find variables that are not set and
+code that cannot be imported. They call no model and no server, and load no model library for an endpoint
+that is given by URL.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def check_llm_entry(entry: LLMEntry, file: ModelTables, getenv: Getenv) -> Itera
 def check_import(
     path: str, table: str, field: str, *, load: Callable[[str], object] = load_callable
 ) -> Iterator[FieldProblem]:
-    """The fault of a path that does not import."""
+    """Yield a problem if the path cannot be imported."""
     try:
         load(path)
     except AgentError as error:
@@ -83,10 +84,10 @@ def _check_variables(
 
 T = TypeVar("T")
 
-#: Name of the model that runs on this machine; a [models.local] table takes its place.
+#: Name of the model that runs on this machine; a [models.local] table replaces it.
 LOCAL_MODEL = "local"
 
-# It reads some 150 tokens a second on one core: a long prompt would cost more than the answer.
+# On one core it reads about 150 tokens per second: a long prompt would take more time than the answer.
 _LOCAL = ModelEntry(
     model=MODEL_NAME,
     base_url="http://127.0.0.1/v1",
@@ -102,12 +103,12 @@ _NOT_RUNNING = (
 
 
 class ModelAgentFactory:
-    """Makes model agents. pydantic-ai is imported with the first of them.
+    """Factory of model agents. Imports pydantic-ai for the first agent.
 
     Args:
-        file: the models, tools and servers that agents name.
-        getenv: reads one environment variable.
-        local_model: URL of the running local model, or None.
+        file: the models, tools and servers that agents refer to by name.
+        getenv: returns the value of an environment variable.
+        local_model: returns the URL of the running local model, or None.
     """
 
     def __init__(
@@ -122,7 +123,11 @@ class ModelAgentFactory:
         self._local_model = local_model
 
     def create_agent(self, binding: AgentBinding, entry: LLMEntry) -> LLMAgent:
-        """The agent of an entry, with the binding's overrides. Raises AgentError for tools that cannot be loaded."""
+        """Return the agent of an entry, with the binding's overrides.
+
+        Raises:
+            AgentError: a tool or the output form cannot be loaded.
+        """
         from ..python import load_form
         from .agent import LLMAgent
         from .settings import LLMSettings
@@ -146,15 +151,15 @@ class ModelAgentFactory:
         return LLMAgent(lambda: self._sources(entry), manner, toolbox=self._toolbox(entry))
 
     def uses_local_model(self, entry: LLMEntry) -> bool:
-        """Whether the agent's own model, fallbacks aside, is the one that runs on this machine."""
+        """Return whether the agent's first model is the local model; fallback models do not count."""
         return self.find_model(entry.model) is _LOCAL
 
     def check_entry(self, entry: LLMEntry) -> Iterator[FieldProblem]:
-        """What would fail in an agent of this entry."""
+        """Yield the problems of an entry."""
         return check_llm_entry(entry, self._file, self._getenv)
 
     def _toolbox(self, entry: LLMEntry) -> Toolbox | None:
-        """Return the tools of the agent: functions now, servers for each turn again, because a token may be renewed."""
+        """Return the agent's tools. Each turn connects to its servers itself: a token may change."""
         if not entry.tools:
             return None
         from .tools import Toolbox
@@ -164,14 +169,14 @@ class ModelAgentFactory:
         return Toolbox(functions, servers, self._getenv)
 
     def find_model(self, name: str) -> ModelEntry:
-        """The entry of a model; a name without a table is one that pydantic-ai knows."""
+        """Return the entry of a model; a name without a table is a model name of pydantic-ai."""
         known = self._file.models.get(name)
         if known is not None:
             return known
         return _LOCAL if name == LOCAL_MODEL else ModelEntry(model=name)
 
     def _sources(self, entry: LLMEntry) -> list[ModelSource]:
-        """Those of an entry's models that can be asked now. Raises AgentError when none can."""
+        """Return the models of an entry that are available now. Raises AgentError if none is."""
         found, troubles = [], []
         for name in (entry.model, *entry.fallback):
             try:

@@ -1,7 +1,7 @@
-"""The forms a model fills in where it can give structured output, and the outcomes they become.
+"""Forms of structured output, and their conversion to turn outcomes.
 
-What was decided is also said, in the same words a model without structured output would
-use, so that the dialog reads the same for every orchestrator.
+A decision is also written as a message, in the words of a model without structured output, so that the
+dialog reads the same for every orchestrator. The models get the docstrings of these classes as descriptions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class DecisionForm(BaseModel):
     reason: str = Field(default="", max_length=2_000, description="why, in one sentence")
 
     def to_decision(self) -> Decision:
-        """What was decided."""
+        """Return the decision."""
         return Decision(
             satisfied=self.satisfied,
             progress=self.progress,
@@ -40,7 +40,7 @@ class DecisionForm(BaseModel):
         )
 
     def to_outcome(self, usage: Usage) -> TurnOutcome:
-        """The decision, and the words for it."""
+        """Return the outcome: the decision, and a message with its text."""
         decision = self.to_decision()
         return TurnOutcome(messages=(DraftMessage(content=_words(decision)),), decision=decision, usage=usage)
 
@@ -59,7 +59,7 @@ class JudgeForm(DecisionForm):
     )
 
     def to_decision(self) -> Decision:
-        """What was decided, with the scores."""
+        """Return the decision with the scores."""
         scores = {it.name[:1_000]: Scores(**it.model_dump(exclude={"name"})) for it in self.scores}
         return super().to_decision().model_copy(update={"scores": scores})
 
@@ -71,7 +71,7 @@ class ReviewForm(BaseModel):
     comment: str = Field(min_length=1, description="why it is good, or what to fix")
 
     def to_outcome(self, usage: Usage) -> TurnOutcome:
-        """The verdict, and the words for it."""
+        """Return the outcome: the verdict, and a message with its text."""
         words = f"APPROVED: {self.comment}" if self.approved else self.comment
         decision = Decision(satisfied=self.approved, reason=self.comment[:2_000])
         return TurnOutcome(messages=(DraftMessage(content=words),), decision=decision, usage=usage)

@@ -1,12 +1,12 @@
 """Prompts of a language model for its turn: text built from the turn's context. Pure.
 
-The system prompt says who it is, with whom, what for, and how it may answer. The dialog
-follows: what it said itself as the assistant, everything else as the user, each with its
-speaker's name in front. Last comes the request of this turn, with what is known about the user.
+The system prompt contains the model's name, the other participants, the purpose, and the forms of an
+answer. Then follows the dialog: the model's own messages as the assistant, all others as the user, with
+the speaker's name in front. The request of this turn comes last, with the known facts about the user.
 
-A model too small for all that gets the plain form: who it is, what was said, one question.
+A model that is too small for this gets the plain form: its name, the dialog, one question.
 
-The forms for decisions, reviews and work items are the directives of `models.directives`.
+The forms for decisions, reviews and work items are the directives of `models.turns.directives`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ _OR_NOTHING = "If you have nothing to add, answer only PASS."
 
 
 def system_prompt(turn: TurnContext, instructions: str, *, structured: bool) -> str:
-    """Who the model is and how it may answer; the agent's own instructions come first."""
+    """Return the system prompt; the agent's own instructions come first."""
     others = ", ".join(_name_with_role(p) for p in turn.roster if p.participant_id != turn.me.participant_id)
     parts = [
         instructions.strip(),
@@ -89,7 +89,7 @@ def system_prompt(turn: TurnContext, instructions: str, *, structured: bool) -> 
 
 
 def turn_prompt(turn: TurnContext) -> str:
-    """What this turn asks for: the last thing the model reads."""
+    """Return the request of this turn, which is the last part of the prompt."""
     asked = [turn.instruction.strip()]
     if turn.item is not None:
         asked.append(f"Your work item: {turn.item.text}")
@@ -101,7 +101,7 @@ def turn_prompt(turn: TurnContext) -> str:
 
 
 def _format_answer(answer: GivenAnswer, roster: Sequence[Participant]) -> str:
-    """An earlier question of the model to a person, with the answer."""
+    """Return an earlier question of the model to a person, with the answer."""
     name = next((name_of(p) for p in roster if p.participant_id == answer.question.to), answer.question.to)
     said = (
         "has not answered; continue without an answer" if answer.text is None else f"answers: {answer.text}"
@@ -110,7 +110,7 @@ def _format_answer(answer: GivenAnswer, roster: Sequence[Participant]) -> str:
 
 
 def _asking_instructions(turn: TurnContext) -> str:
-    """How to ask a person, where there is one."""
+    """Return how to ask a person; empty if no person takes part."""
     people = [name_of(p) for p in turn.roster if p.kind is ParticipantKind.HUMAN and p != turn.me]
     if not people:
         return ""
@@ -121,13 +121,13 @@ def _asking_instructions(turn: TurnContext) -> str:
 
 
 def plain_system_prompt(turn: TurnContext, instructions: str) -> str:
-    """Who the model is, for one too small to follow more than that."""
+    """Return the short system prompt for a small model."""
     who = f"You are {name_of(turn.me)}."
     return f"{who} {instructions.strip() or 'Answer in one or two short sentences.'}"
 
 
 def plain_prompt(turn: TurnContext, messages: Sequence[Message]) -> str:
-    """All in one: what was said, and then the question, which is what a small model answers."""
+    """Return the dialog and the question in one prompt: a small model answers what comes last."""
     said = [attribute_message(message, turn.roster) for message in messages]
     asked = turn.instruction.strip() or turn.purpose
     return "\n".join([*said, "", turn.item.text if turn.item else asked]).strip()
@@ -139,7 +139,7 @@ def opening_prompt(turn: TurnContext) -> str:
 
 
 def attribute_message(message: Message, roster: Sequence[Participant]) -> str:
-    """A message of another participant, prefixed with the speaker's name; `earlier`: taken from another dialog."""
+    """Return a message with its speaker's name in front; `(earlier)` marks one from another dialog."""
     author = message.author
     if author is None:
         return message.content
@@ -148,7 +148,7 @@ def attribute_message(message: Message, roster: Sequence[Participant]) -> str:
 
 
 def without_own_name(text: str, me: Participant) -> str:
-    """An answer without the `name: ` that models copy from the dialog they were shown."""
+    """Return an answer without the `name: ` that models copy from the dialog."""
     plain = text.strip()
     for name in (name_of(me), me.participant_id):
         if plain.lower().startswith(f"{name.lower()}:"):
@@ -157,7 +157,7 @@ def without_own_name(text: str, me: Participant) -> str:
 
 
 def name_of(participant: Participant) -> str:
-    """What a participant is called in prompts."""
+    """Return the name of a participant in prompts."""
     return participant.display_name or participant.participant_id
 
 

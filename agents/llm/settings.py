@@ -1,6 +1,6 @@
-"""Settings of a model call: registry entry merged with the session's binding; models with their prices, and the cost of an answer.
+"""Settings of a model call (registry entry merged with the session's binding), prices, and costs of answers.
 
-Tokens are as counted by the provider, money by the registry's prices or the price list.
+The provider counts the tokens. The prices are those of the registry, or else of the price list.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from .prompts import plain_system_prompt, system_prompt
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million tokens, which are micro-dollars per token."""
+    """Prices in US dollars per million tokens (micro-dollars per token)."""
 
     input: float = 0.0
     output: float = 0.0
-    #: Of input tokens that the provider had in its cache; None: as much as any other.
+    #: Price of cached input tokens; None: the price of other input tokens.
     cached: float | None = None
 
     def cost_micros(self, usage: Usage) -> int:
-        """Millionths of a US dollar."""
+        """Return the cost in millionths of a US dollar."""
         cached = self.input if self.cached is None else self.cached
         fresh = usage.input_tokens - usage.cached_tokens
         return round(fresh * self.input + usage.cached_tokens * cached + usage.output_tokens * self.output)
@@ -39,16 +39,16 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class PricedModel:
-    """A model that can be asked, and its price where the registry gives one."""
+    """A client of a model, and the model's price in the registry, if any."""
 
     model: Model
     price: Price | None = None
-    #: What the registry calls it.
+    #: Name in the registry.
     entry: str = ""
 
 
 def usage_of(response: ModelResponse, price: Price | None) -> Usage:
-    """What one answer cost; without a price of the registry or the price list, no money."""
+    """Return the usage of one answer; the cost is 0 without a price in the registry or the price list."""
     told = response.usage
     spent = Usage(
         input_tokens=told.input_tokens,
@@ -68,52 +68,52 @@ _FORMS: dict[Expects, type[BaseModel]] = {Expects.DECISION: DecisionForm, Expect
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """A model that may answer, and its price where the registry gives one."""
+    """A model that may answer, and its price in the registry, if any."""
 
-    #: Where it is served, or the very model: in tests.
+    #: Endpoint of the model; in tests, the model itself.
     model: Endpoint | Model
     price: Price | None = None
-    #: What the registry calls it.
+    #: Name in the registry.
     entry: str = ""
 
     @property
     def name(self) -> str:
-        """The same for the same model at the same place."""
+        """Name that is equal for the same model at the same endpoint."""
         if isinstance(self.model, Endpoint):
             return f"{self.model.model} {self.model.base_url or ''}"
         return self.model.model_name
 
     @property
     def secret(self) -> str | None:
-        """Secrets of these settings, to be hidden in messages."""
+        """API key, which messages must not contain."""
         return self.model.api_key if isinstance(self.model, Endpoint) else None
 
 
 @dataclass(frozen=True, slots=True)
 class LLMSettings:
-    """How a model is asked."""
+    """Settings of a model call: registry entry merged with the session's binding."""
 
     instructions: str = ""
     temperature: float | None = None
     max_tokens: int | None = None
-    #: Further settings, as pydantic-ai names them.
+    #: Further settings by their names in pydantic-ai.
     settings: Mapping[str, JsonValue] = field(default_factory=dict)
-    #: Tokens of the dialog that go along.
+    #: Maximum tokens of the dialog in a request.
     context_tokens: int = 16_000
     #: Whether messages that no longer fit are kept in a rolling summary.
     summary: bool = False
-    #: Decisions and reviews as structured output.
+    #: Whether decisions and reviews are requested as structured output.
     structured: bool = True
-    #: In few words, for a small model; never structured.
+    #: Whether the prompt is short, for a small model; then never structured.
     plain: bool = False
     #: Whether output is streamed when a listener is connected.
     stream: bool = True
-    #: The form of its messages; None: text.
+    #: Form of the messages; None: text.
     output: type[BaseModel] | None = None
     request_timeout_s: float | None = None
-    #: How often a request that failed is sent again.
+    #: Maximum retries of a failed request.
     retries: int = 2
-    #: Requests of one turn: a model that calls tools makes several.
+    #: Maximum requests of one turn; a model that calls tools makes several.
     max_requests: int = 20
 
     def form(self, turn: TurnContext) -> type[BaseModel] | None:
@@ -125,7 +125,7 @@ class LLMSettings:
         return JudgeForm if turn.scoring and turn.expects is Expects.DECISION else _FORMS[turn.expects]
 
     def system_prompt(self, turn: TurnContext) -> str:
-        """Who the model is and how it may answer."""
+        """Return the system prompt: the model's identity and the form of its answer."""
         if self.plain:
             return plain_system_prompt(turn, self.instructions)
         return system_prompt(turn, self.instructions, structured=self.form(turn) is not None)
@@ -138,7 +138,7 @@ class LLMSettings:
         return max(1, left if self.max_tokens is None else min(self.max_tokens, left))
 
     def dialog_tokens(self, turn: TurnContext) -> int:
-        """Return the tokens of the dialog in the request: the reservation of the turn must cover the answer, too."""
+        """Return the maximum tokens of the dialog; the turn's reservation must cover the answer, too."""
         left, answer = turn.remaining.tokens, self.answer_tokens(turn)
         if left is None or answer is None:
             return self.context_tokens
@@ -147,7 +147,7 @@ class LLMSettings:
     def model_settings(self, turn: TurnContext) -> ModelSettings:
         """Return the settings of every request of a turn."""
         timeout_s = min(self.request_timeout_s or turn.timeout_s, turn.timeout_s)
-        # The provider's own client repeats nothing: `ModelCallHooks` does, and knows what is worth it.
+        # The provider's client does not retry: `ModelCallHooks` does, for transient errors only.
         own = ModelSettings(timeout=timeout_s, max_retries=0)
         if self.temperature is not None:
             own["temperature"] = self.temperature

@@ -1,8 +1,8 @@
-"""The tools of model agents: registered Python functions, and servers of the Model Context Protocol, by name.
+"""Tools of model agents, by name: registered Python functions and MCP (Model Context Protocol) servers.
 
 A job never names code or tools: the registry decides which tools an agent has.
 
-A function gets the turn in which it is called as its first parameter:
+The first parameter of a function is the context, which contains the turn:
 
     from pydantic_ai import RunContext
     from symposia.agents.llm.tools import ToolContext
@@ -41,13 +41,13 @@ class ToolContext:
 
     @property
     def effect_id(self) -> str:
-        """The same for this very call in every attempt of the turn: lets an outside effect be done once."""
+        """Id of this call that is the same in every attempt of the turn: an idempotency key for effects."""
         return _effect_id.get()
 
 
 @contextmanager
 def use_effect_id(effect_id: str) -> Iterator[None]:
-    """Names the call that is made within the block."""
+    """Set the effect id of the call that is made within the block."""
     token = _effect_id.set(effect_id)
     try:
         yield
@@ -57,25 +57,25 @@ def use_effect_id(effect_id: str) -> Iterator[None]:
 
 Toolset = AbstractToolset[ToolContext]
 
-#: Where a server of the protocol finds the effect id of a call, in the call's `_meta`.
+#: Key of the effect id in the `_meta` of a call to an MCP server.
 EFFECT_ID = "symposia/effect_id"
 
-#: Seconds in which a server must have started and greeted; one that starts an interpreter may well take five.
+#: Timeout of a server's start and handshake in seconds; a server that starts an interpreter may take five.
 _STARTING_S = 30.0
 
 NO_MCP = "tools of MCP servers need the package fastmcp-slim: pip install 'symposia[mcp]'"
 
 
 class Toolbox:
-    """What one agent may call.
+    """The tools of one agent.
 
     Args:
         functions: Python functions by name.
-        servers: servers of the protocol by name.
-        getenv: reads one environment variable.
+        servers: MCP servers by name.
+        getenv: returns the value of an environment variable.
 
     Raises:
-        AgentError: not retryable; a function cannot be imported, or has no signature that a model could fill in.
+        AgentError: not retryable; a function cannot be imported, or a model cannot use its signature.
     """
 
     def __init__(
@@ -90,12 +90,12 @@ class Toolbox:
         self._getenv = getenv
 
     def toolsets(self) -> list[Toolset]:
-        """For one turn. Raises AgentError, not retryable, for a server that cannot be asked."""
+        """Return the tools for one turn. Raises AgentError, not retryable, for an unusable server."""
         servers = (mcp_toolset(name, entry, self._getenv) for name, entry in self._servers.items())
         return [*self._functions, *servers]
 
     def secrets(self) -> list[str]:
-        """Secrets of the servers, to be hidden in messages."""
+        """Return the secrets of the servers, which messages must not contain."""
         names = [name for it in self._servers.values() for name in (it.token_env, *it.env) if name]
         return [secret for secret in map(self._getenv, names) if secret]
 
@@ -109,10 +109,10 @@ def _function(name: str, entry: ToolEntry) -> Tool[ToolContext]:
 
 
 def mcp_toolset(name: str, entry: McpEntry, getenv: Callable[[str], str | None]) -> Toolset:
-    """The tools of a server; it is spoken to from the first use of the toolset to its end, which is one turn.
+    """Return the tools of an MCP server. The connection is open from the first use to the end of the turn.
 
     Raises:
-        AgentError: not retryable; a variable is not set, or the package for it is not installed.
+        AgentError: not retryable; a variable is not set, or the package for MCP is not installed.
     """
     if not has_mcp():
         raise AgentFailed(NO_MCP, retryable=False)
@@ -135,7 +135,7 @@ def mcp_toolset(name: str, entry: McpEntry, getenv: Callable[[str], str | None])
 
 
 def has_mcp() -> bool:
-    """Whether the package that speaks the protocol is installed."""
+    """Return whether the package for MCP is installed."""
     return find_spec("fastmcp") is not None
 
 

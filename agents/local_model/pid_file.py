@@ -1,6 +1,6 @@
-"""Pid file: lets other processes of this user find a server that runs here.
+"""Pid file, by which other processes of this user find a server on this machine.
 
-It holds the server's URL and process id, and is readable by its owner only.
+It contains the server's URL and process id; only its owner can read it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class PidRecord:
     pid: int
 
     def is_alive(self) -> bool:
-        """Whether a process of this id exists; it may be another one by now, so ask the URL, too."""
+        """Return whether a process has this id; it may be another process by now, so check the URL, too."""
         try:
             os.kill(self.pid, 0)
         except ProcessLookupError:
@@ -32,13 +32,13 @@ class PidRecord:
 
 
 class PidFile:
-    """A run file at `path`, whose folder is made when it is first written."""
+    """The pid file at `path`; its folder is created at the first write."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def write(self, record: PidRecord) -> None:
-        """Replace the file in one step: a reader sees the old record or the new one."""
+        """Replace the file atomically: a reader sees the old record or the new one."""
         make_private_folder(self.path.parent)
         draft = self.path.with_name(f"{self.path.name}.{os.getpid()}")
         draft.unlink(missing_ok=True)
@@ -47,7 +47,7 @@ class PidFile:
         draft.replace(self.path)
 
     def read(self) -> PidRecord | None:
-        """The record of a process that is alive; None where there is none, or the file makes no sense."""
+        """Return the record if its process is alive; None: no record, no process, or an invalid file."""
         try:
             data = json.loads(self.path.read_text())
             record = PidRecord(url=str(data["url"]), pid=int(data["pid"]))
@@ -56,7 +56,7 @@ class PidFile:
         return record if record.pid > 0 and record.is_alive() else None
 
     def remove(self, *, pid: int) -> None:
-        """Remove the file if it is about the process `pid`, and not about a later one."""
+        """Remove the file if it records the process `pid`, not a later one."""
         try:
             mine = json.loads(self.path.read_text())["pid"] == pid
         except (OSError, ValueError, TypeError, KeyError):

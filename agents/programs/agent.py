@@ -1,6 +1,6 @@
-"""Agents that are programs: each turn runs one, in a process group of its own that never outlives the turn.
+"""Agents that are programs: each turn runs one in its own process group, which ends with the turn.
 
-`check_command_entry` finds what such an entry lacks on this machine, before a turn fails.
+`check_command_entry` finds what an entry lacks on this machine, before a turn fails.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from .process import Program, ProgramResult, run_program
 
 GetEnv = Callable[[str], str | None]
 
-#: Variables every program sees, where the worker has them.
+#: Environment variables that every program gets, if the worker has them.
 USUAL_VARIABLES = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
-#: Ended by a bound: it would hit it again.
+#: Signals of an exceeded resource limit; a retry would exceed it again.
 _LIMIT_SIGNALS = frozenset({signal.SIGXCPU, signal.SIGXFSZ})
-#: What is shorter, in a variable, is a switch or a number and no secret.
+#: Minimum characters of a secret; shorter values of variables are switches or numbers.
 _SHORTEST_SECRET = 6
 
 
 class CommandAgent:
-    """Speaks by running a program."""
+    """The agent of a program."""
 
     def __init__(self, entry: CommandEntry, *, getenv: GetEnv) -> None:
         self._entry = entry
@@ -44,9 +44,9 @@ class CommandAgent:
         """Run the program; its output is the message.
 
         Raises:
-            AgentFailed: it cannot be started, or its exit code means failure.
-            AgentTimeout: it took longer than its entry allows.
-            BadOutcome: it printed more than its entry allows.
+            AgentFailed: the program cannot be started, or its exit code means failure.
+            AgentTimeout: the program took longer than its entry allows.
+            BadOutcome: the program printed more than its entry allows.
         """
         if missing := missing_variable(self._entry, self._getenv):
             raise AgentFailed(f"environment variable {missing} is not set", retryable=False)
@@ -109,27 +109,27 @@ class CommandAgent:
                 retryable=meaning is ExitMeaning.RETRY,
             )
         number = -printed.code
-        # Of the signals of real time only the first and the last have a name.
+        # Only the first and the last real-time signal have a name.
         name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-        # A program that does not heed SIGXCPU is killed at its bound; what else kills one would do so again, too.
+        # A program that ignores SIGXCPU is killed by SIGKILL at its hard CPU limit, and would be again.
         is_hopeless = number in _LIMIT_SIGNALS or (
             number == signal.SIGKILL and self._entry.limits.cpu_s is not None
         )
         return AgentFailed(f"{self._name} was killed by {name}{said}", retryable=not is_hopeless)
 
     def _secrets(self) -> list[str]:
-        """Return the values of the variables that its entry passes, line by line: its stored error output must not contain them."""
+        """Return the lines of the passed variables' values: the stored error output must not contain them."""
         lines = (line for name in self._entry.env for line in (self._getenv(name) or "").splitlines())
         return [line for line in lines if len(line) >= _SHORTEST_SECRET]
 
 
 def missing_variable(entry: CommandEntry, getenv: GetEnv) -> str | None:
-    """Return the first variable for the program that is not set."""
+    """Return the first variable of the entry that is not set; None: all are set."""
     return next((name for name in entry.env if getenv(name) is None), None)
 
 
 def is_program(entry: CommandEntry, getenv: GetEnv) -> bool:
-    """Return whether there is a program to run."""
+    """Return whether the program of the entry exists."""
     name = _fill_placeholders(entry.argv[0], {"{python}": sys.executable})
     if entry.folder is not None and os.sep in name:
         name = str(entry.folder / name)
@@ -167,7 +167,7 @@ def _limits(limits: ProgramLimits) -> dict[int, int]:
 
 
 def check_command_entry(entry: CommandEntry, getenv: GetEnv) -> Iterator[FieldProblem]:
-    """What is missing: its folder, its program, variables."""
+    """Yield what is missing: the folder, the program, variables."""
     if entry.folder is not None and not entry.folder.is_dir():
         yield FieldProblem("folder", f"must be an existing folder (got {str(entry.folder)!r})")
     elif not is_program(entry, getenv):

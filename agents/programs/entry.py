@@ -1,12 +1,12 @@
-"""`[agents.NAME] kind = "command"`: a program that is given the turn and prints what it has to say.
+"""`[agents.NAME] kind = "command"`: a program that reads the turn and prints its message.
 
     [agents.linter]
     kind = "command"
     argv = ["my-linter", "--strict", "-"]
     stdin = "text"                        # the newest message (default), "turn" (JSON), or "nothing"
-    exit_codes = { 1 = "say" }            # it found something: that is its message
+    exit_codes = { 1 = "say" }            # findings: the output is the message
     timeout_s = 20
-    env = ["MY_LINTER_TOKEN"]             # names of variables it may see
+    env = ["MY_LINTER_TOKEN"]             # names of variables that it gets
     limits = { cpu_s = 10, memory_mb = 512 }
 
 In `argv`, `{turn}` becomes the path of a file with the turn as JSON, `{python}` the interpreter
@@ -27,19 +27,19 @@ from ..entry_base import EntryBase, VariableName, Window
 
 
 class ExitMeaning(StrEnum):
-    """What an exit code means."""
+    """Meanings of an exit code."""
 
-    #: What it printed is the message; nothing printed: it passes.
+    #: The output is the message; without output, a pass.
     SAY = "say"
     PASS = "pass"  # noqa: S105 - a pass of the floor
-    #: It failed, and may do better next time.
+    #: Failure that may be retried.
     RETRY = "retry"
-    #: It failed, and would fail again.
+    #: Permanent failure.
     FAIL = "fail"
 
 
 class Stdin(StrEnum):
-    """What a program reads on its standard input."""
+    """Contents of a program's standard input."""
 
     #: The turn's context, as JSON.
     TURN = "turn"
@@ -48,7 +48,7 @@ class Stdin(StrEnum):
     NOTHING = "nothing"
 
 
-#: What codes mean that an entry does not name; 75 is `EX_TEMPFAIL` of sysexits.h.
+#: Meanings of exit codes that the entry does not list; 75 is `EX_TEMPFAIL` of sysexits.h.
 USUAL_EXITS = {0: ExitMeaning.SAY, 75: ExitMeaning.RETRY}
 
 _Argument = Annotated[str, StringConstraints(min_length=1, max_length=10_000, pattern=r"^[^\x00]*$")]
@@ -56,38 +56,38 @@ _ExitCode = Annotated[int, Field(ge=0, le=255)]
 
 
 class ProgramLimits(EntryBase):
-    """What a program and each of its children may use; the kernel keeps to it."""
+    """Resource limits of a program and of each of its children, enforced by the kernel."""
 
-    #: Seconds of CPU.
+    #: Maximum seconds of CPU time.
     cpu_s: int | None = Field(default=None, ge=1, le=86_400)
-    #: Address space.
+    #: Maximum MiB of address space.
     memory_mb: int | None = Field(default=None, ge=16, le=1_048_576)
-    #: Size of a file it writes.
+    #: Maximum MiB of a file that it writes.
     file_mb: int | None = Field(default=None, ge=1, le=1_048_576)
     open_files: int | None = Field(default=None, ge=16, le=1_048_576)
 
 
 class CommandEntry(EntryBase):
-    """A program."""
+    """The entry of a program."""
 
     kind: Literal["command"]
     #: Program and arguments.
     argv: tuple[_Argument, ...] = Field(min_length=1, max_length=1_000)
     stdin: Stdin = Stdin.TURN
-    #: Exit code -> what it means; besides, 0 says, 75 is tried again, and others fail.
+    #: Exit code -> meaning. Default: 0 is `say`, 75 is `retry`, all others are `fail`.
     exit_codes: dict[_ExitCode, ExitMeaning] = Field(default_factory=dict)
-    #: Seconds it may take, within the turn's deadline; then its whole process group is killed.
+    #: Maximum seconds, within the turn's deadline; then the whole process group is killed.
     timeout_s: float | None = Field(default=None, gt=0, le=86_400)
-    #: Bytes it may print.
+    #: Maximum bytes of output.
     max_output_bytes: int = Field(default=1_048_576, ge=1, le=67_108_864)
-    #: Names of the variables it sees besides PATH, the locale and the time zone.
+    #: Names of the variables that it gets besides PATH, the locale and the time zone.
     env: tuple[VariableName, ...] = Field(default=(), max_length=100)
-    #: Where it runs. None: in a folder of its own, which is its HOME and is gone afterwards.
+    #: Working folder. None: a temporary folder, which is also HOME and is removed after the turn.
     folder: Path | None = None
     limits: ProgramLimits = ProgramLimits()
     window: Window = 100
 
 
 def readable_argv(argv: Sequence[str]) -> str:
-    """Return a command line for people: no placeholders, and no paths of this machine in their place."""
+    """Return a command line for people, with neither placeholders nor paths of this machine."""
     return shlex.join(it.replace("{python}", "python").replace("{turn}", "TURN.json") for it in argv)

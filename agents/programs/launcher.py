@@ -1,8 +1,8 @@
 """Launcher between a parent and its program: sets resource limits, ties it to the parent, and executes it.
 
-A script for `python -I -S`, with nothing but the standard library (see `children.launched`):
+A script for `python -I -S` that uses only the standard library (started by `process.py`):
 
-    launch.py PARENT SIGNAL [KIND=SOFT:HARD ...] -- PROGRAM [ARGUMENT ...]
+    launcher.py PARENT SIGNAL [KIND=SOFT:HARD ...] -- PROGRAM [ARGUMENT ...]
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import signal
 import sys
 
 _PR_SET_PDEATHSIG = 1
-#: Exit codes as in a shell: found but not executable; not found.
+#: Exit codes as in a shell: program found but not executable; program not found.
 _CANNOT_RUN, _NOT_FOUND = 126, 127
-#: What Python ignores for itself, and its program would inherit.
+#: Signals that Python ignores, and that the program would inherit as ignored.
 _IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 def main() -> None:
-    """As the command line says; ends with 126 or 127 where there is no program to become."""
+    """Set the limits and execute the program of the command line; exit with 126 or 127 if that fails."""
     split = sys.argv.index("--")
     parent, number, *limits = sys.argv[1:split]
     program = sys.argv[split + 1 :]
@@ -29,13 +29,13 @@ def main() -> None:
         signal.signal(given, signal.SIG_DFL)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(number))
-        if os.getppid() != int(parent):  # it ended before the kernel was asked
+        if os.getppid() != int(parent):  # the parent ended before prctl was called
             sys.exit(_CANNOT_RUN)
-    for limit in limits:  # after the library above, which may not fit into them
+    for limit in limits:  # after loading libc, which may need more than the limits allow
         kind, soft, hard = (int(part) for part in limit.replace("=", ":").split(":"))
         resource.setrlimit(kind, (soft, hard))
     try:
-        os.execvp(program[0], program)  # noqa: S606 - it is what a parent in this package asked for
+        os.execvp(program[0], program)  # noqa: S606 - the command line comes from this package
     except OSError as error:
         sys.exit(_refused(program[0], error))
 

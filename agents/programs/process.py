@@ -1,10 +1,11 @@
-"""Child processes with resource limits, which end when their parent ends; and running a program for a turn.
+"""Child processes with resource limits that end with their parent, and the run of a program for a turn.
 
-A program of a turn runs in a process group of its own, is fed and read until it ends, and nothing of it outlives the call.
+A program of a turn runs in its own process group. The call writes its input, reads its output until the
+program ends, and then kills the whole group.
 
 `preexec_fn` is not used: it runs Python in the fork of a process with threads, where a lock that another
-thread held is held for ever, and the parent waits for the child. A small program in between
-(`launcher.py`) does the same after exec, and becomes the child's program: one process, one id.
+thread held is never released, and the parent waits for the child. Instead, `launcher.py` sets the limits
+after exec and then executes the program in the same process, with the same process id.
 """
 
 from __future__ import annotations
@@ -26,13 +27,17 @@ _LAUNCH = str(Path(__file__).with_name("launcher.py"))
 
 
 def end_with_parent(argv: Sequence[str], number: signal.Signals = signal.SIGTERM) -> list[str]:
-    """The command line of `argv` as a child of this process that gets a signal when the thread that starts it ends.
+    """Return the command line of a child that gets a signal when the thread that starts it ends.
 
-    The thread counts, not the process: start such a child from one that stays. Only Linux
-    knows such a thing: elsewhere it is `argv`.
+    The end of the thread counts, not that of the process: start such a child from a long-lived thread.
+    Only Linux supports this; on other systems the result is `argv`.
+
+    Args:
+        argv: program and arguments.
+        number: the signal.
 
     Raises:
-        FileNotFoundError: there is no such program.
+        FileNotFoundError: the program does not exist.
     """
     if shutil.which(argv[0]) is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
@@ -40,11 +45,17 @@ def end_with_parent(argv: Sequence[str], number: signal.Signals = signal.SIGTERM
 
 
 def with_limits(argv: Sequence[str], limits: Mapping[int, int]) -> list[str]:
-    """The command line of `argv` under resource limits (`resource.RLIMIT_...` -> value); it dies with its parent."""
+    """Return the command line of `argv` with resource limits; the child is killed when its parent ends.
+
+    Args:
+        argv: program and arguments.
+        limits: `resource.RLIMIT_...` -> value.
+    """
     wanted = []
     for kind, value in {**limits, resource.RLIMIT_CORE: 0}.items():
         _, most = resource.getrlimit(kind)
-        # Of processor time one second more: at the soft bound SIGXCPU says why it ends, at the hard one it is killed.
+        # The hard limit of CPU time is one second higher: SIGXCPU at the soft limit shows why the program
+        # ended, and the kernel kills it at the hard limit.
         soft, hard = value, value + (kind == resource.RLIMIT_CPU)
         if most != resource.RLIM_INFINITY:
             soft, hard = min(soft, most), min(hard, most)
@@ -57,9 +68,9 @@ def _launched(argv: Sequence[str], number: signal.Signals, limits: Sequence[str]
     return [sys.executable, "-I", "-S", _LAUNCH, *given, "--", *argv]
 
 
-#: Bytes of standard error that are kept to explain why a program failed.
+#: Maximum bytes of standard error kept for the error message of a failed program.
 KEPT_BYTES = 4_096
-#: Seconds that the pipes of a program that has ended may stay open: one of its children may hold them.
+#: Maximum seconds to wait for the pipes of an ended program to close: one of its children may hold them.
 _CLOSING_S = 5.0
 _STDIN, _STDOUT = 0, 1
 
@@ -73,7 +84,7 @@ class Program:
     environment: Mapping[str, str]
     #: Resource limits (`resource.RLIMIT_...` -> value).
     limits: Mapping[int, int]
-    #: Bytes it may print; at one more it is killed.
+    #: Maximum bytes on standard output; the program is killed if it prints more.
     limit_bytes: int
 
 
@@ -81,10 +92,10 @@ class Program:
 class ProgramResult:
     """Output and exit code of a program."""
 
-    #: Its exit code; of one that a signal ended, that signal's number below zero.
+    #: Exit code, or the negative number of the signal that ended the program.
     code: int
     out: bytes
-    #: The last of what it complained about.
+    #: The last `KEPT_BYTES` bytes of standard error.
     err: bytes
     over_limit: bool
 
@@ -95,7 +106,7 @@ async def run_program(program: Program, given: bytes) -> ProgramResult:
     If the program cannot be executed, the exit code is 126 or 127, as in a shell.
 
     Raises:
-        OSError: no process can be started, or not in its folder.
+        OSError: the process cannot be started, or its folder cannot be entered.
     """
     transport, watch = await asyncio.get_running_loop().subprocess_exec(
         lambda: _OutputCollector(program.limit_bytes),
@@ -108,7 +119,7 @@ async def run_program(program: Program, given: bytes) -> ProgramResult:
     try:
         _feed(transport, given)
         await watch.has_ended.wait()
-        # What it has started ends with it.
+        # Kill the children of the program, too.
         _kill(group)
         with suppress(TimeoutError):
             await asyncio.wait_for(watch.is_over.wait(), _CLOSING_S)
@@ -126,7 +137,7 @@ async def run_program(program: Program, given: bytes) -> ProgramResult:
 
 
 def _feed(transport: asyncio.SubprocessTransport, given: bytes) -> None:
-    """A program need not read what it is given: what it leaves is thrown away when it has ended."""
+    """Write the input. Input that the program does not read is discarded when the program ends."""
     stdin = cast(asyncio.WriteTransport, transport.get_pipe_transport(_STDIN))
     if given:
         stdin.write(given)
@@ -139,7 +150,7 @@ def _kill(group: int) -> None:
 
 
 async def _wait_uncancelled(event: asyncio.Event) -> None:
-    """Waits for what comes at once: of a turn that is cancelled while a cancel winds it up, nothing stays open."""
+    """Wait for an event that is about to be set, even if cancelled: a cancel must not skip the cleanup."""
     cancelled: asyncio.CancelledError | None = None
     while not event.is_set():
         try:
@@ -151,7 +162,7 @@ async def _wait_uncancelled(event: asyncio.Event) -> None:
 
 
 class _OutputCollector(asyncio.SubprocessProtocol):
-    """Keeps what a program prints, and knows when it has ended and when its pipes have."""
+    """Collector of a program's output, with events for the end of the program and of its pipes."""
 
     def __init__(self, limit_bytes: int) -> None:
         self.out = bytearray()

@@ -1,1 +1,1 @@
-"""The agents of this machine: the agents file, and the agents made from its entries."""
+"""The registered agents of this machine: agents file, registry, agent factory."""

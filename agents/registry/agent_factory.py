@@ -1,4 +1,4 @@
-"""From an entry of the registry and a binding to an agent: one way for each kind."""
+"""Factory of agents of all kinds from registry entries and bindings."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from ..remote.entry import ExternalEntry
 from ..scripted import scripted_agent
 from .agents_file import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry
 
-#: Threads for sync callables beyond one per turn: this many may hang before others have to wait.
+#: Threads for sync callables besides one per turn: the number that may hang before others have to wait.
 SPARE_THREADS = 32
 
 
 class AgentFactory:
-    """Makes agents. Imports what a kind needs only when an agent of that kind is made."""
+    """Factory of agents. Imports the packages of a kind when it creates the first agent of that kind."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class AgentFactory:
         self._threads = DaemonThreadPool(limit=concurrency + SPARE_THREADS)
 
     def create_agent(self, binding: AgentBinding, entry: AgentEntry) -> AnyAgent:
-        """The agent of an entry, with the binding's overrides. Raises InvalidInput, AgentError."""
+        """Return the agent of an entry, with the binding's overrides. Raises InvalidInput, AgentError."""
         match entry:
             case LLMEntry():
                 return self._llm.create_agent(binding, entry)
@@ -63,15 +63,15 @@ class AgentFactory:
                 assert_never(entry)
 
     def find_model(self, name: str) -> ModelEntry:
-        """The entry of a model, or what one without an entry has."""
+        """Return the entry of a model; a model without an entry gets the default settings."""
         return self._llm.find_model(name)
 
     def uses_local_model(self, entry: AgentEntry) -> bool:
-        """Whether its agent speaks with the local model."""
+        """Return whether the agent of an entry uses the local model."""
         return isinstance(entry, LLMEntry) and self._llm.uses_local_model(entry)
 
     def check_entry(self, entry: AgentEntry) -> Iterator[FieldProblem]:
-        """What would fail in an agent of this entry, before it does."""
+        """Yield the problems of an entry, before a turn fails."""
         if isinstance(entry, PythonEntry):
             yield from check_import(entry.callable, "", "callable")
         elif isinstance(entry, LLMEntry):
@@ -83,10 +83,10 @@ class AgentFactory:
 
 
 def merge_script(binding: AgentBinding, entry: ScriptedEntry) -> ScriptedEntry:
-    """The script of a seat: the binding's parameters `replies` and `at_end`, which are data, win.
+    """Return the script of an entry; the binding's parameters `replies` and `at_end` take precedence.
 
     Raises:
-        InvalidInput: they are no script.
+        InvalidInput: these parameters are not a valid script.
     """
     own = {name: binding.parameters[name] for name in ("replies", "at_end") if name in binding.parameters}
     if not own:

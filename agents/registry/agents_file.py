@@ -1,4 +1,4 @@
-"""The agents file: its tables, and its reader. An error names the file, table, field and rule.
+"""Tables and reader of the agents file. An error names the file, table, field and rule.
 
     [models.house]                       # an endpoint that several agents share
     model = "qwen3-8b"
@@ -44,7 +44,7 @@ from ..scripted import AtEnd, ScriptedReply
 
 
 class PythonEntry(EntryBase):
-    """`[agents.NAME] kind = "python"`."""
+    """`[agents.NAME] kind = "python"`: a Python callable."""
 
     kind: Literal["python"]
     #: `module:name` of a sync or async callable.
@@ -53,17 +53,17 @@ class PythonEntry(EntryBase):
 
 
 class ScriptedEntry(EntryBase):
-    """`[agents.NAME] kind = "scripted"`; a binding's parameter `replies` goes before these."""
+    """`[agents.NAME] kind = "scripted"`: a script. A binding's parameter `replies` takes precedence."""
 
     kind: Literal["scripted"]
     replies: tuple[ScriptedReply, ...] = Field(default=(), max_length=10_000)
     at_end: AtEnd = AtEnd.REPEAT
-    #: None: as many as the replies need.
+    #: Maximum number of messages in its context. None: as many as the replies need.
     window: Window | None = None
 
 
 class HumanEntry(EntryBase, WaitPolicy):
-    """`[agents.NAME] kind = "human"`: a person who answers when they can; a binding's `wait` goes before this one."""
+    """`[agents.NAME] kind = "human"`: a person, who answers later. A binding's `wait` takes precedence."""
 
     kind: Literal["human"]
     #: Maximum number of messages shown to a substitute.
@@ -77,7 +77,7 @@ AgentEntry = Annotated[
 
 
 class AgentsFile(ModelTables):
-    """A whole agents file."""
+    """Content of an agents file."""
 
     webhooks: Webhooks = Webhooks()
     agents: dict[AgentName, AgentEntry] = Field(default_factory=dict)
@@ -87,7 +87,7 @@ _KINDS = ("llm", "python", "scripted", "command", "human", "external")
 
 
 def read_agents_file(path: Path) -> AgentsFile:
-    """The file's entries. Raises RegistryError."""
+    """Return the content of an agents file. Raises RegistryError, which names file, table, field and rule."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         file = AgentsFile.model_validate(data)
@@ -112,7 +112,7 @@ def read_agents_file(path: Path) -> AgentsFile:
 def _broken_rule(path: Path, error: ValidationError) -> RegistryError:
     first = error.errors(include_url=False)[0]
     table, rest = [str(part) for part in first["loc"][:2]], first["loc"][2:]
-    if rest and rest[0] in _KINDS:  # the tag of the union is no field
+    if rest and rest[0] in _KINDS:  # pydantic adds the tag of the union, which is not a field
         rest = rest[1:]
     problem = invalid_input(error)
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest).lstrip(".")

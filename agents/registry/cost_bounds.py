@@ -1,7 +1,7 @@
-"""Upper bounds of what a turn spends, from the agent's entry: the amount reserved when the turn begins.
+"""Upper bounds of a turn's usage, from the agent's entry: the reservation when the turn begins.
 
-A model's turn is taken to be one request with a full window: requests that repeat a failed one,
-or send back an answer of the wrong form, come on top, and are counted when the turn closes.
+The bound of a model's turn is one request with a full window. Retries of failed requests and of answers of
+the wrong form are not included; their usage is counted when the turn closes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..remote.entry import ExternalEntry
 from .agent_factory import merge_script
 from .agents_file import AgentEntry, HumanEntry, PythonEntry, ScriptedEntry
 
-#: Tokens of what goes along with every request besides the dialog and the agent's own instructions.
+#: Tokens of the prompt of every request without the dialog and the agent's own instructions.
 PROMPT_TOKENS = 500
 
 #: Reservation for a turn without a known bound.
@@ -32,7 +32,7 @@ UNKNOWN_SPENDING = SpendingBounds()
 def spending_bound(
     entry: AgentEntry, binding: AgentBinding, model_named: Callable[[str], ModelEntry]
 ) -> SpendingBounds:
-    """What one turn in this seat may spend; `find_model` finds a model's entry."""
+    """Return the most that one turn of a binding may spend; `model_named` returns the entry of a model."""
     match entry:
         case LLMEntry():
             models = [model_named(name) for name in (entry.model, *entry.fallback)]
@@ -48,7 +48,7 @@ def spending_bound(
 
 
 def rate_limit_of(name: str, most: SpendingBounds, model_named: Callable[[str], ModelEntry]) -> Rate | None:
-    """What the provider of one of an agent's models takes a minute, and what a turn asks of it."""
+    """Return the rate limit of an agent's model, with the most tokens of one turn; None: no limit."""
     model = model_named(name)
     if model.requests_per_minute is None and model.tokens_per_minute is None:
         return None
@@ -62,7 +62,7 @@ def rate_limit_of(name: str, most: SpendingBounds, model_named: Callable[[str], 
 
 def _most_of_models(entry: LLMEntry, binding: AgentBinding, models: list[ModelEntry]) -> SpendingBounds:
     answer = binding.max_tokens or entry.max_tokens
-    if answer is None or entry.tools:  # it ends when it likes, or is asked as often as it calls
+    if answer is None or entry.tools:  # answers and tool calls without a limit
         return UNKNOWN_SPENDING
     instructions = entry.instructions if binding.instructions is None else binding.instructions
     asked = max(entry.context_tokens or model.context_tokens for model in models)
@@ -75,7 +75,7 @@ def _most_of_models(entry: LLMEntry, binding: AgentBinding, models: list[ModelEn
 
 
 def _cost_micros(model: ModelEntry, asked: int, answer: int) -> int | None:
-    """By the registry's prices; None: there are none, and the price list is looked into only afterwards."""
+    """Return the cost by the registry's prices; None: no price (the price list is used after the turn)."""
     if model.input_usd_per_million is None and model.output_usd_per_million is None:
         return None
     dearest = max(model.input_usd_per_million or 0.0, model.cached_usd_per_million or 0.0)
@@ -85,7 +85,7 @@ def _cost_micros(model: ModelEntry, asked: int, answer: int) -> int | None:
 def _most_of_script(entry: ScriptedEntry, binding: AgentBinding) -> SpendingBounds:
     try:
         spent = [reply.usage for reply in merge_script(binding, entry).replies]
-    except InvalidInput:  # met when the seat is taken
+    except InvalidInput:  # reported when the agent is created
         return UNKNOWN_SPENDING
     return SpendingBounds(
         tokens=max((usage.tokens for usage in spent), default=0),

@@ -1,8 +1,8 @@
-"""The registry: which agents this machine knows by name, read from one file.
+"""The registry: the agents of this machine by name, built-in and from the agents file.
 
-A job names agents, and this is where names become agents. The file is the operator's: only
-it can name code, environment variables and URLs. Three agents are always there, unless the
-file gives their names to others: `local` (the local model), `echo` and `noop`.
+Jobs refer to agents by name. Only the agents file, which belongs to the operator, can name code,
+environment variables and URLs. An entry of the file with the name of a built-in agent (such as `local`,
+the local model, `echo` and `noop`) replaces it.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from .agent_factory import AgentFactory, merge_script
 from .agents_file import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry, read_agents_file
 from .cost_bounds import UNKNOWN_SPENDING, rate_limit_of, spending_bound
 
-#: Looked for in the working folder when the settings name no file.
+#: Agents file in the working folder, used if the settings name no file.
 DEFAULT_FILE = Path("agents.toml")
 
-#: The agents of `symposia demo`.
+#: Agents file of `symposia demo`.
 DEMO_FILE = Path(__file__).with_name("demo.toml")
 
 
@@ -65,7 +65,7 @@ class AgentInfo:
 
     name: str
     kind: str
-    #: Its model, callable or number of replies.
+    #: Its model, callable, number of replies, command line, host or waiting time.
     what: str
     built_in: bool
 
@@ -82,11 +82,12 @@ class Registry:
     """Agents by name. Safe to use from several threads.
 
     Args:
-        file: the entries of an agents file.
-        getenv: reads one environment variable; the registry reads only those its file names.
-        local_model: URL of the running local model, or None; asked at every turn, on the event loop.
-        concurrency: turns that this process runs side by side.
-        path: the file, as messages name it.
+        file: entries of the agents file.
+        getenv: returns the value of an environment variable; called only for variables named in the file.
+        local_model: returns the URL of the running local model, or None; called at every turn, on the event
+            loop.
+        concurrency: number of turns that this process runs side by side.
+        path: path of the file in messages.
     """
 
     def __init__(
@@ -159,7 +160,7 @@ class Registry:
         return self._cached_agent(_key(binding))
 
     def window(self, binding: AgentBinding) -> int:
-        """Return the maximum number of messages shown to the agent; 0 if `seat` would refuse the binding."""
+        """Return the maximum number of messages shown to the agent; 0 if the binding is not valid for it."""
         return self._windows(_key(binding))
 
     def spending_bound(self, binding: AgentBinding) -> SpendingBounds:
@@ -234,7 +235,7 @@ class Registry:
         return entry.window or 0
 
 
-#: A binding as something to look up: bindings hold mappings, which have no hash.
+#: Hashable form of a binding, as cache key: bindings contain mappings, which have no hash.
 _Key = tuple[str, str | None, float | None, int | None, str, WaitPolicy | None]
 
 

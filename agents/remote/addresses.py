@@ -1,7 +1,7 @@
-"""Check of addresses that may be called: public ones, and those of allowed networks.
+"""Check of the addresses that may be called: public addresses, and those of allowed networks.
 
-A name is looked up once, all its addresses are checked, and the connection goes to a checked
-address, so a name that changes its address in between (DNS rebinding) has no effect.
+A name is looked up once, all its addresses are checked, and the connection is made to a checked address.
+So a name that changes its address in between (DNS rebinding) has no effect.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from ...models.errors import AgentFailed
 from .entry import Network
 
 Address = IPv4Address | IPv6Address
-#: `socket.getaddrinfo`, or one like it.
+#: `socket.getaddrinfo`, or a function with the same signature.
 Resolve = Callable[..., Sequence[tuple[Any, Any, Any, str, tuple[Any, ...]]]]
 
 #: Translated IPv4 addresses (RFC 6052).
 _NAT64 = IPv6Network("64:ff9b::/96")
-#: All that is given out on the internet (RFC 4291, 2.4). Outside of it lie old forms of IPv4 and of site-local
-#: addresses, and private translators, which `is_global` knows only in part.
+#: All IPv6 addresses that are allocated on the internet (RFC 4291, 2.4). `is_global` knows only a part of the
+#: others: old forms of IPv4 and of site-local addresses, and private translators.
 _GIVEN_OUT = IPv6Network("2000::/3")
 
 
@@ -35,7 +35,7 @@ def is_public(address: Address) -> bool:
 
 
 def _wrapped(address: Address) -> Iterator[Address]:
-    """IPv4 addresses embedded in an IPv6 address."""
+    """Yield the IPv4 addresses embedded in an IPv6 address."""
     if isinstance(address, IPv4Address):
         return
     for it in (address.ipv4_mapped, address.sixtofour, *(address.teredo or ())):
@@ -45,13 +45,13 @@ def _wrapped(address: Address) -> Iterator[Address]:
         yield IPv4Address(int(address) & 0xFFFF_FFFF)
 
 
-#: Look-ups that may hang at once: each keeps a thread until the system's resolver gives up.
+#: Maximum number of parallel look-ups: each needs a thread until the system's resolver gives up.
 MOST_LOOKUPS = 32
 _lookups = BoundedSemaphore(MOST_LOOKUPS)
 
 
 def with_timeout(timeout_s: float, resolve: Resolve) -> Resolve:
-    """Add a deadline to `resolve`, which the system lacks: after it the look-up fails and its thread runs on."""
+    """Add a timeout in seconds to `resolve`. After it the look-up fails, but its thread continues."""
 
     def resolved(host: str, port: int, **how: Any) -> Any:
         if not _lookups.acquire(timeout=timeout_s):
@@ -78,10 +78,10 @@ def with_timeout(timeout_s: float, resolve: Resolve) -> Resolve:
 def resolve_checked(
     host: str, port: int, *, networks: Sequence[Network], is_encrypted: bool, resolve: Resolve
 ) -> list[tuple[str, int]]:
-    """Return the addresses of a host, all of which may be called.
+    """Return the addresses of a host if all of them may be called.
 
     Raises:
-        AgentFailed: one of them may not be called (permanent), or the name cannot be looked up (transient).
+        AgentFailed: one of them may not be called (permanent), or the DNS look-up failed (transient).
     """
     try:
         found = resolve(host, port, type=socket.SOCK_STREAM)

@@ -1,7 +1,7 @@
-"""Agents that are remote systems: each turn is posted to them, signed, and answered when they are ready.
+"""Agents that are remote systems: each turn is posted to them as a signed webhook, and answered later.
 
-The turn is parked like a person's. It is answered by a signed callback (`symposia callbacks`), or by
-`job.reply` in the name of the remote system.
+The turn is parked like a person's. The answer is a signed callback (`symposia callbacks`), or a call of
+`job.reply` for the remote system's participant.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..human import ask_own_participant
 from .entry import ExternalEntry, Webhooks
 from .webhook import WebhookTarget, post_webhook, refusal, signed_headers
 
-#: Bytes of one message to a remote system; of a longer dialog the oldest messages are left out.
+#: Maximum bytes of a payload; if the dialog is longer, its oldest messages are left out.
 MAX_BODY_BYTES = 262_144
 
 

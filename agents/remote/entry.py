@@ -32,7 +32,7 @@ def _short_enough(host: str) -> str:
     return host
 
 
-# The length is no part of the pattern: that would take 40 ms to compile, in every process.
+# The length is not checked by the pattern: it would take 40 ms to compile, in every process.
 _Host = Annotated[
     str,
     StringConstraints(pattern=r"^(\*\.)?[a-zA-Z0-9.:-]+$", to_lower=True),
@@ -41,17 +41,17 @@ _Host = Annotated[
 
 
 class Webhooks(EntryBase):
-    """`[webhooks]`: where turns may be delivered."""
+    """`[webhooks]`: hosts and networks to which turns may be delivered."""
 
-    #: Host names, or `*.` and what they end in. None given: those that the entries name.
+    #: Host names, or `*.` and the end of a host name. Empty: the hosts of the entries.
     hosts: tuple[_Host, ...] = Field(default=(), max_length=1_000)
-    #: Networks that may be called although they are private, and without TLS.
+    #: Private networks that may be called, also without TLS.
     networks: tuple[IPvAnyNetwork, ...] = Field(default=(), max_length=100)
     #: Public URL of `symposia callbacks`; sent to the remote systems.
     callback_url: HttpUrl | None = None
 
     def allows(self, host: str) -> bool:
-        """Return whether this host may be called at all."""
+        """Return whether this host may be called."""
         host = host.lower()
         return not self.hosts or any(
             host.endswith(it[1:]) if it.startswith("*.") else host == it for it in self.hosts
@@ -59,16 +59,16 @@ class Webhooks(EntryBase):
 
 
 class ExternalEntry(EntryBase, WaitPolicy):
-    """A remote system; a binding's `wait` goes before this one's."""
+    """The entry of a remote system. A binding's `wait` takes precedence."""
 
     kind: Literal["external"]
-    #: Where its turns are posted to.
+    #: URL to which its turns are posted.
     url: HttpUrl
-    #: Name of the variable with the shared secret for signatures.
+    #: Name of the variable with the secret for signatures.
     secret_env: VariableName
     #: Maximum delivery attempts before the turn fails.
     attempts: int = Field(default=8, ge=1, le=50)
-    #: Seconds one delivery may take.
+    #: Timeout of one delivery in seconds.
     request_timeout_s: float = Field(default=10, gt=0, le=20)
     #: Maximum number of dialog messages in the payload.
     window: Window = 20

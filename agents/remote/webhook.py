@@ -1,17 +1,17 @@
-"""Signed webhooks between Symposia and remote systems: signatures by the scheme of Standard Webhooks, and the post of a message.
+"""Signed webhooks between Symposia and remote systems: signatures, and the HTTP request of a message.
 
-Three headers: `webhook-id` (the same at every attempt), `webhook-timestamp` (seconds since the
+Three headers: `webhook-id` (the same in every attempt), `webhook-timestamp` (seconds since the
 epoch), `webhook-signature` (`v1,` and the base64 of an HMAC-SHA256 over `id.timestamp.body`;
-several, separated by spaces, while a secret is changed). A secret that begins with
+several, separated by spaces, while a secret is being changed). A secret that begins with
 `whsec_` is base64, any other is used as it is.
 
-A message is posted only to a checked address. No redirect is followed, no proxy of the environment is used, and the call
-ends in time even if the other side answers slowly.
+A message is posted only to a checked address. Redirects are not followed, the proxy of the environment is
+not used, and the call ends at its deadline even if the remote system answers slowly.
 
 Source: Standard Webhooks 1.0, https://www.standardwebhooks.com.
 
-Not the package standardwebhooks: its version 1.1 decodes every secret as base64, and raises ValueError for a
-malformed signature or a body that is not UTF-8, which anyone can send.
+The package standardwebhooks is not used: its version 1.1 decodes every secret as base64, and raises
+ValueError for a malformed signature or a body that is not UTF-8, which anyone can send.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ class WebhookTarget:
     """Destination of a message."""
 
     url: str
-    #: Maximum seconds of the whole call, including the name lookup.
+    #: Maximum seconds of the whole call, including the DNS look-up.
     timeout_s: float
-    #: Networks that may be called although they are private.
+    #: Private networks that may be called.
     networks: Sequence[Network] = ()
     resolve: Resolve = socket.getaddrinfo
 
 
 def post_webhook(target: WebhookTarget, body: bytes, headers: Mapping[str, str]) -> None:
-    """Deliver a message; it has arrived when this returns.
+    """Post a message; it is delivered when this returns.
 
     Raises:
-        AgentFailed: it has not arrived; `retryable`: whether a retry may succeed.
+        AgentFailed: it is not delivered; `retryable` says whether a retry may succeed.
     """
     parts = urlsplit(target.url)
     host, is_encrypted = parts.hostname or "", parts.scheme == "https"
@@ -76,14 +76,14 @@ def post_webhook(target: WebhookTarget, body: bytes, headers: Mapping[str, str])
             connection.sock = _connected(addresses, until)
             if is_encrypted:
                 connection.sock = _encrypted(connection.sock, host)
-            if is_cut.is_set():  # before there was anything that could be cut
+            if is_cut.is_set():  # the deadline passed before the socket was set
                 raise TimeoutError("timed out")
             if isinstance(connection.sock, ssl.SSLSocket):
                 connection.sock.do_handshake()
             path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
             connection.request("POST", path, body, {"Content-Type": "application/json", **headers})
             with connection.getresponse() as response:
-                if is_cut.is_set():  # what was cut off reads like what had ended
+                if is_cut.is_set():  # a connection closed at the deadline looks like a complete answer
                     raise TimeoutError("timed out")
                 _check_status(host, response.status, response.getheader("Retry-After"))
     except (OSError, HTTPException) as error:
@@ -105,7 +105,7 @@ def _check_status(host: str, status: int, retry_after: str | None) -> None:
 
 
 def _connected(addresses: Sequence[tuple[str, int]], until: float) -> socket.socket:
-    """Return a connection to the first address that accepts one before `until`, by `time.monotonic()`."""
+    """Return a connection to the first address that accepts one before `until` (`time.monotonic()`)."""
     trouble: OSError | None = None
     for address in addresses:
         left_s = until - time.monotonic()
@@ -119,22 +119,24 @@ def _connected(addresses: Sequence[tuple[str, int]], until: float) -> socket.soc
 
 
 def _encrypted(plain: socket.socket, host: str) -> ssl.SSLSocket:
-    """Return the encrypted connection; the certificate must be for the name, not for the address."""
+    """Return the TLS connection; the certificate must be for the name, not for the address."""
     context = ssl.create_default_context()
     return context.wrap_socket(plain, server_hostname=host, do_handshake_on_connect=False)
 
 
 @contextmanager
 def _cut_after(connection: HTTPConnection, timeout_s: float) -> Iterator[threading.Event]:
-    """Close a connection at its deadline: a timeout of its socket would restart with every byte.
+    """Shut down a connection's socket at the deadline: a socket timeout would restart with every byte.
 
-    Set from that moment on is what it gives: a socket that the connection gets later is not cut.
+    Yields:
+        An event that is set at the deadline. A socket that the connection gets later is not shut down, so the
+        caller has to check the event.
     """
     is_cut = threading.Event()
 
     def cut() -> None:
         is_cut.set()
-        with suppress(OSError, AttributeError):  # it may be closed by now
+        with suppress(OSError, AttributeError):  # the socket may be closed or not set yet
             connection.sock.shutdown(socket.SHUT_RDWR)
 
     timer = threading.Timer(timeout_s, cut)
@@ -148,7 +150,7 @@ def _cut_after(connection: HTTPConnection, timeout_s: float) -> Iterator[threadi
 
 ID, TIMESTAMP, SIGNATURE = "webhook-id", "webhook-timestamp", "webhook-signature"
 
-#: Seconds that a message may be old, or a clock ahead.
+#: Maximum difference in seconds between a message's timestamp and the current time.
 TOLERANCE_S = 300
 _SCHEME = "v1,"
 _ENCODED = "whsec_"
@@ -167,7 +169,7 @@ def refusal(secret: str, headers: Mapping[str, str], body: bytes, *, now_s: int)
     if not (message_id and given and stamp.isascii() and stamp.isdigit() and len(stamp) < 20):
         return "unsigned"
     expected = (_SCHEME + _signature(secret, message_id, stamp, body)).encode()
-    # Every signature is compared, so that the duration does not reveal which one matches.
+    # All signatures are compared, so that the duration does not reveal which one matches.
     if not sum(hmac.compare_digest(expected, it.encode(errors="replace")) for it in given[:10]):
         return "forged"
     return "expired" if abs(now_s - int(stamp)) > TOLERANCE_S else None
@@ -181,8 +183,8 @@ def _signature(secret: str, message_id: str, stamp: str, body: bytes) -> str:
 def _key(secret: str) -> bytes:
     if secret.startswith(_ENCODED):
         try:
-            # An empty secret would be a key that everyone knows.
+            # An empty key would be known to everyone.
             return b64decode(secret.removeprefix(_ENCODED), validate=True) or secret.encode()
         except BadBase64:
-            pass  # a secret that only looks like one
+            pass  # not base64: use the secret as it is
     return secret.encode()

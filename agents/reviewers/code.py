@@ -1,16 +1,16 @@
-"""The reviewers `ruff`, `bandit` and `inspector` (both): programs for `command` agents that review code in a dialog.
+"""The reviewers `ruff`, `bandit` and `inspector` (both): programs of `command` agents that review code.
 
     python -m symposia.agents.reviewers.code ruff [OPTIONS OF RUFF]
 
-Reads a turn as JSON on standard input, takes the Python code out of the newest message that has
-some (fenced blocks; `app.py` in "```python app.py" becomes the file's name), and prints the
-findings of the tool, one line a finding. Without findings, a pair's review begins with `APPROVED:`; no
-code at all is a `PASS`. Only the text of the dialog is reviewed: no file of the machine, no configuration.
+The program reads a turn as JSON on standard input, extracts the Python code of the newest message that
+contains any (fenced blocks; `app.py` in "```python app.py" becomes the file's name), and prints the findings
+of the tool, one per line. Without findings, a pair's review begins with `APPROVED:`; without code, the
+output is `PASS`. Only the text of the dialog is reviewed: no file of the machine, no configuration.
 
-In a batch review (the session's parameter `review`) findings are printed as JSON instead: see
-`models.review.reading`.
+In a batch review (the session's parameter `review`) the findings are printed as JSON: see
+`models.review.answers`.
 
-One process a turn: nothing that is slow to import is imported here.
+Each turn starts a process, so this module imports nothing that is slow to import.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Any
 
 from .markdown_fences import fenced_blocks
 
-#: Ruff's codes by how they begin, the first that fits: what breaks at run time matters more than how it looks.
+#: Severities by prefix of Ruff's codes; the first match counts. Run-time errors are more severe than style.
 _RUFF_SEVERITIES = (
     (("E9", "F63", "F7", "F82", "PLE"), "high"),
     (("F", "S", "B", "BLE", "PLW"), "medium"),
@@ -54,7 +54,7 @@ class ToolFinding:
         return f"{self.file}:{self.line}: {self.rule} {' '.join(self.text.split())} ({self.severity})"
 
     def to_json(self) -> dict[str, object]:
-        """Return the finding in the form that reviews read (`models.review.reading`)."""
+        """Return the finding in the form that reviews read (`models.review.answers`)."""
         return {
             "line": self.line,
             "end_line": self.end_line,
@@ -80,7 +80,7 @@ def _ruff(report: Any) -> Iterator[ToolFinding]:
         yield ToolFinding(
             it["filename"],
             it["location"]["row"],
-            # A finding that ends at the beginning of a line does not touch that line.
+            # A finding that ends in column 1 of a line does not include that line.
             max(it["location"]["row"], it["end_location"]["row"] - (it["end_location"]["column"] == 1)),
             rule,
             _ruff_severity(rule),
@@ -98,7 +98,7 @@ def _ruff_severity(rule: str) -> str:
 def _bandit(report: Any) -> Iterator[ToolFinding]:
     for it in report["results"]:
         if it["test_id"] == "B101" and _is_test(it["filename"]):
-            continue  # a test is made of asserts
+            continue  # asserts are normal in tests
         yield ToolFinding(
             it["filename"],
             it["line_number"],
@@ -118,8 +118,8 @@ def _is_test(file: str) -> bool:
 
 
 TOOLS = {
-    # What depends on the project is not known here: RUF100 would call a `noqa` unused whose rule is enabled
-    # there, I001 would sort its own packages among those of others.
+    # The project's configuration is unknown here: RUF100 would report a `noqa` of a rule that the project
+    # enables, and I001 would sort the project's packages among third-party ones.
     "ruff": Tool(
         ("check", "--isolated", "--no-cache", "--quiet", "--ignore=RUF100,I001", "--output-format=json", "."),
         _ruff,
@@ -130,17 +130,17 @@ TOOLS = {
 
 #: Maximum number of findings listed; the rest is only counted.
 MAX_LISTED = 200
-#: What the inspector looks with.
+#: Name of the reviewer that runs all tools.
 _ALL = "inspector"
 _LANGUAGES = ("python", "py", "python3")
 _FILE_NAME = re.compile(r"[\w.-]{1,100}\.pyi?")
 
-#: A `TurnContext`, as JSON has it.
+#: A `TurnContext` as parsed JSON.
 Turn = Mapping[str, Any]
 
 
 def extract_code(turn: Turn) -> dict[str, str]:
-    """The Python code to look at, by file name: of the work item, or the newest message that has some."""
+    """Return the Python code by file name: of the work item, or of the newest message that contains any."""
     item, messages = turn.get("item"), turn.get("messages") or ()
     texts = [item["text"]] if item else []
     texts += [message["content"] for message in reversed(messages)]
@@ -148,7 +148,7 @@ def extract_code(turn: Turn) -> dict[str, str]:
 
 
 def _python_in(text: str) -> Iterator[tuple[str, str]]:
-    """Fenced blocks of Python, by file name."""
+    """Yield the file name and text of each fenced block of Python."""
     count = 0
     for info, body in fenced_blocks(text):
         words = info.split()
@@ -163,7 +163,7 @@ def _file_name(words: Sequence[str], count: int) -> str:
 
 
 def review_turn(name: str, turn: Turn, options: Sequence[str] = ()) -> str:
-    """What a tool says to the code of a turn. Raises RuntimeError when it cannot be run."""
+    """Return the output of a reviewer for the code of a turn. Raises RuntimeError if a tool cannot be run."""
     code = extract_code(turn)
     if not code:
         return "PASS"
@@ -193,12 +193,12 @@ def _findings(name: str, code: Mapping[str, str], options: Sequence[str]) -> Ite
     if find_spec(name) is None:
         raise RuntimeError(f"{name} is not installed: pip install 'symposia[review]'")
     tool = TOOLS[name]
-    # The folder's name is that of a package: what is found depends on nothing but the code.
+    # The folder's name is a valid package name: the findings must depend on the code only.
     with TemporaryDirectory(prefix="code_", dir=Path.cwd()) as folder:
         for file, text in code.items():
             (Path(folder) / file).write_text(text, encoding="utf-8", newline="")
         done = subprocess.run(
-            # -P: what is reviewed may be called like a module that the program imports.
+            # -P: a reviewed file may have the name of a module that the tool imports.
             [sys.executable, "-P", "-m", name, *options, *tool.arguments],
             cwd=folder,
             capture_output=True,
@@ -214,10 +214,10 @@ def _findings(name: str, code: Mapping[str, str], options: Sequence[str]) -> Ite
 
 
 def main() -> None:
-    """Review the turn on standard input; exits with 1 when that is not possible."""
+    """Review the turn on standard input; exit with 1 if that is not possible."""
     name, *options = sys.argv[1:]
     try:
-        print(review_turn(name, json.load(sys.stdin), options))  # noqa: T201 - what it has to say
+        print(review_turn(name, json.load(sys.stdin), options))  # noqa: T201 - the output of the program
     except RuntimeError as error:
         sys.exit(str(error))
 

@@ -1,7 +1,7 @@
 """The agents `clarity`, `consistency` and `facts`: they review a document by rules, without a model.
 
-They read the text that the dialog began with, as `reviews` hands it over: a fenced block. Code inside the
-document is left alone.
+They review the first fenced block of the dialog's first user message, as `reviews` creates it. Code inside
+the document is not reviewed.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ...models.protocol.dialog import Role
 from ...models.turns.turn import TurnContext
 from .markdown_fences import fenced_blocks
 
-#: Maximum words of a sentence that is easy to follow.
+#: Maximum words of a sentence.
 LONG_SENTENCE = 45
-#: Maximum words of a paragraph about one thought.
+#: Maximum words of a paragraph.
 LONG_PARAGRAPH = 250
 
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 _DOUBLED = re.compile(r"\b(\w{2,})\s+\1\b", re.IGNORECASE)
-#: Words that may be doubled on purpose.
+#: Words that may be repeated on purpose.
 _MAY_DOUBLE = frozenset({"had", "that", "bye", "ha", "no", "very"})
 _UNFINISHED = re.compile(r"\b(?:TODO|TBD|FIXME|XXX)\b")
 _HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*")
@@ -45,7 +45,7 @@ class Remark(NamedTuple):
     message: str
 
 
-#: Numbered lines of a document; those of its code are empty.
+#: Lines of a document; lines of code are empty.
 Lines = Sequence[str]
 
 
@@ -90,7 +90,7 @@ def _without_code(text: str) -> list[str]:
 
 
 def _paragraphs(lines: Lines) -> Iterator[tuple[int, list[str]]]:
-    """Yield each paragraph with the number of its first line; headings, tables and list items are separate."""
+    """Yield each paragraph with its first line number. List items count, headings and tables do not."""
     start, gathered = 0, list[str]()
     for number, line in enumerate([*lines, ""], 1):
         alone = line.lstrip()[:1] in ("#", "|", "-", "*", "+", ">") or not line.strip()

@@ -1,7 +1,8 @@
-"""The agent `judge`: leads a panel, sums up its findings and ends the review, without a model.
+"""The agent `judge`: orchestrates a panel, sums up its findings and ends the review, without a model.
 
-As an orchestrator it lets all reviewers work in parallel, then sums up. As the navigator of a pair it checks that the
-driver's findings can be parsed. Elsewhere it sums up the messages so far. It adds no findings of its own.
+As an orchestrator it lets all reviewers work in parallel, and then sums up. As the navigator of a pair it
+checks that the driver's findings can be parsed. In other roles it sums up the messages so far. It adds no
+findings.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ def _decided(words: str, decision: Decision) -> TurnOutcome:
 
 
 def _has_asked(turn: TurnContext) -> bool:
-    """Return whether the judge has asked before: the turn number shows it even if all passed and its own message is out of the window."""
+    """Return whether the judge has asked before.
+
+    The turn number shows it even if all others passed and the judge's message is no longer in the window.
+    """
     return turn.turn_number > 1
 
 

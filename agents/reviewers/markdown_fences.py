@@ -1,4 +1,4 @@
-"""Fenced blocks of Markdown: text carried unchanged inside a message, even if it contains fences."""
+"""Fenced blocks of Markdown, which carry text unchanged inside a message, even if it contains fences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SHORTEST = 3
 
 
 def fence_text(text: str, info: str = "") -> str:
-    """`text` as a block, between fences longer than any in it."""
+    """Return `text` as a block between fences that are longer than any fence in it."""
     longest = max(map(len, re.findall(r"`+", text)), default=0)
     fence = "`" * max(longest + 1, _SHORTEST)
     ending = "" if text.endswith("\n") else "\n"
@@ -18,7 +18,7 @@ def fence_text(text: str, info: str = "") -> str:
 
 
 def fenced_blocks(text: str) -> Iterator[tuple[str, str]]:
-    """Info and text of each block that is closed; a fence is closed by one as long or longer (CommonMark 4.5)."""
+    """Yield info and text of each closed block; the closing fence is at least as long (CommonMark 4.5)."""
     fence, info, lines = "", "", list[str]()
     for line in text.split("\n"):
         found = _FENCE.fullmatch(line)

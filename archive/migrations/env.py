@@ -1,4 +1,4 @@
-"""Environment of Alembic's migrations; uses the connection and the transaction of the caller.
+"""Environment of Alembic's migrations, with the connection and the transaction of the caller.
 
 Alembic runs this file by its path, so it imports nothing of the package.
 """

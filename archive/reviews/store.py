@@ -1,6 +1,7 @@
-"""Reader and writer of review runs: earlier findings, cached items, data of reports.
+"""Reader and writer of review runs.
 
-Each run is stored once, in its last state.
+The reader also finds earlier findings and cached results of items. Each run is stored once, in its newest
+state.
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ class ReviewReader:
                 connection.execute(select(table).where(table.c.run == row.id).order_by(table.c.position))
                 for table in (REVIEW_ITEM, FINDING)
             )
-            items, found = ([it._mapping for it in part] for part in parts)  # noqa: SLF001 - its public name
+            items, found = ([it._mapping for it in part] for part in parts)  # noqa: SLF001 - public API
             return run_from_rows(row._mapping, items, found)  # noqa: SLF001
 
     def ids(self, prefix: str, *, limit: int = 10) -> list[str]:
-        """Return the ids of runs that begin with `prefix`."""
+        """Return the ids of runs that start with `prefix`."""
         query = select(REVIEW_RUN.c.run_id).where(REVIEW_RUN.c.run_id.startswith(prefix, autoescape=True))
         with self._database.reading() as connection:
             return list(connection.execute(query.limit(limit)).scalars())
@@ -67,7 +68,7 @@ class ReviewReader:
         after: str | None = None,
         limit: int = 50,
     ) -> ResultPage[ListedRun]:
-        """Return runs, newest first, after a cursor. Raises InvalidInput for a bad cursor or limit."""
+        """Return runs after a cursor, newest first. Raises InvalidInput for a bad cursor or limit."""
         if not 1 <= limit <= MAX_PAGE_SIZE:
             raise InvalidInput("limit", limit, f"must be from 1 to {MAX_PAGE_SIZE}")
         query = select(REVIEW_RUN).where(*_filter_by_name(root_name, panel))
@@ -105,14 +106,14 @@ class ReviewReader:
     def previous_findings(self, root: str, panel: str, *, without: str | None = None) -> tuple[Finding, ...]:
         """Return the findings of the last review of each path, except paths that have been removed since.
 
-        Findings are not merged, nor filtered by status. `without` is the id of the run to exclude.
+        Findings are neither merged nor filtered by status. `without` is the id of a run to exclude.
         """
         with self._database.reading() as connection:
             found = connection.execute(_latest_findings(root, panel, without))
             return tuple(finding for (text,) in found for finding in parse_findings(text))
 
     def last_revision(self, root: str, panel: str) -> str | None:
-        """Return the git revision of the newest run of a root that completed; None: there is none."""
+        """Return the git revision of the newest completed run of a root; None: there is none."""
         query = (
             select(REVIEW_RUN.c.revision)
             .where(*_about(root, panel), REVIEW_RUN.c.revision != "")
@@ -135,7 +136,7 @@ def _filter_by_name(root_name: str | None, panel: str | None) -> Iterator[Column
 
 
 def _newest_results(keys: Sequence[str]) -> Select[Any]:
-    """Return the newest reviewed item under each of these cache keys."""
+    """Return the query for the newest reviewed item of each cache key."""
     table = REVIEW_ITEM
     newest = (
         select(table.c.cache_key, func.max(table.c.run).label("run"))
@@ -148,7 +149,7 @@ def _newest_results(keys: Sequence[str]) -> Select[Any]:
 
 
 def _latest_findings(root: str, panel: str, without: str | None) -> Select[Any]:
-    """Return the findings of the newest item of each path, unless a newer run recorded that the file is gone."""
+    """Return the query for the findings of the newest item of each path, except files removed since."""
     runs = select(REVIEW_RUN.c.id).where(*_about(root, panel))
     if without is not None:
         runs = runs.where(REVIEW_RUN.c.run_id != without)
@@ -165,7 +166,7 @@ def _latest_findings(root: str, panel: str, without: str | None) -> Select[Any]:
 
 
 def _count_by_run(connection: Connection, column: Any, runs: Sequence[int]) -> dict[int, dict[str, int]]:
-    """Return how often each value occurs in a column, by run."""
+    """Return the number of rows for each value of a column, by run."""
     table = column.table
     query = (
         select(table.c.run, column, func.count()).where(table.c.run.in_(runs)).group_by(table.c.run, column)
@@ -198,13 +199,13 @@ def _batches(keys: Iterable[str]) -> Iterator[list[str]]:
 
 
 class ReviewWriter:
-    """Writer of runs. Raises ArchiveUnavailable."""
+    """Writer of runs. Every method may raise ArchiveUnavailable."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def write(self, run: ReviewRun) -> None:
-        """Write a run with its items and findings; replaces an earlier version with the same id."""
+        """Write a run with its items and findings; replace an earlier version with the same id."""
         with self._database.writing() as connection:
             row = _locked(connection, run)
             for table, values in (

@@ -62,7 +62,7 @@ class ReviewItemRow(Table, table=True):
 
     run: int = _run()
     position: int
-    #: `key` in items; a path may be too long for an index, so queries use `cache_key`.
+    #: `Item.key`; a path may be too long for an index, so queries use `cache_key`.
     item_key: str
     path: str
     kind: str
@@ -104,7 +104,7 @@ class FindingRow(Table, table=True):
     suggestion: str
     confidence: float
     snippet_sha: str
-    #: As JSON.
+    #: Participant ids, as JSON.
     agents: str
     aliases: str
 
@@ -120,7 +120,7 @@ _PLAIN = ("start_line", "end_line", "severity", "confidence", "snippet_sha")
 
 
 def cache_key(panel_sha: str, item: Item) -> str:
-    """Return a fingerprint of everything that a panel's findings depend on: panel, item, text and relevant lines."""
+    """Return a hash of everything that a panel's findings depend on: panel, item, text and relevant lines."""
     identity = (panel_sha, item.key, item.kind.value, item.sha256, item.changed)
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()
 
@@ -144,7 +144,7 @@ def run_row(run: ReviewRun) -> Row:
 
 
 def item_rows(run: ReviewRun, row: int) -> list[Row]:
-    """Return the rows of its items, with their results."""
+    """Return the rows of a run's items, with their results."""
     return [
         {
             "run": row,
@@ -168,7 +168,7 @@ def item_rows(run: ReviewRun, row: int) -> list[Row]:
 
 
 def finding_rows(run: ReviewRun, row: int) -> list[Row]:
-    """Return the rows of its merged findings."""
+    """Return the rows of a run's merged findings."""
     return [_finding_row(finding, row, position) for position, finding in enumerate(run.findings)]
 
 
@@ -193,7 +193,7 @@ def run_from_rows(row: RowMapping, items: Iterable[RowMapping], found: Iterable[
 
 
 def parse_findings(text: str) -> tuple[Finding, ...]:
-    """Return the findings in the column of an item."""
+    """Return the findings in an item's column `findings`."""
     return _FINDINGS.validate_json(text)
 
 

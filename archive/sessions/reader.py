@@ -1,4 +1,7 @@
-"""Queries of archived sessions: lists, search, one session. Pages are stable: a cursor is a place, not a count."""
+"""Queries of archived sessions: lists, search, one session.
+
+Pages are stable, because a cursor is a position and not a count.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ class ArchiveReader:
     def page(
         self, wanted: SessionFilter = ANY_SESSION, *, after: str | None = None, limit: int = 50
     ) -> ResultPage[ListedSession]:
-        """Return sessions, the newest first, after a cursor. Raises InvalidInput for a bad cursor or limit."""
+        """Return sessions after a cursor, newest first. Raises InvalidInput for a bad cursor or limit."""
         query = select(*_LISTED).where(*_conditions(wanted))
         if after is not None:
             place = PagePosition.from_cursor(after)
@@ -66,7 +69,7 @@ class ArchiveReader:
         """Return messages that contain all of these words, newest first.
 
         Raises:
-            InvalidInput: no word, a bad cursor or limit.
+            InvalidInput: there is no word, or the cursor or the limit is not valid.
         """
         query = (
             select(MESSAGE, COLLAB.c.collab_id, COLLAB.c.title)
@@ -81,7 +84,7 @@ class ArchiveReader:
         return ResultPage(tuple(map(_found, found)), last)
 
     def ids(self, prefix: str, *, limit: int = 10) -> list[str]:
-        """Return the ids of sessions that begin with `prefix`."""
+        """Return the ids of sessions that start with `prefix`."""
         query = (
             select(COLLAB.c.collab_id)
             .distinct()
@@ -93,7 +96,7 @@ class ArchiveReader:
     # -- one -------------------------------------------------------------------------------
 
     def session(self, session_id: str) -> ListedSession:
-        """Return the newest session under this id. Raises SessionNotFound."""
+        """Return the newest session with this id. Raises SessionNotFound."""
         with self._database.reading() as connection:
             return _archived(_newest(connection, session_id))
 
@@ -119,8 +122,8 @@ class ArchiveReader:
         Args:
             session_id: The session.
             stream: The stream.
-            after: Id of the entry to start after. `0`: start with the first entry.
-            newest_first: Begin with the newest; `after` has no effect.
+            after: Id of the entry to start after; `0`: start with the first entry.
+            newest_first: True: start with the newest entry; `after` has no effect.
         """
         table = _EVENTS.get(stream, MESSAGE)
         with self._database.reading() as connection:
@@ -194,7 +197,7 @@ def _newest(connection: Connection, session_id: str) -> Row[Any]:
 
 
 def _archived(row: Row[Any]) -> ListedSession:
-    values = row._mapping  # noqa: SLF001 - its public name, in spite of the underscore
+    values = row._mapping  # noqa: SLF001 - public in spite of the underscore
     fields = {name: None if values[name] is None else str(values[name]) for name in (*COLUMNS, "opened_ms")}
     return ListedSession(row.collab_id, row.opened_ms, Documents(row.collab, row.spec), fields)
 

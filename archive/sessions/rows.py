@@ -23,7 +23,7 @@ COLUMNS = (*_TEXTS, *_NUMBERS)
 
 
 def collab_row(documents: Documents, opened_ms: int) -> Row:
-    """Return a session as columns of `collab`."""
+    """Return the columns of a session in `collab`."""
     collab = Collab.model_validate_json(documents.collab)
     spec = json.loads(documents.spec)
     return {
@@ -69,7 +69,7 @@ def dialog_row(documents: Documents, session: int, *, session_id: str, status: s
 
 
 def progress_columns(fields: Mapping[str, str]) -> Row:
-    """Return the columns of `collab` that are copied from the session hash."""
+    """Return the columns of `collab` that are copies from the session hash."""
     numbers = {name: int(fields[name]) for name in _NUMBERS if name in fields}
     return numbers | {name: storable_text(fields[name]) for name in _TEXTS if name in fields}
 
@@ -98,7 +98,7 @@ def message_row(session: int, entry: Entry) -> Row:
 
 
 def message_entry(at_ms: int, seq: int, content: str, rest: str) -> Entry:
-    """Return the original entry of a message; its fields may be in another order."""
+    """Return the original stream entry of a message; its fields may be in another order."""
     data = {"content": content, **json.loads(rest)}
     return f"{at_ms}-{seq}", json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 

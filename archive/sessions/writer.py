@@ -1,8 +1,8 @@
-"""Writer of the missing entries of a session: each once, with any number of archivers and calls.
+"""Writer of the missing entries of a session: each once, also with concurrent and repeated calls.
 
-The archived progress of a session is in its own row, and is written in the transaction that writes the
-rows it covers. So an archiver that is killed midway has written nothing, and a second archiver continues
-after the progress of the first.
+The archived progress of a session is in the session's row, and is written in the same transaction as the
+entries. So an archiver that is killed in a transaction has written nothing of it, and a second archiver
+continues after the progress of the first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..tables import COLLAB, COLLAB_EVENT, DIALOG, MAP_EVENT, MESSAGE, PARTICIPA
 from ..workspace.messages import deliver_session_messages
 from . import rows
 
-#: Reads the entries after a progress. If it raises, nothing is written.
+#: Reader of the entries after a progress. If it raises, nothing is written.
 ReadNextPage = Callable[[ArchiveProgress], ArchivePage]
 
 
@@ -30,7 +30,7 @@ class ArchiveWriter:
         self._database = database
 
     def progress(self, session_ids: Sequence[str]) -> dict[str, ArchiveProgress]:
-        """Return the archived progress of the newest session under each id; sessions not archived are left out."""
+        """Return the archived progress of the newest session of each id; sessions not archived are left out."""
         columns = (COLLAB.c.collab_id, COLLAB.c.opened_ms, COLLAB.c.updated_ms, *_MARKS)
         wanted = select(*columns).where(COLLAB.c.collab_id.in_(session_ids))
         with self._database.reading() as connection:
@@ -38,10 +38,10 @@ class ArchiveWriter:
             return {it[0]: ArchiveProgress(it[1], it[2], StreamPositions(*it[3:])) for it in found}
 
     def write(self, page: ArchivePage, read_on: ReadNextPage) -> ArchivePage:
-        """Archive a session from `page` up to a snapshot: all of it, or nothing.
+        """Archive a session from `page` up to a snapshot, completely or not at all.
 
         `read_on` is called for the following entries, and again for all of them after a concurrent write.
-        Return the last page, the one with the snapshot.
+        Return the last page, which has the snapshot.
         """
         with self._database.writing() as connection:
             session, progress = self._locked(connection, page)
@@ -62,7 +62,7 @@ class ArchiveWriter:
             values = rows.collab_row(page.documents, page.opened_ms)
             connection.execute(_insert(connection, COLLAB).on_conflict_do_nothing(), values)
             found = _find(connection, page)
-            assert found is not None  # noqa: S101 - it was written in this very transaction, or before
+            assert found is not None  # noqa: S101 - written in this transaction or before
         return found.id, ArchiveProgress(page.opened_ms, found.updated_ms, StreamPositions(*found[2:]))
 
 
@@ -77,7 +77,7 @@ def _find(connection: Connection, page: ArchivePage) -> Row[*tuple[Any, ...]] | 
 
 
 def _insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
-    # Inline: the keys of the inserted rows are not needed.
+    # Inline, because the keys of the inserted rows are not needed.
     if connection.dialect.name == "sqlite":
         return sqlite.insert(table).inline()
     return postgresql.insert(table).inline()
@@ -115,7 +115,7 @@ def _insert_entries(connection: Connection, session: int, page: ArchivePage) -> 
 
 
 def _update_progress(connection: Connection, session: int, page: ArchivePage) -> None:
-    assert page.snapshot is not None  # noqa: S101 - `write` reads on until there is one
+    assert page.snapshot is not None  # noqa: S101 - `write` reads pages until there is one
     fields = page.snapshot.fields
     changed = {
         **rows.collab_row(page.documents, page.opened_ms),

@@ -1,7 +1,7 @@
-"""Changes to tasks and conversations in one transaction. The caller checks the authority.
+"""Changes to tasks and conversations in one transaction. The caller checks the permissions.
 
-Rows are locked in one order to avoid deadlocks: a task, then its
-conversations by id. A transaction that only adds messages locks only their conversation.
+To avoid deadlocks, rows are always locked in the same order: a task, then its conversations by id. A
+transaction that only adds messages locks only their conversation.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class WorkspaceChanges:
     # -- tasks ------------------------------------------------------------------------------
 
     def add_task(self, request: TaskRequest, *, task_manager: str, now_ms: int, decide_by_ms: int) -> None:
-        """Add a task that waits for its verdict, with all participants admitted."""
+        """Add a task that waits for its verdict, with all its participants admitted."""
         row = {
             "id": request.task_id,
             "app": storable_text(request.app),
@@ -63,7 +63,7 @@ class WorkspaceChanges:
         )
 
     def overdue_tasks(self, *, before_ms: int, limit: int) -> list[str]:
-        """Return tasks whose verdict was due before a time."""
+        """Return the ids of tasks whose verdict was due before a time."""
         query = select(TASK.c.id).where(TASK.c.status == TaskStatus.WAITING, TASK.c.decide_by_ms < before_ms)
         return list(self._connection.execute(query.order_by(TASK.c.decide_by_ms).limit(limit)).scalars())
 
@@ -72,7 +72,7 @@ class WorkspaceChanges:
         self._set_task(task_id, status=TaskStatus.ACTIVE, updated_ms=now_ms)
 
     def end_task(self, task_id: str, status: TaskStatus, *, now_ms: int, reason: str | None = None) -> None:
-        """End a task; its conversations are archived with one timestamp, and their dialogs end."""
+        """End a task, archive its conversations with one timestamp, and end their dialogs."""
         why = None if reason is None else storable_text(reason)
         self._set_task(task_id, status=status, reason=why, updated_ms=now_ms, ended_ms=now_ms)
         if self._lock_conversations(task_id):
@@ -149,7 +149,7 @@ class WorkspaceChanges:
         self._set_conversation(conversation_id, updated_ms=now_ms, **_description(name, metadata))
 
     def archive(self, conversation_id: str, *, now_ms: int) -> None:
-        """Archive a conversation; its dialog is paused."""
+        """Archive a conversation and pause its dialog."""
         self._set_conversation(conversation_id, archived_ms=now_ms, updated_ms=now_ms)
         self._set_dialog(conversation_id, DialogStatus.PAUSED)
 
@@ -184,7 +184,7 @@ class WorkspaceChanges:
             self._set_conversation(conversation_id, updated_ms=now_ms)
 
     def remove_member(self, conversation_id: str, agent: str, *, now_ms: int) -> bool:
-        """End a membership. False: the agent was not a member."""
+        """End a membership; return False if the agent was not a member."""
         mine = (MEMBER.c.conversation == conversation_id, MEMBER.c.agent == agent, MEMBER.c.left_ms.is_(None))
         changed = self._connection.execute(update(MEMBER).where(*mine).values(left_ms=now_ms)).rowcount
         if changed:
@@ -194,7 +194,7 @@ class WorkspaceChanges:
     # -- messages ---------------------------------------------------------------------------
 
     def lock_conversation(self, conversation_id: str) -> Row[Any] | None:
-        """Return the row for `append`, locked for this transaction; None: the conversation does not exist."""
+        """Return the conversation's row for `append`, locked for this transaction; None: it does not exist."""
         return lock_conversation_row(self._connection, conversation_id)
 
     def append(self, into: Row[Any], said: IncomingMessage) -> int:
@@ -202,7 +202,7 @@ class WorkspaceChanges:
         return append_messages(self._connection, into, [said])
 
     def number_of(self, conversation_id: str, message_id: str) -> int | None:
-        """Return the position of a message in a conversation; None: the conversation does not contain it."""
+        """Return the number of a message in a conversation; None: the conversation does not contain it."""
         mine = (MESSAGE.c.conversation == conversation_id, MESSAGE.c.message_id == message_id)
         return self._connection.execute(select(MESSAGE.c.seq).where(*mine)).scalar_one_or_none()
 
@@ -212,7 +212,7 @@ class WorkspaceChanges:
         return int(self._connection.execute(query).scalar_one())
 
     def mark_read(self, conversation_id: str, agent: str, number: int) -> None:
-        """Move a reader's position forward, never back."""
+        """Move a reader's position forward to `number`, never back."""
         mine = (MEMBER.c.conversation == conversation_id, MEMBER.c.agent == agent, MEMBER.c.read_seq < number)
         self._connection.execute(update(MEMBER).where(*mine).values(read_seq=number))
 

@@ -1,8 +1,9 @@
-"""Pages of tasks, conversations and history. A cursor is a place; for conversations also an instant.
+"""Pages of tasks, conversations and their messages.
 
-Conversations are listed by their last activity, which changes while a caller reads pages. So a cursor
-carries the newest message at the start of the listing: later messages move no conversation from an unread page
-to a page already read, and nothing is listed twice.
+A cursor is a position; for conversations also an instant. Conversations are listed by their last activity,
+which changes while a caller reads pages. So their cursor contains the newest message at the start of the
+listing: later messages cannot move a conversation from an unread page to a read page, and none is listed
+twice.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class WorkspaceQueries:
         return None if row is None else mapping.conversation(row, self._members([row.id])[row.id])
 
     def count_unread(self, conversation_id: str, agent: str) -> int:
-        """Return the number of messages of others after the position of a reader."""
+        """Return the number of messages of others after the read position of an agent."""
         return self._unread(agent, [conversation_id])[conversation_id]
 
     def count_overdue_tasks(self, *, before_ms: int) -> int:
@@ -105,7 +106,7 @@ class WorkspaceQueries:
     def history(
         self, conversation_id: str, *, before: str | None, limit: int
     ) -> ResultPage[ConversationMessage]:
-        """Return the newest messages, or the newest before a cursor, oldest first; the cursor leads to older ones."""
+        """Return the newest messages (before a cursor), oldest first; the next cursor leads to older messages."""
         query = select(MESSAGE).where(MESSAGE.c.conversation == conversation_id)
         if before is not None:
             query = query.where(MESSAGE.c.seq < decode_cursor(before, int)[0])
@@ -133,7 +134,8 @@ class WorkspaceQueries:
         return _group_agents(ids, self._connection.execute(query.where(*theirs)))
 
     def _unread(self, agent: str, ids: Sequence[str]) -> dict[str, int]:
-        # All messages after the position minus the reader's own: after a long absence most messages are from others.
+        # All messages after the position, minus the reader's own: after a long absence most messages are from
+        # others.
         behind = (MESSAGE.c.conversation == MEMBER.c.conversation, MESSAGE.c.seq > MEMBER.c.read_seq)
         own = select(func.count()).where(*behind, MESSAGE.c.speaker == agent).scalar_subquery()
         query = (
@@ -157,7 +159,7 @@ def _after_row(
 
 
 def _active_ms(as_of: int) -> ColumnElement[int]:
-    """Return the expression for the last activity, from messages up to row `as_of`."""
+    """Return the expression for the last activity, by messages up to row `as_of`."""
     seen = (MESSAGE.c.conversation == CONVERSATION.c.id, MESSAGE.c.id <= as_of)
     newest = select(MESSAGE.c.at_ms).where(*seen).order_by(MESSAGE.c.seq.desc()).limit(1)
     then = newest.correlate(CONVERSATION).scalar_subquery()

@@ -73,7 +73,7 @@ def message(row: Row[Any]) -> ConversationMessage:
 
 
 def tags_of(metadata: Metadata | None) -> str | None:
-    """Return the tags in the form of the column."""
+    """Return the tags in the format of the column."""
     return None if metadata is None else metadata.to_json()
 
 

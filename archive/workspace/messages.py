@@ -1,10 +1,9 @@
-"""Messages of conversations: those that agents send, and those of archived sessions.
+"""Messages of conversations, sent by agents or delivered from archived sessions.
 
-All messages use `append_messages`. It runs in the caller's transaction, under the lock of the
-conversation's row: so messages are numbered without gaps in order of arrival, and the listing, the
-unread counts and the history show them at the same instant. Messages of sessions are delivered in the
-transaction that archives them, each once. A conversation accepts messages that were said while it was
-open, and messages of agents that they said as members.
+`append_messages` writes all messages, in the caller's transaction and under the lock of the conversation's
+row. So messages are numbered without gaps in order of arrival, and lists, unread counts and history show
+them at the same instant. Messages of a session are delivered once, in the transaction that archives them. A
+conversation accepts messages that were said while it was open; an agent must have been a member then.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def lock_conversation_row(connection: Connection, conversation: str) -> Row[Any]
 
 
 def append_messages(connection: Connection, into: Row[Any], said: Sequence[IncomingMessage]) -> int:
-    """Append messages to the conversation of the `locked` row. Messages that it already has are left out.
+    """Append messages to the conversation of a row from `lock_conversation_row`; known messages are left out.
 
     Return the number of the newest message.
     """
@@ -45,7 +44,7 @@ def append_messages(connection: Connection, into: Row[Any], said: Sequence[Incom
     new = [it for it in said if it.message_id not in known]
     if not new:
         return int(into.messages)
-    # Last activity as of each message, for listings: it never decreases, although sessions may deliver late.
+    # Last activity as of each message, for lists. It never decreases, although sessions may deliver late.
     times = islice(accumulate((it.at_ms for it in new), max, initial=into.last_ms or 0), 1, None)
     numbers = count(into.messages + 1)
     rows = [_row(into.id, *placed) for placed in zip(numbers, times, new, strict=False)]
@@ -85,7 +84,7 @@ def message_columns(message: Message) -> dict[str, str]:
 
 
 def message_from_columns(content: str, rest: str) -> Message:
-    """Return the message from the columns of `stored`."""
+    """Return the message from the columns of `message_columns`."""
     return Message.model_validate({"content": content, **json.loads(rest)})
 
 
@@ -115,7 +114,7 @@ def deliver_session_messages(connection: Connection, page: ArchivePage) -> None:
     """Append the messages of a page to the conversation of its session, if it has one."""
     conversation = json.loads(page.documents.spec).get("conversation") if page.dialog else None
     into = None if conversation is None else lock_conversation_row(connection, conversation)
-    if into is None:  # the session has none, or it was deleted
+    if into is None:  # the session has no conversation, or it was deleted
         return
     arrived = (_incoming(page, entry) for entry in page.dialog)
     said = _while_open(into, arrived)
@@ -142,7 +141,7 @@ def _while_open(into: Row[Any], arrived: Iterable[IncomingMessage]) -> Iterator[
 def _keep_member_messages(
     said: Iterable[IncomingMessage], people: frozenset[str], left: Mapping[str, int | None]
 ) -> Iterator[IncomingMessage]:
-    """Yield the messages, except those of agents that were not, or no longer, members."""
+    """Yield the messages, except those of agents that were not members at the time."""
     for it in said:
         speaker = it.message.speaker
         if speaker is None or speaker in people:
@@ -162,7 +161,7 @@ def _agent_id(speaker: str) -> str:
 
 
 def _non_agents(page: ArchivePage) -> frozenset[str]:
-    """Return the participants that are not agents: they need not be members."""
+    """Return the participants that are not agents and need not be members."""
     roster = Collab.model_validate_json(page.documents.collab).participants
     return frozenset(it.participant_id for it in roster if it.kind is not ParticipantKind.AGENT)
 

@@ -1,6 +1,6 @@
 """The tables of tasks and conversations. Times are milliseconds since the epoch.
 
-A conversation's messages are rows of `message`, its dialog is a row of `dialog`.
+The messages of a conversation are rows of `message`; its dialog is a row of `dialog`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class TaskRow(Table, table=True):
     created_by: str
     status: str
     reason: str | None = None
-    #: Deadline of the verdict: a task that waits longer was left by a crash.
+    #: Deadline of the verdict; a task that waits longer was abandoned in a crash.
     decide_by_ms: int = Field(sa_type=Big)
     created_ms: int = Field(sa_type=Big)
     updated_ms: int = Field(sa_type=Big)
@@ -58,7 +58,7 @@ class ConversationRow(Table, table=True):
     created_by: str
     #: Tags, as JSON.
     tags: str | None = None
-    #: Number of messages: the `seq` of the newest one.
+    #: Number of messages, which is the `seq` of the newest one.
     messages: int = Field(default=0, sa_type=Big)
     preview: str | None = None
     #: Latest time of a message.
@@ -79,9 +79,9 @@ class ConversationParticipantRow(Table, table=True):
     conversation: str = Field(foreign_key="conversation.id", ondelete="CASCADE")
     agent: str
     joined_ms: int = Field(sa_type=Big)
-    #: Set while it is not a member.
+    #: Time at which it left; None: it is a member.
     left_ms: int | None = Field(default=None, sa_type=Big)
-    #: `seq` of the newest message it has read.
+    #: `seq` of the newest message that it has read.
     read_seq: int = Field(default=0, sa_type=Big)
 
 

@@ -1,10 +1,10 @@
-"""Asynchronous methods made of blocking ones, with the same name, parameters and documentation, and the threads they run in.
+"""Asynchronous methods made of blocking ones, and the threads in which they run.
 
     class AsyncSchedules(AsyncWrapper[Schedules]):
         pause = async_method(Schedules.pause)
 
-A type checker sees a method with the parameters of `Schedules.pause`, and so does `help()`. A client has a bounded
-number of threads, and none of the event loop's.
+The method has the name, the parameters and the documentation of `Schedules.pause`, for type checkers and for
+`help()`. A client has a limited number of its own threads, and does not use those of the event loop.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CallP = ParamSpec("CallP")
 CallR = TypeVar("CallR")
 ItemT = TypeVar("ItemT")
 
-#: What `next` answers at the end of an iterator.
+#: Result of `next` at the end of an iterator.
 _END: Any = object()
 
 
@@ -44,13 +44,13 @@ class CallThreads:
     async def run_call(
         self, function: Callable[CallP, CallR], /, *args: CallP.args, **kwargs: CallP.kwargs
     ) -> CallR:
-        """Call a blocking function in a thread. It runs to its end, also when the task that waits is cancelled."""
+        """Call a blocking function in a thread. It runs to its end, even if the waiting task is cancelled."""
         return await asyncio.wrap_future(self._start(self._calls, partial(function, *args, **kwargs)))
 
     async def run_iterator(
         self, function: Callable[CallP, Iterator[ItemT]], /, *args: CallP.args, **kwargs: CallP.kwargs
     ) -> AsyncGenerator[ItemT, None]:
-        """Iterate over what a blocking function returns; each step runs in a thread.
+        """Iterate over the iterator that a blocking function returns; each step runs in a thread.
 
         When the consumer stops, the iterator is closed after the step that is running.
         """
@@ -72,7 +72,7 @@ class CallThreads:
             raise ClientClosed
 
     def close(self) -> None:
-        """Take no more calls. Those that were taken are made, and each thread ends after its last one."""
+        """Refuse further calls. Accepted calls are executed, and each thread ends after its last one."""
         self._is_closed = True
         self._calls.shutdown(wait=False)
         self._streams.shutdown(wait=False)
@@ -97,7 +97,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class AsyncWrapper(Generic[S]):
-    """An object whose verbs are twins of those of a blocking object.
+    """An object whose methods are asynchronous versions of those of a blocking object.
 
     Args:
         blocking: Returns the blocking object. It is called in a thread.
@@ -112,19 +112,19 @@ class AsyncWrapper(Generic[S]):
 def async_method(
     verb: Callable[Concatenate[Any, P], R],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
-    """Return the twin of a verb."""
+    """Return the asynchronous version of a method."""
     return converting_method(verb, lambda value, _threads: value)
 
 
 def converting_method(
     verb: Callable[Concatenate[Any, P], R], convert: Callable[[R, CallThreads], T], returns: str | None = None
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
-    """Return the twin of a verb whose value is converted.
+    """Return the asynchronous version of a method, with a converted return value.
 
     Args:
-        verb: The blocking verb.
-        convert: Makes an asynchronous object of the value.
-        returns: The return annotation that `help()` shows. None: that of the verb.
+        verb: The blocking method.
+        convert: Returns the asynchronous object for a value.
+        returns: The return annotation that `help()` shows. None: that of the method.
     """
 
     @document_as(verb, returns)
@@ -139,7 +139,7 @@ def converting_method(
 def async_iterator(
     verb: Callable[Concatenate[Any, P], Iterator[T]],
 ) -> Callable[Concatenate[Any, P], AsyncGenerator[T, None]]:
-    """Return the twin of a verb that streams."""
+    """Return the asynchronous version of a method that returns an iterator."""
 
     @document_as(verb, _streaming(verb))
     async def twin(self: AsyncWrapper[Any], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
@@ -152,11 +152,11 @@ def async_iterator(
 
 
 def document_as(verb: Callable[..., Any], returns: str | None = None) -> Callable[[Method], Method]:
-    """Return a decorator that gives a twin the name, the parameters and the documentation of a verb.
+    """Return a decorator that gives a method the name, the parameters and the documentation of another.
 
     Args:
-        verb: The blocking verb.
-        returns: The return annotation that `help()` shows. None: that of the verb.
+        verb: The blocking method.
+        returns: The return annotation that `help()` shows. None: that of the method.
     """
 
     def decorate(twin: Method) -> Method:

@@ -1,4 +1,4 @@
-"""`AsyncClient`: the verbs of `Client`, to be awaited."""
+"""`AsyncClient`: the methods of `Client` for asyncio."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _jobs(jobs: Sequence[CollabJob], threads: CallThreads) -> list[AsyncCollabJo
 
 
 class AsyncClient(AsyncWrapper[Client]):
-    """`Client` for asyncio: each verb is awaited, and no call blocks the event loop.
+    """`Client` for asyncio: each method is awaited, and no call blocks the event loop.
 
         async with AsyncClient() as client:
             job = await client.submit(collab, agents=agents)
@@ -59,7 +59,7 @@ class AsyncClient(AsyncWrapper[Client]):
         self._making = Lock()
 
     def _client(self) -> Client:
-        """Return the blocking client. Making it may ask a server, so it is made in a thread."""
+        """Return the blocking client. It is created in a thread, because that may call a server."""
         with self._making:
             if self._made is None:
                 self._threads.check_open()
@@ -82,7 +82,7 @@ class AsyncClient(AsyncWrapper[Client]):
         """Call a blocking function in a thread of the client, such as a method of what `archived` returns.
 
         Args:
-            function: What to call.
+            function: The function.
             args: Its positional arguments.
             kwargs: Its keyword arguments.
 
@@ -115,21 +115,21 @@ class AsyncClient(AsyncWrapper[Client]):
 
     @property
     def schedules(self) -> AsyncSchedules:
-        """Sessions and reviews at set times."""
+        """Schedules: sessions and reviews at set times."""
         from .jobs import AsyncSchedules
 
         return AsyncSchedules(lambda: self._blocking().schedules, self._threads)
 
     @property
     def memory(self) -> AsyncDialogMemory:
-        """What is remembered of users, by room."""
+        """Dialog memory: parameters remembered for users, by room."""
         from .jobs import AsyncDialogMemory
 
         return AsyncDialogMemory(lambda: self._blocking().memory, self._threads)
 
     @property
     def conversations(self) -> AsyncConversations:
-        """Tasks, and the conversations in them. Their verbs raise ArchiveError if no archive is kept."""
+        """Tasks and their conversations. Their methods raise ArchiveError if no archive is configured."""
         from .jobs import AsyncConversations
 
         return AsyncConversations(lambda: self._blocking().conversations, self._threads)

@@ -1,6 +1,6 @@
-"""Asynchronous counterparts of what a client returns: jobs, schedules, dialog memory, tasks and conversations.
+"""Asynchronous jobs, review jobs, schedules, dialog memory, tasks and conversations.
 
-Following the messages, the events or the end of a live session takes a connection and no thread.
+Following the messages, the events or the end of a live session needs a connection, but no thread.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
         return f"AsyncCollabJob({self.id!r})"
 
     async def spec(self) -> SessionSpec:
-        """Return what the session is run with: agents, stop conditions, options and policies."""
+        """Return the spec of the session: agents, stop conditions, options and policies."""
         return await self._threads.run_call(lambda: self._blocking().spec)
 
     state = async_method(CollabJob.state)

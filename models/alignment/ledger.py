@@ -1,7 +1,7 @@
 """The ledger of an alignment session: tensions, perspectives, and results of rounds.
 
-It is part of what the session's stop conditions remember, so it lives with the session, changes in
-the instant a step is planned, and sees every turn once, in order. A round is over when every expert
+It is part of the stored state of the stop conditions, so it has the lifetime of the session, changes when
+a step is planned, and receives every turn once, in order. A round is over when every expert
 has had a turn in it.
 """
 
@@ -15,16 +15,16 @@ from .document.markers.refs import MarkerRef, read_refs
 from .document.text.vocabulary import MarkerType, TensionState
 from .marks import LedgerValue, Scores, TurnMark, TurnMarks
 
-#: Entries of a kind that are kept; further ones are not recorded.
+#: Maximum number of entries of each kind; further ones are not recorded.
 MOST_ENTRIES = 250
-#: Changes of one tension that are kept: the newest.
+#: Maximum number of kept changes of one tension: the newest ones.
 MOST_CHANGES = 12
 MOST_ROUNDS = 500
 _CLOSED_STATES = frozenset({TensionState.RESOLVED, TensionState.DEFERRED})
 
 
 class Change(LedgerValue):
-    """A tension came into a state."""
+    """A change of a tension's state."""
 
     state: TensionState
     by: str
@@ -62,7 +62,7 @@ class RoundEntry(LedgerValue):
     """Result of a round. Velocity: its new perspectives plus the tensions still open."""
 
     round: int
-    #: The turn that ended it.
+    #: Number of the turn that ended it.
     last_turn: int
     new_perspectives: int
     open_tensions: int
@@ -71,7 +71,7 @@ class RoundEntry(LedgerValue):
 
     @property
     def velocity(self) -> int:
-        """New perspectives and open tensions: at 0 nothing moves any more."""
+        """Number of new perspectives and open tensions; 0: nothing changes any more."""
         return self.new_perspectives + self.open_tensions
 
 
@@ -80,21 +80,21 @@ class Ledger(LedgerValue):
 
     tensions: tuple[TensionEntry, ...] = ()
     perspectives: tuple[PerspectiveEntry, ...] = ()
-    #: `participant T01` -> the global id of what that participant calls so; `participant R2-P01` where an id
-    #: was used for something else in another round.
+    #: `participant T01` -> global id of the participant's own id; `participant R2-P01` if the id meant
+    #: something else in another round.
     local: dict[str, str] = Field(default_factory=dict)
     rounds: tuple[RoundEntry, ...] = ()
     scores: dict[str, Scores] = Field(default_factory=dict)
-    #: Experts who had a turn in this round, and those of them who have nothing left to discuss.
+    #: Experts who had a turn in this round, and those of them who have nothing more to discuss.
     spoke: tuple[str, ...] = ()
     agreed: tuple[str, ...] = ()
     new_perspectives: int = 0
-    #: The last round that ended was one of convergence.
+    #: True: the last completed round was one of convergence.
     converged: bool = False
 
     @property
     def round(self) -> int:
-        """The number of the round that is going on, from 0."""
+        """Number of the current round, from 0."""
         return self.rounds[-1].round + 1 if self.rounds else 0
 
     @property
@@ -103,7 +103,7 @@ class Ledger(LedgerValue):
         return tuple(it for it in self.tensions if it.state not in _CLOSED_STATES)
 
     def after_turn(self, turn: int, participant: str, signs: TurnMarks, *, experts: Sequence[str]) -> Ledger:
-        """Return the ledger after one more turn. The judge, who is no expert, may settle tensions, but not agree."""
+        """Return the ledger after one more turn. The judge is not an expert: it may resolve tensions, but not agree."""
         ledger = self.model_copy(update={"scores": {**self.scores, **signs.scores}, "converged": False})
         for sign in signs.said:
             ledger = ledger.with_mark(sign, participant)
@@ -115,9 +115,10 @@ class Ledger(LedgerValue):
         return ledger.with_round_ended(turn, experts) if {*experts} <= {*spoke} else ledger
 
     def global_id(self, ref: MarkerRef, participant: str) -> str | None:
-        """Return the global id that a participant means by an id.
+        """Return the global id for an id that a participant used.
 
-        In this order: their own, the named expert's, the only one that exists, or a global one.
+        Tried in this order: the participant's own id, the named expert's, the only one that exists, a global
+        one.
         """
         if ref.round is not None:
             in_round = self.local.get(_key(ref.agent or participant, f"R{ref.round}-{ref.id}"))
@@ -149,7 +150,10 @@ class Ledger(LedgerValue):
         return ledger
 
     def with_perspective(self, ref: MarkerRef, label: str, by: str) -> Ledger:
-        """Take a perspective. Experts number from 1 in each round: an old id with another label is a new one."""
+        """Return the ledger with a perspective.
+
+        Experts number from 1 in each round, so an old id with another label is a new perspective.
+        """
         key, number = _key(by, ref.id), self.round
         used = next((it for it in self.perspectives if it.id == self.local.get(key)), None)
         again = used is not None and (used.round == number or used.label.casefold() == label.casefold())
@@ -168,9 +172,9 @@ class Ledger(LedgerValue):
         )
 
     def with_tension(self, ref: MarkerRef, label: str, by: str) -> Ledger:
-        """Raise a tension; one that was settled is open again."""
+        """Return the ledger with a tension raised; a resolved or deferred one is open again."""
         key = _key(ref.agent or by, ref.id)
-        # The same id may have been written for a perspective: then it is no tension's yet.
+        # The same id may belong to a perspective; then it is not yet the id of a tension.
         known = next((it for it in self.tensions if it.id == self.local.get(key)), None)
         if known is not None:
             return (
@@ -187,7 +191,7 @@ class Ledger(LedgerValue):
         )
 
     def with_tension_state(self, name: str, state: TensionState, by: str) -> Ledger:
-        """Bring a tension into a state; a settled one is not addressed again."""
+        """Return the ledger with a tension in another state; a resolved or deferred one is not addressed again."""
 
         def moved(entry: TensionEntry) -> TensionEntry:
             is_it = entry.id == name and entry.state is not state
@@ -197,7 +201,7 @@ class Ledger(LedgerValue):
         return self.model_copy(update={"tensions": tuple(map(moved, self.tensions))})
 
     def with_round_ended(self, turn: int, experts: Sequence[str]) -> Ledger:
-        """Return the round is over: it is recorded, and the next begins."""
+        """Return the ledger after the end of the round: the round is recorded, and the next begins."""
         entry = RoundEntry(
             round=self.round,
             last_turn=turn,

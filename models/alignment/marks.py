@@ -1,4 +1,4 @@
-"""The marks of one turn of an alignment session that a ledger needs: small, however long the text is."""
+"""Marks of one turn of an alignment session: the data that a ledger needs, independent of the text's length."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-#: Markers of one turn that count, and characters of a label that are kept.
+#: Maximum number of markers of one turn, and maximum characters of a label.
 MAX_MARKS, LONGEST_LABEL = 64, 120
 
-#: The highest score there is.
+#: Maximum score.
 MOST_SCORED = 1_000
 
 _Score = Annotated[int, Field(strict=True, ge=0, le=MOST_SCORED)]
@@ -17,13 +17,13 @@ _Label = Annotated[str, Field(max_length=LONGEST_LABEL)]
 
 
 class LedgerValue(BaseModel):
-    """Base of these values: immutable, closed to unknown fields."""
+    """Base of these values: immutable, without unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Scores(LedgerValue):
-    """The judge's scores for one expert; their total is computed, never given."""
+    """The judge's scores for one expert; their total is always computed."""
 
     wisdom: _Score = 0
     consistency: _Score = 0
@@ -32,7 +32,7 @@ class Scores(LedgerValue):
 
     @property
     def total(self) -> int:
-        """The sum of the four."""
+        """Sum of the four scores."""
         return self.wisdom + self.consistency + self.truth + self.relationships
 
 
@@ -45,10 +45,10 @@ class TurnMark(LedgerValue):
 
 
 class TurnMarks(LedgerValue):
-    """All signs of a turn."""
+    """All marks of a turn."""
 
     said: tuple[TurnMark, ...] = Field(default=(), max_length=MAX_MARKS)
-    #: The expert has nothing left to discuss, without a condition.
+    #: True: the expert has nothing more to discuss, without a condition.
     converges: bool = False
-    #: Participant id, or any name of one -> the judge's scores.
+    #: Participant id or another name of the participant -> the judge's scores.
     scores: dict[str, Scores] = Field(default_factory=dict, max_length=1_000)

@@ -1,7 +1,7 @@
-"""The document of an alignment session: its dialog, with the ledger's tables, in the dialogue format.
+"""The alignment document of a session: its dialog, with the ledger's tables.
 
-Participants get names that fit headings. Ids that experts gave themselves become the ledger's own, which
-are unique in the document.
+Participants get names that are valid in headings. Ids that experts chose become the ledger's global ids,
+which are unique in the document.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from .document.text.vocabulary import (
 from .ledger import Ledger, TensionEntry
 
 _EXPERT = "Expert"
-#: Role of the judge by the session's mode, where the participant has none of its own.
+#: Role of the judge by the session's mode, if the participant has no role.
 _JUDGES = {CollabMode.ORCHESTRATED: "Orchestrator", CollabMode.BROADCAST: "Aggregator"}
 
 
@@ -65,7 +65,7 @@ class TranscriptNames:
 
 
 def transcript_names(collab: Collab, messages: Sequence[Message], experts: Sequence[str]) -> TranscriptNames:
-    """Return the participants by name. Experts who left are named by their id; any other speaker is the judge."""
+    """Return the participants' names. Experts who left are named by their id; any other speaker is the judge."""
     known = {it.participant_id: it for it in collab.participants}
     left = (it for it in experts if it not in known)
     people = [*known.values(), *(Participant(participant_id=it) for it in left)]
@@ -80,13 +80,13 @@ def transcript_names(collab: Collab, messages: Sequence[Message], experts: Seque
 
 
 def _role(participant: Participant, default: str) -> str:
-    """Return a participant's role. One that was filled from the id says nothing."""
+    """Return a participant's role; a role that was filled from the id is replaced by `default`."""
     role = (participant.role_id or "").strip()
     return role if role and role != participant.participant_id else default
 
 
 def _names(people: Iterable[Participant]) -> dict[str, str]:
-    """Return names that a heading can carry, each different: as displayed, or the id, or a number."""
+    """Return unique names that are valid in headings: the display name, the id, or a number."""
     names: dict[str, str] = {}
     taken: set[str] = set()
     for at, it in enumerate(people, start=1):
@@ -99,7 +99,7 @@ def _names(people: Iterable[Participant]) -> dict[str, str]:
 
 
 def _name(text: str | None) -> str:
-    """Return the name that a heading with `text` is read with; empty if there is none."""
+    """Return the name that the parser reads from a heading with `text`; empty if there is none."""
     try:
         return Turn(split_name(text)[0]).agent if text else ""
     except InvalidInput:
@@ -116,7 +116,7 @@ def render_transcript(
     """Return the session as Markdown.
 
     Raises:
-        SessionError: the text is not read back as the same document; a defect of Symposia.
+        SessionError: the parser does not read the same document back; a defect of Symposia.
     """
     document = build_transcript(collab, messages, ledger, experts)
     text = render(document)
@@ -152,7 +152,7 @@ def build_transcript(
 
 
 class _Writer:
-    """Turns a dialog into rounds, with what the ledger knows."""
+    """Writer of a dialog as rounds, with the data of the ledger."""
 
     def __init__(self, ledger: Ledger, cast: TranscriptNames) -> None:
         self._ledger, self._cast, self._names = ledger, cast, cast.names
@@ -189,7 +189,7 @@ class _Writer:
             yield Judge(label, tuple(judged[number]))
 
     def _block(self, block: Block, speaker: str, number: int, declared: set[tuple[int, str, str]]) -> Block:
-        """Return a block under global ids. A marker that means nothing known becomes a sentence about itself."""
+        """Return a block with global ids. A marker with an unknown id becomes a sentence that quotes it."""
         if isinstance(block, Table):
             width = max(len(block.header), *map(len, (block.header, *block.rows)))
             rows = tuple((*row, *("",) * (width - len(row))) for row in block.rows)

@@ -1,4 +1,4 @@
-"""Signs in the text of a turn, and findings about its form."""
+"""Marks in the text of a turn, and findings about its form."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _CONDITIONS = (
     "subject to ",
     "but only ",
 )
-#: A turn is checked as the only one of a document.
+#: Beginning of the document in which a turn is checked, as its only turn.
 _HEAD = "# Turn\n\n## Round 0\n\n### Expert 🧁\n\n"
 _HEAD_LINES = _HEAD.count("\n")
-#: Findings that a turn alone can cause.
+#: Codes of findings that a single turn can cause.
 _OWN = frozenset(
     {
         FormRule.MARKER,
@@ -41,7 +41,7 @@ _OWN = frozenset(
 
 
 def read_turn_marks(texts: Sequence[str], *, scores: Mapping[str, Scores] | None = None) -> TurnMarks:
-    """Return the signs of a turn. Scores given as data take precedence over a scoreboard in the text."""
+    """Return the marks of a turn. Scores given as data take precedence over a scoreboard in the text."""
     text = "\n\n".join(texts)
     said = [
         TurnMark(
@@ -55,7 +55,7 @@ def read_turn_marks(texts: Sequence[str], *, scores: Mapping[str, Scores] | None
 
 
 def _converges(text: str) -> bool:
-    """Return whether the move ends a line, alone or after whole sentences, and without a condition around it."""
+    """Return whether the move ends a line, alone or after whole sentences, without a condition around it."""
     if CONVERGE_MOVE not in text.upper():
         return False
     lines = ["" if line.fenced else line.raw.casefold().strip().strip(_DECORATION) for line in scan(text)]

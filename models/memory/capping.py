@@ -71,7 +71,7 @@ def _size_alone(statement: Statement, name: str, known: RememberedValue) -> int:
 
 
 def cap_state(state: MemoryState, *, max_bytes: int) -> CappedState:
-    """Return the state without as many of its oldest parameters as the cap asks for."""
+    """Return the state within the cap of `max_bytes` bytes; the oldest parameters are removed first."""
     text = write_state(state)
     if size_bytes(text) <= max_bytes:
         return CappedState(state, text)

@@ -88,7 +88,7 @@ class MemoryChoices(TypedDict, total=False):
 
 
 def memory_options(choices: Mapping[str, Any], *, conversation: str) -> MemoryOptions | None:
-    """Return the options out of a submitter's choices; None where none was made. Raises InvalidInput."""
+    """Return the options from a submitter's choices; None: there are no choices. Raises InvalidInput."""
     made = {name: choices[name] for name in MemoryChoices.__annotations__ if choices.get(name) is not None}
     if not made:
         return None
@@ -135,7 +135,7 @@ def read_remarks(lines: Iterable[str]) -> Learned | None:
 
 
 def _add_remark(parameters: dict[str, JsonValue], name: str, text: str) -> None:
-    """Keep one remark; one that cannot be kept is no remark."""
+    """Add one remark; an invalid one is ignored."""
     try:
         value: JsonValue = json.loads(text) if text[:1] in ("[", "{") else text.strip(_AROUND)
         check_value(check_name(name), value)

@@ -108,7 +108,8 @@ def _set_parameters(shelf: ServiceMemory, statement: Statement) -> ServiceMemory
         old = parameters.get(name)
         is_later = (old is None or old.at_ms <= new.at_ms) and forgotten.get(name, -1) < new.at_ms
         if is_stated(new.value) and is_later:
-            # Set last, it is last: of two with one stamp the earlier one goes first.
+            # The newest parameter is inserted last: of two with the same stamp the earlier one is evicted
+            # first.
             parameters.pop(name, None)
             parameters[name] = new
             forgotten.pop(name, None)
@@ -130,7 +131,7 @@ def _forget_parameters(shelf: ServiceMemory, statement: Statement) -> ServiceMem
 
 
 def _forget_all(state: MemoryState, at_ms: int) -> MemoryState:
-    """Return the state with only what was said after the stamp, and a floor that rejects anything older."""
+    """Return the state with only the statements after the stamp, and a cutoff that rejects older ones."""
     shelves = {}
     for service, shelf in state.service_memories.items():
         later = {name: known for name, known in shelf.parameters.items() if known.at_ms > at_ms}
@@ -150,8 +151,9 @@ def _limit_tombstones(state: MemoryState) -> MemoryState:
 
 
 def with_cutoff(state: MemoryState, floor_ms: int) -> MemoryState:
-    """Return the state with a floor in place of its tombstones up to then: turns that began before it add nothing
-    any more, new statements included. Parameters stay.
+    """Return the state with a cutoff in place of its tombstones up to then. Parameters stay.
+
+    Turns that began before the cutoff cannot add statements any more, not even new ones.
     """
     shelves = {
         service: ServiceMemory(

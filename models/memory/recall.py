@@ -80,7 +80,7 @@ def recall(
 ) -> MemoryView:
     """Return the view of a service's memory; `state` has the new message in it already.
 
-    Without a service it could not be merged: `said` goes through, over the defaults.
+    Without a service nothing can be merged, so `said` and the defaults are returned; `said` has priority.
     """
     if service is None:
         return view_without_service(

@@ -1,7 +1,7 @@
-"""The services whose parameters are remembered, each with its schema; more by registration.
+"""The services whose parameters are remembered, with their schemas; programs can register more.
 
 A parameter that the schema does not name is kept as any JSON: a service's results may leave
-notes of their own (`last_searches`, say). One that it does name has its type.
+other data (such as `last_searches`). A parameter that the schema names has its type.
 
 Source: dialog state document, sections 2 (`DIALOG_STATE_SERVICES`) and 3. It has no schema for
 `scheduling` and `email`; theirs are made in its manner.

@@ -13,11 +13,12 @@ from enum import StrEnum
 
 from pydantic import JsonValue
 
-#: Sessions that a state remembers, newest first to go last.
+#: Maximum number of sessions in a state; the oldest are removed first.
 MAX_SESSIONS = 8
 #: Writes a state remembers, so that one that is repeated changes nothing.
 MAX_WRITES = 16
-#: Forgotten parameters a state remembers by name; the oldest become a floor under all of them.
+#: Maximum number of forgotten parameters kept by name; the oldest are replaced by a cutoff for all
+#: parameters.
 MAX_FORGOTTEN = 32
 
 
@@ -86,7 +87,7 @@ class MemoryState:
         return self.service is None and not any(shelf.parameters for shelf in self.service_memories.values())
 
     def service_memory(self, service: str | None) -> ServiceMemory:
-        """Return the remembered parameters of a service; an empty shelf if there are none."""
+        """Return the remembered parameters of a service; an empty `ServiceMemory` if there are none."""
         return self.service_memories.get(service or "", _EMPTY)
 
     def values(self, service: str | None = None) -> dict[str, JsonValue]:

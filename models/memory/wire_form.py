@@ -49,7 +49,7 @@ def write_state(state: MemoryState) -> str:
 
 
 def to_document(state: MemoryState) -> dict[str, JsonValue]:
-    """Return the state as the document shows it."""
+    """Return the state in the form of the dialog state document."""
     return {
         "timestamp": state.timestamp_ms / 1000,
         "service": state.service,

@@ -1,7 +1,7 @@
 """Base of the protocol objects and their common parts: meta, governance, trace, references, events.
 
-Objects are immutable, closed to unknown fields, and written in the form of their schema. The types keep
-out what cannot be written: text that UTF-8 cannot carry, numbers that JSON does not have.
+Objects are immutable, refuse unknown fields, and are written in the form of their schema. The types refuse
+values that cannot be written: text that UTF-8 cannot encode, numbers that JSON does not have.
 
 Source: metadata, common-types, trace-base and events schemas (`common/*.schema.json`).
 """
@@ -46,17 +46,17 @@ def _encodable(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return value
 
 
-#: Text. The constraint has pydantic refuse lone surrogates, which a bare `str` lets through.
+#: Text. With the constraint pydantic refuses lone surrogates, which a bare `str` accepts.
 Text = Annotated[str, StringConstraints(min_length=0)]
 
-#: Text with something to read in it.
+#: Text that is not blank.
 NonBlank = Annotated[Text, AfterValidator(_not_blank)]
 
-#: A JSON object of any content.
+#: JSON object with any content.
 JsonObject = Annotated[dict[str, JsonValue], AfterValidator(_encodable)]
 
 if TYPE_CHECKING:
-    #: Takes a list or a tuple, keeps a tuple.
+    #: Field that accepts a list or a tuple and stores a tuple.
     Many: TypeAlias = Sequence[Element]
 else:
     Many = tuple[Element, ...]
@@ -71,7 +71,7 @@ class ProtocolObject(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    #: Fields the schema requires though the constructor has a default for them.
+    #: Fields that the schema requires although the constructor has a default for them.
     REQUIRED: ClassVar[frozenset[str]] = frozenset()
 
     if not TYPE_CHECKING:  # type checkers see the fields instead
@@ -82,15 +82,15 @@ class ProtocolObject(BaseModel):
             except ValidationError as error:
                 raise _to_invalid_input(error, data) from None
 
-        # Objects inside this one are still validated by pydantic itself, so that a path is kept whole.
+        # Pydantic itself validates the objects inside this one, so that the path of an error is complete.
         __init__.__pydantic_base_init__ = True
 
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Self:
-        """Read this object from JSON data, as its schema has it.
+        """Read this object from JSON data in the form of its schema.
 
         Raises:
-            InvalidInput: the first field that breaks a rule, with the nearest valid form where one is known.
+            InvalidInput: the first field that breaks a rule, with the nearest valid form if one is known.
         """
         try:
             return super().model_validate(obj, **options)
@@ -99,7 +99,7 @@ class ProtocolObject(BaseModel):
 
     @classmethod
     def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self:
-        """Read this object from JSON text. Raises InvalidInput, as `model_validate` does."""
+        """Read this object from JSON text. Raises InvalidInput as `model_validate` does."""
         try:
             return super().model_validate_json(json_data, **options)
         except ValidationError as error:
@@ -143,7 +143,7 @@ _EventType = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(?:\.[a-z
 
 
 class CrossCutting(StrEnum):
-    """Concerns of the governance plane an object may declare."""
+    """Concerns of the governance plane that an object may declare."""
 
     COORDINATION = "coordination"
     ERROR_HANDLING = "error-handling"
@@ -174,7 +174,7 @@ class Meta(ProtocolObject):
 
 
 class Module(StrEnum):
-    """Modules a reference may point into."""
+    """Modules that a reference may point to."""
 
     CONTEXT = "context"
     PLAN = "plan"
@@ -209,7 +209,7 @@ class Governance(ProtocolObject):
 
 
 class Trace(ProtocolObject):
-    """The execution chain and step an object belongs to (trace-base.schema.json)."""
+    """Execution chain and step of an object (trace-base.schema.json)."""
 
     trace_id: Id
     span_id: Id

@@ -33,12 +33,12 @@ class CollabMode(StrEnum):
         return _ADDED.get(str(value))
 
 
-#: Modes beside those of the protocol, by name.
+#: Modes besides those of the protocol, by name.
 _ADDED: dict[str, CollabMode] = {}
 
 
 def add_mode_name(name: str) -> CollabMode:
-    """Let `Collab.mode` take another name; see `symposia.tasks.planners.add_mode`."""
+    """Add a valid name for `Collab.mode`; see `symposia.tasks.planners.add_mode`."""
     added = str.__new__(CollabMode, name)
     added._name_, added._value_ = name.upper(), name
     return _ADDED.setdefault(name, added)
@@ -69,14 +69,14 @@ class Participant(ProtocolObject):
     REQUIRED: ClassVar[frozenset[str]] = frozenset({"kind"})
 
     participant_id: NonBlank
-    #: The role it is bound to; filled from `participant_id` when the session is activated.
+    #: Role of the participant; filled from `participant_id` when the session is activated.
     role_id: NonBlank | None = None
     kind: ParticipantKind = ParticipantKind.AGENT
     display_name: Text | None = None
 
 
 class Collab(ProtocolObject):
-    """A collaboration session; immutable, its status moves through `lifecycle.transition_collab`."""
+    """A collaboration session. It is immutable; `lifecycle.transition_collab` changes its status."""
 
     REQUIRED: ClassVar[frozenset[str]] = frozenset(
         {"meta", "collab_id", "context_id", "status", "created_at"}
@@ -85,7 +85,7 @@ class Collab(ProtocolObject):
     meta: Meta = Field(default_factory=Meta)
     governance: Governance | None = None
     collab_id: Id = Field(default_factory=new_id)
-    #: The context the session belongs to; by default a new one.
+    #: Context of the session; by default a new one.
     context_id: Id = Field(default_factory=new_id)
     title: NonBlank
     purpose: NonBlank
@@ -100,7 +100,7 @@ class Collab(ProtocolObject):
     def activated(self) -> Self:
         """Return this collab with every missing `role_id` filled from its `participant_id`.
 
-        `lifecycle.transition_collab` applies it on the way to `active`; the status is moved there.
+        `lifecycle.transition_collab` calls it for the status `active`, and changes the status itself.
         """
         if all(p.role_id for p in self.participants):
             return self
@@ -111,12 +111,12 @@ class Collab(ProtocolObject):
 def orchestrator_of(collab: Collab, explicit: str | None = None) -> str:
     """Return the participant id of the orchestrator.
 
-    That is `explicit` where it is given; else the one participant whose role id is
-    `orchestrator` or begins with `role-orchestrator`; else the one whose participant id is
-    `orchestrator` or begins with `orchestrator-`.
+    That is `explicit` if it is given, otherwise the only participant whose role id is `orchestrator` or
+    starts with `role-orchestrator`, otherwise the only one whose participant id is `orchestrator` or starts
+    with `orchestrator-`.
 
     Raises:
-        InvariantViolation: `map_orchestrator_required`, when there is none or more than one.
+        InvariantViolation: `map_orchestrator_required`, if there is none or more than one.
     """
     ids = [p.participant_id for p in collab.participants]
     value: object
@@ -134,7 +134,7 @@ def orchestrator_of(collab: Collab, explicit: str | None = None) -> str:
 
 
 def orchestrators_among(participants: Iterable[Participant]) -> list[str]:
-    """Return the ids of all participants that their role, or else their id, names as the orchestrator."""
+    """Return the ids of all participants that are orchestrators by their role, or else by their id."""
     everyone = list(participants)
     ids = [p.participant_id for p in everyone]
     by_role = [p.participant_id for p in everyone if _orchestrates_by_role(p)]
@@ -147,15 +147,15 @@ def _orchestrates_by_role(participant: Participant) -> bool:
 
 
 def role_of(participant: Participant) -> str:
-    """Return the participant's role id; one without a role is its own role."""
+    """Return the participant's role id; without a role, its participant id."""
     return participant.role_id or participant.participant_id
 
 
 def find_participants(name: str, roster: Sequence[Participant]) -> tuple[str, ...]:
-    """Return ids of the participants `name` may mean, in roster order; none: unknown, several: ambiguous.
+    """Return the ids of the participants that `name` may mean, in roster order (none: unknown, several: ambiguous).
 
-    An exact id wins over everything, then an id in another case, then a role id, then a display
-    name: what is found at one of these is not looked for at the next.
+    Matches are tried in this order, and the first kind with a match decides: an exact id, an id in another
+    case, a role id, a display name.
     """
     exact, wanted = name.strip(), name.strip().casefold()
     if not wanted:
@@ -170,7 +170,7 @@ def find_participants(name: str, roster: Sequence[Participant]) -> tuple[str, ..
 
 
 def find_participant_or_role(name: str, roster: Sequence[Participant]) -> str | None:
-    """Return the participant id or the role id (of one or several) that `name` means, or None."""
+    """Return the participant id that `name` means, or the role id (of one or several); None: neither."""
     ids, wanted = find_participants(name, roster), name.strip().casefold()
     if not ids or wanted == ids[0].casefold():
         return ids[0] if ids else None
@@ -183,11 +183,11 @@ def find_participant_or_role(name: str, roster: Sequence[Participant]) -> str | 
 def recommend_mode(
     participants: int, *, central_control: bool = False, independent: bool = False, sequential: bool = False
 ) -> CollabMode:
-    """Return the mode the guide recommends for this number of participants.
+    """Return the mode that the guide recommends for this number of participants.
 
-    Two are a pair. For more, the first that applies decides: central control, independent
-    work, a fixed sequence; else broadcast. The guide does not speak of one alone; it is
-    answered like more than two.
+    Two participants are a pair. For more, the first condition that applies decides: central control,
+    independent work, a fixed sequence; otherwise broadcast. The guide does not mention a single participant,
+    which is treated like more than two.
 
     Raises:
         InvalidInput: fewer than one participant.

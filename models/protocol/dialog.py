@@ -1,8 +1,8 @@
 """Dialog: the messages of a conversation, and the rules for adding to them.
 
-A message's schema has no room for its speaker, its turn or the token it was written under.
-They ride in the `data` of the message's event, of type `dialog.message`. A message taken from
-another dialog has them below `history` there: they say where it comes from and grant nothing.
+The schema of a message has no fields for its speaker, turn and token. They are in the `data` of the
+message's event, of type `dialog.message`. A message from another dialog has them below `history` in `data`:
+there they show its origin and grant nothing.
 
 Source: Dialog module, sections 2 to 6; mplp-dialog.schema.json.
 """
@@ -23,7 +23,7 @@ from .base import Event, Governance, Many, Meta, ProtocolObject, Text, Trace
 T = TypeVar("T")
 
 MESSAGE_EVENT = "dialog.message"
-#: Keys of a message's event that say who wrote it, in which turn and under which grant.
+#: Keys in a message's event for its participant, turn and grant.
 _PROVENANCE = ("participant_id", "turn_number", "token_id", "fence")
 _HISTORY = "history"
 
@@ -58,42 +58,42 @@ class Message(ProtocolObject):
 
     @property
     def speaker(self) -> str | None:
-        """Participant id of the speaker; None for a message that was not said in a turn."""
+        """Participant id of the speaker; None: the message is not from a turn."""
         return self._event_field("participant_id", str)
 
     @property
     def turn_number(self) -> int | None:
-        """Number of the turn it was said in."""
+        """Number of the turn of the message; None: not from a turn."""
         return self._event_field("turn_number", int)
 
     @property
     def token_id(self) -> str | None:
-        """The execution token it was written under."""
+        """Execution token with which it was written."""
         return self._event_field("token_id", str)
 
     @property
     def fence(self) -> int | None:
-        """The fencing number it was written under."""
+        """Fencing number with which it was written."""
         return self._event_field("fence", int)
 
     @property
     def history(self) -> Mapping[str, JsonValue]:
-        """Speaker, turn, token and fencing number in the dialog it was taken from; empty if there is none."""
+        """Speaker, turn, token and fencing number in the dialog from which it was taken; empty if there is none."""
         return self._event_field(_HISTORY, dict) or {}
 
     @property
     def former_speaker(self) -> str | None:
-        """Participant id of the speaker in the dialog it was taken from."""
+        """Participant id of the speaker in the dialog from which it was taken."""
         value = self.history.get("participant_id")
         return value if isinstance(value, str) else None
 
     @property
     def author(self) -> str | None:
-        """Participant id to show as the author: the speaker, or the former one. It grants nothing."""
+        """Participant id to show as the author: the speaker or the former speaker. It grants nothing."""
         return self.speaker or self.former_speaker
 
     def as_history(self) -> Message:
-        """Return the message as another session may take it: its provenance moves below `history`."""
+        """Return the message for another session: its provenance moves below `history`."""
         if self.event is None or self.event.event_type != MESSAGE_EVENT:
             return self
         data = dict(self.event.data or {})
@@ -121,7 +121,7 @@ def build_turn_message(
     fence: int,
     trace_id: str | None = None,
 ) -> Message:
-    """Return a message said in a turn: speaker, turn, token and fencing number ride in its event."""
+    """Return the message of a turn, with speaker, turn, token and fencing number in its event."""
     data: dict[str, JsonValue] = {
         "participant_id": participant_id,
         "turn_number": turn_number,
@@ -135,7 +135,7 @@ def build_turn_message(
 
 
 class Dialog(ProtocolObject):
-    """A conversation. It grows through `add_message` and `append`; everything else in it is fixed."""
+    """A conversation. `add_message` and `append` add messages; all other fields are fixed."""
 
     REQUIRED: ClassVar[frozenset[str]] = frozenset({"meta", "dialog_id", "status", "messages"})
 
@@ -143,11 +143,11 @@ class Dialog(ProtocolObject):
     governance: Governance | None = None
     dialog_id: Id = Field(default_factory=new_id)
     context_id: Id
-    #: Dialogs of one thread belong together.
+    #: Id of the thread, which groups dialogs.
     thread_id: Id | None = None
     status: DialogStatus = DialogStatus.ACTIVE
     messages: Many[Message] = ()
-    #: A new dialog starts now; one that is read keeps what it says, and says nothing that is not there.
+    #: Start of the dialog: now for a new dialog; for a dialog that is read, its own value or None.
     started_at: Timestamp | None = None
     ended_at: Timestamp | None = None
     trace: Trace | None = None
@@ -158,13 +158,13 @@ class Dialog(ProtocolObject):
         def __init__(self, /, **data: Any) -> None:
             super().__init__(**({"started_at": utcnow()} | data))
 
-        # Reading a dialog (`model_validate`) does not come through here.
+        # `model_validate` does not call this, so a dialog that is read gets no default.
         __init__.__pydantic_base_init__ = True
 
     __hash__ = None  # type: ignore[assignment]  # unlike its parts, a dialog changes
 
     def add_message(self, role: Role, content: str, *, timestamp: datetime | None = None) -> Message:
-        """Add a message to this very dialog and returns it (section 7.2).
+        """Add a message to this dialog, and return it (section 7.2).
 
         Raises:
             DialogNotActive, Locked: as `append` does.
@@ -175,7 +175,7 @@ class Dialog(ProtocolObject):
         return message
 
     def append(self, message: Message) -> None:
-        """Add a message to this very dialog.
+        """Add a message to this dialog.
 
         Raises:
             DialogNotActive: the dialog is paused, completed or cancelled (section 4.2).
@@ -185,12 +185,12 @@ class Dialog(ProtocolObject):
             raise Locked("dialog", self.dialog_id)
         if self.status is not DialogStatus.ACTIVE:
             raise DialogNotActive(self.dialog_id, self.status)
-        # Past the freeze on assignment: the one change a dialog knows. Copies keep their own tuple.
+        # Bypasses the frozen fields: this is the only change of a dialog. Copies keep their own tuple.
         self.__dict__["messages"] = (*self.messages, message)
 
 
 def group_by_thread(dialogs: Iterable[Dialog]) -> dict[str | None, list[Dialog]]:
-    """Return dialogs by their `thread_id`, in the order given; None holds those without one (section 6.1)."""
+    """Return dialogs by `thread_id` in the given order; None: dialogs without a thread (section 6.1)."""
     threads: dict[str | None, list[Dialog]] = {}
     for dialog in dialogs:
         threads.setdefault(dialog.thread_id, []).append(dialog)

@@ -1,6 +1,6 @@
 """MAP events of a session, for observers.
 
-They live in a stream of their own: their type names do not fit the pattern of the events
+They have a separate stream, because their type names do not match the pattern of the events that are
 embedded in collabs and dialogs.
 
 Source: mplp-map-event.schema.json; map-profile.yaml.
@@ -53,12 +53,12 @@ class TurnDispatched(Payload):
     #: The role as a UUID, see `ids.role_uuid`.
     role_id: AnyUuid
     turn_number: StrictInt
-    #: The execution token: messages written under another one are refused.
+    #: Execution token of the turn; messages with another token are refused.
     token_id: AnyUuid | None = None
 
 
 class TurnCompleted(Payload):
-    """A dispatched turn came to its end, spoken or not (`turn_completed_payload`)."""
+    """A dispatched turn ended, with or without output (`turn_completed_payload`)."""
 
     role_id: AnyUuid
     turn_number: StrictInt
@@ -66,7 +66,7 @@ class TurnCompleted(Payload):
 
 
 class BroadcastSent(Payload):
-    """A message went to all at once (`broadcast_sent_payload`)."""
+    """A message was sent to all at once (`broadcast_sent_payload`)."""
 
     broadcaster_role_id: Text
     target_count: StrictInt
@@ -74,14 +74,14 @@ class BroadcastSent(Payload):
 
 
 class BroadcastReceived(Payload):
-    """One of those addressed answered (`broadcast_received_payload`)."""
+    """A receiver of a broadcast answered (`broadcast_received_payload`)."""
 
     receiver_role_id: Text
     response: JsonObject | None = None
 
 
 class ConflictDetected(Payload):
-    """Someone tried to write without the right to."""
+    """A write was attempted without the grant."""
 
 
 class ConflictResolved(Payload):
@@ -106,7 +106,7 @@ PAYLOADS: dict[MAPEventType, type[Payload]] = {
 
 
 class MapEvent(ProtocolObject):
-    """One event. A payload that is there must be what its type asks for."""
+    """One event. A payload must match the type of the event; it may be absent."""
 
     REQUIRED: ClassVar[frozenset[str]] = frozenset({"event_id", "timestamp"})
 
@@ -126,10 +126,10 @@ class MapEvent(ProtocolObject):
         return self
 
     def typed_payload(self) -> Payload:
-        """Return the payload as the class of its event type, e.g. `TurnDispatched`.
+        """Return the payload as an object of its event type's class, e.g. `TurnDispatched`.
 
         Raises:
-            InvalidInput: it is absent although its type requires fields.
+            InvalidInput: the payload is absent although its type requires fields.
         """
         try:
             return PAYLOADS[self.event_type].model_validate(self.payload or {})

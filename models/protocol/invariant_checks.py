@@ -1,6 +1,6 @@
-"""Checks of the protocol's named rules, one function each: of collabs, events and messages.
+"""Checks of the protocol's named rules for collabs, events and messages, one function each.
 
-Payloads are read as they come, so that the events of any runtime can be checked.
+Payloads are read without validation, so that the events of any runtime can be checked.
 
 Source: Collab module, section 5.1; map-invariants.yaml.
 """
@@ -35,7 +35,7 @@ def map_session_requires_participants(collab: Collab) -> Violations:
 
 
 def map_unique_participant_ids(collab: Collab) -> Violations:
-    """Return no two participants share an id."""
+    """Check that no two participants have the same id."""
     for participant_id, count in Counter(p.participant_id for p in collab.participants).items():
         if count > 1:
             rule = "must not contain a participant_id twice"
@@ -43,7 +43,7 @@ def map_unique_participant_ids(collab: Collab) -> Violations:
 
 
 def map_orchestrator_required(collab: Collab, orchestrator: str | None = None) -> Violations:
-    """Return an orchestrated session has exactly one orchestrator, by its role or by `orchestrator`."""
+    """Check that an orchestrated session has exactly one orchestrator, by its role or by `orchestrator`."""
     if collab.mode != CollabMode.ORCHESTRATED:
         return
     try:
@@ -53,7 +53,7 @@ def map_orchestrator_required(collab: Collab, orchestrator: str | None = None) -
 
 
 def map_pair_exactly_two(collab: Collab) -> Violations:
-    """Return a pair is two."""
+    """Check that a session in the mode pair has exactly two participants."""
     count = len(collab.participants)
     if collab.mode == CollabMode.PAIR and count != 2:
         yield _violation(
@@ -62,38 +62,38 @@ def map_pair_exactly_two(collab: Collab) -> Violations:
 
 
 def map_collab_mode_valid(collab: Collab) -> Violations:
-    """Return the mode is one of the five, or was added to them."""
+    """Check that the mode is one of the five or an added one."""
     known: object = collab.mode
     if not isinstance(known, CollabMode):
         yield _violation("map_collab_mode_valid", "mode", collab.mode, _one_of(CollabMode))
 
 
 def map_session_id_is_uuid(collab: Collab) -> Violations:
-    """Return the session's id is a UUID v4."""
+    """Check that the session's id is a UUID v4."""
     if not is_uuid4(collab.collab_id):
         yield _violation("map_session_id_is_uuid", "collab_id", collab.collab_id, "must be a UUID v4")
 
 
 def map_participants_have_role_ids(collab: Collab) -> Violations:
-    """Return every participant is bound to a role: true once the collab was activated."""
+    """Check that every participant has a role, as it does after activation."""
     name, rule = "map_participants_have_role_ids", "must have a role"
     yield from _each(collab, name, "role_id", rule, lambda p: bool(p.role_id and p.role_id.strip()))
 
 
 def map_role_ids_non_empty(collab: Collab) -> Violations:
-    """Return a role id that is there is not blank."""
+    """Check that no role id is blank; it may be absent."""
     name, rule = "map_role_ids_non_empty", "must not be blank"
     yield from _each(collab, name, "role_id", rule, lambda p: p.role_id is None or bool(p.role_id.strip()))
 
 
 def map_participant_ids_are_non_empty(collab: Collab) -> Violations:
-    """Return no participant id is blank."""
+    """Check that no participant id is blank."""
     name, rule = "map_participant_ids_are_non_empty", "must not be blank"
     yield from _each(collab, name, "participant_id", rule, lambda p: bool(p.participant_id.strip()))
 
 
 def map_participant_kind_valid(collab: Collab) -> Violations:
-    """Return every participant is of one of the four kinds."""
+    """Check that every participant is of one of the four kinds."""
     name, rule = "map_participant_kind_valid", _one_of(ParticipantKind)
     yield from _each(collab, name, "kind", rule, lambda p: p.kind in tuple(ParticipantKind))
 
@@ -118,9 +118,9 @@ TraceViolations = Iterator[InvariantViolation]
 
 
 def map_turn_completion_matches_dispatch(events: Sequence[MapEvent]) -> TraceViolations:
-    """Return every dispatch has its completion in the same session by the same role, and the other way round.
+    """Check that every dispatch has a completion in the same session by the same role, and vice versa.
 
-    Where both sides name their token, the tokens agree: a turn that was granted twice completes twice.
+    If both contain a token, the tokens must be equal; a turn that was granted twice completes twice.
     """
     dispatched = [_turn(e) for e in events if e.event_type is MAPEventType.TURN_DISPATCHED]
     completed = [_turn(e) for e in events if e.event_type is MAPEventType.TURN_COMPLETED]
@@ -129,7 +129,7 @@ def map_turn_completion_matches_dispatch(events: Sequence[MapEvent]) -> TraceVio
 
 
 def map_broadcast_has_receivers(events: Sequence[MapEvent]) -> TraceViolations:
-    """Return a session with a broadcast has at least one that received it."""
+    """Check that a session with a broadcast has at least one receiver."""
     received = {e.session_id for e in events if e.event_type is MAPEventType.BROADCAST_RECEIVED}
     sent = dict.fromkeys(e.session_id for e in events if e.event_type is MAPEventType.BROADCAST_SENT)
     for session_id in sent:
@@ -139,10 +139,10 @@ def map_broadcast_has_receivers(events: Sequence[MapEvent]) -> TraceViolations:
 
 
 def map_exclusive_write(messages: Sequence[Message], events: Sequence[MapEvent]) -> TraceViolations:
-    """Check that only the holder of the turn writes: each message carries the token last granted for its turn.
+    """Check that only the holder of the turn writes: each message has the newest token of its turn.
 
-    `messages` and `events` are those of one session. Messages said outside of a turn, such as
-    the one that opens a dialog, need no grant.
+    `messages` and `events` are those of one session. Messages outside of a turn, such as the opening
+    messages of a dialog, need no grant.
     """
     grants = {
         _payload_field(event, "turn_number"): _grant(event)

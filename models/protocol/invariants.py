@@ -1,8 +1,8 @@
-"""The named rules of the multi-agent profile, by name, and the two moments they are asked at.
+"""The named rules of the multi-agent profile, and their checks at the opening and at the end of a session.
 
 `INVARIANTS` holds the four of the Collab module (section 5.1), the nine of
-map-invariants.yaml, and `map_pair_exactly_two`, which the mode's definition implies. A check
-yields what it finds; whether that is an error, the caller decides.
+map-invariants.yaml, and `map_pair_exactly_two`, which the mode's definition implies. A check yields
+violations; the caller decides whether they are errors.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
-    """A named rule: call `check` with what its scope says."""
+    """A named rule; `check` takes the input that its scope names."""
 
     scope: Scope
     check: Callable[..., Iterator[InvariantViolation]]
@@ -42,7 +42,7 @@ class Invariant:
         return self.check.__name__
 
 
-#: Every rule by its name.
+#: All rules by name.
 INVARIANTS: dict[str, Invariant] = {
     invariant.name: invariant
     for invariant in (
@@ -78,14 +78,14 @@ _AT_OPENING = (
 
 
 def check_collab(collab: Collab, *, orchestrator: str | None = None) -> None:
-    """Check what must hold when a session is opened.
+    """Check the rules for the opening of a session.
 
     Args:
         collab: the session to be opened.
         orchestrator: participant id of the orchestrator, if the roles do not name one.
 
     Raises:
-        InvariantViolation: the first rule that is broken.
+        InvariantViolation: the first broken rule.
     """
     for check in _AT_OPENING:
         _raise_first(check(collab))

@@ -1,7 +1,7 @@
-"""The lifecycles of collabs and dialogs: which status may follow which.
+"""The lifecycles of collabs and dialogs: the allowed changes of status.
 
-Source: Collab and Dialog modules, section 4, and the protocol's own state diagrams. There is
-no way from `suspended` or `paused` to `completed`, and none from `suspended` to `cancelled`.
+Source: Collab and Dialog modules, section 4, and the protocol's state diagrams. `suspended` and `paused`
+cannot change to `completed`, and `suspended` cannot change to `cancelled`.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ DIALOG_EDGES: Mapping[DialogStatus, frozenset[DialogStatus]] = {
 def transition_collab(
     collab: Collab, target: CollabStatus, *, at: datetime | None = None, by: str | None = None
 ) -> Collab:
-    """Return the collab in status `target`, changed `at` a time (default: now) `by` an actor.
+    """Return a copy of the collab in status `target`, changed at the time `at` (default: now) by the actor `by`.
 
-    On the way to `active`, every missing `role_id` is filled from the participant id.
+    A change to `active` fills every missing `role_id` from the participant id.
 
     Raises:
         Locked: `governance.locked` refuses every change.

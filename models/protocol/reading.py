@@ -1,9 +1,8 @@
-"""Reading of foreign documents: known deviations are accepted, and each one is reported.
+"""Readers of protocol documents of other writers, with repair of known deviations.
 
-The examples of the two module documents are not valid under their own schemas. What is
-known to occur in the wild is repaired here, and every repair is reported; what is read this way
-is valid when it is written again. What a repair would have to guess is refused: unknown enum
-values, an empty list of participants, a missing id.
+The examples of the two module documents are not valid under their own schemas. Known deviations are
+repaired, and every repair is reported; the result is valid when it is written again. Values that a repair
+would have to guess are refused: unknown enum values, an empty list of participants, a missing id.
 
 Source: Dialog module, section 8, and Collab module, section 8 (the examples); their schemas.
 """
@@ -28,13 +27,13 @@ from .repairs import Repair, repair
 T = TypeVar("T")
 W = TypeVar("W", bound=ProtocolObject)
 
-#: A document: JSON text, or the data of one.
+#: A document: JSON text or data.
 Document = str | bytes | Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class RepairedDocument(Generic[T]):
-    """The object that was read, and the repairs."""
+    """An object that was read, with its repairs."""
 
     value: T
     repairs: tuple[Repair, ...] = ()
@@ -97,7 +96,7 @@ def _read(model: type[W], document: dict[str, Any]) -> RepairedDocument[W]:
 
 
 def _missing(model: ProtocolObject, path: str = "") -> Iterator[str]:
-    """Yield fields the schema requires that were filled with a default, depth first."""
+    """Yield required fields of the schema that were filled with a default, depth first."""
     for name in sorted(model.REQUIRED - model.model_fields_set):
         yield f"{path}{name}"
     for name, value in model:

@@ -1,6 +1,6 @@
 """Repairs of known deviations of other writers.
 
-| habit | becomes |
+| deviation | repair |
 |---|---|
 | `$comment` | left out |
 | an optional field that is null | left out |
@@ -8,7 +8,7 @@
 | `meta.source` | left out |
 | no `meta.schema_version` | `1.0.0` |
 | `collab-`, `ctx-`, `dialog-`, `thread-` before a UUID | the UUID |
-| the same before another name | a UUID that is always the same for that name |
+| the same prefixes before another name | a UUID that is always the same for that name |
 | an upper-case UUID | lower-case |
 | a timestamp without a zone | UTC |
 
@@ -60,7 +60,7 @@ def repair(document: dict[str, Any]) -> Iterator[Repair]:
     """Repair `document` in place, and yield each repair.
 
     Raises:
-        InvalidInput: two fields that are one contradict each other.
+        InvalidInput: two spellings of the same field contradict each other.
     """
     meta = document.get("meta")
     if isinstance(meta, dict):
@@ -69,7 +69,7 @@ def repair(document: dict[str, Any]) -> Iterator[Repair]:
 
 
 def with_nearest_form(error: InvalidInput, data: object) -> InvalidInput:
-    """Add the nearest valid form to an error about `data`, where one of the habits above explains it."""
+    """Add the nearest valid form to an error about `data`, if one of the repairs above applies."""
     plain = _plain(data)
     if not isinstance(plain, dict):
         return error

@@ -1,10 +1,10 @@
-"""Reads the findings out of what a reviewer said: tolerant of how models write, capped in everything.
+"""Parser of findings in a reviewer's message: tolerant of model output, with limits on all sizes.
 
     {"findings": [{"line": 3, "end_line": 4, "rule": "S105", "severity": "high", "message": "...",
                    "suggestion": "...", "confidence": 0.8}], "summary": "..."}
 
-The object is the whole message, or a fenced block of it. Words that hold no such object are
-no findings: they are the summary.
+The object is the whole message or a fenced block of it. A message without such an object has no findings;
+its text is the summary.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _candidates(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the lines of fences around JSON, or around what is called nothing."""
+    """Yield the first and last line of fenced blocks that are marked as JSON or not marked."""
     opened: tuple[int, str] | None = None
     for number, line in enumerate(lines):
         mark = line.strip()

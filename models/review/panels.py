@@ -39,10 +39,10 @@ MAX_SEATS = 50
 
 
 class Seat(Frozen):
-    """One who takes part."""
+    """A seat of a panel: a participant and its agent."""
 
     name: Annotated[NonBlank, Field(max_length=100)]
-    #: The registered agent that sits there; of a seat for a model, who sits there without one.
+    #: Registered agent of the seat; for a model's seat, the agent if no model is requested.
     agent: AgentName | None = None
     #: True: the requested model takes this seat.
     model: bool = False

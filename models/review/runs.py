@@ -114,7 +114,7 @@ class ReviewRun(Frozen):
     state: RunState = RunState.RUNNING
     results: tuple[ItemResult, ...] = ()
     skipped: tuple[SkippedItem, ...] = ()
-    #: Merged, each with its status; what is gone since the last run is among them.
+    #: Merged findings with their status, including those that are gone since the last run.
     findings: tuple[Finding, ...] = ()
     usage: Usage = Usage()
     summary: Text = ""
@@ -123,7 +123,7 @@ class ReviewRun(Frozen):
 
     @property
     def open_findings(self) -> tuple[Finding, ...]:
-        """Those to be acted on: neither gone nor suppressed."""
+        """Open findings: neither gone nor suppressed."""
         return tuple(it for it in self.findings if it.is_open)
 
     @property
@@ -165,7 +165,7 @@ class DeliveryRequest(Frozen):
     deliver: Annotated[tuple[ResourceName, ...], Field(max_length=10)] = ()
     #: Of reports.
     formats: Formats = ("markdown",)
-    #: Nothing is delivered unless a finding is new or gone, or the run did not get through.
+    #: True: deliver only if a finding is new or gone, or the run was not completed.
     only_on_change: bool = False
 
 

@@ -147,12 +147,12 @@ class RunOutcome(StrEnum):
 
 
 class ScheduleRun(Frozen):
-    """A time that was claimed, or asked for by hand."""
+    """A run for a claimed due time, or a manual run."""
 
     #: The same for the same schedule and time, so what is started under it is started once.
     id: Id
     due_ms: int
-    #: Asked for by hand, at that time.
+    #: True: a manual run, requested at `due_ms`.
     by_hand: bool = False
     claimed_ms: int = 0
     #: Start of its action, by the clock of the server; 0: not started.
@@ -162,7 +162,7 @@ class ScheduleRun(Frozen):
 
 
 class ScheduleRunRecord(Frozen):
-    """An occurrence in the history, newest first there."""
+    """Record of a schedule run in the history."""
 
     id: Id
     due_ms: int
@@ -182,7 +182,7 @@ class ScheduleRunRecord(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class ScheduleRunProgress:
-    """Progress of an occurrence; `outcome` is None while it runs."""
+    """Progress of a schedule run; `outcome` is None while it runs."""
 
     outcome: RunOutcome | None = None
     usage: Usage = Usage()  # noqa: RUF009 - frozen
@@ -192,7 +192,7 @@ class ScheduleRunProgress:
 
 
 def schedule_run_id(schedule: str, origin_ms: int, due_ms: int, *, by_hand: str = "") -> str:
-    """Return the id of the occurrence of a schedule, added at `origin_ms`, that is due at `due_ms`.
+    """Return the id of the run due at `due_ms` of a schedule that was added at `origin_ms`.
 
     `by_hand`: id of the request of a manual run: two may be requested in the same millisecond.
     """

@@ -1,4 +1,4 @@
-"""Data that the archive receives of a session, and its progress: values between the live state and SQL."""
+"""Data of a session for the archive, and its archived progress: values between the live state and SQL."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ArchivePage:
 
     @property
     def until(self) -> StreamPositions:
-        """The marks once this page is archived."""
+        """Stream positions after this page is archived."""
         return StreamPositions(
             _last(self.dialog, self.since.dialog),
             _last(self.events, self.since.events),

@@ -51,7 +51,7 @@ class UnitReservation(Frozen):
     limit: int
     #: Reserved when the turn begins; None: its share of the remainder, since its cost is unknown.
     most: int | None = None
-    #: With less, and nothing to come back, the turn cannot begin.
+    #: Minimum; with less, and no reservation to be released, the turn cannot begin.
     least: int = 1
 
 
@@ -79,7 +79,7 @@ class Rate(Frozen):
     model: str
     requests: int | None = None
     tokens: int | None = None
-    #: Tokens the turn is taken to ask for.
+    #: Estimated tokens of the turn.
     turn_tokens: int = 0
 
 
@@ -94,7 +94,7 @@ MAX_OPENING_BYTES = 67_108_864
 
 
 def check_sizes(collab: Collab, messages: Sequence[Message], *, max_message_bytes: int) -> None:
-    """Check a collab and what its dialog starts with; `max_message_bytes` bounds each text.
+    """Check the size of a collab and its opening messages; `max_message_bytes` is the limit of each text.
 
     Raises:
         InvalidInput: the first limit that is exceeded, or a blank message.
@@ -149,5 +149,5 @@ def usage_by_participant(events: Iterable[MapEvent], journal: Iterable[Event] = 
 
 
 def _usage(told: JsonValue) -> Usage:
-    """Return no event is written for an attempt without known usage."""
+    """Return the usage in an event; a missing usage counts as zero."""
     return Usage.model_validate(told) if isinstance(told, dict) else Usage()

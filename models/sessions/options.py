@@ -34,7 +34,7 @@ class ModeOptions(Frozen):
     max_stalls: int = Field(default=3, ge=1, le=100)
     #: orchestrated: how often a new plan is asked for then, before the session stops.
     max_replans: int = Field(default=1, ge=0, le=10)
-    #: orchestrated: invalid choices sent back before the turn goes to the one who has waited longest.
+    #: orchestrated: invalid choices sent back before the participant that waited longest gets the turn.
     max_invalid: int = Field(default=2, ge=0, le=100)
     #: broadcast: participant that speaks after each round (summary, vote).
     aggregator: str | None = None
@@ -90,7 +90,7 @@ class AgentBinding(Frozen):
     max_tokens: int | None = Field(default=None, ge=1)
     #: Handed to the agent as `TurnContext.parameters`, over the session's own.
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
-    #: For a seat that answers later: how long it is waited for. None: what the registry says.
+    #: Wait policy for an agent that answers later; None: that of the registry.
     wait: WaitPolicy | None = None
 
     def with_agent(self, agent: str | None) -> Self:

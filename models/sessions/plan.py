@@ -21,7 +21,7 @@ FLOOR_SCOPE = "floor"
 
 
 class PlannedTurn(Frozen):
-    """One turn to come."""
+    """A turn of a plan."""
 
     participant: str
     #: Lock of the turn: `floor` if one participant speaks at a time, a slot or an item if several do.
@@ -43,9 +43,9 @@ class OpenTurn:
     participant: str
     scope: str = FLOOR_SCOPE
     item: WorkItem | None = None
-    #: It waits for an answer, and does not delay a stop.
+    #: True: it waits for an answer, and a stop does not wait for it.
     parked: bool = False
-    #: No worker has begun it: nothing of it is paid for.
+    #: True: no worker has begun it, so it has no cost yet.
     unbegun: bool = False
 
 
@@ -104,7 +104,7 @@ class BoardEntry(Frozen):
 
 
 class RefusedHandOff(Frozen):
-    """A hand-off that the mode does not take."""
+    """A hand-off that the mode refuses."""
 
     #: Number and participant of the turn.
     number: int
@@ -115,17 +115,17 @@ class RefusedHandOff(Frozen):
 
 
 class Step(Frozen):
-    """Turns that may run side by side from now on; one turn in the modes where one speaks at a time.
+    """Turns that may run side by side; one turn in the modes in which one participant speaks at a time.
 
-    A step without turns that leaves none open is planned on at once.
+    After a step without turns and without open turns, the next step is planned at once.
     """
 
     turns: tuple[PlannedTurn, ...] = ()
-    #: JSON data of the planner's own making, so it is not looked through at every turn.
+    #: State of the planner as JSON data; not validated, because the planner itself made it.
     state: Annotated[dict[str, JsonValue], SkipValidation] = Field(default_factory=dict)
     #: When all open turns have closed, a round has ended.
     ends_round: bool = False
-    #: Recorded as a broadcast to all whose turns are in this step; empty: the purpose.
+    #: Text of a broadcast to the participants of this step; empty: the purpose; None: no broadcast.
     announce: str | None = None
     #: Numbers of open turns that are no longer needed: they are cancelled and bring no result.
     drop: tuple[int, ...] = ()
@@ -134,7 +134,7 @@ class Step(Frozen):
 
 
 class Wait(Frozen):
-    """Nothing to plan before another open turn closes."""
+    """No plan until another open turn closes."""
 
 
 class Finish(Frozen):

@@ -18,15 +18,15 @@ from .stop_conditions import StopCondition
 
 
 class SessionSpec(Frozen):
-    """All that a worker needs to know of a session besides its collab."""
+    """Data of a session that workers need besides its collab."""
 
     dialog_id: Id = Field(default_factory=new_id)
     thread_id: Id | None = None
-    #: The task it runs in, which is its thread.
+    #: Task in which it runs; also its thread.
     task: Id | None = None
-    #: The conversation of that task which its messages reach.
+    #: Conversation of that task that receives its messages.
     conversation: Id | None = None
-    #: Participant id -> who sits there.
+    #: Participant id -> its agent.
     agents: Mapping[str, AgentBinding]
     stop: StopCondition
     options: ModeOptions = ModeOptions()
@@ -42,7 +42,7 @@ class SessionSpec(Frozen):
     #: Handed to every agent as `TurnContext.parameters`.
     parameters: Mapping[str, JsonValue] = Field(default_factory=dict)
 
-    #: `alignment`: turns are written in the dialogue format, and what they mark is kept in a ledger.
+    #: `alignment`: turns are written in the dialogue format, and a ledger records their markers.
     protocol: Protocol | None = None
 
     #: User whose memory its turns use, and the parameters of its own message.

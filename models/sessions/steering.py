@@ -1,7 +1,7 @@
-"""Changes of participants and their instructions while a session runs. Pure.
+"""Changes of the participants and instructions of a running session. Pure.
 
-A change makes a new cast out of one that was checked before, and checks it again by the rules
-a session is opened by: what could not be submitted cannot be steered to either.
+A change makes new participants from valid ones, and checks them by the rules for opening a session: a
+session cannot be changed to settings that could not be submitted.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class SessionParticipants:
     def with_participant(
         self, participant: Participant, binding: AgentBinding, *, limit_bytes: int
     ) -> SessionParticipants:
-        """Return one more, last in the roster. Raises InvalidInput."""
+        """Return the participants with one more, last in the roster. Raises InvalidInput."""
         collab = self.collab.changed(participants=(*self.collab.participants, participant)).activated()
         agents = {**self.spec.agents, participant.participant_id: binding}
         return self._checked(collab, agents, limit_bytes=limit_bytes)
 
     def without_participant(self, name: str, *, limit_bytes: int) -> SessionParticipants:
-        """Remove a participant. Raises InvalidInput for an unknown one, or one the session needs."""
+        """Return the participants without one. Raises InvalidInput for an unknown or required participant."""
         self._require_participant(name)
         spec = self.spec
         if name in (spec.orchestrator, spec.options.aggregator):
@@ -108,7 +108,7 @@ def binding_for(
     """Return the agent of a participant: the given one, else the agent of the same name; `human` for a person.
 
     Raises:
-        UnknownAgent: no worker knows it; `known_agents` is empty when none was heard of.
+        UnknownAgent: no worker knows the agent; `known_agents` is empty if no worker is known.
     """
     name = participant.participant_id
     is_person = participant.kind is ParticipantKind.HUMAN and name not in known_agents

@@ -3,11 +3,11 @@
     MaxRounds(5) | TokenBudget(50_000) | (TextSeen("DONE", by="lead") & MaxTurns(4))
 
 A condition is data: it is stored with the session, and so is what it has observed, so a
-restart neither resets nor repeats anything. Texts are looked at once, when their turn is
-committed (`marks`); from then on everything is decided from counters.
+restart neither resets nor repeats anything. Texts are examined once, when their turn is committed
+(`marks`); later decisions use counters only.
 """
 
-# ruff: noqa: D102 - the methods of each condition do what `Condition` says
+# ruff: noqa: D102 - `Condition` documents the methods of each condition
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ _Amount = Annotated[float, Field(strict=True, ge=1e-6, le=1e9, allow_inf_nan=Fal
 
 
 class StopReason(Frozen):
-    """Why a session stops."""
+    """Reason to stop a session."""
 
     #: A short code: `max_turns`, `text_seen`, ...; the codes of an `&` are joined with `+`.
     code: str
     detail: str
-    #: True: not even the turns that are still open are waited for.
+    #: True: the session does not wait for open turns.
     urgent: bool = False
-    #: True: open turns that have not begun are not waited for, since there is nothing left to pay them with.
+    #: True: the session does not wait for open turns that have not begun, because the budget is spent.
     broke: bool = False
 
 
 class _ConditionState(Frozen):
     """Observations of a session's conditions: the JSON `state` of the methods below."""
 
-    #: Indices of the `TextSeen` leaves that were met once.
+    #: Indices of the `TextSeen` leaves that were met.
     seen: tuple[int, ...] = ()
-    #: Participants who had a turn since anyone last said something.
+    #: Participants who had a turn since the last message.
     silent: tuple[str, ...] = ()
     all_silent: bool = False
     #: The ledger, if a `Converged` leaf needs it.
@@ -57,7 +57,7 @@ class _Evaluation(NamedTuple):
 
     memory: _ConditionState
     totals: Totals
-    #: The indices that the `TextSeen` leaves take, depth first.
+    #: Indices for the `TextSeen` leaves, depth first.
     indices: Iterator[int]
 
 
@@ -74,11 +74,11 @@ class Condition:
     """Base of the stop conditions."""
 
     def __and__(self, other: StopCondition) -> AllOf:
-        """Return both must be met."""
+        """Return the condition that both are met."""
         return AllOf(_parts(self, AllOf) + _parts(other, AllOf))
 
     def __or__(self, other: StopCondition) -> AnyOf:
-        """Return one of them is enough."""
+        """Return the condition that at least one of them is met."""
         return AnyOf(_parts(self, AnyOf) + _parts(other, AnyOf))
 
     def leaves(self) -> Iterator[Condition]:
@@ -105,7 +105,7 @@ class Condition:
         return after.model_dump(mode="json", exclude_defaults=True)
 
     def _update_ledger(self, ledger: Ledger | None, results: Sequence[TurnResult]) -> Ledger | None:
-        """Return the ledger after these turns; turns of other sessions bring no signs."""
+        """Return the ledger after these turns; turns without the alignment protocol have no marks."""
         for result in results:
             if result.signs is None:
                 continue
@@ -115,7 +115,7 @@ class Condition:
         return ledger
 
     def reason(self, state: dict[str, JsonValue], totals: Totals) -> StopReason | None:
-        """Return the reason to stop now, or None: the session continues."""
+        """Return the reason to stop now; None: the session continues."""
         return self.evaluate(_Evaluation(_ConditionState.model_validate(state), totals, count()))
 
     def remaining(self, totals: Totals) -> RemainingBudget:
@@ -127,11 +127,11 @@ class Condition:
         return self.limits(totals).get("turns")
 
     def to_data(self) -> dict[str, JsonValue]:
-        """Return the JSON form, which `read_stop` reads back."""
+        """Return the JSON form, which `read_stop` reads."""
         return cast("dict[str, JsonValue]", STOP_CONDITION.dump_python(self, mode="json"))  # type: ignore[arg-type]
 
-    def limits(self, totals: Totals) -> _Limits:  # noqa: ARG002 - only limits look at it
-        """Return `remaining` of this node of the tree."""
+    def limits(self, totals: Totals) -> _Limits:  # noqa: ARG002 - only limits use it
+        """Return the limits for `remaining` of this node of the tree."""
         return {}
 
     def evaluate(self, facts: _Evaluation) -> StopReason | None:
@@ -141,7 +141,7 @@ class Condition:
 
 @dataclass(frozen=True, config=_CLOSED)
 class MaxTurns(Condition):
-    """Stop after n closed turns, passes and skipped ones included. No more are planned."""
+    """Stop after n closed turns, including passes and skipped turns. No more are planned."""
 
     turns: _Count
     kind: Literal["max_turns"] = field(default="max_turns", kw_only=True, repr=False)
@@ -166,7 +166,7 @@ class MaxRounds(Condition):
 
 @dataclass(frozen=True, config=_CLOSED)
 class TokenBudget(Condition):
-    """Stop after n tokens, in and out. The turn that spends the last of them is kept."""
+    """Stop after n input and output tokens. The turn that spends the last of them is kept."""
 
     tokens: _Count
     kind: Literal["token_budget"] = field(default="token_budget", kw_only=True, repr=False)
@@ -195,7 +195,7 @@ class CostBudget(Condition):
 
 @dataclass(frozen=True, config=_CLOSED)
 class Deadline(Condition):
-    """Stop n seconds after the session began; open turns are not waited for."""
+    """Stop n seconds after the session began, without waiting for open turns."""
 
     seconds: _Amount
     kind: Literal["deadline"] = field(default="deadline", kw_only=True, repr=False)
@@ -209,7 +209,7 @@ class Deadline(Condition):
 
 @dataclass(frozen=True, config=_CLOSED)
 class TextSeen(Condition):
-    """A text (a marker, a phrase) was said, by anyone or by one participant. Once met, it stays met."""
+    """Stop after a text (a marker, a phrase) from any or one participant. Once met, it stays met."""
 
     text: Annotated[str, Field(min_length=1, max_length=1_000)]
     by: str | None = None
@@ -217,7 +217,7 @@ class TextSeen(Condition):
     kind: Literal["text_seen"] = field(default="text_seen", kw_only=True, repr=False)
 
     def seen_in(self, texts: Sequence[str], participant: str) -> bool:
-        """Return True if `participant`, having said `texts`, meets this condition."""
+        """Return whether `texts` of `participant` meet this condition."""
         if self.by not in (None, participant):
             return False
         if self.ignore_case:
@@ -232,7 +232,7 @@ class TextSeen(Condition):
 
 @dataclass(frozen=True, config=_CLOSED)
 class RoundOfPasses(Condition):
-    """Stop when every participant had a turn since the last message: all passed."""
+    """Stop when all participants passed: every one had a turn since the last message."""
 
     kind: Literal["round_of_passes"] = field(default="round_of_passes", kw_only=True, repr=False)
 
@@ -244,9 +244,9 @@ class RoundOfPasses(Condition):
 
 @dataclass(frozen=True, config=_CLOSED)
 class Converged(Condition):
-    """In an alignment session: a round ended with no open tension and no new perspective, and everyone agreed."""
+    """Stop an alignment session after a round without open tensions and new perspectives in which all agreed."""
 
-    #: Participant ids of those who must agree.
+    #: Participant ids of the experts who must agree.
     experts: Annotated[tuple[str, ...], Field(min_length=1)]
     kind: Literal["converged"] = field(default="converged", kw_only=True, repr=False)
 
@@ -262,7 +262,7 @@ _Parts = Annotated["tuple[StopCondition, ...]", Field(min_length=1)]
 
 @dataclass(frozen=True, config=_CLOSED)
 class AnyOf(Condition):
-    """One of the conditions is met."""
+    """Stop when at least one of the conditions is met."""
 
     conditions: _Parts
     kind: Literal["any"] = field(default="any", kw_only=True, repr=False)
@@ -280,7 +280,7 @@ class AnyOf(Condition):
 
 @dataclass(frozen=True, config=_CLOSED)
 class AllOf(Condition):
-    """All of the conditions are met."""
+    """Stop when all of the conditions are met."""
 
     conditions: _Parts
     kind: Literal["all"] = field(default="all", kw_only=True, repr=False)
@@ -300,7 +300,7 @@ class AllOf(Condition):
 
 
 def _with_kind(condition: Any, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-    """Write the tag even where defaults are left out: nothing could be read back without it."""
+    """Write the tag even if defaults are left out, because reading needs it."""
     return {**dump(condition), "kind": condition.kind}
 
 
@@ -326,7 +326,7 @@ def _parts(condition: Any, kind: type[AnyOf] | type[AllOf]) -> tuple[StopConditi
 
 
 def _reasons_met(parts: tuple[StopCondition, ...], facts: _Evaluation) -> list[StopReason]:
-    # A list, not a generator: every part is asked, so that each TextSeen takes its own index.
+    # A list, not a generator: every part is evaluated, so that each TextSeen takes its own index.
     return [reason for reason in [part.evaluate(facts) for part in parts] if reason]
 
 
@@ -340,7 +340,7 @@ def _limit(
 
 
 def _combined(parts: tuple[StopCondition, ...], totals: Totals, *, tightest: bool) -> _Limits:
-    """Combine limits: the smallest for `|`; the largest for `&`, and only if all parts have one."""
+    """Return the combined limits: the smallest for `|`; the largest for `&`, and only if all parts have one."""
     found = [cast("dict[str, float]", part.limits(totals)) for part in parts]
     names = set().union(*found) if tightest else set(found[0]).intersection(*found)
     chosen = min if tightest else max

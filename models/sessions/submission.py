@@ -1,4 +1,4 @@
-"""A submission: a collab and how to run it, checked as a whole before anything is written.
+"""A submission: a collab with its options, checked as a whole before anything is written.
 
 This is also what a session file holds: the collab's fields at the top, `agent` beside each
 participant, and the fields of `Submission` besides.
@@ -118,18 +118,18 @@ class HowToRun(MemoryChoices, total=False):
     options: ModeOptions | Mapping[str, Any] | None
     #: Policy for failing agents.
     policy: FailurePolicy | Mapping[str, Any] | None
-    #: Participant id -> how its failures are met instead.
+    #: Participant id -> its own failure policy instead of `policy`.
     policies: Mapping[str, FailurePolicy | Mapping[str, Any]] | None
     #: What one turn may spend at most: `{"turn_tokens": 2_000, "turn_usd": 0.05}`.
     limits: TurnLimits | Mapping[str, Any] | None
-    #: On whose account it runs: what a tenant may spend a day the settings of the workers say.
+    #: Tenant that is charged; the settings of the workers define the daily limits.
     tenant: str | None
     #: What the dialog starts with; a text is said by the user. Messages of another dialog keep their speaker,
     #: turn and token as `Message.history`.
     messages: Iterable[Message | Mapping[str, Any] | str] | None
     #: Data that every agent is given.
     parameters: Mapping[str, JsonValue] | None
-    #: Groups dialogs.
+    #: Id of the thread, which groups dialogs.
     thread_id: str | None
     #: The task it runs in: its agents must be admitted there. The task is the thread, then.
     task: str | None
@@ -141,7 +141,7 @@ class HowToRun(MemoryChoices, total=False):
 
 @dataclass(frozen=True)
 class Submission:
-    """A collab and how to run it."""
+    """A collab with its options."""
 
     collab: Collab
     agents: Mapping[str, AgentBinding] = field(default_factory=dict)
@@ -203,9 +203,9 @@ class Submission:
         return cls.build(collab, **{**own, "agents": {**agents, **_table(own.get("agents"), "agents")}})
 
     def prepare(self, *, known_agents: frozenset[str] = frozenset(), max_message_bytes: int) -> Submission:
-        """Return this submission with every gap filled and every rule between its parts checked.
+        """Return this submission with all defaults filled in and all rules between its parts checked.
 
-        `known_agents` are the names that workers announced; empty when no worker was heard of.
+        `known_agents` are the names that workers announced; empty if no worker is known.
 
         Raises:
             InvalidInput: the first rule that is broken, with its field and value.
@@ -228,7 +228,7 @@ class Submission:
         return replace(self, collab=self.collab.activated(), agents=agents, messages=messages)
 
     def spec(self, stop: StopCondition) -> SessionSpec:
-        """Return the specification for the workers. Call `prepared` first."""
+        """Return the specification for the workers. Call `prepare` first."""
         is_orchestrated = self.collab.mode is CollabMode.ORCHESTRATED
         return _read(
             SessionSpec,
@@ -301,7 +301,7 @@ class Submission:
 
 
 def _default_room(how: HowToRun) -> str | None:
-    """Return the nearest of what a session may be a part of: by default the room of its memory."""
+    """Return the default room of the memory: the conversation, else the task, else the thread."""
     return how.get("conversation") or how.get("task") or how.get("thread_id")
 
 

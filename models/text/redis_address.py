@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 
 class RedisKind(StrEnum):
-    """Kind of the nodes of an address."""
+    """Kind of the servers of an address."""
 
     SINGLE = "server"
     CLUSTER = "cluster"
@@ -56,7 +56,7 @@ class RedisAddress:
 
     @property
     def is_tls(self) -> bool:
-        """True for TLS; it applies to Sentinels, too."""
+        """True for TLS, which then applies to Sentinels, too."""
         return self.plain.startswith("rediss://")
 
     @classmethod

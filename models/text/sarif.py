@@ -1,4 +1,4 @@
-"""Logs in SARIF 2.1.0, which code hosts show next to the lines of a file.
+"""Builders of SARIF 2.1.0 logs, which code hosts show next to the lines of a file.
 
 The reports of reviews and of `symposia lint` differ in what they add to a run and to its results.
 
@@ -26,8 +26,8 @@ def sarif_log(
     Args:
         tool: Name of the program.
         version: Its version.
-        rules: From `rule`. A result's `ruleIndex` counts from the first of them.
-        results: From `result`.
+        rules: Rules, from `sarif_rule`. A result's `ruleIndex` is an index into them, from 0.
+        results: Results, based on `sarif_message`.
         more: Other properties of the run.
     """
     driver = {"name": tool, "version": version, "rules": rules}
@@ -45,7 +45,7 @@ def sarif_message(level: str, text: str, *, uri: str, **region: int) -> dict[str
 
     Args:
         level: `error`, `warning`, `note` or `none`.
-        text: What is said; not empty.
+        text: Text of the message; not empty.
         uri: The file, as a reference by RFC 3986.
         region: Lines and columns, such as `startLine=1`; none for the whole file.
     """

@@ -1,7 +1,7 @@
 """Check of an orchestrator's decision: the participants it names, and its errors. Pure.
 
-Asked twice: by the agent whose model can mend its answer at once, and by the planner, which takes
-no agent's word for it.
+It runs twice: in the agent, whose model can correct its answer at once, and in the planner, which does not
+rely on the agent's check.
 
 Source: Collab module, section 3.1.
 """

@@ -1,8 +1,8 @@
-"""Live output in pieces, and how a reader assembles it. Pure.
+"""Deltas of live output, and their assembly by a reader. Pure.
 
-Pieces are for reading along only: what counts is the message that is written at the end of a
-turn. Each piece says where it belongs, so a reader that came late or was cut off never shows
-two attempts mixed, and never a text with a hole that it does not show.
+Deltas are for live display only; the message at the end of a turn is the result. Each delta contains its
+position, so a reader that connects late or was disconnected never mixes two attempts, and marks missing
+text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MISSED = "…"
 
 
 class Delta(Frozen):
-    """The next words of a turn that is being spoken."""
+    """The next words of a running turn."""
 
     turn_number: int
     participant_id: str
@@ -46,7 +46,7 @@ class LiveDraft:
 
 
 class Drafts:
-    """The turns that are being spoken, as one reader knows them.
+    """Live texts of the running turns, as one reader knows them.
 
     drafts = Drafts()
     for piece in job.stream():
@@ -61,7 +61,7 @@ class Drafts:
         self._drafts: dict[int, LiveDraft] = {}
 
     def __iter__(self) -> Iterator[LiveDraft]:
-        """Return the drafts with words in them, by the number of their turns."""
+        """Yield the drafts with text, by the number of their turns."""
         return iter([draft for _, draft in sorted(self._drafts.items()) if draft.text])
 
     def take(self, delta: Delta) -> None:
@@ -81,6 +81,6 @@ class Drafts:
         known.end = max(known.end, delta.offset + len(delta.text))
 
     def written(self, turn_number: int | None) -> None:
-        """Replace the draft of a turn by its message: the turn is written."""
+        """Remove the draft of a turn, because its message is written."""
         if turn_number is not None:
             self._drafts.pop(turn_number, None)

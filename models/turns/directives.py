@@ -45,7 +45,7 @@ _WORD = "ASK "
 #: Decoration that people and models put around a directive or a name.
 _AROUND = "*_`~-+>#• \t"
 _MAX_QUESTION = 32_768
-#: Lines of an answer that are looked at for whom they ask.
+#: Maximum number of lines of an answer that are examined for a question.
 _MOST_ASKED = 1_000
 
 
@@ -63,7 +63,7 @@ def read_question(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome | N
 
 
 def _asking(lines: Sequence[str]) -> Iterator[int]:
-    """Yield the lines that begin as a question does."""
+    """Yield the indices of the lines that begin like a question."""
     fenced = False
     for at, line in enumerate(lines):
         if line.lstrip().startswith("```"):
@@ -80,7 +80,7 @@ def _read_question_line(line: str, following: Iterable[str], context: TurnContex
     ids = find_participants(name.strip(_AROUND + "@()[]"), people)
     if len(ids) != 1:
         return None
-    # Once a text: of all its lines, only the one that asks is followed to the end.
+    # At most once per text: only the line with the question is read to the end of the text.
     asked = "\n".join([text.strip(_AROUND), *following]).strip()
     return Question(to=ids[0], text=asked[:_MAX_QUESTION]) if asked else None
 
@@ -91,9 +91,9 @@ _WORDS = (*_ALONE, *_LONG, "NEXT", "TOGETHER", "HAND OFF", "HANDOFF")
 _EMPHASIS = "*_`~"
 _BULLETS = re.compile(r"(?:(?:[-*+•] |[>#])\s*)*")
 _NOBODY = ("none", "nobody", "no one", "n/a", "-")
-#: Layers of emphasis around a line that are taken off.
+#: Maximum number of removed layers of emphasis around a line.
 _LAYERS = 8
-#: Names of an answer that are looked up.
+#: Maximum number of names of an answer that are looked up.
 _MOST_NAMES = 1_000
 
 

@@ -1,8 +1,7 @@
-"""One turn: what an agent is given, what it gives back, and what the session remembers of it.
+"""One turn: the agent's input, its output, and the result that the session keeps.
 
-These values cross the two borders that matter: between the turn task and an agent
-(`TurnContext` in, `TurnOutcome` out), and between the turn task and the planners
-(`TurnResult`). They carry data only; nothing in them can name code, files or hosts.
+The Celery task of a turn passes `TurnContext` to an agent, gets `TurnOutcome` back, and passes `TurnResult`
+to the planners. These values contain data only and cannot name code, files or hosts.
 
 Source: Collab module, section 5.2 (turn management); Dialog module, section 2.3 (messages).
 """
@@ -37,7 +36,7 @@ class Expects(StrEnum):
     MESSAGE = "message"
     #: The orchestrator names who speaks next, or says it is satisfied.
     DECISION = "decision"
-    #: The navigator of a pair approves the work, or says what to mend.
+    #: The navigator of a pair approves the work, or says what to correct.
     REVIEW = "review"
 
 
@@ -50,7 +49,7 @@ class OutcomeKind(StrEnum):
     FAILED = "failed"
 
 
-#: No turn spends more of anything: totals stay far from the end of a 64-bit counter.
+#: Maximum of each amount of a turn's usage, so that totals cannot overflow a 64-bit counter.
 MOST_SPENT = 10**12
 
 
@@ -209,7 +208,7 @@ class TurnContext(Frozen):
 
     @property
     def effect_id(self) -> str:
-        """The same for every attempt of this turn: lets an outside effect be done once."""
+        """Id that is the same in every attempt of this turn, so that an external effect is done once."""
         return f"{self.session_id}:{self.turn_number}"
 
 
@@ -228,7 +227,7 @@ class TurnOutcome(Frozen):
     #: A person is asked; with the answer, the agent is given the same turn again.
     question: Question | None = None
     usage: TurnUsage = Usage()
-    #: Messages it was shown and left out for want of room.
+    #: Number of shown messages that the agent left out because of the size limit.
     left_out: int = Field(default=0, ge=0)
 
     @classmethod
@@ -259,11 +258,11 @@ class TurnResult(Frozen):
     #: The work item the turn was about.
     item: WorkItem | None = None
     usage: Usage = Usage()
-    #: Messages the agent was shown and left out for want of room.
+    #: Number of shown messages that the agent left out because of the size limit.
     left_out: int = 0
     #: Indices of the `TextSeen` conditions this turn's text satisfied.
     marks: tuple[int, ...] = ()
-    #: In alignment sessions, what the turn said.
+    #: Marks of the turn in an alignment session.
     signs: TurnMarks | None = None
     #: Parameters from the user's words, to be stored before the next step is planned.
     remember: MemoryUpdate | None = None

@@ -1,4 +1,4 @@
-"""Waiting for a later answer: for how long, what follows, and the record of a parked turn.
+"""Wait policies for later answers, and the record of a parked turn.
 
 A turn waits when its participant is a person or a remote system, and when an agent asks a
 person something before it continues.
@@ -27,7 +27,7 @@ class TimeoutAction(StrEnum):
     SKIP = "skip"
     #: `default` is taken for the answer.
     DEFAULT = "default"
-    #: The registered agent `to` takes the seat; a question is put to `to` instead.
+    #: The registered agent `to` takes over the turn; a question is sent to `to` instead.
     REASSIGN = "reassign"
     #: `to` may answer, too, for as long again; then the turn fails.
     ESCALATE = "escalate"
@@ -91,7 +91,7 @@ class ParkedQuestion(Frozen):
     #: Reminders recorded so far.
     reminded: int = 0
     escalated: bool = False
-    #: How often the seat was passed on.
+    #: Number of times that the turn was reassigned.
     passed_on: int = 0
     delivery: RemoteDelivery | None = None
     answers: tuple[GivenAnswer, ...] = ()

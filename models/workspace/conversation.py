@@ -179,7 +179,7 @@ class ConversationMessage:
 
     @property
     def timestamp(self) -> datetime:
-        """When."""
+        """Time of the message."""
         return self.message.timestamp
 
     @property
@@ -205,7 +205,7 @@ class ConversationMessage:
 
 @dataclass(frozen=True, slots=True)
 class IncomingMessage:
-    """A message on its way into a conversation, where its id means it and no other."""
+    """A message to add to a conversation, with an id that is unique there."""
 
     message_id: str
     message: Message

@@ -108,12 +108,12 @@ class NotificationKind(StrEnum):
 
 
 class Notification(CamelProtocolObject):
-    """One thing that happened."""
+    """A notification of an agent."""
 
     kind: NotificationKind
     task_id: Id
     conversation_id: Id | None = None
-    #: The agent that it happened to, where it happened to one.
+    #: Agent that the change is about, if any.
     agent: AgentId | None = None
     #: The agent that did it; None: no agent, such as a sweep.
     by: AgentId | None = None

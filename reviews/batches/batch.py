@@ -1,7 +1,7 @@
-"""Progress of a batch: items are given out, their sessions opened, their results recorded, and one report made at the end.
+"""Progress of a batch and its items: dispatch, opening of sessions, results, stop, sweep.
 
-Every function may be called by any process, at any time, twice: the scripts of the store decide what happens. The end
-of an item's session sends a message; the sweep finds what was lost with a worker or a message.
+Any process may call every function at any time, also twice: the scripts of the store decide. The end of an
+item's session sends a message. If a worker or a message is lost, the sweep continues the batch.
 """
 
 from __future__ import annotations
@@ -41,12 +41,15 @@ def advance_batch(office: ReviewContext, batch_id: str) -> None:
             finish_batch(office, batch_id)
         case "closed" | "missing":
             deindex_batch(office, batch_id)
-        case _:  # it is still being handed over
+        case _:  # the upload of its items has not ended
             pass
 
 
 def stop_batch(office: ReviewContext, batch_id: str, outcome: RunState, reason: str) -> bool:
-    """Cancel waiting and running items; findings so far stay. Return False: the batch has already ended.
+    """Cancel waiting and running items, and keep the findings so far.
+
+    Returns:
+        False: the batch had already ended.
 
     Raises:
         ReviewNotFound: there is no such batch.
@@ -71,8 +74,9 @@ def advance_item(office: ReviewContext, batch_id: str, number: int) -> None:
         return
     session_id = item_session_id(batch_id, number, record.attempt)
     state = _state(office, session_id)
-    # Read the batch before the session, because a stop ends the batch first, then its running items. Read the item again
-    # together with the batch: by now it may be settled, its batch stopped and retried.
+    # Read the batch after the session, because a stop ends the batch first, then the sessions of its items.
+    # Read the item again with it: its result may have been recorded, or its batch stopped and retried, in the
+    # meantime.
     view, now = office.store.view_with_item(batch_id, number)
     if now is None or (now.state, now.attempt) != (record.state, record.attempt):
         return
@@ -83,7 +87,7 @@ def advance_item(office: ReviewContext, batch_id: str, number: int) -> None:
     if state.is_final:
         _record_result(office, view, record, _result(office, record, state, view))
         return
-    if view.state == "stopping":  # it was opened while the batch was stopped
+    if view.state == "stopping":  # the session was opened while the batch was stopped
         _withdraw(office, batch_id, record)
 
 
@@ -114,7 +118,7 @@ def _begin(office: ReviewContext, view: BatchView, record: ItemRecord) -> None:
     head = office.store.head(batch_id)
     opening = _opening(office, head, record)
     if opening is None:
-        with suppress(SessionNotFound):  # opened concurrently
+        with suppress(SessionNotFound):  # another process opened the session
             office.sessions.state(item_session_id(batch_id, number, record.attempt))
             return
     try:
@@ -128,7 +132,8 @@ def _begin(office: ReviewContext, view: BatchView, record: ItemRecord) -> None:
     office.store.drop_text(batch_id, number)
     view, now = office.store.view_with_item(batch_id, number)
     if view.state != "running" or now is None or now.attempt != record.attempt:
-        # It was stopped before there was a session to cancel; by now its item may be settled, or even retried.
+        # The batch was stopped before this session existed. The item may already have a result, or be
+        # retried.
         _withdraw(office, batch_id, record)
 
 
@@ -157,7 +162,7 @@ def _result(office: ReviewContext, record: ItemRecord, state: SessionState, view
     result = result_of(record, state, messages, events)
     if result.state is ItemState.FAILED and view.state == "stopping":
         result = result.model_copy(update={"state": ItemState.CANCELLED})
-    if record.result is not None:  # what the attempts before have spent
+    if record.result is not None:  # usage of earlier attempts
         before = read_stored(ItemResult, record.result, session_id=view.batch_id, part="items")
         result = result.model_copy(update={"usage": before.usage + result.usage})
     return result

@@ -1,4 +1,4 @@
-"""Celery tasks of batch reviews. They find the review context and call the functions that do the work."""
+"""Celery tasks of batch reviews: one batch, and one item."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ def review_item_task(self: Task[..., None], *, batch: str, item: int) -> None:
     try:
         advance_item(review_context_of(self.app), batch, item)
     except ReviewNotFound:
-        return  # ended and expired
+        return  # the batch has ended and expired
     except ArchiveUnavailable as error:
         log.warning("report of review %s delayed, will retry: %s", batch, error)

@@ -1,4 +1,4 @@
-"""End of a batch: its results become one run, compared with the previous run, archived and delivered, once."""
+"""End of a batch: one run from its results, comparison with the previous run, archive and delivery."""
 
 from __future__ import annotations
 
@@ -27,10 +27,13 @@ ARCHIVE_TIMEOUT_MS = 120_000
 
 
 def finish_batch(office: ReviewContext, batch_id: str) -> bool:
-    """Report the batch and end it. False: work is left, or another worker reports it.
+    """Report the batch and end it.
+
+    Returns:
+        False: work is left, or another worker reports the batch.
 
     Raises:
-        ArchiveUnavailable: it is to be reported later.
+        ArchiveUnavailable: the batch must be reported later.
     """
     reporter = new_id()
     if office.store.end(batch_id, reporter, lease_ms=REPORTING_MS) != "yours":
@@ -54,7 +57,7 @@ def finish_batch(office: ReviewContext, batch_id: str) -> bool:
 
 
 def deindex_batch(office: ReviewContext, batch_id: str) -> None:
-    """Remove a batch that has ended or expired from the index; one that was restarted meanwhile is put back."""
+    """Remove an ended or expired batch from the index; a batch that was restarted in between stays in it."""
     office.index.remove_batch(batch_id)
     with suppress(ReviewNotFound):
         if not office.store.view(batch_id).has_ended:
@@ -62,7 +65,7 @@ def deindex_batch(office: ReviewContext, batch_id: str) -> None:
 
 
 def read_run(office: ReviewContext, batch_id: str) -> ReviewRun:
-    """Return the current run; for an ended one, after its comparison with the previous run. Raises ReviewNotFound."""
+    """Return the current run; an ended one is compared with the previous run. Raises ReviewNotFound."""
     view = office.store.view(batch_id)
     if view.has_ended and office.archive is not None:
         reader = office.archive.open_reader()

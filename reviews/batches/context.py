@@ -1,6 +1,6 @@
-"""Services of a process for batch reviews: the stores, and the queue that sends Celery tasks for batches and items.
+"""Services of a process for batch reviews: the review context, and the dispatch of batches and items.
 
-Messages hold identifiers only, and are hints: the sweep finds lost ones.
+Messages contain only ids. They are hints: the sweep sends lost ones again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ REVIEW_ITEM_TASK = "symposia.review.item"
 
 log = logging.getLogger(__name__)
 
-#: Session parameter with the batch and item it reviews.
+#: Name of the session parameter with the batch and item that the session reviews.
 REVIEW_PARAMETER = "review"
 
 
@@ -43,7 +43,7 @@ class ReviewQueue:
         self._app = app
 
     def send_items(self, batch_id: str, numbers: Sequence[int]) -> None:
-        """Dispatch items that must be started or settled."""
+        """Dispatch items that must be started, or whose result must be recorded."""
         tasks = [
             self._app.signature(
                 REVIEW_ITEM_TASK,
@@ -66,7 +66,7 @@ class ReviewQueue:
         )
 
     def session_ended(self, parameters: Mapping[str, JsonValue]) -> None:
-        """Handle the end of a session with these parameters: if it reviewed an item, settle the item."""
+        """Dispatch the item that an ended session with these parameters reviewed, if any."""
         told = parameters.get(REVIEW_PARAMETER)
         if not isinstance(told, dict):
             return
@@ -79,12 +79,12 @@ def _options(shown: str) -> dict[str, Any]:
     return {"argsrepr": "", "kwargsrepr": shown, "add_to_parent": False, "ignore_result": True}
 
 
-#: Called for each ended run, before others see that it has ended; called again if it raised.
+#: Callback for each ended run, called before other processes see the end; called again if it raised.
 RunListener = Callable[[ReviewRun, BatchHead], None]
 
 
 def ignore_run(_run: ReviewRun, _head: BatchHead) -> None:
-    """Do nothing: for batches with a caller that waits for the end."""
+    """Do nothing, for batches whose caller waits for the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class ReviewContext:
     queue: ReviewQueue
     #: Milliseconds for which the live keys of a session are kept after its end.
     retention_ms: int
-    #: None: there is no archive; then every item is reviewed every time.
+    #: The archive; None: there is none, and every item is reviewed every time.
     archive: Archive | None = None
     on_run_ended: RunListener = ignore_run
 
@@ -109,7 +109,7 @@ _ATTRIBUTE = "symposia_review_context"
 
 
 def install_review_context(app: Celery, provider: Callable[[], ReviewContext]) -> None:
-    """Set the provider of the review context of an app's tasks (called once a process, lazily)."""
+    """Set the provider of the review context of an app; it is called once per process, on first use."""
     setattr(app, _ATTRIBUTE, provider)
 
 

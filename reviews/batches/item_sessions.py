@@ -34,7 +34,7 @@ _LANGUAGES = {
     ".ts": "typescript",
 }
 _PLAIN_NAME = re.compile(r"[\w.-]{1,100}")
-#: Reasons for which a session ends before its panel has finished.
+#: Stop reasons of sessions that end before their panel has finished.
 _EARLY_END_REASONS = frozenset({"token_budget", "cost_budget", "deadline", "no_answer", "exhausted"})
 _ANSWER_FORMAT = (
     'Answer with JSON and nothing else: {"findings": [{"line": 3, "end_line": 4, "rule": "short-name", '
@@ -45,7 +45,10 @@ _TITLE_CHARACTERS = 200
 
 
 def item_session_id(batch_id: str, number: int, attempt: int) -> str:
-    """Return the id of the session that reviews an item: always the same, so that it is opened once."""
+    """Return the id of the session that reviews an item.
+
+    Always the same, so that the session is opened once.
+    """
     return derived_id(f"{batch_id}|{number}|{attempt}")
 
 
@@ -132,7 +135,7 @@ def result_of(
 ) -> ItemResult:
     """Return the result of an item from its ended session.
 
-    An item whose reviewer could not speak counts as failed, with the findings of the others.
+    An item counts as failed if a reviewer could not answer; it has the findings of the other reviewers.
     """
     said = {
         (it.speaker, it.turn_number): parse_reviewer_answer(
@@ -154,14 +157,14 @@ def result_of(
 
 
 def _findings(said: Iterable[ReviewerAnswer], messages: Sequence[Message]) -> tuple[Finding, ...]:
-    """Return all findings, each once per reviewer, with their lines."""
+    """Return all findings with their lines, each once per reviewer."""
     text = next((body for it in messages[:1] for _, body in fenced_blocks(it.content)), "")
     found = dict.fromkeys(finding for one in said for finding in one.findings)
     return with_snippets(found, text) if text else tuple(found)
 
 
 def _summary(said: Sequence[ReviewerAnswer]) -> str:
-    """Return the last message of the panel; free text of a model is in the judge's message."""
+    """Return the last message of the panel; the free text of a model is in the message of the judge."""
     return next((it.summary for it in reversed(said) if it.summary), "")
 
 

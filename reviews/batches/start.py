@@ -1,6 +1,6 @@
-"""Start of a batch: the source is read, known results are taken from the archive, the rest is handed over.
+"""Start of a batch: reading of the source, known results from the archive, upload of the other items.
 
-Texts are handed over one by one, so a source of any size needs only the memory of one chunk.
+Items are uploaded in chunks, so a source of any size needs only the memory of one chunk.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .context import ReviewContext
 
 #: Number of items looked up in the archive at once.
 _CHUNK = 100
-#: Maximum number of skipped items that are listed.
+#: Maximum number of skipped items in the list.
 _MAX_SKIPPED_LISTED = 1_000
 
 
@@ -29,34 +29,34 @@ _MAX_SKIPPED_LISTED = 1_000
 class ReviewRequest:
     """What to review, and the panel that reviews it."""
 
-    #: The named root, or the name of the folder.
+    #: Name of the root: a configured name, or that of the folder.
     root_name: str
     #: The panel, with an agent in every seat (`Panel.with_model`).
     panel: Panel
     source: Iterable[ReadItem | SkippedItem]
-    #: True: include what has not changed since this panel reviewed it last.
+    #: True: include items that have not changed since this panel reviewed them last.
     everything: bool = False
-    #: True if the source is all of the root.
+    #: True if the source covers the whole root.
     is_whole: bool = False
-    #: The git revision that is reviewed.
+    #: Reviewed git revision.
     revision: str = ""
     batch_id: str = field(default_factory=new_id)
     #: Identity of the root, to find earlier runs; empty: its name.
     root: str = ""
-    #: For the deliveries at the end.
+    #: Options of the deliveries at the end.
     then: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
 def start_batch(
     office: ReviewContext, order: ReviewRequest, *, on_read: Callable[[int], None] = lambda _: None
 ) -> str:
-    """Start a batch and return its id; the same `batch_id` again is the same batch.
+    """Start a batch and return its id; a repeated call with the same `batch_id` has no further effect.
 
-    `on_read` is called with the number of items read so far.
+    `on_read`: callback with the number of items read so far.
 
     Raises:
         InvalidInput: the source cannot be read.
-        RedisUnavailable, ArchiveUnavailable: nothing of it begins.
+        RedisUnavailable, ArchiveUnavailable: no review begins.
     """
     if _is_there(office, order.batch_id):
         advance_batch(office, order.batch_id)
@@ -76,7 +76,7 @@ def start_batch(
     for chunk in _chunks(order.source):
         handing.add_chunk(chunk)
         on_read(handing.total)
-    # Into the index first: a crash after this line leaves a check of a batch that never began.
+    # Add it to the index first: a crash after this line leaves only an index entry without a batch.
     office.index.add_batch(head.batch_id, office.store.now_ms())
     head = head.model_copy(update={"skipped": tuple(handing.skipped)})
     office.store.start(head, total=handing.total, unchanged=handing.unchanged)
@@ -103,7 +103,7 @@ def _chunks(source: Iterable[ReadItem | SkippedItem]) -> Iterator[list[ReadItem 
 
 
 class _ItemUploader:
-    """Handover of the read items, chunk by chunk."""
+    """Upload of the read items, chunk by chunk."""
 
     def __init__(self, office: ReviewContext, head: BatchHead, *, everything: bool) -> None:
         self.total = 0
@@ -115,7 +115,7 @@ class _ItemUploader:
         self._everything = everything
 
     def add_chunk(self, chunk: Iterable[ReadItem | SkippedItem]) -> None:
-        """Hand over the next chunk."""
+        """Upload the next chunk."""
         reads = [it for it in chunk if isinstance(it, ReadItem) or self._skip(it)]
         wanted = [it for it in reads if isinstance(it, ReadItem) and self._is_wanted(it)]
         known = self._known(wanted)

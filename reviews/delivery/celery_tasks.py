@@ -1,4 +1,4 @@
-"""The Celery task of a delivery, and the lookup of the deliverer."""
+"""The Celery task of a delivery, its sweep, and the deliverer of a process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ATTRIBUTE = "symposia_deliverer"
 
 
 def install_deliverer(app: Celery, provider: Callable[[], Deliverer]) -> None:
-    """Set the provider of the deliverer of an app's tasks (called once a process, lazily)."""
+    """Set the provider of the deliverer of an app; it is called once per process, on first use."""
     setattr(app, _ATTRIBUTE, provider)
 
 
@@ -36,7 +36,7 @@ def deliverer_of(app: Celery) -> Deliverer:
 
 @shared_task(name=DELIVER, bind=True, ignore_result=True)
 def deliver_task(self: Task[..., None], *, errand: str) -> None:
-    """Run one delivery. A message is only a hint: what is not in the delivery queue is not delivered."""
+    """Run one delivery. A message is only a hint: a delivery that is not in the delivery queue is skipped."""
     try:
         asked = DeliveryJob.model_validate_json(errand)
     except ValidationError:

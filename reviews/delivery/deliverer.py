@@ -1,7 +1,7 @@
-"""Delivery of reports: queue them when a run ends, try, and retry.
+"""Delivery of reports: queueing at the end of a run, attempts and retries.
 
-A delivery stays queued in Redis until it has succeeded or was given up; a task message is a hint. If a worker dies during
-a delivery, the delivery is tried again, so a report may arrive twice, under the same id.
+A delivery stays queued in Redis until it succeeds or has failed finally; a Celery message is a hint. If a
+worker dies during a delivery, the delivery is retried, so a report may arrive twice, with the same id.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ class Deliverer:
     """Deliverer of reports.
 
     Args:
-        deliveries: the destinations, read on first use: a worker without deliveries needs no file.
+        deliveries: function that returns the destinations, called on first use: without deliveries no file is
+            needed.
         index: the delivery queue.
-        read_run: returns a run by its id. Raises ReviewNotFound.
-        transcript: returns the dialogue document of a session id.
+        read_run: function that returns the run of an id. Raises ReviewNotFound.
+        transcript: function that returns the dialogue document of a session id.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class Deliverer:
             yield str(error)
 
     def queue_deliveries(self, run: ReviewRun, head: BatchHead) -> None:
-        """Queue the deliveries of a run that has ended; repeating it changes nothing. Raises RedisUnavailable."""
+        """Queue the deliveries of an ended run; a repeated call changes nothing. Raises RedisUnavailable."""
         try:
             wishes = DeliveryRequest.model_validate(head.then)
         except ValidationError as error:
@@ -78,16 +79,18 @@ class Deliverer:
         )
 
     def deliver(self, errand: DeliveryJob) -> None:
-        """Try a queued delivery; one that is not queued was done meanwhile.
+        """Attempt a queued delivery; do nothing if it is no longer queued.
 
         Raises:
-            ArchiveUnavailable, RedisUnavailable: it is tried again later.
+            ArchiveUnavailable, RedisUnavailable: the delivery is retried later.
         """
         if not self.index.has(errand):
             return
         try:
             run = self._read_run(errand.run)
-            if run.state is RunState.RUNNING:  # it was noted a moment before others see that it has ended
+            if (
+                run.state is RunState.RUNNING
+            ):  # deliveries are queued shortly before other processes see the end of the run
                 self.index.retry_soon(errand)
                 return
             self._send_reports(errand, run)

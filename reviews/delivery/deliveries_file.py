@@ -17,7 +17,7 @@
     username = "reviews"
     password_env = "SMTP_PASSWORD"
 
-A schedule names a delivery; only this file, which is the operator's, names folders, hosts and variables.
+A schedule names a delivery. Only the operator's file names folders, hosts and variables.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ HostName = Annotated[str, StringConstraints(max_length=253, pattern=r"^[A-Za-z0-
 class RetriedEntry(EntryBase):
     """Common fields of all deliveries."""
 
-    #: Maximum attempts of one delivery: 10 s apart, then 20 s, 40 s, up to an hour.
+    #: Maximum attempts of one delivery; the delays are 10 s, 20 s, 40 s, up to an hour.
     attempts: int = Field(default=8, ge=1, le=50)
 
 
@@ -87,7 +87,7 @@ class EmailEntry(RetriedEntry):
 
     kind: Literal["email"]
     host: HostName
-    #: None: 587, or 465 with `security = "tls"`.
+    #: Port; None: 587, or 465 with `security = "tls"`.
     port: int | None = Field(default=None, ge=1, le=65_535)
     #: `starttls`: the connection is encrypted before any message; `tls`: encrypted from its beginning.
     security: Literal["starttls", "tls"] = "starttls"

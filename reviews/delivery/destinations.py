@@ -1,4 +1,4 @@
-"""Destinations of deliveries by name: read from the operator's file, and created."""
+"""Destinations of deliveries, by their names in the operator's file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Getenv = Callable[[str], str | None]
 
 
 class Destinations:
-    """Destinations of reports. `getenv` reads the variables that hold secrets."""
+    """Destinations of reports. `getenv` reads the environment variables with secrets."""
 
     def __init__(self, file: DeliveriesFile, *, getenv: Getenv) -> None:
         self._entries = file.root
@@ -60,7 +60,7 @@ class Destinations:
             self.entry(name, field=field)
 
     def deliver(self, name: str, parcel: ReportPayload) -> None:
-        """Deliver once. Repeating it is safe: receivers can detect duplicates.
+        """Attempt one delivery. A repeated call is safe, because receivers can detect duplicates.
 
         Raises:
             InvalidInput: the name is unknown.
@@ -78,7 +78,10 @@ class Destinations:
                 senders.send_mail(entry, parcel, message_id=parcel.message_id(name), password=password)
 
     def problems(self) -> Iterator[str]:
-        """Return the problems that would make deliveries fail on this machine, one line each, without delivering."""
+        """Yield the problems that would make deliveries fail on this machine, one line each.
+
+        Deliver nothing.
+        """
         for name, entry in self._entries.items():
             if isinstance(entry, FolderEntry):
                 place = next(it for it in (entry.folder, *entry.folder.parents) if it.exists())

@@ -16,7 +16,7 @@ from ...models.text.ids import derived_id, format_timestamp
 from ...models.text.redact import one_line
 from ..reports.formats import ReportFile
 
-#: Maximum bytes of a summary for machines; the least severe findings above it are left out.
+#: Maximum bytes of a summary for machines; the least severe findings that exceed it are left out.
 MAX_JSON_BYTES = 262_144
 #: Maximum number of findings in a summary for people.
 MAX_LISTED_FINDINGS = 20
@@ -31,7 +31,7 @@ class ReportPayload:
     reports: Sequence[ReportFile] = ()
 
     def message_id(self, delivery: str) -> str:
-        """Return the id, the same for each delivery of this run to this destination, so receivers can detect duplicates."""
+        """Return the id of this run for a destination; receivers detect duplicates by it."""
         return derived_id(f"{self.run.id}|{delivery}")
 
 
@@ -66,8 +66,8 @@ def summary_text(run: ReviewRun) -> str:
 def summary_json(run: ReviewRun) -> bytes:
     """Return the run as JSON, for machines.
 
-    `findings` are the open and the gone ones, the most severe first; `findings_left_out` is the number
-    of those that did not fit.
+    `findings` has the open and the gone ones, most severe first; `findings_left_out` is the number of those
+    that did not fit.
     """
     told = {
         "type": "review.ended",

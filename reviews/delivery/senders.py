@@ -1,6 +1,7 @@
 """Senders of reports: to a folder, by e-mail, to a webhook.
 
-E-mail is sent over an encrypted connection only (RFC 5321, RFC 3207, RFC 8314); a webhook call is signed as Standard Webhooks defines.
+E-mail is sent over an encrypted connection only (RFC 5321, RFC 3207, RFC 8314); a webhook call is signed by
+the rules of Standard Webhooks.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _ABANDONED_S = 3_600
 
 
 def write_to_folder(entry: FolderEntry, parcel: ReportPayload) -> Path:
-    """Write the reports, a summary, and the run as JSON; an existing run does not change.
+    """Write the reports, a summary, and the run as JSON; do not change an existing run.
 
     Raises:
         DeliveryFailed: the folder cannot be written to.
@@ -47,7 +48,7 @@ def write_to_folder(entry: FolderEntry, parcel: ReportPayload) -> Path:
 
 
 def _write_whole(target: Path, parcel: ReportPayload) -> None:
-    """Write to a temporary file and rename it, so that readers never see half of it. Raises OSError."""
+    """Write to a temporary folder and rename it, so that readers never see a part of it. Raises OSError."""
     begun = target.with_name(f"{_TEMP_PREFIX}{new_id()}")
     begun.mkdir()
     try:
@@ -58,14 +59,14 @@ def _write_whole(target: Path, parcel: ReportPayload) -> None:
         try:
             begun.rename(target)
         except OSError:
-            if not target.is_dir():  # no other worker was faster, with the same run
+            if not target.is_dir():  # otherwise another worker has written the same run
                 raise
     finally:
         shutil.rmtree(begun, ignore_errors=True)
 
 
 def _delete_old(folder: Path, *, keep: int) -> None:
-    """Delete runs above the kept number, by their names, which begin with the time; and the files of dead workers."""
+    """Delete all but the newest `keep` runs (their names begin with the time), and files of lost workers."""
     folders = sorted(it for it in folder.iterdir() if it.is_dir())
     begun = [it for it in folders if it.name.startswith(_TEMP_PREFIX)]
     left_behind = [it for it in begun if it.stat().st_mtime < time.time() - _ABANDONED_S]
@@ -87,10 +88,11 @@ _PORTS = {"starttls": 587, "tls": 465}
 
 
 def send_mail(entry: EmailEntry, parcel: ReportPayload, *, message_id: str, password: str | None) -> None:
-    """Send the message; the server has accepted it when this returns.
+    """Send the message; return when the server has accepted it.
 
     Raises:
-        DeliveryFailed: it was not accepted, or not for all recipients; `retryable`: whether a retry may succeed.
+        DeliveryFailed: it was not accepted, or not for all recipients; `retryable`: whether a retry may
+            succeed.
     """
     mail = build_mail(entry, parcel, message_id=message_id)
     secrets = [password] if password else []
@@ -119,19 +121,19 @@ def send_mail(entry: EmailEntry, parcel: ReportPayload, *, message_id: str, pass
     except (OSError, smtplib.SMTPException) as error:
         text = scrub_text(str(error), secrets=secrets) or type(error).__name__
         raise DeliveryFailed(f"{entry.host} does not answer: {text}") from None
-    if refused:  # the others have it, and would have it twice
+    if refused:  # a retry would send it twice to the other recipients
         raise _refusal(entry, len(refused), retryable=False)
 
 
 def build_mail(entry: EmailEntry, parcel: ReportPayload, *, message_id: str) -> EmailMessage:
-    """Return the message."""
+    """Build the message."""
     mail = EmailMessage()
     mail["Subject"] = headline(parcel.run)[:200]
     mail["From"] = entry.sender
     mail["To"] = ", ".join(entry.to)
     mail["Date"] = format_datetime(utcnow())
     mail["Message-ID"] = f"<{message_id}@{entry.sender.rpartition('@')[2]}>"
-    # Against automatic replies (RFC 3834).
+    # Prevents automatic replies (RFC 3834).
     mail["Auto-Submitted"] = "auto-generated"
     kept, left_out = _split_by_size(parcel.reports)
     text = summary_text(parcel.run)
@@ -183,16 +185,16 @@ def _text(answer: bytes | str) -> str:
 
 
 def send_webhook(entry: WebhookEntry, parcel: ReportPayload, *, message_id: str, secret: str) -> None:
-    """Post the run; it has arrived when this returns.
+    """Post the run; return when the receiver has accepted it.
 
     Args:
         entry: the destination.
         parcel: the run.
-        message_id: the same at every attempt, so that a receiver accepts it once.
+        message_id: id, the same in every attempt, so that a receiver accepts it once.
         secret: the key for the signature, known to both sides.
 
     Raises:
-        DeliveryFailed: it has not arrived; `retryable`: whether a retry may succeed.
+        DeliveryFailed: the receiver has not accepted it; `retryable`: whether a retry may succeed.
     """
     body = summary_json(parcel.run)
     headers = signed_headers(secret, message_id, body, now_s=int(time.time()))

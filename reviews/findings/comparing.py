@@ -1,6 +1,8 @@
 """Comparison of the findings of a run with the previous run and with a baseline.
 
-Findings are matched by their fingerprints. Several may share one, so they are counted: if there were two and now there are three, two are still there and one is new. A baseline is a file of accepted findings, which are reported as suppressed.
+Findings are matched by their fingerprints. Several findings may have the same fingerprint, so they are
+counted: of three findings where there were two, two are old and one is new. A baseline is a file of accepted
+findings, which are reported as suppressed.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from .merging import merge_findings, place_key
 #: Number of findings that each fingerprint suppresses.
 Baseline = Mapping[str, int]
 
-#: Maximum characters of a file.
+#: Maximum characters of a baseline file.
 MAX_BASELINE = 64_000_000
 
 
@@ -39,7 +41,7 @@ class _File(Frozen):
 
 
 def read_baseline(text: str) -> Baseline:
-    """Return what a baseline file suppresses. Raises InvalidInput for its first error."""
+    """Return the baseline of a file. Raises InvalidInput for its first error."""
     if len(text) > MAX_BASELINE:
         raise InvalidInput("baseline", len(text), f"must have at most {MAX_BASELINE} characters")
     try:
@@ -53,7 +55,7 @@ def read_baseline(text: str) -> Baseline:
 
 
 def baseline_of(findings: Iterable[Finding]) -> str:
-    """Return the file that suppresses these findings, without those that are gone; the same text for the same findings."""
+    """Return the baseline file of these findings, without gone ones; equal findings give an equal text."""
     known = [it for it in sorted(findings, key=place_key) if it.status is None or it.status != "gone"]
     counts = Counter(it.fingerprint for it in known)
     first = {it.fingerprint: it for it in reversed(known)}
@@ -81,9 +83,9 @@ def compare_run(
 ) -> ReviewRun:
     """Return the run with its findings: merged over all reviewers, each with its status.
 
-    A finding of the previous run is gone only if its place was reviewed without finding it: in items
-    that were reviewed, and, if the run covers the whole root (`is_whole`), in items that no
-    longer exist. Of a change only findings in its lines are kept, and those about all of it.
+    A finding of the previous run is gone only if its item was reviewed without finding it, or if its item no
+    longer exists and the run covers the whole root (`is_whole`). In a changed item, only findings in its
+    changed lines and findings about the whole item are kept.
     """
     reviewed = {it.item.path: it.item for it in run.results if it.state in _REVIEWED_STATES}
     unread = {it.item.path for it in run.results} | {it.path for it in run.skipped}
@@ -112,7 +114,7 @@ def with_baseline(run: ReviewRun, baseline: Baseline) -> ReviewRun:
 def with_status(
     findings: Sequence[Finding], *, previous: Iterable[Finding], was_looked_at: Callable[[str], bool]
 ) -> tuple[Finding, ...]:
-    """Return the findings with their status, and the gone ones, by path and line. Earlier gone ones are dropped."""
+    """Return the findings with their status, and newly gone ones, by path and line."""
     before = [it for it in previous if it.status != FindingStatus.GONE]
     known = Counter(it.fingerprint for it in before)
     told = [_mark_new_or_still(it, known) for it in sorted(findings, key=place_key)]

@@ -1,8 +1,8 @@
-"""Merging of the findings of several reviewers, each with all reviewers who found it. Pure.
+"""Merging of equal findings of several reviewers. Pure.
 
-Two findings are the same if they are about overlapping lines of the same path, come from different reviewers, and
-have the same rule or nearly the same message. Two findings of one reviewer stay two, unless it repeated
-one, because a reviewer distinguishes its own findings.
+Two findings are the same if they are about overlapping lines of the same path, come from different reviewers,
+and have the same rule or nearly the same message. Different findings of one reviewer are never merged,
+because a reviewer distinguishes its own findings.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from functools import lru_cache
 from ...models.review.answers import UNNAMED_RULE
 from ...models.review.findings import Finding, normalise_message
 
-#: Minimum similarity of two messages with the same meaning: twice their common words, divided by the words of both.
+#: Minimum similarity of messages with the same meaning: twice the common words, divided by the words of both.
 MIN_SIMILARITY = 0.6
 _WORD = re.compile(r"\w+")
-#: Ruff has bandit's rules under the letter S; bandit's numbers begin at 100, those of bugbear are below or above its range.
+#: Pattern of bandit's rules, which Ruff has under the letter S. Bandit's numbers begin at 100; the numbers of
+#: bugbear are below or above bandit's range.
 _BANDIT = re.compile(r"[bs]([1-7]\d\d)")
 
 
 def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return the findings, each once, by path and line.
+    """Return the merged findings, by path and line, each with all reviewers who found it.
 
-    The most certain finding determines the message, the rule and the lines (on a tie the more severe, then the first
-    by place); the severity is the highest of all, and the rules of the others are kept as aliases.
+    The most certain finding determines the message, the rule and the lines (on a tie the more severe, then
+    the first by place). The severity is the highest of all; the rules of the others are kept as aliases.
     """
     by_path: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
@@ -40,7 +41,7 @@ def place_key(finding: Finding) -> tuple[str, int, int, str, str]:
 
 
 def _merge_path(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """Yield the merged findings of one path. A group is compared only while it may still overlap later findings."""
+    """Yield the merged findings of one path; compare a group only while it may overlap later findings."""
     groups: list[_Group] = []
     near: list[_Group] = []
     for finding in sorted(findings, key=_order):
@@ -60,7 +61,7 @@ def _order(finding: Finding) -> tuple[object, ...]:
 
 
 class _Group:
-    """Findings that are the same."""
+    """Group of findings about the same problem."""
 
     def __init__(self) -> None:
         self.end_line = 0
@@ -75,7 +76,7 @@ class _Group:
         self._places.add(place_key(finding))
 
     def likeness(self, finding: Finding) -> float:
-        """Return how well a finding matches the group; 0: not at all."""
+        """Return the similarity of a finding and the group; 0: no match."""
         if not self._agents.isdisjoint(finding.agents):
             return 2.0 if place_key(finding) in self._places else 0.0
         overlapping = (it for it in self._findings if _overlaps(finding, it))
@@ -115,7 +116,7 @@ def _words(message: str) -> frozenset[str]:
 
 
 def _rule(finding: Finding) -> str:
-    """Return the rule under one name for both tools that have it."""
+    """Return the rule, under the same name for Ruff and bandit."""
     rule = finding.rule.casefold()
     match = _BANDIT.fullmatch(rule)
     return f"b{match[1]}" if match else rule

@@ -1,4 +1,4 @@
-"""The formats of reports by name, and the files they are written to; JSON lines and alignment documents are made here."""
+"""Report formats by name, report files, JSON lines and alignment documents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from .sarif import to_sarif
 
 
 def to_jsonl(run: ReviewRun) -> str:
-    """Return the report of a run; each line is an object whose `type` is `run`, `item`, `skipped` or `finding`."""
+    """Return the report of a run.
+
+    Each line is an object whose `type` is `run`, `item`, `skipped` or `finding`.
+    """
     return "".join(f"{json_text(it)}\n" for it in _objects(run))
 
 
@@ -38,8 +41,8 @@ _LONGEST = 100
 def alignment_documents(run: ReviewRun, transcript: Callable[[str], str]) -> Iterator[tuple[str, str]]:
     """Yield file names and documents, in the order of the items.
 
-    `transcript` returns the dialogue document of a session id. Items without a session, or whose session has expired or had
-    no such protocol, have none.
+    `transcript`: function that returns the dialogue document of a session id. There is no document for items
+    without a session, or whose session has expired or did not use the alignment protocol.
     """
     for number, result in enumerate(run.results, start=1):
         if result.session_id is None:
@@ -80,13 +83,13 @@ class _Kind(NamedTuple):
 
 
 def _html(run: ReviewRun) -> str:
-    from .html import to_html  # with Jinja, which only this report needs
+    from .html import to_html  # imports Jinja, which only this report needs
 
     return to_html(run)
 
 
 def _junit(run: ReviewRun) -> str:
-    from .junit import to_junit  # with junitparser, which only this report needs
+    from .junit import to_junit  # imports junitparser, which only this report needs
 
     return to_junit(run)
 
@@ -114,10 +117,10 @@ def report_files(
     *,
     transcript: Callable[[str], str] | None = None,
 ) -> tuple[ReportFile, ...]:
-    """Return the reports of a run, each with a name of its own.
+    """Return the reports of a run, each with a different name.
 
-    `transcript` returns the dialogue document of a session id, as `CollabJob.transcript` does; without it
-    there are no such documents.
+    `transcript`: function that returns the dialogue document of a session id, like `CollabJob.transcript`;
+    without it there are no dialogue documents.
     """
     files: list[ReportFile] = []
     for report in dict.fromkeys(formats):

@@ -1,6 +1,7 @@
 """The report as one HTML file without scripts and external resources; text from agents and files is escaped.
 
-`page.html.jinja` is the page, `page.css` its style. Jinja escapes every value except the style and its policy.
+`page.html.jinja` is the page, `page.css` its style. Jinja escapes every value except the style and the
+policy.
 """
 
 from __future__ import annotations

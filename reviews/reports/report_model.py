@@ -66,7 +66,10 @@ class ReportModel:
 
     @cached_property
     def counts(self) -> tuple[tuple[str, ...], ...]:
-        """Return a table with a row per severity and a column per status, header first; empty without findings."""
+        """Return a table with a row per severity and a column per status, header first.
+
+        Empty without findings.
+        """
         statuses = [it for it in _STATUSES if any(one.status == it for one in self.run.findings)]
         if not statuses:
             return ()

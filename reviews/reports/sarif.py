@@ -1,6 +1,6 @@
 """The report of a review in SARIF.
 
-Findings that are gone are left out: hosts show every result as present.
+Gone findings are left out, because code hosts show every result as present.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from ...models.text.redact import json_text, one_line
 from ...models.text.sarif import sarif_log, sarif_message, sarif_rule
 
 _BASELINE = {FindingStatus.NEW: "new", FindingStatus.STILL: "unchanged"}
-#: Number of a finding among several with the same fingerprint, so that none replaces another.
+#: Name of the fingerprint, which includes the number of a finding among equal ones, so that none replaces
+#: another.
 _FINGERPRINT = "symposiaFinding/v1"
 
 

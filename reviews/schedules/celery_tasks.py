@@ -1,4 +1,4 @@
-"""The Celery task of a schedule, and the lookup of the service that runs it."""
+"""The Celery task of a schedule, its sweep, and the schedule runner of a process."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _ATTRIBUTE = "symposia_schedule_runner"
 
 
 def install_schedule_runner(app: Celery, provider: Callable[[], ScheduleRunner]) -> None:
-    """Set the provider of the schedules of an app's tasks (called once a process, lazily)."""
+    """Set the provider of the schedule runner of an app; it is called once per process, on first use."""
     setattr(app, _ATTRIBUTE, provider)
 
 
 def schedule_runner_of(app: Celery) -> ScheduleRunner:
-    """Return the schedule service of this process."""
+    """Return the schedule runner of this process."""
     provider: Callable[[], ScheduleRunner] = getattr(app, _ATTRIBUTE)
     return provider()
 
 
 @shared_task(name=SCHEDULE_RUN_TASK, bind=True, ignore_result=True)
 def schedule_task(self: Task[..., None], *, schedule: str) -> None:
-    """Process one schedule. A delivery is a hint: it may come twice, late, or never."""
+    """Process one schedule. The message is a hint: it may arrive twice, late or never."""
     schedule_runner_of(self.app).process_schedule(schedule)
 
 
 def send_schedule_task(app: Celery, schedule: str) -> None:
-    """Run the due occurrences of a schedule in some worker."""
+    """Send the Celery task of a schedule, which starts its due runs in a worker."""
     app.send_task(
         SCHEDULE_RUN_TASK,
         kwargs={"schedule": schedule},
@@ -51,7 +51,7 @@ def send_schedule_task(app: Celery, schedule: str) -> None:
 
 
 def sweep_schedules(app: Celery) -> int:
-    """Send a message for each schedule that is due for a check: running ones, and due times without a message of a beat."""
+    """Send a message for each schedule with an active run, or with a due time that no beat announced."""
     index, sent = schedule_runner_of(app).book.index, 0
     while True:
         names = index.claim(limit=_BATCH, hold_ms=_HOLD_MS)

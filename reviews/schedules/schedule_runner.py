@@ -1,8 +1,8 @@
-"""Processing of a schedule: due times are claimed and started, ended runs are written to its history.
+"""Processing of schedules: claims of due times, starts of runs, history of ended runs.
 
 A beat, the sweep or a person sends a message, which is a hint. One worker at a time processes a
-schedule, and checks all of it: so messages may come often, late, twice or never. A run is
-started under its own id, so a second start has no further effect.
+schedule, and does all its due work, so messages may arrive often, late, twice or never. The id of a
+run is also that of its job, so a second start has no further effect.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from ...state.schedule_store import ScheduleState, ScheduleStore
 
 log = logging.getLogger(__name__)
 
-#: Interval between checks of a running run: a tenth of its age, within these limits.
+#: Limits of the milliseconds between two checks of an active run; the interval is a tenth of its age.
 _SOONEST_MS, _LATEST_MS = 500, 15_000
-#: Transient errors: the start is retried later, and not given up.
+#: Errors after which the start is retried later.
 _TRANSIENT_ERRORS = (ConnectionError, TimeoutError, RedisError, ScriptError)
 
 
@@ -43,7 +43,7 @@ class JobKind(Protocol):
         ...
 
     def progress(self, schedule: Schedule, occurrence: ScheduleRun) -> ScheduleRunProgress | None:
-        """Return the progress; None: nothing is known of it."""
+        """Return the progress; None: the job is unknown."""
         ...
 
     def cancel(self, schedule: Schedule, occurrence: ScheduleRun) -> None:
@@ -56,9 +56,9 @@ class ScheduleRunner:
 
     Args:
         book: the schedules.
-        works: the kinds of jobs: `review` and `job`.
+        works: the kinds of jobs by name: `review` and `job`.
         grace_ms: milliseconds that a beat's message may be late before the sweep sends one itself.
-        lease_ms: milliseconds without a sign of the worker before another one takes over.
+        lease_ms: milliseconds without a renewal after which another worker takes over.
     """
 
     def __init__(
@@ -80,9 +80,9 @@ class ScheduleRunner:
             while self.book.release(name, token, look_ms=look_ms) == "again":
                 look_ms = self._process_until_idle(name)
         except ScheduleNotFound:
-            return  # removed meanwhile
+            return  # removed in the meantime
         except Exception:
-            if look_ms is None:  # it is not kept from others until the lease ends
+            if look_ms is None:  # release it before the lease ends
                 self.book.release(name, token, look_ms=self.book.now_ms() + self._grace_ms)
             raise
 
@@ -101,7 +101,7 @@ class ScheduleRunner:
     # -- what runs ------------------------------------------------------------------------------
 
     def _advance_run(self, schedule: Schedule, running: ScheduleRun) -> ScheduleRunProgress | None:
-        """Start it if that was not done; return how it ended, or None while it runs."""
+        """Start a run that was not started; return its end, or None while it runs."""
         work = self._kind_of_run(schedule, running)
         try:
             progress = work.progress(schedule, running)
@@ -115,13 +115,13 @@ class ScheduleRunner:
             raise
         except SymposiaError as error:
             return ScheduleRunProgress(RunOutcome.FAILED, detail=str(error))
-        except Exception as error:  # a defect must not keep the times to come waiting
+        except Exception as error:  # a defect must not block later due times
             log.exception("schedule %s: starting a due run failed", schedule.name)
             return ScheduleRunProgress(RunOutcome.FAILED, detail=f"a defect: {type(error).__name__}")
         return progress if progress is not None and progress.outcome is not None else None
 
     def _kind_of_run(self, schedule: Schedule, running: ScheduleRun) -> JobKind:
-        """Return the kind of a run: a started run keeps its kind, even if a schedule of another kind replaced its schedule."""
+        """Return the kind of a run; a started run keeps its kind, even if its schedule was replaced."""
         return self._job_kinds[running.kind or schedule.kind]
 
     def _record_end(self, name: str, running: ScheduleRun, progress: ScheduleRunProgress) -> None:
@@ -174,28 +174,29 @@ class ScheduleRunner:
 
     @staticmethod
     def _due(state: ScheduleState) -> tuple[int, str] | None:
-        """Return the first due time that is not done, and what happens if another run is active; or `missed`, `overtaken`."""
+        """Return the first due time that is not done, with its overlap policy, `missed` or `overtaken`."""
         schedule, origin = state.schedule, moment_from_ms(state.origin_ms)
         now, last = moment_from_ms(state.now_ms), moment_from_ms(state.last_ms)
         late = moment_from_ms(state.now_ms - schedule.grace_s * 1000)
         if late > last:
             missed = schedule.when.until(late, origin=origin)
             if missed > last:
-                # All missed times are combined in the latest of them, and there is no catch-up run if a time is due anyway.
+                # The latest missed time represents all of them. There is no catch-up run if another time is
+                # due now.
                 fresh = next(schedule.when.between(missed, now, origin=origin), None)
                 makes_up = schedule.missed is MissedPolicy.ONCE and fresh is None
                 return ms_from_moment(missed), schedule.overlap if makes_up else "missed"
         due = schedule.when.after(last, origin=origin)
         if due > now:
             return None
-        # If only the newest run counts, do not start one that would be cancelled at once.
+        # With the policy `cancel`, do not start a run that the next one would cancel at once.
         is_overtaken = (
             schedule.overlap is OverlapPolicy.CANCEL and schedule.when.after(due, origin=origin) <= now
         )
         return ms_from_moment(due), "overtaken" if is_overtaken else schedule.overlap
 
     def _next_look(self, state: ScheduleState) -> int:
-        """Time of the sweep's next check, unless a message comes before."""
+        """Return the time of the sweep's next check, unless a message arrives before."""
         due = state.schedule.when.after(moment_from_ms(state.now_ms), origin=moment_from_ms(state.origin_ms))
         look_ms = ms_from_moment(due) + self._grace_ms
         if state.running is not None:

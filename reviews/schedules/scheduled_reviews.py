@@ -1,4 +1,4 @@
-"""Scheduled reviews: a panel and a root by their names in the worker's settings; or archived sessions."""
+"""Scheduled reviews of archived sessions, or of a root that the worker's settings name."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ScheduledReview:
     """Scheduled reviews: one batch per run, with the run's id.
 
     Args:
-        office: the review context of this process.
+        office: function that returns the review context of this process.
         roots: folders that may be reviewed, by name.
     """
 
@@ -53,7 +53,7 @@ class ScheduledReview:
 
         Raises:
             InvalidInput: the root, the panel or a revision does not exist, or there is no archive.
-            ArchiveUnavailable, RedisUnavailable: nothing of it begins.
+            ArchiveUnavailable, RedisUnavailable: no review begins.
         """
         review, office = _review(schedule), self._office()
         order = _of_sessions(office, review) if review.root is None else self._of_root(office, review)
@@ -80,7 +80,7 @@ class ScheduledReview:
         return ScheduleRunProgress(outcome, run.usage, headline(run), view.ended_ms or 0)
 
     def cancel(self, _schedule: Schedule, occurrence: ScheduleRun) -> None:
-        """End the batch with the findings so far."""
+        """Cancel the batch, and keep the findings so far."""
         try:
             stop_batch(self._office(), occurrence.id, RunState.CANCELLED, "a newer run was due")
         except ReviewNotFound:
@@ -123,7 +123,7 @@ def _review(schedule: Schedule) -> ReviewAction:
 
 
 def _delivery_options(review: ReviewAction, schedule: str) -> dict[str, JsonValue]:
-    """Return the treatment of the report: names from the workers' settings."""
+    """Return the options of the report's delivery, as names of the workers' settings."""
     return {
         "schedule": schedule,
         "deliver": list(review.deliver),

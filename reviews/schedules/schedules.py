@@ -1,4 +1,4 @@
-"""Schedules as programs and the command line know them: added, listed, paused, run now; and the check of their names against the workers.
+"""Schedules for programs and the command line, and the check of their names against the workers.
 
 from symposia import Client
 
@@ -49,7 +49,7 @@ class ScheduleEntry:
     from_settings: bool
     #: The next due time; None: it is paused.
     next_due: datetime | None
-    #: Id of the running run: of its session, or its review.
+    #: Id of the active run, which is that of its session or review.
     running: str | None
     #: Number of queued runs.
     queued: int
@@ -87,9 +87,9 @@ class Schedules:
     """The schedules of one installation.
 
     Args:
-        book: the store of the schedules.
-        send_word: sends the task of the schedule of this name to a worker.
-        check_names: raises InvalidInput for a schedule with names that are not configured.
+        book: store of the schedules.
+        send_word: function that sends the Celery task of the schedule of this name.
+        check_names: function that raises InvalidInput for a schedule with names that are not configured.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class Schedules:
         for schedule in wanted.values():
             self._book.put(schedule, mode="sync", source=FROM_SETTINGS)
         for name in self._book.names():
-            with suppress(ScheduleNotFound):  # another beat does the same
+            with suppress(ScheduleNotFound):  # another beat has removed it
                 if name not in wanted and self._book.get(name).source == FROM_SETTINGS:
                     self._book.remove(name)
 
@@ -168,7 +168,7 @@ class Schedules:
         """Return all schedules, by name."""
         found = []
         for name in self._book.names():
-            with suppress(ScheduleNotFound):  # removed in this moment
+            with suppress(ScheduleNotFound):  # removed at the same time
                 found.append(self.get(name))
         return found
 
@@ -201,7 +201,7 @@ class Schedules:
     def run_now(self, name: str) -> str:
         """Run a schedule once more, in addition to its times, even if it is paused; return the id of the run.
 
-        The run waits for earlier ones that are not done.
+        The run waits for earlier ones that have not ended.
 
         Raises:
             ScheduleNotFound: there is no schedule of this name.
@@ -229,7 +229,7 @@ def read_schedules(document: Mapping[str, Any]) -> list[Schedule]:
     """Return the schedules of a file: one table per schedule, by name, with the arguments of `Schedules.add`.
 
     Raises:
-        InvalidInput: with the path of the field.
+        InvalidInput: the message has the path of the field.
     """
     schedules = []
     for name, table in document.items():
@@ -252,7 +252,7 @@ def check_names(schedule: Schedule, workers: WorkerPresence) -> None:
     """Refuse a schedule whose names a live worker does not know; without a live worker nothing is checked.
 
     Raises:
-        InvalidInput: a root, a job or a panel that not every live worker has.
+        InvalidInput: a live worker does not have the root, the job or the panel.
         UnknownAgent: the agent of a review's model seats is not registered.
     """
     review = schedule.review

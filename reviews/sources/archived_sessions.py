@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ...archive.results import ListedSession, SessionFilter
     from ...archive.sessions.reader import ArchiveReader
 
-#: Tag of the sessions of reviews. They are not items themselves: otherwise each night would review the night before.
+#: Tag of review sessions. They are no items, because a nightly review would review the sessions of the last
+#: one.
 REVIEW_TAG = "symposia.review"
 _ENDED = frozenset({CollabStatus.COMPLETED.value, CollabStatus.CANCELLED.value})
 _PAGE = 100
@@ -30,7 +31,7 @@ _PAGE = 100
 class SessionSource:
     """Sessions of the archive: those with these ids, or the newest that have ended and are `wanted`."""
 
-    #: None: nothing was archived yet.
+    #: Reader of the archive; None: nothing was archived yet.
     reader: ArchiveReader | None
     ids: Sequence[str] = ()
     wanted: SessionFilter | None = None
@@ -94,7 +95,11 @@ def _is_review(session: ListedSession) -> bool:
 
 
 def _transcript(reader: ArchiveReader, session: ListedSession, *, limit: int) -> str | None:
-    """Return the session as Markdown; None: it is longer than `limit` bytes. Raises CorruptSession, ArchiveUnavailable."""
+    """Return the session as Markdown; None: longer than `limit` bytes.
+
+    Raises:
+        CorruptSession, ArchiveUnavailable.
+    """
     pieces = [_head(session)]
     left = limit - len(pieces[0].encode())
     for number, (_, text) in enumerate(reader.entries(session.session_id, "dialog"), start=1):

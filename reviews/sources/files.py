@@ -1,8 +1,11 @@
-"""Files below a root: all or those that match patterns, without those that git ignores; or only changed ones.
+"""Files below a root, selected by patterns and git changes, without files that git ignores.
 
-Patterns are as in a shell and `.gitignore`: `*`, `?` and `[...]` match characters of one name, `**` any number of folders. A pattern without a `/` matches names, at any depth; one with a `/` matches the whole path, from the root. A pattern that matches a folder matches everything in it.
+Patterns are as in a shell and `.gitignore`: `*`, `?` and `[...]` match characters of one name, `**` any
+number of folders. A pattern without a `/` matches names, at any depth; one with a `/` matches the whole path,
+from the root. A pattern that matches a folder matches everything in it.
 
-pathspec is not used: its version 1.1 makes one regular expression of a pattern, and `*a*a*a*a*a*a*a*a*a*a*a*ab` takes minutes for a long name.
+pathspec is not used: its version 1.1 converts a pattern to one regular expression, and
+`*a*a*a*a*a*a*a*a*a*a*a*ab` takes minutes for a long name.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ class Globs:
         return bool(self._patterns)
 
     def matches(self, path: str) -> bool:
-        """Return whether one of them matches a path, or a folder that it is in."""
+        """Return whether a pattern matches the path or one of its folders."""
         parts = path.split("/")
         return any(_matches(pattern, parts) for pattern in self._patterns)
 
@@ -55,7 +58,8 @@ def _parts(pattern: str, field: str) -> tuple[str, ...]:
 def _matches(pattern: Sequence[str], parts: Sequence[str]) -> bool:
     """Return whether the pattern matches the path or a folder above it.
 
-    It tracks the set of reachable pattern positions, so the time is at most the product of both lengths, with any number of stars.
+    The search tracks the set of reachable pattern positions, so its time is at most the product of both
+    lengths.
     """
     places = _skip_stars({0}, pattern)
     for part in parts:
@@ -70,7 +74,10 @@ def _matches(pattern: Sequence[str], parts: Sequence[str]) -> bool:
 
 
 def _skip_stars(places: set[int], pattern: Sequence[str]) -> set[int]:
-    """Return the positions, and those after a `**` that matches no folder. A last `**` matches one name at least."""
+    """Return the positions, and those after a `**` that matches no folder.
+
+    A last `**` matches at least one name.
+    """
     return places | {at + 1 for at in places if at < len(pattern) - 1 and pattern[at] == "**"}
 
 
@@ -80,7 +87,7 @@ SKIPPED_FOLDERS = frozenset({".hg", ".svn", "__pycache__", "node_modules"})
 
 @dataclass(frozen=True, slots=True)
 class FileSelection:
-    """Selection of files below a root. Patterns are those of `globs.py`."""
+    """Selection of files below a root. Patterns are those of `Globs`."""
 
     #: Files, and folders with all their content, relative to the root; empty: the root itself.
     paths: Sequence[str] = ()
@@ -106,7 +113,8 @@ class FileSource:
         """Yield items by their paths.
 
         Raises:
-            InvalidInput: the root is not a folder, a pattern or a revision matches nothing, or there is no repository.
+            InvalidInput: the root is not a folder, a pattern or a revision matches nothing, or there is no
+                repository.
             GitFailed: git failed to list the changes.
         """
         repository = Repository.find(self.folder)
@@ -138,7 +146,7 @@ class FileSource:
         include = Globs(self.selection.include, field="include")
         walked = _Walk(root, repository, Globs(self.selection.exclude, field="exclude"))
         for it in walked.list_paths(self.selection.paths):
-            # An unreadable folder is reported with any patterns: its content might match.
+            # Report an unreadable folder with any patterns, because its content might match.
             is_meant = isinstance(it, SkippedItem) or not include or include.matches(it)
             if is_meant and (changes is None or changes.has_changed(_path(it))):
                 yield it

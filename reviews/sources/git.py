@@ -1,9 +1,9 @@
 """Calls of the program `git` in untrusted repositories.
 
-A repository's own configuration can name programs: hooks, file system monitors, filters, external diffs, pagers,
-transports. None of them is run. Settings that could name one are overridden; and commands that
-read files of the work tree run in a temporary repository, which borrows the objects and has no
-configuration at all. Git is used for names, revisions and line numbers only: texts come from the root.
+A repository's own configuration can name programs: hooks, file system monitors, filters, external diffs,
+pagers, transports. None of them is run. Settings that could name one are overridden; and commands that read
+files of the work tree run in a temporary repository, which borrows the objects and has no configuration at
+all. Git is used for names, revisions and line numbers only: texts come from the root.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _FLAGS = (
     *(word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")),
 )
 _ENVIRONMENT = {
-    "GIT_ALLOW_PROTOCOL": "",  # not even what a repository allows itself; so nothing is fetched that is missing
+    "GIT_ALLOW_PROTOCOL": "",  # overrides the repository's own setting, so that git fetches no missing object
     "GIT_ATTR_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -67,7 +67,7 @@ class Git:
 
     @classmethod
     def find(cls, folder: Path) -> Git | None:
-        """Return the repository that a folder is in; None: in none.
+        """Return the repository of a folder; None: it is in none.
 
         The search is done here and not by git, which would trust a `core.worktree` in its configuration.
         """
@@ -78,7 +78,11 @@ class Git:
         return None
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:
-        """Return the output of git with `given` as its standard input. Raises GitFailed, with the first line of its error."""
+        """Return the output of git; `given` is its standard input.
+
+        Raises:
+            GitFailed: with the first line of its error.
+        """
         program = shutil.which("git")
         if program is None:
             raise GitFailed("git is not installed")
@@ -115,7 +119,7 @@ class Git:
 
     @contextmanager
     def without_configuration(self) -> Iterator[Git]:
-        """Yield the same objects and work tree, in a temporary repository with an index of its own."""
+        """Yield a temporary repository with the same objects and work tree, and a separate index."""
         objects = self.folder / os.fsdecode(self.run("rev-parse", "--git-path", "objects").rstrip(b"\n"))
         kind = self.run("rev-parse", "--show-object-format").decode().strip()
         with TemporaryDirectory(prefix="symposia-git-") as name:

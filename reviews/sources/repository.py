@@ -1,6 +1,9 @@
 """Queries about a folder in a git repository: ignored files, checked-out revision, changes and changed lines.
 
-The parser reads a diff without context, as from `git diff --unified=0`. Source: git-diff(1), "Generating patch text with -p"; git-config(1), core.quotePath, for the names. unidiff is not used: its version 1.0 keeps every line (six times the memory), leaves quoted names quoted, and raises an error for text that is not a diff.
+The parser reads a diff without context, as from `git diff --unified=0`. Source: git-diff(1), "Generating
+patch text with -p"; git-config(1), core.quotePath, for the names. unidiff is not used: its version 1.0 keeps
+every line (six times the memory), leaves quoted names quoted, and raises an error for text that is not a
+diff.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ def changed_lines(diff: bytes) -> dict[str, tuple[tuple[int, int], ...]]:
 
 
 def _git_lines(diff: bytes) -> Iterator[bytes]:
-    """Yield the lines that git wrote itself, without the lines of the texts, which may look the same."""
+    """Yield the lines of git itself, without the lines of the files, which may look the same."""
     left = 0
     for line in diff.split(b"\n"):
         if left and line[:1] in (b"+", b"-"):
@@ -61,7 +64,7 @@ def _name(line: bytes) -> str:
     return os.fsdecode(quoted.decode("unicode_escape").encode("latin-1"))
 
 
-#: Bytes from which a file is not compared with its old content: it counts as new.
+#: Minimum bytes of a file that is not compared with its old content and counts as new.
 _LARGE = 67_108_864
 _DIFF = (
     "--unified=0",
@@ -76,7 +79,7 @@ _PREFIXES = ("--relative", "--src-prefix=a/", "--dst-prefix=b/")
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Differences between the files of a work tree and a revision. Paths are relative to the queried folder."""
+    """Differences between a work tree and a revision; paths are relative to the queried folder."""
 
     #: Files in the revision.
     known: frozenset[str]
@@ -110,12 +113,12 @@ class Repository:
 
     @classmethod
     def find(cls, folder: Path) -> Repository | None:
-        """Return the repository that a folder is in; None: in none."""
+        """Return the repository of a folder; None: it is in none."""
         git = Git.find(folder)
         return None if git is None else cls(git)
 
     def ignored(self) -> frozenset[str]:
-        """Return paths that `.gitignore` and `.git/info/exclude` exclude: files, and whole folders with a `/` at the end."""
+        """Return paths that `.gitignore` and `.git/info/exclude` exclude; whole folders end with `/`."""
         return frozenset(
             self._git.names("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
         )
@@ -146,7 +149,11 @@ class Repository:
             raise InvalidInput(field, revision, rule) from None
 
     def fork_point(self, base: str) -> str:
-        """Return the commit at which the checked-out branch left another. Raises InvalidInput if there is none."""
+        """Return the merge base of the checked-out branch and `base`.
+
+        Raises:
+            InvalidInput: there is none.
+        """
         commit = self.resolve_commit(base, field="base")
         try:
             return self._git.run("merge-base", commit, "HEAD").decode().strip()

@@ -1,8 +1,9 @@
-"""Reader of a folder that never reads anything outside of it.
+"""Sandboxed folder: a reader that never reads anything outside of the folder.
 
-A user who can write into a folder may create links that lead out of it, and exchange them while it is read. So each
-step starts from the descriptor of the parent folder and follows no link, and an opened file is checked again
-before a byte of it is read. The reader never waits for a FIFO, and reads nothing of a large file.
+A user who can write into a folder may create links that lead out of it, and exchange them while it is read.
+So each step starts from the descriptor of the parent folder and follows no link, and an opened file is
+checked again before a byte of it is read. The reader never waits for a FIFO, and reads nothing of a large
+file.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ UNPRINTABLE = "name contains unprintable characters"
 TOO_LONG = f"path longer than {MAX_PATH:,} characters"
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# A file that was just replaced by a FIFO or a terminal is neither waited for nor made this process's own terminal.
+# O_NONBLOCK and O_NOCTTY: if the file was just replaced by a FIFO or a terminal, opening neither blocks nor
+# makes it the controlling terminal.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
@@ -43,12 +45,12 @@ class WalkEntry(NamedTuple):
     is_folder: bool
 
 
-#: Returns why a name is left out; empty: it is left out without a report; None: it is kept.
+#: Function that returns why a name is skipped; empty: skipped without a report; None: not skipped.
 SkipRule = Callable[[WalkEntry], str | None]
 
 
 class SandboxedFolder:
-    """Reader of files below `folder` by their relative paths, written with `/`. Close it, or use it as a context manager.
+    """Reader of files below `folder` by relative paths with `/`; close it, or use it as a context manager.
 
     Raises:
         InvalidInput: it is not a folder that can be opened.
@@ -72,7 +74,10 @@ class SandboxedFolder:
         os.close(self._fd)
 
     def walk(self, below: str = "", *, leave_out: SkipRule) -> Iterator[str | SkippedItem]:
-        """Yield paths of the regular files in a folder and its folders, by name; and other entries, with the reason."""
+        """Yield the paths of regular files in a folder and its subfolders, by name.
+
+        Other entries as skipped items.
+        """
         with ExitStack() as opened:
             try:
                 folder = self._folder(below, opened)
@@ -89,7 +94,7 @@ class SandboxedFolder:
         return False
 
     def exists(self, path: str) -> bool:
-        """Return whether there is anything at this path, of any kind."""
+        """Return whether the path exists, as a file of any kind."""
         above, _, name = path.rpartition("/")
         with ExitStack() as opened, suppress(OSError):
             os.stat(name, dir_fd=self._folder(above, opened), follow_symlinks=False)
@@ -111,7 +116,11 @@ class SandboxedFolder:
         return found if isinstance(found, bytes) else SkippedItem(path=path, reason=found)
 
     def _folder(self, path: str, opened: ExitStack) -> int:
-        """Return a descriptor of a folder, the root for an empty path; open until `opened` ends. Raises OSError."""
+        """Return a descriptor of a folder (empty path: the root), open until `opened` ends.
+
+        Raises:
+            OSError.
+        """
         folder = self._fd
         if path and not _is_inside(path):
             raise NotADirectoryError(OUTSIDE)

@@ -1,4 +1,4 @@
-"""Base of all sources: an iterable of items with their texts, and of skipped items, within limits."""
+"""Base of all sources: protocol, limits, reading of items with their texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol
 from ...models.review.runs import Item, ItemKind, ReadItem, SkippedItem
 from .sandboxed_folder import SandboxedFolder
 
-#: Number of bytes at the beginning of a file; a zero byte in them means that it is not text.
+#: Number of bytes at the beginning of a file that are checked; a zero byte means that it is not text.
 _BINARY_CHECK_BYTES = 8_192
 
 #: Changed lines of a path, from 1, first and last of each range included; None: the whole file.
@@ -31,7 +31,7 @@ class SourceLimits:
 
 
 class Source(Protocol):
-    """Reader of the items; each iteration starts from the beginning, and no file stays open in between."""
+    """Iterable of items; each iteration starts from the beginning, and no file stays open in between."""
 
     def __iter__(self) -> Iterator[ReadItem | SkippedItem]:
         """Yield items in a stable order. Raises InvalidInput for a root or a revision that cannot be used."""

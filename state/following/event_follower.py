@@ -1,8 +1,7 @@
-"""Follower of a live session: decides what to read next, without reading itself.
+"""Follower of one stream of a live session.
 
-The same `Follower` serves the blocking and the asyncio readers. It ends after
-`MAPSessionCompleted`, which is the last event of every session and is written
-after its last message.
+`Follower` decides what to read next; the blocking and the asyncio readers share it. It ends after
+`MAPSessionCompleted`, which is the last event of every session and is written after its last message.
 """
 
 from __future__ import annotations
@@ -24,18 +23,19 @@ from ..redis.readers import PAGE, Entry, Stream, read_batches, read_entries
 BLOCK_MS = 2_000
 #: Cursor of the events for a reader that needs only the end.
 END_ONLY = "end"
-#: As written by cjson; no text can contain this, because quotes in texts are escaped.
+#: Event type of the end as cjson writes it. No message text can contain it, because quotes in texts are
+#: escaped.
 _END = '"event_type":"MAPSessionCompleted"'
 
 
 class Follower:
-    """Cursors of one reader of one stream, and whether it has read everything.
+    """Cursors of one reader of one stream, with the end of the session.
 
     Args:
         session_id: the session.
         stream: the name of the stream.
-        after: where to begin: a cursor, or `END_ONLY`.
-        newest: the newest event, in a list; empty: there is no such session.
+        after: cursor to start after, or `END_ONLY`.
+        newest: list with the newest event; empty: the session does not exist.
     """
 
     def __init__(self, session_id: str, stream: Stream, *, after: str, newest: list[Entry]) -> None:
@@ -53,7 +53,7 @@ class Follower:
         return {session_key(self._session_id, stream): at for stream, at in self._cursors.items()}
 
     def block_ms(self, left_s: float = inf) -> int | None:
-        """Return how long the next read may wait; None: not at all, because nothing more will be written."""
+        """Return the maximum milliseconds of the next read; None: do not wait, nothing more will be written."""
         return None if self._ended else max(1, int(min(BLOCK_MS, left_s * 1000)))
 
     def feed(self, answer: Any) -> list[Entry]:
@@ -65,7 +65,7 @@ class Follower:
             if entries:
                 self._cursors[stream] = entries[-1][0]
             found[stream] = entries
-        # Only a read that began after the end was known has certainly returned the last entry.
+        # Only a read that starts after the end is known is certain to return the last entry.
         self.done = self._ended and len(found[self._stream]) < PAGE
         self._ended = self._ended or any(_END in text for _, text in found["events"])
         return found[self._stream]
@@ -117,7 +117,7 @@ async def afollow(
     after: str = "0",
     waiting: Callable[[], Awaitable[object]] = _no_wait,
 ) -> AsyncIterator[Entry]:
-    """The same as `follow` for asyncio, without a timeout of its own: use `asyncio.timeout`."""
+    """Yield the same as `follow`, for asyncio. It has no timeout parameter: use `asyncio.timeout`."""
     newest = read_entries(await client.xrevrange(session_key(session_id, "events"), count=1))
     follower = Follower(session_id, stream, after=after, newest=newest)
     while True:

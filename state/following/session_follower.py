@@ -1,7 +1,7 @@
-"""Follower of a whole live session: its events, its journal, its messages and its live text in one stream.
+"""Follower of a whole live session: events, journal, messages and live text, in one iterator.
 
-Unlike `follow`, which serves one stream, it also reports that nothing happened, so that
-a reader can do other work between two reads.
+Unlike `follow`, which reads one stream, it also yields None when nothing happened, so that a reader can
+do other work between two reads.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from ..turns.deltas import ListenerRegistration
 
 _Watched = Literal["events", "journal", "deltas"]
 
-#: Events that may bring messages.
+#: Events that may come with messages.
 _SPOKEN = frozenset(
     {MAPEventType.SESSION_STARTED, MAPEventType.TURN_COMPLETED, MAPEventType.SESSION_COMPLETED}
 )
-#: A message from outside: in the dialog at once, or after the next turn.
+#: Event of a message from outside, which is in the dialog at once or after the next turn.
 _POSTED = "message.posted"
 
 
@@ -39,8 +39,8 @@ class SessionUpdate:
 
     #: A MAP event, or a journal event (for facts without a MAP event type).
     event: MapEvent | Event
-    #: Messages of the turn that the event closes, and messages from outside since then; for the first event, the messages
-    #: with which the dialog begins.
+    #: Messages of the turn that the event closes, and messages from outside since then; for the first event,
+    #: the opening messages of the dialog.
     messages: tuple[Message, ...] = ()
 
 
@@ -61,9 +61,9 @@ def watch(
 ) -> Iterator[SessionUpdate | Delta | None]:
     """Yield all past events and all future ones, until the session has ended.
 
-    With `deltas` also yield the live text of turns that are still open: models whose turns begin
-    from now on send their output word by word. None is yielded when nothing happened for `idle_ms` milliseconds;
-    `waiting` is called before that.
+    With `deltas`, the live text of open turns is yielded, too; models whose turns begin from now on send
+    their output word by word. None is yielded after `idle_ms` milliseconds without an entry; `waiting` is
+    called before that.
 
     Raises:
         SessionNotFound: the session does not exist or has expired.
@@ -113,7 +113,7 @@ def _recorded(
 
 
 class _DialogReader:
-    """The dialog read so far, by the token under which it was written."""
+    """Reader of the dialog; keeps the messages read so far by their token."""
 
     def __init__(self, streams: StreamReader, session_id: str) -> None:
         self._streams = streams
@@ -131,10 +131,10 @@ class _DialogReader:
 
 
 class _OpenGrants:
-    """Grants whose output is not written yet: dispatched and not completed."""
+    """Grants that were dispatched and not completed: their output is not written yet."""
 
     def __init__(self) -> None:
-        #: By token, the newest delta shown; None before the first.
+        #: Newest yielded delta by token; None before the first.
         self._speaking: dict[str, Delta | None] = {}
 
     def process_update(self, moment: SessionUpdate) -> Iterator[Delta]:

@@ -1,4 +1,4 @@
-"""Requests of people about the dialog memory: show, export, forget and share it."""
+"""Management of dialog memories for their users: show, export, forget, share."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _parameter(known: RememberedValue) -> dict[str, Any]:
 
 
 def _belongs_to(sessions: Redis, session_id: str, owner: Owner) -> bool:
-    """Return whether the session is this user's, independent of the content of a memory."""
+    """Return whether the session belongs to this user, by its own spec and not by the content of the memory."""
     text = sessions.hget(session_key(session_id, "session"), "spec")
     try:
         memory = SessionSpec.model_validate_json(str(text)).memory if text is not None else None
@@ -88,12 +88,12 @@ _NOBODY = "is required: memory needs a user and a room"
 
 
 class MemoryManagement:
-    """The memories in one Redis, for their users.
+    """Management of the memories in one Redis.
 
     Args:
         redis: a URL, or a client that decodes responses.
         rules: time to live, size cap, and format of the keys.
-        sessions: where sessions are, for exports with their messages; None: in the same Redis.
+        sessions: the Redis with the sessions, whose messages are exported; None: the same Redis.
     """
 
     def __init__(
@@ -134,10 +134,11 @@ class MemoryManagement:
         return export_memory(owner, self.kept.read(owner), self._sessions)
 
     def forget(self, user_id: object, room_id: object, *names: str, service: str | None = None) -> bool:
-        """Forget parameters of a service: turns that began earlier cannot store them again.
+        """Forget parameters of a service; turns that began earlier cannot store them again.
 
-        Without `service`, a parameter of the current service is meant, or, if that service does not have it, of all services that do.
-        Return False if no service was ever used. Raises RedisUnavailable, InvalidInput.
+        Without `service`, parameters of the current service are forgotten; a parameter that it does not have
+        is forgotten in every service that has it. Return False if no service was ever used.
+        Raises RedisUnavailable, InvalidInput.
         """
         owner = _owner(user_id, room_id)
         look = self.kept.read(owner)
@@ -150,7 +151,7 @@ class MemoryManagement:
         return bool(statements) and self._forget(owner, statements, look)
 
     def forget_all(self, user_id: object, room_id: object | None = None) -> list[str]:
-        """Forget everything in a room, or in every room and what rooms share; return the rooms that had something.
+        """Forget a room, or all rooms and everything they share; return the rooms whose memory was not empty.
 
         Raises RedisUnavailable, InvalidInput.
         """
@@ -160,7 +161,7 @@ class MemoryManagement:
             look = self.kept.read(owner)
             if not look.room.value.is_blank:
                 had_something.append(room)
-            # First by name, so that other rooms forget what they got from this one.
+            # Parameters are forgotten by name first, so that other rooms forget values shared from this room.
             named = [
                 Statement(service, look.stamp_ms, forget=tuple(shelf.parameters))
                 for service, shelf in look.room.value.service_memories.items()
@@ -176,14 +177,14 @@ class MemoryManagement:
         return [room for room in self.kept.rooms(user) if not self._state(user, room).is_blank]
 
     def share(self, user_id: object, names: Iterable[str]) -> None:
-        """Share more parameters (`travel.from`) with a user's other rooms: stored values, and future ones.
+        """Share more parameters (`travel.from`) with a user's other rooms: stored and future values.
 
         Raises:
-            InvalidInput: an unknown service, or one such as payment that is never carried.
-            RedisUnavailable: nothing was changed, or the call may be repeated.
+            InvalidInput: the service is unknown, or its parameters cannot be shared (such as payment).
+            RedisUnavailable: the call may be repeated.
         """
         user, wanted = _user(user_id), list(names)
-        # The consent first: a value written while the rooms are read is shared by its writer.
+        # The consent is written first: the writer of a concurrent value then shares that value.
         self.kept.change_sharing(user, lambda sharing: sharing.with_parameters(wanted))
         rooms = [self._state(user, room) for room in self.kept.rooms(user)]
         self.kept.change_sharing(user, lambda sharing: sharing.with_room_values(rooms))
@@ -197,11 +198,11 @@ class MemoryManagement:
         self.kept.change_sharing(_user(user_id), lambda sharing: sharing.without_parameters(gone))
 
     def shared(self, user_id: object) -> tuple[str, ...]:
-        """Return the parameters that a user's other rooms may know, sorted. Raises RedisUnavailable."""
+        """Return the parameters shared with a user's other rooms, sorted. Raises RedisUnavailable."""
         return tuple(sorted(self.kept.read(Owner(_user(user_id), "")).sharing.value.allowed))
 
     def counts(self) -> dict[str, int]:
-        """Return the counts of events such as `corrupt`, in all processes. Raises RedisUnavailable."""
+        """Return the counts of memory events of all processes, by name. Raises RedisUnavailable."""
         return self.kept.counts.all()
 
     def _state(self, user: str, room: str) -> MemoryState:
@@ -213,12 +214,12 @@ class MemoryManagement:
 
 
 def new_mark() -> str:
-    """Return the mark of a write that is never repeated."""
+    """Return a unique mark, for a write that is never repeated."""
     return new_id()[:8]
 
 
 def _services_of(state: MemoryState, name: str) -> list[str]:
-    """Return the services that a parameter without a service may mean; none if no service was used."""
+    """Return the services that a parameter without a service may belong to; none if no service was used."""
     current = [] if state.service is None else [state.service]
     if name in state.service_memory(state.service).parameters:
         return current

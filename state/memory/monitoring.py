@@ -30,7 +30,7 @@ class MemoryEvent(StrEnum):
     CORRUPT = "corrupt"
     #: A stored state had expired; it was dropped.
     EXPIRED = "expired"
-    #: A parameter was of the wrong type.
+    #: A parameter had the wrong type.
     INVALID = "invalid"
     #: A parameter was larger than the cap.
     TOO_LARGE = "too_large"
@@ -41,7 +41,7 @@ class MemoryEvent(StrEnum):
 
 
 class MemoryCounts:
-    """Counters of one process that are not yet in Redis."""
+    """Counters of one process, with those that are not yet in Redis."""
 
     def __init__(self, client: Redis) -> None:
         self._client = client
@@ -55,7 +55,7 @@ class MemoryCounts:
         self.flush()
 
     def flush(self) -> None:
-        """Write the counts that are only in memory, if Redis answers; never raises if it is unavailable."""
+        """Write pending counts to Redis; never raises if Redis is unavailable."""
         if not self._pending:
             return
         with self._lock:
@@ -121,5 +121,5 @@ def log_dropped(key: str, why: str) -> None:
 
 
 def _mask_owner(owner: Owner) -> tuple[object, object]:
-    """Return user and room, masked: their ids may be an address or telephone number."""
+    """Return user and room, masked, because an id may be an e-mail address or telephone number."""
     return mask("user_id", owner.user), mask("room_id", owner.room)

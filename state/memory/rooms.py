@@ -1,12 +1,12 @@
-"""Dialog memory for programs: what a user has said in a room, so that a follow-up need not repeat it.
+"""Dialog memory for programs: parameters that a user stated in a room, for follow-up messages.
 
     memory = DialogMemory("redis://localhost:6379/0")
     memory.store(42, "room_123", {"from": "Nairobi", "to": "London"}, service="travel")
     memory.merge(42, "room_123", {"return_date": "2026-02-20"})
     # {"from": "Nairobi", "to": "London", "return_date": "2026-02-20"}
 
-A conversation continues without Redis, as if nothing were remembered. Requests of people
-ask for is in `memory_keeping`.
+If Redis is unavailable, a conversation continues with an empty memory. Requests of people (show,
+export, forget, share) are in `management.py`.
 
 Source: dialog state document, section 2 ("Core Methods").
 """
@@ -54,10 +54,11 @@ class DialogMemory(MemoryManagement):
         service: str | None = None,
         defaults: Mapping[str, JsonValue] | None = None,
     ) -> MemoryView:
-        """Return the merged parameters (of the new message, then the memory, then defaults), and what to ask for.
+        """Return the parameters merged from the new message, the memory and the defaults, and what to ask for.
 
-        Nothing is written. `service`: None means the last used one; in a room without one, such as one
-        that has expired, only the new parameters and the defaults are returned.
+        The new message has the highest priority, the defaults the lowest. Nothing is written. `service`: None
+        means the last used one; if there is none (a new or expired memory), only the new parameters and the
+        defaults are returned.
 
         Raises:
             InvalidInput: a bad id, an unknown service, or a value of the wrong type.
@@ -93,7 +94,7 @@ class DialogMemory(MemoryManagement):
         service: str | None = None,
         defaults: Mapping[str, JsonValue] | None = None,
     ) -> dict[str, JsonValue]:
-        """Return only the merged parameters of `recall`."""
+        """Return the merged parameters of `recall`."""
         return self.recall(user_id, room_id, parameters, service=service, defaults=defaults).parameters
 
     def store(

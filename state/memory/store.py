@@ -1,8 +1,8 @@
-"""Dialog memories in Redis: read in one round trip, changed in another, without lost updates.
+"""Dialog memories in Redis: one round trip per read and per write, without lost updates.
 
-A change is made from the text that was read, and replaces it only if it is unchanged
-(`memory/swap.lua`). After a concurrent write the answer holds the new text, and the change
-is made again from that. The rules of merging are in `models.memory` only.
+A write replaces the text that was read only if it is unchanged (`memory/swap.lua`). After a concurrent
+write the answer contains the new text, and the write is repeated from it. The rules of merging are in
+`models.memory`.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ log = logging.getLogger("symposia.state.memory.rooms")
 
 #: Exceptions of an unavailable Redis.
 REDIS_ERRORS: Final = (RedisError, StateError, OSError)
-#: A consent is kept for a year after it was given or last used.
+#: Milliseconds for which a consent is kept after it was given or last used: a year.
 SHARING_TTL_MS = 365 * 86_400_000
-#: Maximum attempts of a change that loses against concurrent writes.
+#: Maximum attempts of a write that is repeated because of concurrent writes.
 _MAX_TRIES = 1_000
 
 
@@ -55,14 +55,14 @@ class MemoryStore:
         return sharing_key(user, hash_tag=self.rules.hash_tag)
 
     def read(self, owner: Owner) -> MemorySnapshot:
-        """Return the current memory: one round trip. A corrupt or expired one counts as empty, and is dropped.
+        """Return the current memory, in one round trip. A corrupt or expired memory is dropped and read as empty.
 
         Raises:
             RedisError, StateError: the server does not answer.
         """
         room_key, shared_key = self.key(owner), self.shared_key(owner.user)
         pipeline = self.client.pipeline(transaction=False)
-        pipeline.execute_command("TIME")  # type: ignore[no-untyped-call]  # also where the memory is in a cluster
+        pipeline.execute_command("TIME")  # type: ignore[no-untyped-call]  # also works for a cluster
         pipeline.get(room_key)
         pipeline.get(shared_key)
         time, room, shared = pipeline.execute(raise_on_error=False)
@@ -85,13 +85,13 @@ class MemoryStore:
         look: MemorySnapshot,
         slides: bool = True,
     ) -> MemorySnapshot:
-        """Add statements to the memory in `look`: one round trip, and one more for each concurrent write that won.
+        """Add statements to the memory in `look`, in one round trip and one more for each concurrent write.
 
         Args:
             owner: the owner of the memory.
             statements: the statements, oldest first.
             writer: mark of the write; if the memory has this mark already, nothing changes.
-            look: the memory from which the change is made.
+            look: the memory that was read.
             slides: whether the time to live restarts; a write that only forgets keeps the old one.
 
         Returns:
@@ -108,7 +108,7 @@ class MemoryStore:
             answers, shared = send_swaps(self.client, swaps, then_read=shared_key)
             self._count_evicted(swaps, answers)
             look = self._apply_answers(look, swaps, answers)
-            # A consent given since `look` covers this write, too: its user may have read the room before.
+            # A consent given after `look` also covers this write: `share` may have read the room before it.
             consent = self._read_sharing(shared_key, shared)
             is_new = consent.value.allowed != look.sharing.value.allowed
             look = replace(look, sharing=consent) if is_new else look
@@ -117,7 +117,7 @@ class MemoryStore:
         raise ScriptError("memory/swap", f"changed by others {_MAX_TRIES} times in a row")
 
     def change_sharing(self, user: str, change: Callable[[SharingConsent], SharingConsent]) -> None:
-        """Change a consent; retry after a concurrent write. A consent that allows nothing is removed."""
+        """Change a consent; retry after a concurrent write. An empty consent is removed."""
         for _ in range(_MAX_TRIES):
             look = self.read(Owner(user, ""))
             sharing = change(look.sharing.value)
@@ -129,9 +129,9 @@ class MemoryStore:
         raise ScriptError("memory/swap", f"changed by others {_MAX_TRIES} times in a row")
 
     def rooms(self, user: str) -> list[str]:
-        """Return the rooms with a memory of the user, sorted; a room where everything is forgotten keeps one for a while.
+        """Return the rooms with a memory of the user, sorted. A completely forgotten room is listed until it expires.
 
-        Scans all keys of the server, page by page: for requests of people, never for turns.
+        Scans all keys of the server, page by page; do not use it in turns.
         """
         prefix = memory_key(user, "", hash_tag=self.rules.hash_tag)
         pattern = re.sub(r"([*?\[\]\\])", r"\\\1", prefix) + "*"
@@ -175,7 +175,7 @@ class MemoryStore:
     def _apply_answers(
         self, look: MemorySnapshot, swaps: Sequence[Swap], answers: Sequence[str | None]
     ) -> MemorySnapshot:
-        """Return the memory with all writes since then, by this writer or another."""
+        """Return the memory after the swaps, with concurrent writes."""
         for swap, answer in zip(swaps, answers, strict=True):
             if isinstance(swap.value, MemoryState):
                 mine = Versioned(swap.value, version_of(swap.text))
@@ -202,7 +202,7 @@ class MemoryStore:
         after = _room_after(look, statements, writer)
         if after is not None:
             fit, version = cap_state(after, max_bytes=self.rules.max_bytes), look.room.version
-            # Only an existing key has a time to live that can be kept.
+            # Only an existing key has a TTL that can be kept.
             ttl_ms = self.rules.ttl_ms if slides or not version else 0
             swaps.append(Swap(self.key(owner), version, fit.text, ttl_ms, fit.state, len(fit.evicted)))
         covered = [statement for statement in statements if look.sharing.value.covers(statement)]
@@ -237,7 +237,7 @@ class MemoryStore:
 def _room_after(
     look: MemorySnapshot, statements: Sequence[Statement], writer: WriteMetadata
 ) -> MemoryState | None:
-    """Return the memory with the statements added; None if it has them already, or there is nothing to remember."""
+    """Return the memory with the statements added; None if it has them already, or if nothing is to be stored."""
     before = look.room.value
     if writer.mark in before.write_marks:
         return None

@@ -1,4 +1,4 @@
-"""Compare-and-set of stored memories: several texts in one round trip, each replaced only if it is unchanged."""
+"""Compare-and-set of stored memories: several texts in one round trip."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ..redis.scripts import load_script
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """A text that replaces the one that was read."""
+    """Replacement of a text, applied only if the text is still the one that was read."""
 
     key: str
-    #: Version of the text that was read; empty for none.
+    #: SHA-1 of the text that was read; empty: there was none.
     version: str
-    #: Empty: the key is removed.
+    #: New text; empty: the key is removed.
     text: str
-    #: 0: unchanged.
+    #: TTL in milliseconds; 0: unchanged.
     ttl_ms: int
     #: The value in the text.
     value: MemoryState | SharingConsent
@@ -34,18 +34,18 @@ class Swap:
 
 
 def version_of(text: str) -> str:
-    """Return the fingerprint of a text: its SHA-1."""
+    """Return the SHA-1 of a text."""
     return sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
 def send_swaps(
     client: Redis, swaps: Sequence[Swap], *, then_read: str | None = None
 ) -> tuple[list[str | None], object]:
-    """Swap each, then read one more key, in one round trip.
+    """Send the swaps, then read one more key, in one round trip.
 
     Returns:
-        None for each swap that was made, else the text that is there now, empty for none; and the answer to
-        the GET of `then_read`.
+        For each swap None if it was made, otherwise the current text (empty: no text); and the answer to the
+        GET of `then_read`.
 
     Raises:
         RedisError, StateError: the server does not answer, or a script failed.
@@ -68,7 +68,7 @@ def _sent(
     pipeline: Any = client.pipeline(transaction=False)
     for swap in swaps:
         pipeline.execute_command(command, script, 1, swap.key, swap.version, swap.text, swap.ttl_ms)
-    # Nodes of a cluster answer in any order, but the value must not be read before the swaps are made.
+    # The nodes of a cluster answer in any order, but the value must be read after the swaps.
     is_apart = isinstance(client, ClusterClient)
     if then_read and not is_apart:
         pipeline.get(then_read)

@@ -1,4 +1,4 @@
-"""Arguments and results of the store of dialog memories, as values."""
+"""Arguments and results of the dialog memory store."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class Owner:
 
     @classmethod
     def from_ids(cls, user_id: object, room_id: object) -> Owner | None:
-        """Return the owner; None without a user or a room, because then nothing is remembered. Raises InvalidInput."""
+        """Return the owner; None without a user or room: nothing is stored. Raises InvalidInput."""
         user, room = user_key(user_id), room_key(room_id)
         return None if user is None or room is None else cls(user, room)
 
 
 @dataclass(frozen=True, slots=True)
 class Versioned(Generic[T]):
-    """A value as it was read; `version` is the SHA-1 of its text, empty for none."""
+    """A value that was read; `version` is the SHA-1 of its text, empty if there was none."""
 
     value: T
     version: str = ""
@@ -65,22 +65,22 @@ class Versioned(Generic[T]):
 class MemorySnapshot:
     """A memory at one moment."""
 
-    #: By the server's clock.
+    #: Time of the read: milliseconds since the epoch, by the server's clock.
     now_ms: int
     room: Versioned[MemoryState] = field(default_factory=lambda: Versioned(MemoryState()))
-    #: What the user lets other rooms know.
+    #: Parameters that the user shares with other rooms.
     sharing: Versioned[SharingConsent] = field(default_factory=lambda: Versioned(SharingConsent()))
-    #: True if Redis was unavailable: there may be more.
+    #: True if Redis was unavailable: the memory may be incomplete.
     degraded: bool = False
 
     @property
     def stamp_ms(self) -> int:
-        """Return the timestamp of a statement made after this read."""
+        """Return the timestamp (milliseconds) of a statement made after this read."""
         return self.room.value.stamp(self.now_ms)
 
 
 class SnapshotCache:
-    """The newest read of this process of each memory: a start for its next write, even if outdated."""
+    """The newest read of each memory in this process. The next write starts from it, even if it is outdated."""
 
     def __init__(self, *, size: int = 1_024) -> None:
         self._size = size

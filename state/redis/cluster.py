@@ -1,4 +1,4 @@
-"""Clients of a Redis Cluster. They look up its nodes with the first command, and again when a node is lost or has moved."""
+"""Clients of a Redis Cluster, which look up its nodes on the first command and after a node is lost or moved."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Cluster(RedisCluster):
 
     def __init__(self, *, url_told: str, patience: ConnectionRetry, **options: Any) -> None:
         self.url = url_told
-        # Replaces redis-py's own, which retries without a pause.
+        # Replaces redis-py's own retries, which do not pause between attempts.
         self._patience = patience
         super().__init__(retry=Retry(NoBackoff(), 0), **options)
 
@@ -58,11 +58,11 @@ class _Cluster(RedisCluster):
             raise convert_error(error, self.url) from error
 
     def _replace_node(self, _error: Exception) -> None:
-        """Let another node answer a command that any node can answer."""
+        """Choose another node for a command that any node can answer."""
         self.replace_default_node()
 
     def determine_slot(self, *args: Any) -> int | None:
-        """As in RedisCluster, but without asking a node of its choice for the keys: that node may be the lost one."""
+        """As in RedisCluster, but without asking a random node for the keys: that node may be the lost one."""
         if args[0] == "XREAD":
             return slot_of_streams(self, args)
         slot: int | None = super().determine_slot(*args)
@@ -94,7 +94,8 @@ def slot_of_streams(client: RedisCluster | AsyncRedisCluster, command: Sequence[
 class ClusterClient:
     """The commands of redis-py's cluster client; nothing is sent before the first command.
 
-    redis-py's own client asks the cluster for its nodes when it is created. This one may be created while the cluster is unavailable.
+    redis-py's own client asks the cluster for its nodes when it is created. This client can be created while
+    the cluster is unavailable.
     """
 
     def __init__(self, address: RedisAddress, url: str, *, retries: int, options: dict[str, Any]) -> None:
@@ -124,7 +125,8 @@ class ClusterClient:
     def _cluster(self) -> _Cluster:
         if self._is_closed:
             raise ClientClosed
-        # Without a lock, which an interrupted thread might keep; if two clients are made at once, one is dropped.
+        # No lock, because an interrupted thread might keep it. If two threads create a client at once, one is
+        # dropped.
         if self._made is None:
             self._made = self._connected()
         return self._made
@@ -144,7 +146,7 @@ class ClusterClient:
 
 
 def info_by_server(client: Redis, section: str) -> dict[str, dict[str, Any]]:
-    """Return a section of INFO by server address: for each master of a cluster; for a single server under ``."""
+    """Return a section of INFO by server address: each master of a cluster; a single server under `""`."""
     if not isinstance(client, ClusterClient):
         return {"": client.info(section)}
     return {node.name: client.info(section, target_nodes=node) for node in client.get_primaries()}
@@ -173,7 +175,7 @@ class AsyncClusterClient(AsyncRedisCluster):
         )
 
     async def exists(self, *names: Any) -> Any:
-        """As in RedisCluster, which sends it around `execute_command`; the names share a slot."""
+        """As in RedisCluster, which does not use `execute_command` for it; the names share a slot."""
         return await self.execute_command("EXISTS", *names)
 
     async def _determine_slot(self, command: str, *args: Any) -> int:

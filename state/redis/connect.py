@@ -25,15 +25,15 @@ CONNECT_TIMEOUT_S = 2.0
 #: Number of retries of a command whose connection was lost.
 RETRIES = 3
 
-#: Exceptions of a client of one server if that server is lost, or belongs to a cluster.
+#: Exceptions of a single-server client if the server is lost or belongs to a cluster.
 _USELESS = (*LOST_CONNECTION_ERRORS, MovedError)
 
 
 class _Client(Redis):
     """A client that raises RedisUnavailable for lost connections and keeps one connection per thread for scripts.
 
-    Taking a connection out of the pool costs as much as the call itself. After `close` each command raises
-    ClientClosed, where redis-py would connect again.
+    Taking a connection from the pool costs as much as the call itself. After `close` each command raises
+    ClientClosed; redis-py would connect again.
     """
 
     url: str
@@ -44,7 +44,7 @@ class _Client(Redis):
         self._lanes = threading.local()
 
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
-        # At interpreter exit, a daemon thread that was just ended may hold the pool's lock for ever.
+        # At interpreter exit, a daemon thread that was ended may hold the pool's lock forever.
         if not is_finalizing():
             super().__del__()  # type: ignore[no-untyped-call]
 
@@ -77,7 +77,7 @@ class _Client(Redis):
     def close(self) -> None:
         """As in Redis, with the connections to Sentinels. Commands in other threads raise ClientClosed."""
         self._is_closed = True
-        for connection in tuple(self.connection_pool._in_use_connections):  # noqa: SLF001 - or they connect again
+        for connection in tuple(self.connection_pool._in_use_connections):  # noqa: SLF001 - or they reconnect
             connection.retry.update_retries(0)
         super().close()
         if (sentinels := getattr(self.connection_pool, "sentinel_manager", None)) is not None:
@@ -118,15 +118,15 @@ class _ThreadConnection:
         self._connection: Any = pool.get_connection()
 
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
-        if is_finalizing():  # as for the client
+        if is_finalizing():  # see `_Client.__del__`
             return
-        # After a fork the child runs this for threads that it does not have. It does not own their connections either,
+        # After a fork the child runs this for threads of the parent. The connections belong to the parent,
         # and one of those threads may hold the pool's lock.
         if hasattr(self, "_connection") and self.pid == os.getpid():
             self._pool.release(self._connection)
 
     def ask(self, *command: Any) -> Any:
-        """Return the server's answer; a command whose connection was lost is sent again, as by the pool."""
+        """Return the server's answer; after a lost connection the command is sent again, as by the pool."""
         connection = self._connection
         packed = connection.pack_command(*command)
 
@@ -137,7 +137,8 @@ class _ThreadConnection:
             except ResponseError:
                 raise
             except BaseException:
-                # Also after Ctrl-C between the two: the next command would get this one's answer.
+                # Also after Ctrl-C between sending and reading: otherwise the next command would read this
+                # answer.
                 connection.disconnect()
                 raise
 
@@ -166,7 +167,7 @@ class _AsyncClient(AsyncRedis):
 def _options(timeout_s: float) -> dict[str, Any]:
     return {
         "decode_responses": True,
-        "encoding_errors": "replace",  # undecodable bytes and unencodable text become `?`
+        "encoding_errors": "replace",  # undecodable bytes and unencodable text are replaced (`?`)
         "socket_timeout": timeout_s,
         "socket_connect_timeout": CONNECT_TIMEOUT_S,
         "socket_keepalive": True,
@@ -180,8 +181,8 @@ def connect(url: str, *, retries: int = RETRIES, timeout_s: float = SOCKET_TIMEO
     RedisUnavailable when the server does not answer within `timeout_s` seconds.
 
     Args:
-        url: of a server, a cluster, or a Sentinel master: see `RedisAddress`.
-        retries: how often a command is sent again.
+        url: URL of a server, a cluster, or a Sentinel master; see `RedisAddress`.
+        retries: maximum number of times that a command is sent again.
         timeout_s: seconds to wait for an answer.
     """
     address, options = RedisAddress.parse(url), _options(timeout_s)
@@ -198,7 +199,7 @@ def connect(url: str, *, retries: int = RETRIES, timeout_s: float = SOCKET_TIMEO
 
 
 def aconnect(url: str) -> AsyncRedis:
-    """Return the same for asyncio: one client belongs to one event loop."""
+    """Return a client like that of `connect`, for asyncio; one client belongs to one event loop."""
     address, options = RedisAddress.parse(url), _options(SOCKET_TIMEOUT_S)
     if address.kind is RedisKind.CLUSTER:
         return cast("AsyncRedis", AsyncClusterClient(address, url, retries=RETRIES, options=options))
@@ -215,8 +216,8 @@ def check_reachable(client: Redis, url: str) -> str:
     """Return the server's version.
 
     Raises:
-        RedisUnavailable: it does not answer; the message contains the URL without its password.
-        UnsuitableRedis: it is of another kind than the URL says.
+        RedisUnavailable: the server does not answer; the message contains the URL without its password.
+        UnsuitableRedis: the server is of another kind than the URL.
     """
     try:
         info = client.info("server")

@@ -1,4 +1,4 @@
-"""Errors of a lost Redis, the same for all clients, and retries."""
+"""Connection errors of all Redis clients, and their retries."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from redis.retry import Retry
 from ...models.errors import RedisUnavailable, UnsuitableRedis
 from ...models.text.redis_address import RedisAddress, RedisKind
 
-#: Exceptions of a client of one server when it is lost; the cluster client raises the others, too.
+#: Exceptions of a lost server: those of a single-server client, and the further ones of a cluster client.
 LOST_CONNECTION_ERRORS = (RedisConnectionError, RedisTimeoutError)
 LOST_CLUSTER_ERRORS = (*LOST_CONNECTION_ERRORS, ClusterError, RedisClusterException)
 
-#: Advice for a Redis that does not answer. If one is configured, `symposia up` starts none.
+#: Advice for a Redis that does not answer. `symposia up` starts no Redis if one is configured.
 ADVICE = (
     "start one with `symposia up` (SYMPOSIA_REDIS_URL unset), or set SYMPOSIA_REDIS_URL to a running server"
 )
-#: Error messages of servers of another kind than the URL says.
+#: Error messages of servers of another kind than the URL.
 _NO_CLUSTER, _NO_SENTINEL = "cluster support disabled", "unknown command"
 
 
@@ -59,7 +59,7 @@ def _may_pass(error: Exception) -> bool:
 
 
 def convert_error(error: BaseException, url: str) -> RedisUnavailable:
-    """Convert an error of redis-py: why the Redis at `url` cannot be used."""
+    """Convert an error of redis-py to the reason why the Redis at `url` cannot be used."""
     cause = _root(error)
     kind = RedisAddress.parse(url).kind
     if kind is RedisKind.SINGLE and isinstance(cause, MovedError):
@@ -73,7 +73,7 @@ def convert_error(error: BaseException, url: str) -> RedisUnavailable:
 
 
 def _root(error: BaseException) -> BaseException:
-    """Return the error that redis-py's cluster client has wrapped."""
+    """Return the original error that redis-py's cluster client wrapped."""
     while isinstance(error, RedisClusterException) and (inner := error.__cause__ or error.__context__):
         error = inner
     return error

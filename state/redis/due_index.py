@@ -1,4 +1,4 @@
-"""Index of sessions by the time of their next check; each is claimed by one caller at a time."""
+"""Due index: sessions by the time of their next check, each claimed by one caller at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from redis import Redis
 
 from .scripts import evaluate, load_script
 
-#: The fraction of a millisecond that distinguishes the end of a claim from a requested time (`due_index/claim.lua`).
+#: Fraction of a millisecond that marks the end of a claim; a requested time has another
+#: (`due_index/claim.lua`).
 CLAIM_FRACTION = 0.5
 
 
@@ -44,7 +45,7 @@ class DueIndex:
         return time
 
     def drop(self, session_id: str, time: float) -> None:
-        """Remove a session if its time is unchanged."""
+        """Remove a session if its time has not changed."""
         drop(self._client, self.KEY, session_id, time)
 
     def _postpone(self, session_id: str, at_ms: int, *, entering: bool) -> None:
@@ -54,12 +55,12 @@ class DueIndex:
 
 
 def drop(client: Redis, key: str, member: str, time: float) -> None:
-    """Remove a member from a sorted set if its time is still the one that was read."""
+    """Remove a member from a sorted set if its time is still `time`."""
     evaluate(client, load_script("due_index/remove"), [key], [member, repr(time)])
 
 
 def add_or_renew(client: Redis, key: str, members: Sequence[str], at_ms: int) -> None:
-    """Add members to a sorted set, or renew them: a concurrent `drop` that has read an older entry keeps the new one."""
-    # In 4096ths, the resolution of a double for milliseconds of the present.
-    fraction = randrange(1, 2048) / 4096  # noqa: S311 - no secret
+    """Add or renew members of a sorted set; a concurrent `drop` that read the old time keeps the renewed member."""
+    # In 1/4096, the resolution of a double for present times in milliseconds.
+    fraction = randrange(1, 2048) / 4096  # noqa: S311 - not a secret
     evaluate(client, load_script("due_index/add"), [key], [at_ms, fraction, *members])

@@ -1,56 +1,56 @@
-"""Every Redis key of Symposia, built here and nowhere else.
+"""All Redis keys of Symposia, with the functions that build them.
 
 A session's keys share the hash tag `{collab_id}`, so that a session lives in one cluster
-slot and one script may touch all of it. While a session lives its keys are permanent;
-when it ends the script that ends it gives them a TTL; keys of a turn have one from the start.
-The index keys below are permanent, and the keys of schedules, until they are removed.
+slot and one script may use all of them. The keys of an unfinished session have no TTL; the script
+that ends the session sets one. Keys of a turn have a TTL from the start. Index keys and the keys of
+schedules have no TTL; they exist until they are removed.
 
 | key | type | holds |
 |---|---|---|
 | `symposia:{id}:session` | hash | status, counters, collab, spec, planner and stop state |
 | `symposia:{id}:dialog` | stream | messages (field `m`) |
 | `symposia:{id}:events` | stream | MAP events (field `e`) |
-| `symposia:{id}:journal` | stream | embedded events: what MAP has no type for (field `e`) |
+| `symposia:{id}:journal` | stream | embedded events, for facts without a MAP event type (field `e`) |
 | `symposia:{id}:turns` | hash | open turns, and closed ones until a plan consumes them |
 | `symposia:{id}:board` | hash | work items of a swarm |
 | `symposia:{id}:lock:<scope>` | string | `token|deadline_ms`; its TTL is the lease |
-| `symposia:{id}:deltas` | stream | what is being said right now (field `d`); capped, a TTL of ten minutes |
-| `symposia:{id}:listening` | string | a listener is connected; a TTL of a minute |
-| `symposia:{id}:note:<participant>` | string | what a participant's agent keeps from turn to turn; a TTL of a week |
-| `symposia:{id}:calls:<turn>` | hash | finished calls of a turn that is not written yet; a TTL of a day |
-| `symposia:{tenant:NAME}:books` | hash | what a tenant spent today and has set aside; a TTL of two days |
-| `symposia:{tenant:NAME}:expiries` | sorted set | what is set aside, by the time it is given back; a TTL of two days |
-| `symposia:rate:MODEL` | hash | what was asked of a model in each of the last seconds; a TTL of three minutes |
-| `symposia:{review:ID}:batch` | hash | how far a batch review is, what it may spend and has spent; this and the next: a TTL of `retention_s` |
-| `symposia:{review:ID}:items` | hash | its items: what each is, its state and what came of it |
-| `symposia:{review:ID}:waiting` | sorted set | numbers of the items that have not begun |
+| `symposia:{id}:deltas` | stream | live text of running turns (field `d`); capped, TTL ten minutes |
+| `symposia:{id}:listening` | string | exists while a reader of live text is connected; TTL one minute |
+| `symposia:{id}:note:<participant>` | string | note of a participant's agent, kept from turn to turn; TTL one week |
+| `symposia:{id}:calls:<turn>` | hash | finished calls of a turn that is not written yet; TTL one day |
+| `symposia:{tenant:NAME}:books` | hash | usage of a tenant today, and its reservations; TTL two days |
+| `symposia:{tenant:NAME}:expiries` | sorted set | reservations of a tenant, by expiry time; TTL two days |
+| `symposia:rate:MODEL` | hash | requests and tokens of a model in each of the last seconds; TTL three minutes |
+| `symposia:{review:ID}:batch` | hash | state, limits and usage of a batch review; TTL of all its keys: `retention_s` |
+| `symposia:{review:ID}:items` | hash | items of the batch: definition, state and result of each |
+| `symposia:{review:ID}:waiting` | sorted set | numbers of the items that have not started |
 | `symposia:{review:ID}:running` | sorted set | numbers of the running items, by the time of their next check |
-| `symposia:{review:ID}:text:N` | string | the text of an item whose session has not been opened |
-| `symposia:notices:AGENT` | stream | notifications of an agent about its tasks and conversations (field `n`); capped, a TTL of a week |
-| `symposia:due` | sorted set | unfinished sessions by the time the sweep should look at them |
-| `symposia:owed` | sorted set | sessions with entries that are not archived yet, by the time of the next attempt |
-| `symposia:sessions` | sorted set | sessions by the time they were opened, or entered to be opened |
-| `symposia:reviews` | sorted set | batch reviews by the time they were started |
-| `symposia:reviews:due` | sorted set | unfinished batch reviews by the time the sweep should look at them |
-| `symposia:errands` | sorted set | reports that are still to be delivered, by the time of the next try; capped |
-| `symposia:errands:failed` | list | the newest deliveries that were given up; capped, a TTL of a week |
-| `symposia:inbox` | sorted set | open questions to people, `session|turn|name`, by the time they were asked |
-| `symposia:taken` | hash | how far the workers have come in the queue, when one was free, and the newest probe; a TTL of an hour |
-| `symposia:workers` | hash | agent names each worker announces, with the time it did |
+| `symposia:{review:ID}:text:N` | string | text of an item whose session has not been opened |
+| `symposia:notices:AGENT` | stream | notifications of an agent about its tasks and conversations (field `n`); capped, TTL one week |
+| `symposia:due` | sorted set | unfinished sessions, by the time of the next sweep |
+| `symposia:owed` | sorted set | archive queue: sessions with pending archive writes, by the time of the next attempt |
+| `symposia:sessions` | sorted set | sessions, by opening time; before a session is opened, by the time it was listed |
+| `symposia:reviews` | sorted set | batch reviews, by start time |
+| `symposia:reviews:due` | sorted set | unfinished batch reviews, by the time of the next check by the sweep |
+| `symposia:errands` | sorted set | delivery queue: reports to deliver, by the time of the next attempt; capped |
+| `symposia:errands:failed` | list | newest deliveries that failed permanently; capped, TTL one week |
+| `symposia:inbox` | sorted set | open questions to people (`session|turn|name`), by the time they were asked |
+| `symposia:taken` | hash | progress of the workers in the queue: newest message taken, last time a worker was free, newest probe; TTL one hour |
+| `symposia:workers` | hash | last announcement of each worker: time and agent names |
 | `symposia:{schedules}:schedule:NAME` | hash | a schedule: see `state/schedule_store.py` |
-| `symposia:{schedules}:queue:NAME` | list | occurrences of a schedule that wait for the one that runs |
-| `symposia:{schedules}:history:NAME` | list | what came of a schedule's occurrences, newest first; capped |
-| `symposia:{schedules}:beat` | sorted set | schedules' keys by the time at which a beat sends word of them |
-| `symposia:{schedules}:look` | sorted set | schedules' names by the time at which a worker looks at them |
-| `symposia:{schedules}:beats` | hash | the beats that run, with the time they last said so |
-| `symposia:memory` | hash | how often what happened to dialog memories, such as `corrupt`; a TTL of 30 days |
+| `symposia:{schedules}:queue:NAME` | list | runs of a schedule that wait for the running one |
+| `symposia:{schedules}:history:NAME` | list | records of a schedule's runs, newest first; capped |
+| `symposia:{schedules}:beat` | sorted set | keys of schedules, by the time at which a beat sends their messages |
+| `symposia:{schedules}:look` | sorted set | names of schedules, by the time at which a worker checks them |
+| `symposia:{schedules}:beats` | hash | running beats, with the time of their last announcement |
+| `symposia:memory` | hash | counters of events in dialog memories, such as `corrupt`; TTL 30 days |
 
-The memory of a user outlives sessions, so it has keys of its own; all of them expire.
+The memory of a user is kept longer than sessions, under separate keys. All of them expire.
 
 | key | type | holds |
 |---|---|---|
 | `dialog:{user_id}:{room_id}` | string | the dialog memory of a user in a room, as JSON (the braces are not part of it, unless `hash_tag`) |
-| `dialog-shared:{user_id}` | string | what the user lets other rooms know, as JSON |
+| `dialog-shared:{user_id}` | string | parameters that the user shares with other rooms, as JSON |
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ SCHEDULES_BEAT = f"{SCHEDULES}beat"
 SCHEDULES_LOOK = f"{SCHEDULES}look"
 BEATS = f"{SCHEDULES}beats"
 
-#: Keys that never expire by themselves; all others expire after their session has ended.
+#: Index keys without a TTL.
 PERMANENT = frozenset({DUE, ARCHIVE_QUEUE, SESSIONS, INBOX, WORKERS, REVIEWS, REVIEWS_DUE, DELIVERIES})
 
 #: Names a script header may use for a session's keys.

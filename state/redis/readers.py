@@ -1,7 +1,6 @@
-"""Readers of Redis: the server's clock, stored records, and the streams of a session.
+"""Readers of the server's clock, of stored records, and of the streams of a session.
 
-All hosts share the server's clock. Records were written by Symposia, unless another program wrote to
-the same keys.
+All hosts use the server's clock. A record is invalid only if another program wrote to the keys.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def read_stored(kind: type[M], text: str, *, session_id: str, part: str) -> M:
 
 
 def read_object(text: str, *, session_id: str, part: str) -> dict[str, JsonValue]:
-    """Return a JSON object whose fields are checked by their owner. Raises CorruptSession."""
+    """Return a JSON object; the caller checks its fields. Raises CorruptSession."""
     with converting_to_corrupt(session_id, part):
         return _OBJECT.validate_json(text)
 
@@ -62,10 +61,10 @@ def read_field(kind: Callable[[str], T], text: str, *, session_id: str, field: s
 
 @contextmanager
 def converting_to_corrupt(session_id: str, part: str) -> Iterator[None]:
-    """Add the place of a record to an error about a broken rule.
+    """Convert an error about a broken rule to CorruptSession, with the place of the record.
 
     Raises:
-        CorruptSession: the block has read an invalid record.
+        CorruptSession: the record that the block read is not valid.
     """
     try:
         yield
@@ -84,7 +83,7 @@ PAGE = 500
 
 
 def read_entries(raw: object) -> list[Entry]:
-    """Return the entries of a stream from the answer of a decoding client; each has one field."""
+    """Return the entries of a stream from the answer of a decoding client. Each entry has one field."""
     entries = cast("list[tuple[str, dict[str, str]]]", raw)
     return [(entry_id, next(iter(fields.values()))) for entry_id, fields in entries]
 
@@ -119,7 +118,11 @@ class StreamReader:
             after = page[-1][0]
 
     def whole(self, session_id: str, stream: Stream) -> Iterator[Entry]:
-        """Yield every entry, oldest first. Raises SessionNotFound if the session does not exist, or expired while it was read."""
+        """Yield every entry, oldest first.
+
+        Raises:
+            SessionNotFound: the session does not exist, or expired during the read.
+        """
         yield from self.all(session_id, stream)
         if not self._client.exists(session_key(session_id, "session")):
             raise SessionNotFound(session_id)

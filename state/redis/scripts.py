@@ -1,11 +1,11 @@
-"""Loader of the Lua verbs, which are called by name.
+"""Loader of the Lua scripts, which are called by name (their verb).
 
-The header of each `.lua` file declares its KEYS and ARGV; the loader turns those lines into
-the script's locals and refuses a call with other names. So the header is the signature,
-and is always correct. A name that ends in `*` takes the rest.
+The header of each `.lua` file declares its KEYS and ARGV. The loader turns these lines into the script's
+local variables and refuses a call with other names, so the header cannot be outdated. A name that ends
+in `*` takes all remaining values.
 
-The line `USES` names the modules of `lua/lib/` that a script calls. Their headers name the modules
-that they use themselves. The loader puts those modules, and no others, in front of the script.
+The line `USES` names the modules of `lua/lib/` that a script calls; the headers of these modules name
+further ones. The loader puts exactly these modules before the script.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ScriptValue = str | bytes | int | float
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """One verb: its text after the library modules that it uses, and the names in its header."""
+    """One verb: its text with the library modules that it uses, and the names in its header."""
 
     verb: str
     text: str
@@ -39,7 +39,7 @@ class Script:
     rest_of_args: str | None
 
     def key_list(self, session_id: str, lock: str | None, rest: Sequence[str]) -> list[str]:
-        """Return KEYS in the header's order; a lock or further keys that the header does not name are a programming error."""
+        """Return KEYS in the header's order. A lock or key that the header does not name is a programming error."""
         if (lock is None) == ("lock" in self.keys):
             raise TypeError(f"{self.verb}: {'expected' if lock is None else 'takes no'} a lock")
         if rest and self.rest_of_keys is None:
@@ -48,7 +48,7 @@ class Script:
         return [*names, *rest]
 
     def arg_list(self, args: Mapping[str, ScriptValue], rest: Sequence[ScriptValue]) -> list[ScriptValue]:
-        """Return ARGV in the header's order; a missing or unknown name is a programming error."""
+        """Return ARGV in the header's order. A missing or unknown name is a programming error."""
         if args.keys() != set(self.args):
             raise TypeError(f"{self.verb}: expected arguments {sorted(self.args)}, got {sorted(args)}")
         if rest and self.rest_of_args is None:
@@ -91,10 +91,10 @@ def _module(name: str, user: str) -> str:
 
 
 def _library(user: str, names: Iterable[str]) -> list[str]:
-    """Return the texts of modules and of all that they use: each once, after those that it uses itself.
+    """Return the texts of modules and of all modules they use: each once, after the modules it uses.
 
     Raises:
-        ValueError: a module is unknown, or uses itself.
+        ValueError: a module is unknown, or uses itself directly or indirectly.
     """
     texts: dict[str, str] = {}
 
@@ -117,7 +117,7 @@ def _library(user: str, names: Iterable[str]) -> list[str]:
 
 @cache
 def view_fields() -> tuple[str, ...]:
-    """Return the fields of the session hash in the order of every view."""
+    """Return the fields of the session hash, in the order of the answer of a view."""
     return _field(_lua("lib/view"), "VIEW")
 
 
@@ -140,15 +140,15 @@ def load_script(verb: str) -> Script:
 
 
 def evaluate(client: Redis, script: Script, keys: Sequence[str], args: Sequence[ScriptValue]) -> Any:
-    """Run a script; load it first on a server that does not know it yet (restart, SCRIPT FLUSH).
+    """Run a script; load it first if the server does not know it (after a restart or SCRIPT FLUSH).
 
     Raises:
-        ScriptError: the script itself failed; names the verb and the error of Redis.
+        ScriptError: the script failed; the message contains the verb and the error of Redis.
     """
     try:
         return _evaluated(client, script, keys, args)
     except UnicodeEncodeError:
-        # A lone surrogate, as in an unusual file name in an error message, becomes a `?`.
+        # A lone surrogate, such as from a file name in an error message, becomes `?`.
         sent = [value.encode("utf-8", "replace") if isinstance(value, str) else value for value in args]
         return _evaluated(client, script, keys, sent)
 

@@ -1,4 +1,4 @@
-"""Indexes of batch reviews: reviews to check, the list of reviews, and the delivery queue."""
+"""Delivery queue of reports, and index of batch reviews for the sweep and for lists."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..redis.due_index import DueIndex
 from ..redis.keys import DELIVERIES, FAILED_DELIVERIES, REVIEWS, REVIEWS_DUE
 from ..redis.readers import server_ms
 
-#: Maximum number of queued deliveries; if there are more, the last ones are dropped.
+#: Maximum number of queued deliveries; the ones with the latest times are dropped first.
 MOST = 10_000
 #: Maximum number of listed failures, and seconds for which they are kept.
 _MAX_FAILURES, _FAILURES_TTL_S = 100, 7 * 86_400
@@ -23,7 +23,7 @@ class DeliveryQueue(DueIndex):
     KEY: ClassVar[str] = DELIVERIES
 
     def add_deliveries(self, errands: Sequence[DeliveryJob]) -> None:
-        """Add deliveries that are due now; queued ones do not change."""
+        """Add deliveries that are due now; deliveries already queued do not change."""
         now = server_ms(self._client)
         if errands:
             self._client.zadd(DELIVERIES, {_text(errand): now for errand in errands}, nx=True)
@@ -34,15 +34,15 @@ class DeliveryQueue(DueIndex):
         return self._client.zscore(DELIVERIES, _text(errand)) is not None
 
     def remove_delivery(self, errand: DeliveryJob) -> None:
-        """Remove a delivery that is done."""
+        """Remove a completed delivery."""
         self._client.zrem(DELIVERIES, _text(errand))
 
     def retry_soon(self, errand: DeliveryJob) -> None:
-        """Schedule a delivery in a second, without counting an attempt."""
+        """Schedule a delivery in one second, without counting an attempt."""
         self.reschedule(_text(errand), server_ms(self._client) + 1_000)
 
     def retry_later(self, errand: DeliveryJob, *, delay_ms: int) -> None:
-        """Schedule a failed delivery after `delay_ms`, and count the attempt."""
+        """Schedule a failed delivery in `delay_ms` milliseconds, and count the attempt."""
         again = errand.model_copy(update={"failed": errand.failed + 1})
         due_ms = server_ms(self._client) + delay_ms
         with self._client.pipeline(transaction=True) as both:
@@ -51,7 +51,7 @@ class DeliveryQueue(DueIndex):
             both.execute()
 
     def give_up(self, errand: DeliveryJob, why: str) -> None:
-        """Give up a delivery, and list it for a week. `why` is one line without secrets."""
+        """Remove a delivery that failed permanently, and list it for a week. `why` is one line without secrets."""
         told = f"{utcnow():%Y-%m-%d %H:%M} {errand.to}, review {errand.run}: {why}"
         self._client.lpush(FAILED_DELIVERIES, told)
         self._client.ltrim(FAILED_DELIVERIES, 0, _MAX_FAILURES - 1)
@@ -63,7 +63,7 @@ class DeliveryQueue(DueIndex):
         return int(self._client.zcard(DELIVERIES))
 
     def failures(self, *, count: int) -> list[str]:
-        """Return the newest deliveries that were given up, one line each."""
+        """Return the newest deliveries that failed permanently, one line each."""
         return [str(line) for line in self._client.lrange(FAILED_DELIVERIES, 0, count - 1)]
 
 
@@ -83,20 +83,20 @@ class ReviewIndex(DueIndex):
     KEY: ClassVar[str] = REVIEWS_DUE
 
     def add_batch(self, batch_id: str, now_ms: int) -> None:
-        """Add a batch, to be checked soon."""
+        """Add a batch to the index and to the list; it is checked soon."""
         self._client.zadd(REVIEWS_DUE, {batch_id: now_ms + BATCH_CHECK_MS}, lt=True)
         self._client.zadd(REVIEWS, {batch_id: now_ms}, nx=True)
         self._client.zremrangebyrank(REVIEWS, 0, -LISTED - 1)
 
     def remove_batch(self, batch_id: str) -> None:
-        """Remove it: no more checks are needed."""
+        """Remove a batch that needs no more checks; it stays in the list."""
         self._client.zrem(REVIEWS_DUE, batch_id)
 
     def unlist(self, batch_ids: Sequence[str]) -> None:
-        """Remove expired batches from the listing."""
+        """Remove expired batches from the list."""
         if batch_ids:
             self._client.zrem(REVIEWS, *batch_ids)
 
     def newest(self, *, count: int) -> list[str]:
-        """Return ids of batches, newest first."""
+        """Return the ids of listed batches, newest first."""
         return cast("list[str]", self._client.zrevrange(REVIEWS, 0, count - 1))

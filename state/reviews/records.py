@@ -1,4 +1,4 @@
-"""Records of a batch review in the store, as values."""
+"""Records of a batch review in Redis: its definition, progress and items."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class BatchHead(Frozen):
 
     batch_id: Id
     root_name: str
-    #: Identity of the root, to find earlier runs; empty: its name.
+    #: Identity of the root, by which earlier runs are found; empty: its name.
     root: str = ""
-    #: The panel, with an agent in every seat.
+    #: Panel with an agent in every seat.
     panel: Panel
     panel_sha: str
     skipped: tuple[SkippedItem, ...] = ()
-    #: True if it covers all of the root.
+    #: True if it covers the whole root.
     is_whole: bool = False
-    #: The git revision that is reviewed.
+    #: Reviewed git revision.
     revision: str = ""
-    #: For deliveries at its end: only names from the workers' settings.
+    #: Deliveries at its end; contains only names from the workers' settings.
     then: dict[str, JsonValue] = Field(default_factory=dict)
 
 
@@ -42,7 +42,7 @@ class BatchView:
     """Progress of a batch."""
 
     batch_id: str
-    #: opening, running, stopping, completed, partial, cancelled or failed.
+    #: `opening`, `running`, `stopping`, `completed`, `partial`, `cancelled` or `failed`.
     state: str
     total: int
     waiting: int
@@ -55,7 +55,7 @@ class BatchView:
     spent_cost_micros: int
     started_ms: int
     ended_ms: int | None
-    #: Why it was stopped.
+    #: Reason of a stop.
     reason: str
 
     @property
@@ -65,7 +65,7 @@ class BatchView:
 
     @property
     def settled(self) -> int:
-        """Return the number of items that are done."""
+        """Return the number of finished items."""
         return self.done + self.failed + self.unchanged + self.cancelled
 
 
@@ -78,10 +78,10 @@ class ItemRecord:
     state: ItemState
     #: Number of its newest session.
     attempt: int
-    #: Spending limit of its session; None: no limit.
+    #: Limit of its session in tokens; None: no limit.
     tokens: int | None
     cost_micros: int | None
-    #: The `ItemResult` of its newest ended attempt, as JSON.
+    #: `ItemResult` of its newest finished attempt, as JSON.
     result: str | None
 
 

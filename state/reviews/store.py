@@ -1,7 +1,7 @@
 """Batch reviews in Redis: progress, items and results. One cluster slot per batch.
 
-As with sessions, a task's message is a hint, and the state in Redis decides: a script claims an item, and a script
-accepts its result, once per attempt. Work that was lost in between is found by a later check.
+As with sessions, the message of a Celery task is only a hint, and the state in Redis decides. A script
+claims an item, and a script accepts its result once per attempt. A later check finds lost work.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from .records import BatchHead, BatchView, ItemRecord, batch_view
 
 #: Milliseconds until the next check of a running item.
 ITEM_CHECK_MS = 10_000
-#: Seconds within which a batch must be handed over; after that its data expires.
+#: Seconds within which a batch must be submitted completely; after that its data expires.
 OPENING_S = 3_600
 _FIELDS = ("item", "state", "attempt", "tokens", "cost", "result")
-#: Fields of a hash.
+#: Fields of a Redis hash.
 Fields = dict[
     bytes | bytearray | memoryview | str | int | float, bytes | bytearray | memoryview | str | int | float
 ]
@@ -34,20 +34,20 @@ _PARTS = ("batch", "items", "waiting", "running")
 
 
 class ReviewStore:
-    """Batches in one Redis. `retention_s`: seconds for which they are kept after the last change."""
+    """Batches in one Redis; `retention_s`: seconds for which a batch is kept after its last change."""
 
     def __init__(self, client: Redis, *, retention_s: int) -> None:
         self._client = client
         self._retention_s = retention_s
 
     def now_ms(self) -> int:
-        """Return the server's time, milliseconds since the epoch."""
+        """Return the server's time in milliseconds since the epoch."""
         return server_ms(self._client)
 
-    # -- handing over -------------------------------------------------------------------------
+    # -- submission ---------------------------------------------------------------------------
 
     def open(self, head: BatchHead) -> None:
-        """Create a batch; none of it begins before `start`."""
+        """Create a batch; no item starts before `start` is called."""
         limits, now = head.panel.batch, self.now_ms()
         span_ms = 0 if limits.max_s is None else int(limits.max_s * 1000)
         fields: Fields = {
@@ -67,7 +67,7 @@ class ReviewStore:
             together.execute()
 
     def add(self, batch_id: str, number: int, item: Item, text: str) -> None:
-        """Add an item, by its number from 1 on. A repeated call changes nothing."""
+        """Add an item; items are numbered from 1. A repeated call changes nothing."""
         record: Fields = {
             f"{number}:item": item.model_dump_json(exclude_defaults=True),
             f"{number}:state": ItemState.WAITING.value,
@@ -90,7 +90,7 @@ class ReviewStore:
         self._client.hset(self._key(batch_id, "items"), mapping=record)
 
     def start(self, head: BatchHead, *, total: int, unchanged: int) -> None:
-        """Allow the batch to begin, after all items were added."""
+        """Start the batch, after all items were added."""
         batch, items = self._key(head.batch_id, "batch"), self._key(head.batch_id, "items")
         with self._client.pipeline(transaction=True) as together:
             together.hset(batch, mapping={"state": "running", "total": total, "unchanged": unchanged})
@@ -98,10 +98,10 @@ class ReviewStore:
             self._expire(together, head.batch_id, self._retention_s)
             together.execute()
 
-    # -- going on -----------------------------------------------------------------------------
+    # -- execution ----------------------------------------------------------------------------
 
     def claim(self, batch_id: str) -> tuple[str, list[int], list[int], str]:
-        """Claim items; return the script's word, the claimed items, the items to check, and the exhausted limit."""
+        """Claim items; return the script's status, the claimed items, the items to check, and the exhausted limit."""
         word, *rest = self._run("reviews/claim", batch_id, look_ms=ITEM_CHECK_MS)
         match word:
             case "claimed":
@@ -114,7 +114,7 @@ class ReviewStore:
     def record_result(
         self, record: ItemRecord, batch_id: str, outcome: ItemState, result: str, *, spent: tuple[int, int]
     ) -> str:
-        """Write the result of an attempt, with its spending in tokens and millionths of a dollar.
+        """Write the result of an attempt, with its usage in tokens and millionths of a US dollar.
 
         Return `settled`, `again`, `stale` or `missing`.
         """
@@ -128,19 +128,25 @@ class ReviewStore:
         return word
 
     def stop(self, batch_id: str, *, outcome: str, reason: str) -> list[int] | None:
-        """Start no further item. Return the running items; None: the batch has ended. Raises ReviewNotFound."""
+        """Stop the batch: no further item starts.
+
+        Return the running items; None: the batch has ended. Raises ReviewNotFound.
+        """
         word, *numbers = self._found(
             self._run("reviews/stop", batch_id, outcome=outcome, reason=reason), batch_id
         )
         return _numbers(numbers[0]) if word == "stopped" else None
 
     def retry(self, batch_id: str) -> int | None:
-        """Queue the failed items again. Return their number; None: the batch has not ended. Raises ReviewNotFound."""
+        """Queue the failed items again; return their number, None: the batch has not ended. Raises ReviewNotFound."""
         word, *count = self._found(self._run("reviews/retry", batch_id, request=new_id()), batch_id)
         return None if word == "open" else int(count[0]) if count else 0
 
     def end(self, batch_id: str, reporter: str, *, lease_ms: int, is_done: bool = False) -> str:
-        """Request the right to report the batch, or record its report: `yours`, `taken`, `open`, `ended`, `missing`."""
+        """Request the right to report the batch; with `is_done`, record that it was reported.
+
+        Return `yours`, `taken`, `open`, `ended` or `missing`.
+        """
         args: dict[str, str | int] = {
             "reporter": reporter,
             "lease_ms": lease_ms,
@@ -152,16 +158,16 @@ class ReviewStore:
     # -- reading ------------------------------------------------------------------------------
 
     def view(self, batch_id: str) -> BatchView:
-        """Return the progress. Raises ReviewNotFound."""
+        """Return the progress of the batch. Raises ReviewNotFound."""
         return self._seen(batch_id)[0]
 
     def view_with_item(self, batch_id: str, number: int) -> tuple[BatchView, ItemRecord | None]:
-        """Return the progress and one of the items, from the same moment. Raises ReviewNotFound."""
+        """Return the progress and one item, read at the same instant. Raises ReviewNotFound."""
         view, values = self._seen(batch_id, number)
         return view, None if values[0] is None else _record(batch_id, number, values)
 
     def _seen(self, batch_id: str, number: int = 0) -> tuple[BatchView, list[str | None]]:
-        """Return a batch, and with `number` the fields of one of its items."""
+        """Return the progress and, with `number`, the fields of one item."""
         with self._client.pipeline(transaction=True) as together:
             together.hgetall(self._key(batch_id, "batch"))
             together.zcard(self._key(batch_id, "waiting"))
@@ -174,7 +180,7 @@ class ReviewStore:
         return batch_view(batch_id, fields, waiting=waiting, running=running), items[0] if items else []
 
     def outcome(self, batch_id: str) -> str:
-        """Return the final outcome, once the batch is being reported; empty before."""
+        """Return the outcome; empty before the report of the batch begins."""
         return self._client.hget(self._key(batch_id, "batch"), "outcome") or ""  # type: ignore[return-value]
 
     def head(self, batch_id: str) -> BatchHead:
@@ -185,7 +191,7 @@ class ReviewStore:
         return read_stored(BatchHead, text, session_id=batch_id, part="items")
 
     def item(self, batch_id: str, number: int) -> ItemRecord | None:
-        """Return one of the items; None: there is no such item."""
+        """Return one item; None: it does not exist."""
         names = [f"{number}:{field}" for field in _FIELDS]
         values = cast("list[str | None]", self._client.hmget(self._key(batch_id, "items"), names))
         return None if values[0] is None else _record(batch_id, number, values)
@@ -206,7 +212,7 @@ class ReviewStore:
         return cast("str | None", self._client.get(self._key(batch_id, f"text:{number}")))
 
     def drop_text(self, batch_id: str, number: int) -> None:
-        """Delete the text of an item, because its session has the text now."""
+        """Delete the text of an item whose session was opened with it."""
         self._client.delete(self._key(batch_id, f"text:{number}"))
 
     def _run(self, verb: str, batch_id: str, **args: str | int) -> list[Any]:

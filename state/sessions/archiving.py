@@ -1,4 +1,4 @@
-"""Archiving of live sessions: archive queue, entries that the archive lacks, and restoring."""
+"""Archiving of live sessions: archive queue, entries not archived yet, and restoring."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .records import ScriptAnswer, read_answer
 
 
 class PageRead(NamedTuple):
-    """Result of a read of a session."""
+    """Answer of a read of a session."""
 
     #: `page`, `unchanged` or `missing`.
     word: str
@@ -46,13 +46,13 @@ class ArchiveQueue(DueIndex):
 
 
 class SnapshotReader:
-    """Reader of the entries that the archive lacks, page by page; it also lets the live keys expire."""
+    """Reader of the entries not archived yet, in pages; it also sets the TTL of archived sessions."""
 
     def __init__(self, client: Redis) -> None:
         self._client = client
 
     def read_page(self, session_id: str, progress: ArchiveProgress) -> PageRead:
-        """Return the entries after `progress`."""
+        """Return a page of the entries after `progress`."""
         args = _args(progress.opened_ms, progress.marks) | {"updated_ms": progress.updated_ms}
         raw = call_on_session(self._client, "archive/snapshot", session_id, args)
         if raw[0] == "page":
@@ -62,9 +62,10 @@ class SnapshotReader:
     def expire_if_archived(
         self, session_id: str, progress: ArchiveProgress, *, retention_ms: int
     ) -> int | None:
-        """Let an ended session expire in `retention_ms`, if the archive has all of it.
+        """Set the TTL of an ended session to `retention_ms` milliseconds, if it is completely archived.
 
-        Return when it ended, in milliseconds since the epoch; None: it has not ended, or the archive lacks something.
+        Return when it ended, in milliseconds since the epoch; None: it has not ended, or is not completely
+        archived.
         """
         args = _args(progress.opened_ms, progress.marks) | {"retention_ms": retention_ms}
         answer = call_on_session(self._client, "archive/expire", session_id, args)
@@ -72,7 +73,7 @@ class SnapshotReader:
 
 
 def is_live(client: Redis, session_id: str, opened_ms: int) -> bool:
-    """Return whether Redis has this very session, and not another one under its id."""
+    """Return whether Redis has this session, and not another session with the same id."""
     return client.hget(session_key(session_id, "session"), "opened_ms") == str(opened_ms)
 
 
@@ -105,13 +106,13 @@ _SOME_BYTES = 2_000_000
 
 
 class Restorer:
-    """Restoring of lost sessions in Redis. The client must decode responses."""
+    """Writer of sessions that are no longer in Redis. The client must decode responses."""
 
     def __init__(self, client: Redis) -> None:
         self._client = client
 
     def refill(self, session_id: str, stream: Stream, entries: Iterable[Entry]) -> bool:
-        """Write the entries of a stream again, some at a time; existing ones do not change. Return False: the session is live."""
+        """Write the entries of a stream; existing entries do not change. Return False: the session is live."""
         flat: list[ScriptValue] = []
         size = 0
         for entry_id, text in entries:
@@ -126,7 +127,10 @@ class Restorer:
     def restore(
         self, session_id: str, documents: Documents, snapshot: Snapshot, *, request: str
     ) -> ScriptAnswer:
-        """Make the session live after its streams: `restored`, also for a repeated request, or `exists`."""
+        """Make the session live, after its streams were written; return `restored` or `exists`.
+
+        A repeated request also returns `restored`.
+        """
         hashes: dict[str, Mapping[str, str]] = {
             "fields": snapshot.fields,
             "turns": snapshot.turns,

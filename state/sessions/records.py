@@ -1,6 +1,6 @@
-"""Answers of the verbs as values: the session in the instant of the script.
+"""Answers of the session scripts: views of the session, grants and shortfalls.
 
-Nothing here is interpreted: `planner` and `stop` stay the JSON text that their owners wrote.
+`planner` and `stop` are not parsed here; they stay the JSON text that was written.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .turn_records import TurnRecord, TurnRecords, read_amounts
 
 
 class SessionState:
-    """A view of a session: O(open turns), independent of the length of its dialog.
+    """View of a session at one instant; its size is O(open turns), independent of the length of the dialog.
 
-    A view is made for every answer and rarely read completely, so fields are converted on access. Each
+    Every answer contains a view, of which few fields are used, so fields are converted on access. Each
     property raises CorruptSession for a field that Symposia did not write.
     """
 
@@ -31,7 +31,7 @@ class SessionState:
         self, session_id: str, now_ms: int, fields: Mapping[str, str | None], turns: Mapping[str, str]
     ) -> None:
         self.session_id = session_id
-        #: The server's clock when the view was taken, milliseconds since the epoch.
+        #: Time of the view by the server's clock, in milliseconds since the epoch.
         self.now_ms = now_ms
         self._fields = fields
         self._turns = turns
@@ -57,7 +57,7 @@ class SessionState:
 
     @property
     def version(self) -> int:
-        """Number of plans (and stop requests); a plan made for one version applies to no other."""
+        """Number of plans and stop requests; a plan is valid for one version only."""
         return self._int("version")
 
     @property
@@ -82,7 +82,7 @@ class SessionState:
 
     @property
     def rounds(self) -> int:
-        """Rounds completed when the newest plan was made."""
+        """Number of completed rounds when the newest plan was made."""
         return self._int("rounds")
 
     @property
@@ -119,22 +119,22 @@ class SessionState:
 
     @property
     def opened_ms(self) -> int:
-        """When the session was opened, milliseconds since the epoch."""
+        """Opening time of the session, in milliseconds since the epoch."""
         return self._int("opened_ms")
 
     @property
     def updated_ms(self) -> int:
-        """When it last changed, milliseconds since the epoch."""
+        """Time of its last change, in milliseconds since the epoch."""
         return self._int("updated_ms")
 
     @property
     def ended_ms(self) -> int | None:
-        """When it ended, milliseconds since the epoch."""
+        """Time of its end, in milliseconds since the epoch; None: it has not ended."""
         return self._moment("ended_ms")
 
     @property
     def deadline_ms(self) -> int | None:
-        """When it must end by real time, milliseconds since the epoch."""
+        """Deadline of the session by real time, in milliseconds since the epoch; None: no deadline."""
         return self._moment("deadline_ms")
 
     @property
@@ -149,7 +149,7 @@ class SessionState:
 
     @property
     def edition(self) -> int:
-        """Number of changes of its settings; 0 for a session that was never steered."""
+        """Number of changes of its settings; 0: it was never steered."""
         return self._int("edition")
 
     @property
@@ -159,24 +159,24 @@ class SessionState:
 
     @property
     def reason(self) -> str | None:
-        """Why it ended."""
+        """Reason of its end; None: it has not ended."""
         return self._fields["reason"]
 
     @property
     def detail(self) -> str | None:
-        """Details of why it ended."""
+        """Details of the reason of its end."""
         return self._fields["detail"]
 
     @property
     def records(self) -> TurnRecords:
-        """Turns that are open or not yet consumed by a plan, by number and in that order."""
+        """Turns that are open or not yet consumed by a plan, in the order of their numbers."""
         if self._records is None:
             self._records = TurnRecords(self.session_id, self._turns)
         return self._records
 
     @property
     def is_final(self) -> bool:
-        """Return whether it is completed or cancelled: nothing more will be written."""
+        """Return whether it is completed or cancelled, so that nothing more is written."""
         return self.status in (CollabStatus.COMPLETED, CollabStatus.CANCELLED)
 
     def open_turns(self) -> list[TurnRecord]:
@@ -189,7 +189,7 @@ class SessionState:
 
 
 class Shortfall(NamedTuple):
-    """Limits that a turn needs and cannot get, since no reservation will be returned."""
+    """Amount of a limit that a turn needs and cannot get, because no reservation will be released."""
 
     #: `tokens` or `cost` (millionths of a US dollar).
     unit: str
@@ -199,19 +199,19 @@ class Shortfall(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The right to run one turn: valid while its lease is renewed."""
+    """The right to run one turn, valid while its lease is renewed."""
 
     number: int
     scope: str
     token: str
     fence: int
-    #: 1 for the first grant of this turn.
+    #: Number of grants of this turn, including this one.
     grants: int
     #: Number of failures of the turn's current agent.
     failures: int
     #: Number of expired leases of this turn, for any agent.
     takeovers: int
-    #: Agent that replaces the participant's own after it failed for good.
+    #: Agent that replaces the participant's own agent after its last failed attempt.
     substitute: str | None
     #: The dialog window as JSON messages, oldest first.
     messages: tuple[str, ...]
@@ -219,22 +219,22 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class ScriptAnswer:
-    """A verb's answer: its word, its view if it has one, and its further values."""
+    """Answer of a verb: its status word, its view if it has one, and further values."""
 
     word: str
     state: SessionState | None = None
-    #: Numbers of turns just planned, or to be dispatched.
+    #: Numbers of turns that were planned now, or that must be dispatched.
     numbers: tuple[int, ...] = ()
     grant: Grant | None = None
-    #: When the sweep should check again, or a failed turn may be retried (milliseconds since the epoch).
+    #: Time of the next check by the sweep, or of the retry of a failed turn, in milliseconds since the epoch.
     due_ms: int | None = None
     #: True: a step is complete, and the next one has not been planned.
     advance: bool = False
-    #: True: work is due that is not sent again, because the earlier message may still be in the queue.
+    #: True: due work is not sent again, because the earlier message may still be in the queue.
     held: bool = False
-    #: The amount that a turn wanted and can never get.
+    #: Amount that a turn requested and can never get.
     shortfall: Shortfall | None = None
-    #: Spending of attempts that was booked by this call; None: nothing to book, or booked by an earlier call.
+    #: Usage of attempts booked by this call; None: nothing to book, or an earlier call booked it.
     booked: Usage | None = None
 
 
@@ -247,7 +247,7 @@ def read_state(
 
 
 def read_answer(session_id: str, raw: list[Any], claim: GrantRequest | None = None) -> ScriptAnswer:
-    """Return the answer of a verb; `claim`: the request, if the verb was `begin`."""
+    """Return the answer of a verb; `claim`: the grant request, if the verb was `begin`."""
     word = raw[0]
     if len(raw) < 4:
         return ScriptAnswer(word)

@@ -1,4 +1,4 @@
-"""Arguments of the store's scripts, as values: openings, grants, outputs, plans, and the roles in events.
+"""Arguments of the session scripts: openings, grant requests, turn outputs, plans, and roles in events.
 
 A plan is one JSON document, which the scripts `plan` and `commit` read.
 """
@@ -23,45 +23,45 @@ from .turn_records import Accounts
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A session to be created."""
+    """A session to open."""
 
     collab: Collab
     #: The `SessionSpec`, as JSON.
     spec: str
-    #: Digest of the submission, to distinguish a repeated call from another session with the same id.
+    #: Digest of the submission; distinguishes a repeated call from another session with the same id.
     digest: str
-    #: JSON messages the dialog starts with.
+    #: Opening messages of the dialog, as JSON.
     messages: tuple[str, ...] = ()
     #: Maximum seconds of real time; None: no limit.
     deadline_s: float | None = None
-    #: True: its keys wait for an archive before they expire.
+    #: True: its keys get their TTL only after the session is archived.
     archived: bool = False
 
 
 class JournalNote(NamedTuple):
-    """An embedded event that a turn leaves in the journal of its session."""
+    """An embedded event that a turn writes to the journal of its session."""
 
-    #: Such as `turn.failed`.
+    #: Type of the event, such as `turn.failed`.
     event_type: str
-    #: JSON data without empty arrays, which Lua would make objects.
+    #: JSON data without empty arrays, because Lua would write them as objects.
     data: dict[str, JsonValue]
 
 
 @dataclass(frozen=True, slots=True)
 class TurnOutput:
-    """Output of a turn to be written."""
+    """Output of a turn for `commit`."""
 
     kind: OutcomeKind
     #: The `TurnResult`, as JSON.
     result: str
     #: Usage of this attempt.
     usage: Usage = field(default_factory=Usage)
-    #: Usage of other attempts that it has found, by their tokens.
+    #: Usage of other attempts that this attempt has found, by their tokens.
     others: Accounts = field(default_factory=dict)
     #: Number of messages that the agent left out because of the size limit.
     left_out: int = 0
     error: str = ""
-    #: JSON messages.
+    #: Messages as JSON.
     messages: tuple[str, ...] = ()
     #: Notes for the journal.
     notes: tuple[JournalNote, ...] = ()
@@ -77,23 +77,24 @@ class GrantRequest:
     token: str
     lease_ms: int
     timeout_ms: int
-    #: Number of the newest messages that the agent wants to see.
+    #: Maximum number of messages in the agent's window of the dialog.
     window: int
     task_id: str
     parent_id: str = ""
-    #: Maximum spending of the turn, in a session with limits.
+    #: Amounts to reserve for the turn, in a session with limits.
     limit_request: ReservationRequest | None = None
-    #: Whether its tenant and its model allow it to run now; otherwise only due work is returned, and nothing granted.
+    #: Whether tenant and model allow the turn to run now; otherwise only due work is returned, without a
+    #: grant.
     admitted: bool = True
 
 
 def format_notes(notes: Sequence[JournalNote]) -> str:
-    """Return notes as scripts read them; empty: none."""
+    """Return notes in the format that scripts read; an empty text if there are none."""
     return json.dumps(notes) if notes else ""
 
 
 def role_of(participant: Participant) -> str:
-    """Return the role of a participant; a participant without a role has one of its own."""
+    """Return the role id of a participant; without a role, its participant id."""
     return participant.role_id or participant.participant_id
 
 
@@ -103,7 +104,7 @@ def role_uuid_of(participant: Participant) -> str:
 
 
 def broadcaster_role_of(roster: Mapping[str, Participant]) -> str:
-    """Return the role that asks the question of a broadcast: the orchestrator's, or `user` without one."""
+    """Return the role that sends a broadcast: that of the only orchestrator, otherwise `user`."""
     found = orchestrators_among(roster.values())
     return role_of(roster[found[0]]) if len(found) == 1 else Role.USER.value
 
@@ -128,14 +129,14 @@ def roles_document(collab: Collab) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PlanWrite:
-    """Changes to write if the session is still at version `expected`."""
+    """A plan to write if the session is still at version `expected`."""
 
     plan_id: str
     expected: int
     document: str
-    #: Scopes of the turns that this plan drops; their locks are released.
+    #: Scopes of the turns that this plan drops, whose locks are released.
     released: tuple[str, ...] = ()
-    #: Hand-offs that it refuses; they are recorded.
+    #: Hand-offs that the mode refuses; recorded as events.
     refused: tuple[RefusedHandOff, ...] = ()
 
 
@@ -148,11 +149,11 @@ class PlanFrame:
     #: The stop conditions' state, as JSON.
     stop: str
     rounds: int
-    #: Numbers of the closed turns the planner has seen.
+    #: Numbers of the closed turns that the planner has seen.
     consumed: tuple[int, ...]
     #: Id of the planning task: the parent of the new tasks.
     parent: str
-    #: Text of a broadcast without a text of its own.
+    #: Default text of a broadcast.
     purpose: str
     retention_ms: int
     #: Scopes of the open turns by number.
@@ -200,7 +201,7 @@ def _refusal(hand_off: RefusedHandOff) -> JournalNote:
 
 
 def build_plan_write(plan: Step | Finish, frame: PlanFrame) -> PlanWrite:
-    """Return the document of one plan."""
+    """Return a plan in the form in which it is written."""
     plan_id = new_id()
     document: dict[str, Any] = {
         "id": plan_id,

@@ -1,4 +1,4 @@
-"""Steering in Redis: changes of a session's settings while it runs.
+"""Steering of running sessions in Redis: settings and messages.
 
 Like the verbs of `SessionStore`, these are idempotent: a client may retry a command whose
 reply was lost.
@@ -28,7 +28,7 @@ class SessionDocuments:
     edition: int
     collab: str
     spec: str
-    #: Settings that apply when the next round begins; None: no change waits.
+    #: Settings that apply when the next round begins; None: no change is pending.
     next_collab: str | None = None
     next_spec: str | None = None
 
@@ -37,7 +37,7 @@ class SessionDocuments:
 class SettingsChange:
     """A new edition of a session's settings."""
 
-    #: The documents from which it was made.
+    #: Documents from which this edition was made.
     base: SessionDocuments
     spec: str
     #: Settings from the next round on; None: unchanged.
@@ -72,12 +72,12 @@ class SteeringStore:
         self._client = client
 
     def has_steered(self, session_id: str, request: str) -> bool:
-        """Return whether a request is among the newest that changed the session."""
+        """Return whether a request is among the newest ones that changed the session."""
         known = self._client.hget(session_key(session_id, "session"), "steered_by")
         return request in str(known or "").split()
 
     def steer(self, session_id: str, change: SettingsChange) -> ScriptAnswer:
-        """Write a new edition: `steered`, `outdated`, `refused` or `missing`."""
+        """Write a new edition; return `steered`, `outdated`, `refused` or `missing`."""
         args: dict[str, ScriptValue] = {
             "request": change.request,
             "edition": change.base.edition,
@@ -92,6 +92,6 @@ class SteeringStore:
     def post(
         self, session_id: str, message: str, *, request: str, about: Mapping[str, JsonValue]
     ) -> ScriptAnswer:
-        """Add a message, as JSON, to the dialog: `posted`, `full`, `refused` or `missing`."""
+        """Add a message, as JSON, to the dialog; return `posted`, `full`, `refused` or `missing`."""
         args: dict[str, ScriptValue] = {"request": request, "message": message, "about": to_json(about)}
         return read_answer(session_id, call_on_session(self._client, "sessions/post", session_id, args))

@@ -1,7 +1,7 @@
-"""The live session in Redis: one method per verb, and the readers that need no script.
+"""Live sessions in Redis: one method per script (verb), and readers that need no script.
 
-Every method is idempotent, so a client may retry a command whose reply was lost. Times are
-the server's: no worker's clock is trusted.
+Every method is idempotent, so a client may retry a command whose reply was lost. All times are by the
+server's clock; clocks of workers are not used.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ class SessionStore:
 
     @property
     def client(self) -> Redis:
-        """Return the connection, for callers that store other data in the same server."""
+        """Return the client, for callers that store other data in the same Redis."""
         return self._client
 
     # -- the turn protocol ---------------------------------------------------------------
 
     def open(self, opening: Opening) -> ScriptAnswer:
-        """Create the session, once: `opened`, or `exists`.
+        """Create the session, once; return `opened` or `exists`.
 
         Raises:
-            SessionConflict: the id is taken by a session with other content.
+            SessionConflict: a session with this id and other content exists.
         """
         args: dict[str, ScriptValue] = {
             "digest": opening.digest,
@@ -56,14 +56,15 @@ class SessionStore:
         return answer
 
     def plan(self, session_id: str, write: PlanWrite) -> ScriptAnswer:
-        """Write the next step or the end: `planned`, `outdated` or `inactive`."""
+        """Write the next step or the end; return `planned`, `outdated` or `inactive`."""
         args: dict[str, ScriptValue] = {"expected": write.expected, "plan": write.document}
         return self._run("sessions/plan", session_id, args, locks=write.released)
 
     def begin(self, session_id: str, claim: GrantRequest) -> ScriptAnswer:
-        """Request a grant for a turn: `granted`, or why not.
+        """Request a grant for a turn; return `granted`, or the reason of the refusal.
 
-        `done`, `overdue`, `waiting`, `woken`, `short`, `exhausted`, `busy`, `lost`, `early`, `inactive` or `unknown`.
+        Reasons: `done`, `overdue`, `waiting`, `woken`, `short`, `exhausted`, `busy`, `lost`, `early`,
+        `inactive` or `unknown`.
         """
         args: dict[str, ScriptValue] = {
             "number": claim.number,
@@ -80,14 +81,14 @@ class SessionStore:
         return self._run("turns/begin", session_id, args, lock=claim.scope, claim=claim)
 
     def renew(self, session_id: str, grant: Grant, *, lease_ms: int) -> bool:
-        """Renew the lease; False: it is lost, or the turn is no longer needed."""
+        """Renew the lease; return False if it is lost or the turn is no longer needed."""
         args: dict[str, ScriptValue] = {"number": grant.number, "token": grant.token, "lease_ms": lease_ms}
         return self._run("turns/renew", session_id, args, lock=grant.scope).word == "renewed"
 
     def commit(
         self, session_id: str, grant: Grant, speech: TurnOutput, *, then: PlanWrite | None = None
     ) -> ScriptAnswer:
-        """Write a turn, together with the plan made for its outcome.
+        """Write the output of a turn, together with the plan made for its outcome.
 
         Return `committed`, `held`, `done`, `stale`, `inactive` or `unknown`.
         """
@@ -119,9 +120,9 @@ class SessionStore:
         spent: Accounts | None = None,
         notes: Sequence[JournalNote] = (),
     ) -> ScriptAnswer:
-        """Return the turn for a retry, or to another agent: `retried`, `stale` or `done`.
+        """Return the turn for a retry or for another agent; return `retried`, `stale` or `done`.
 
-        `spent`: usage of this attempt and others that it has found; `notes`: for the journal.
+        `spent`: usage of this attempt and of others that it has found; `notes`: entries for the journal.
         """
         args: dict[str, ScriptValue] = {
             "number": grant.number,
@@ -135,7 +136,7 @@ class SessionStore:
         return self._run("turns/fail", session_id, args, lock=grant.scope)
 
     def book_usage(self, session_id: str, grant: Grant, spent: Accounts) -> ScriptAnswer:
-        """Book the spending under a lost grant: `booked`, or `missing`."""
+        """Book the usage of a lost grant; return `booked` or `missing`."""
         args: dict[str, ScriptValue] = {
             "number": grant.number,
             "token": grant.token,
@@ -144,10 +145,10 @@ class SessionStore:
         return self._run("turns/book_spending", session_id, args)
 
     def defer(self, session_id: str, number: int, *, delay_ms: int) -> ScriptAnswer:
-        """Postpone a turn that has not begun: `deferred`, or `done`."""
+        """Postpone a turn that has not begun; return `deferred` or `done`."""
         return self._run("turns/postpone", session_id, {"number": number, "delay_ms": delay_ms})
 
-    # -- the life of a session ---------------------------------------------------------------
+    # -- status of the session ---------------------------------------------------------------
 
     def suspend(self, session_id: str) -> SessionState:
         """Suspend an active session. Raises IllegalTransition from any other status."""
@@ -160,7 +161,7 @@ class SessionStore:
         return self._change_status("sessions/resume", session_id, CollabStatus.ACTIVE, {"request": new_id()})
 
     def cancel(self, session_id: str, *, reason: str, detail: str = "", retention_ms: int) -> SessionState:
-        """End the session now. Raises IllegalTransition if it has already ended."""
+        """Cancel the session now. Raises IllegalTransition if it has already ended."""
         scopes = [record.scope for record in self.state(session_id).open_turns()]
         args: dict[str, ScriptValue] = {
             "request": new_id(),
@@ -177,13 +178,14 @@ class SessionStore:
     def sweep(
         self, session_id: str, *, grace_ms: int, taken_ms: int | None = None, probes: int = 0
     ) -> ScriptAnswer:
-        """Return the due work of the session: `swept` (numbers, advance, due_ms, held), `ended` or `missing`.
+        """Return the due work of the session: `swept` (with numbers, advance, due_ms, held), `ended` or `missing`.
 
         Args:
             session_id: the session.
             grace_ms: milliseconds after which a message counts as late.
-            taken_ms: when the newest message that workers have taken was sent; None: the queue is empty.
-            probes: number of messages that may be sent although the one before may still be in the queue.
+            taken_ms: sending time of the newest message that workers took, in milliseconds since the epoch;
+                None: the queue is empty.
+            probes: number of messages that may be sent although the earlier ones may still be in the queue.
         """
         try:
             scopes = sorted({record.scope for record in self.state(session_id).open_turns()})
@@ -213,7 +215,7 @@ class SessionStore:
             raise SessionNotFound(session_id)
         return entries
 
-    # -- calling ---------------------------------------------------------------------------------
+    # -- scripts ---------------------------------------------------------------------------------
 
     def _change_status(
         self,

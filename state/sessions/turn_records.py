@@ -1,4 +1,4 @@
-"""Records of the turns hash, and the usage accounts in them: one account per attempt, by its token."""
+"""Records of the turns hash, with the usage accounts of each turn's attempts."""
 
 from __future__ import annotations
 
@@ -14,19 +14,22 @@ from ...models.errors import CorruptSession
 from ...models.turns.turn import MOST_SPENT, Usage
 from ..redis.readers import read_stored
 
-#: Usage of each attempt, by its token.
+#: Usage of each attempt by its token.
 Accounts = Mapping[str, Usage]
 _NOTHING = Usage()
 
 
 def format_accounts(accounts: Accounts) -> bytes:
-    """Return accounts in the form that scripts read: without empty ones, and with amounts capped so that no counter overflows."""
+    """Return accounts in the format that scripts read.
+
+    Empty accounts are left out, and amounts are capped so that no counter overflows.
+    """
     amounts = {token: [min(amount, MOST_SPENT) for _, amount in usage] for token, usage in accounts.items()}
     return to_json({token: row for token, row in amounts.items() if any(row)})
 
 
 def read_amounts(amounts: Sequence[int]) -> Usage:
-    """Return the usage from amounts of scripts, in the order of `AMOUNTS` in `lua/lib/accounts.lua`."""
+    """Return the usage from a script's amounts, which have the order of `AMOUNTS` in `lua/lib/accounts.lua`."""
     return Usage(**dict(zip(Usage.model_fields, amounts, strict=True))) if any(amounts) else _NOTHING
 
 
@@ -42,9 +45,9 @@ class ParkingState:
     #: Secret that permits an answer.
     reply_token: str
     parked_ms: int
-    #: When the wait ends; None: with the session.
+    #: Deadline of the answer; None: the end of the session.
     until_ms: int | None
-    #: When a worker must check it.
+    #: Time of the next check by a worker.
     wake_ms: int
 
 
@@ -67,7 +70,7 @@ class TurnRecord:
     number: int
     participant: str
     scope: str
-    #: planned | speaking | parked | held | closed | dropped
+    #: `planned`, `speaking`, `parked`, `held`, `closed` or `dropped`.
     status: str
     #: Execution token of the newest grant.
     token: str | None = None
@@ -76,37 +79,38 @@ class TurnRecord:
     grants: int = 0
     failures: int = 0
     dispatches: int = 0
-    #: Task id of the task that planned this turn.
+    #: Id of the Celery task that planned this turn.
     parent: str | None = None
-    #: Milliseconds since the epoch, by the server's clock, at which the newest grant began.
+    #: Start of the newest grant, in milliseconds since the epoch by the server's clock.
     began_ms: int | None = None
-    #: Since when a message of the turn waits for a worker (milliseconds since the epoch); None: no message waits.
+    #: Time since which a message of the turn waits for a worker (milliseconds since the epoch); None: no
+    #: message.
     queued_ms: int | None = None
     #: The `PlannedTurn`, as JSON; removed when the turn has closed.
     plan: str | None = None
     #: The `TurnResult`, as JSON; present when the turn has closed.
     result: str | None = None
-    #: Agent that has replaced the participant's own.
+    #: Agent that replaces the participant's own.
     agent: str | None = None
     #: Its reservation of the session's limits.
     reserved: Amounts = NOTHING
-    #: Booked usage of its attempts, by their tokens.
+    #: Booked usage of its attempts by their tokens.
     spent: Accounts = field(default_factory=dict)
-    #: The reservation that it waits for; None: it does not wait.
+    #: Reservation that it waits for; None: it does not wait.
     short: Amounts | None = None
-    #: Set while the turn is parked.
+    #: State of the parking; None: the turn is not parked.
     parking: ParkingState | None = None
-    #: Question and answers so far (a `ParkedQuestion`), as JSON; for a turn that was parked.
+    #: Question and answers so far (a `ParkedQuestion`) of a turn that was parked, as JSON.
     wait: str | None = None
 
     @property
     def is_open(self) -> bool:
-        """Return whether the turn must still be run or written."""
+        """Return whether the turn is not run or not written yet."""
         return self.status not in ("closed", "dropped")
 
 
 class _Stored(BaseModel):
-    """A record as stored in the hash. Its other fields belong to the scripts."""
+    """A record as stored in the hash. Only scripts use its other fields."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -147,9 +151,9 @@ class _Stored(BaseModel):
 
 
 class TurnRecords(Mapping[int, TurnRecord]):
-    """Records of the turns hash, by number, in that order; parsed on access.
+    """Records of the turns hash in the order of their numbers, parsed on access.
 
-    Raises CorruptSession: for an invalid number at once, for an invalid record when it is read.
+    Raises CorruptSession at once for an invalid number, and on access for an invalid record.
     """
 
     __slots__ = ("_numbers", "_read", "_session_id", "_turns")

@@ -1,13 +1,13 @@
 """Live text of turns: one capped stream per session, in its slot, with a time to live.
 
-It is a stream and not a channel, so a late or returning reader reads the output from the
-beginning of the turn. Words are collected and sent at most ten times a second, by one thread per
-process, so a model with a hundred tokens a second costs ten small writes. Lost words do
-no harm: the final message has all of them.
+It is a stream and not a channel, so a reader that connects late or again reads the output from the
+beginning of the turn. One thread per process sends the collected words at most ten times a second, so a
+model with a hundred tokens a second causes ten small writes. Words may be lost, because the final message
+contains all of them.
 
-Reading a model's answer word by word costs a worker about 0.3 ms of CPU per word, thirteen times as
-much as reading one of 400 words at once. So it is done only while a reader is connected, and the reader
-registers in the session's slot.
+Streaming a model's answer costs a worker about 0.3 ms of CPU per word; for an answer of 400 words this is
+thirteen times the cost of reading it at once. So answers are streamed only while a reader is registered, by
+a key in the session's slot.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ log = logging.getLogger(__name__)
 
 #: Seconds between two writes.
 EVERY_S = 0.1
-#: Approximate maximum of stored pieces per session: five minutes of one turn, or half a minute of ten.
+#: Approximate maximum of stored deltas per session: five minutes of one turn, or half a minute of ten.
 MOST_PIECES = 3_000
-#: Milliseconds for which a session's pieces are kept after the newest.
+#: Milliseconds for which a session's deltas are kept after the newest one.
 KEPT_MS = 600_000
 #: Maximum characters of one turn that are published.
 MOST_CHARACTERS = 1_000_000
-#: Milliseconds until a listener expires, and seconds between two signs of life.
+#: Milliseconds until a registration expires, and seconds between two renewals.
 LISTENING_MS = 60_000
 LISTENING_EVERY_S = 10.0
 
@@ -48,7 +48,7 @@ class ListenerRegistration:
         self._next = 0.0
 
     def refresh(self) -> None:
-        """Register the reader, unless it was registered recently. Raises RedisUnavailable."""
+        """Renew the registration, unless it was renewed recently. Raises RedisUnavailable."""
         now = time.monotonic()
         if now >= self._next:
             self._client.set(self._key, 1, px=LISTENING_MS)
@@ -56,7 +56,7 @@ class ListenerRegistration:
 
 
 class DeltaWriter:
-    """The output of one grant, for its listeners. Its methods may be called from any thread."""
+    """Live output of one grant, for its readers. Its methods may be called from any thread."""
 
     def __init__(self, publisher: DeltaPublisher, session_id: str, grant: Grant, participant: str) -> None:
         self.key = session_key(session_id, "deltas")
@@ -81,7 +81,7 @@ class DeltaWriter:
         self._publisher.mark_pending(self)
 
     def take(self) -> Delta | None:
-        """Return the words since the last call; None: there are none."""
+        """Return the words added since the last call; None: there are none."""
         with self._lock:
             if not self._pending:
                 return None
@@ -99,7 +99,7 @@ class DeltaWriter:
 
 
 class DeltaPublisher:
-    """Publisher of the words of all turns of a process; its thread starts with the first turn."""
+    """Publisher of the live text of all turns of a process; its thread starts with the first turn."""
 
     def __init__(self, client: Redis) -> None:
         self._client = client
@@ -109,7 +109,7 @@ class DeltaPublisher:
         self._thread: threading.Thread | None = None
 
     def writer(self, session_id: str, grant: Grant, participant: str) -> DeltaWriter | None:
-        """Stream for the output of one grant; None: no listener. Raises RedisUnavailable."""
+        """Return a writer for the output of one grant; None: no reader is registered. Raises RedisUnavailable."""
         if not self._client.exists(session_key(session_id, "listening")):
             return None
         return DeltaWriter(self, session_id, grant, participant)

@@ -1,11 +1,10 @@
-"""Data that Redis keeps for an agent: finished calls of an unfinished turn, and a note from turn to turn.
+"""Call journal of an unfinished turn, and the note that an agent keeps from turn to turn.
 
-The calls are one hash per turn, in the session's slot. A turn that begins for the first time reads
-nothing; one that begins again reads all calls, once. The stored data is limited in size, number and
-time. A worker that has lost its turn may still write here: it writes the answer to the very call that
-it names, so the new owner of the turn may use it.
+The journal is one hash per turn, in the session's slot. The first attempt of a turn reads nothing; each
+later attempt reads all calls once. The stored data is limited in size, number and time. A worker that lost
+its turn may still write here: each answer belongs to the named call, so the next attempt may use it.
 
-A note is derived from written data, so an older note does no harm, and a lost one is made again.
+A note is derived from written data, so an outdated note does no harm, and a lost note is made again.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from ..redis.keys import calls_key, session_key
 
 log = logging.getLogger(__name__)
 
-#: Milliseconds for which finished calls are kept for the turn's next attempt.
+#: Milliseconds for which finished calls are kept for the next attempt of the turn.
 KEPT_MS = 24 * 3_600_000
-#: Maximum stored calls of one turn, and bytes of one answer; calls above the limits are made again.
+#: Maximum number of stored calls of one turn, and bytes of one answer; other calls are made again on a retry.
 MOST_CALLS = 500
 MOST_BYTES = 1_048_576
 
@@ -37,8 +36,10 @@ class CallJournal:
         client: a client that decodes responses.
         session_id: the session of the turn.
         number: the number of the turn.
-        begun_before: whether earlier attempts may have stored something. Raises RedisUnavailable when it
-            cannot be read.
+        begun_before: whether earlier attempts may have stored something.
+
+    Raises:
+        RedisUnavailable: the stored calls cannot be read.
     """
 
     def __init__(self, client: Redis, session_id: str, number: int, *, begun_before: bool) -> None:
@@ -50,15 +51,15 @@ class CallJournal:
         self._written = bool(self._calls)
 
     def get_answer(self, call: str) -> str | None:
-        """Return the stored answer of a call; None: it has not finished yet."""
+        """Return the stored answer of a call; None: no answer is stored."""
         return self._calls.get(call)
 
     def find_by_prefix(self, prefix: str) -> dict[str, str]:
-        """Return the stored answers with names that start with `prefix`, by the rest of the name."""
+        """Return the stored answers whose names start with `prefix`, by the rest of the name."""
         return {name.removeprefix(prefix): it for name, it in self._calls.items() if name.startswith(prefix)}
 
     async def store_answers(self, answers: Mapping[str, str]) -> None:
-        """Store answers. Without Redis they are lost with this process, and the turn continues."""
+        """Store answers. If Redis is unavailable, only this process has them, and the turn continues."""
         kept = {call: answer for call, answer in answers.items() if self._has_room(call, answer)}
         if kept:
             self._calls |= kept
@@ -73,12 +74,12 @@ class CallJournal:
             await asyncio.to_thread(self._drop, names)
 
     def extend_ttl(self, keep_ms: int) -> None:
-        """Keep the stored data for at least `keep_ms`: for as long as the turn's question is open."""
+        """Keep the stored data for at least `keep_ms` milliseconds, while the turn's question is open."""
         if self._written:
             self._try(lambda: self._client.pexpire(self._key, max(keep_ms, KEPT_MS)))
 
     def close(self) -> None:
-        """Delete the stored data, because the turn is written."""
+        """Delete the stored data after the turn is written."""
         if self._written:
             self._try(lambda: self._client.unlink(self._key))
 
@@ -86,7 +87,7 @@ class CallJournal:
         has_room = call in self._calls or len(self._calls) < MOST_CALLS
         try:
             return has_room and len(answer.encode()) <= MOST_BYTES
-        except UnicodeEncodeError:  # half of a surrogate pair, as odd tools answer: it is made again
+        except UnicodeEncodeError:  # a lone surrogate in a tool's answer: the call is made again
             return False
 
     def _write(self, kept: dict[str, str]) -> None:

@@ -1,11 +1,11 @@
 """Parked turns in Redis, and the inbox: the index of open questions by person.
 
-No worker and no lock waits with a parked turn. Like the methods of `SessionStore`, those of the parked
-turns are idempotent: a client may retry a command whose reply was lost.
+A parked turn holds no worker and no lock. The methods are idempotent, like those of `SessionStore`: a
+client may retry a command whose reply was lost.
 
-The inbox has its own cluster slot. No script can change it together with a session, so it may contain
-too much: an entry is added before its turn is parked and removed after the answer. Readers check the
-session, and remove entries of closed questions.
+The inbox has its own cluster slot, so no script can change it together with a session. It may contain
+outdated entries: an entry is added before its turn is parked and removed after the answer. Readers check
+the session and remove entries of closed questions.
 """
 
 from __future__ import annotations
@@ -28,32 +28,33 @@ from ..sessions.turn_records import Accounts, format_accounts
 
 EventData = Mapping[str, JsonValue]
 
-#: Next check of a parked turn that waits for an answer only: practically never.
+#: Milliseconds until the next check of a parked turn that waits only for an answer: a year, practically
+#: never.
 FAR_MS = 31_536_000_000
 
 
 class ReplyRule(StrEnum):
-    """Source of the end of a wait, and the condition for it."""
+    """Source of the end of a wait, with its condition."""
 
     #: An answer arrived before the deadline.
     PERSON = "person"
     #: The deadline has passed.
     DEADLINE = "deadline"
-    #: There was no participant to ask.
+    #: No participant can be asked.
     FAILURE = "failure"
 
 
 @dataclass(frozen=True, slots=True)
 class ParkRequest:
-    """Arguments of parking a turn; times in milliseconds from now."""
+    """Arguments of `park`; times in milliseconds from now."""
 
     reply_token: str
     #: The `ParkedQuestion`, as JSON.
     wait: str
-    #: None: until the session ends.
+    #: Deadline of the answer; None: the end of the session.
     until_in_ms: int | None
     wake_in_ms: int
-    #: Usage of this attempt, and of others that it has found.
+    #: Usage of this attempt and of others that it has found, by their tokens.
     spent: Accounts = field(default_factory=dict)
     #: Data of the event.
     about: EventData = field(default_factory=dict)
@@ -70,9 +71,9 @@ class ParkedUpdate:
     #: Type and data of the event.
     event: str
     about: EventData = field(default_factory=dict)
-    #: The only valid reply token from now on; None: unchanged.
+    #: New reply token, which replaces the old one; None: unchanged.
     new_token: str | None = None
-    #: Recorded even if the wait has ended in the meantime: something was done outside.
+    #: True: something was done outside, so it is recorded even if the wait has ended in the meantime.
     happened: bool = False
 
 
@@ -85,11 +86,11 @@ class Reply:
     #: Idempotency key, chosen by the caller.
     request: str
     rule: ReplyRule
-    #: Written as the turn's output; None: the turn is returned to the workers.
+    #: Output of the turn; None: the turn is returned to the workers.
     speech: TurnOutput | None = None
     #: For a returned turn: the `ParkedQuestion` with the answer, as JSON.
     wait: str = ""
-    #: For a returned turn: the agent that takes it over, if it is another one.
+    #: For a returned turn: its new agent; empty: unchanged.
     agent: str = ""
     #: For a returned turn: how the grant ended: `asked`, `reassigned` or `failed`.
     outcome: str = ""
@@ -104,7 +105,7 @@ class ParkedTurnStore:
         self._client = client
 
     def park(self, session_id: str, grant: Grant, laid: ParkRequest) -> ScriptAnswer:
-        """Park a turn: `parked`, `stale`, `done` or `missing`."""
+        """Park a turn; return `parked`, `stale`, `done` or `missing`."""
         args: dict[str, ScriptValue] = {
             "number": grant.number,
             "token": grant.token,
@@ -120,7 +121,7 @@ class ParkedTurnStore:
         )
 
     def update(self, session_id: str, number: int, reply_token: str, done: ParkedUpdate) -> ScriptAnswer:
-        """Record the work done for a parked turn: `tended`, `gone` or `missing`."""
+        """Record the work done for a parked turn; return `tended`, `gone` or `missing`."""
         args: dict[str, ScriptValue] = {
             "number": number,
             "reply": reply_token,
@@ -135,9 +136,9 @@ class ParkedTurnStore:
         return read_answer(session_id, call_on_session(self._client, "parked/update", session_id, args))
 
     def reply(self, session_id: str, reply: Reply) -> ScriptAnswer:
-        """End a wait: `replied`, `returned` or `held`.
+        """End a wait; return `replied`, `returned` or `held`.
 
-        Or why not: `late`, `early`, `foreign`, `double`, `inactive`, `unknown` or `missing`.
+        Refusals: `late`, `early`, `foreign`, `double`, `inactive`, `unknown` or `missing`.
         """
         speech = reply.speech
         args: dict[str, ScriptValue] = {
@@ -159,7 +160,7 @@ class ParkedTurnStore:
         )
 
 
-#: Maximum number of indexed questions; if there are more, the oldest can only be answered by session.
+#: Maximum number of indexed questions; the oldest ones beyond it can only be answered by their session.
 KEPT = 100_000
 _PAGE = 500
 
@@ -172,18 +173,18 @@ class InboxEntry(NamedTuple):
     name: str
 
     def member(self) -> str:
-        """Return its member of the index."""
+        """Return the member of the sorted set for this question."""
         return f"{self.session_id}|{self.turn_number}|{self.name}"
 
 
 class Inbox:
-    """Open questions by the time they were asked."""
+    """Index of open questions by the time they were asked."""
 
     def __init__(self, client: Redis) -> None:
         self._client = client
 
     def add(self, letters: Iterable[InboxEntry], *, at_ms: int) -> None:
-        """Add questions that were asked at `at_ms`, in milliseconds since the epoch; they may be in the index already."""
+        """Add or renew questions that were asked at `at_ms`, in milliseconds since the epoch."""
         members = [letter.member() for letter in letters]
         if members:
             add_or_renew(self._client, INBOX, members, at_ms)
@@ -196,14 +197,17 @@ class Inbox:
             self._client.zrem(INBOX, *members)
 
     def list_entries(self, name: str | None = None) -> Iterator[tuple[InboxEntry, float]]:
-        """Yield questions with their times, oldest first; with `name`, those to one person. Concurrent removals may hide others."""
+        """Yield questions with their times, oldest first; with `name`, only those to one person.
+
+        Concurrent removals may hide other questions.
+        """
         for member, at_ms in self._members():
             session_id, number, to = member.split("|", 2)
             if name in (None, to):
                 yield InboxEntry(session_id, int(number), to), at_ms
 
     def remove_closed(self, letter: InboxEntry, at_ms: float) -> None:
-        """Remove a closed question, unless it was entered again since it was read."""
+        """Remove a closed question, unless it was added again after it was read."""
         drop(self._client, INBOX, letter.member(), at_ms)
 
     def _members(self) -> list[tuple[str, float]]:

@@ -1,9 +1,9 @@
-"""The board of a swarm: work items and the rules by which they change hands.
+"""The board of a swarm: its work items, and the rules for claims, hand-offs and ends.
 
 An item is open or claimed, and at the end done or dropped, once. Only open and claimed items are
-stored; the end of an item is reported in the step in which it happened. Initial items are drawn in
-order when a participant is free for them. Until then only the number of drawn items is stored, so a
-step costs the same on a long board as on a short one.
+stored; the end of an item is reported in the step in which it happened. Initial items become
+entries in order, when a participant is free for them. Until then only their number is stored, so a step
+costs the same on a long board as on a short one.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class BoardItem(Frozen):
 
     item: WorkItem
     claimed_by: str | None = None
-    #: Participants who had the item and did not do it; they do not get it again.
+    #: Participants who had the item and did not do it, and do not get it again.
     declined: tuple[str, ...] = ()
     skips: int = 0
-    #: Number of hand-offs between two roles, by the names of both.
+    #: Number of hand-offs between two roles, by the names of both roles.
     passages: dict[str, int] = Field(default_factory=dict)
     #: True after too many hand-offs: its participant does the item, or it is dropped.
     stays: bool = False
@@ -177,7 +177,8 @@ class Board:
         changes = {
             "item": entry.item.model_copy(update={"role": seat, "hand_offs": entry.item.hand_offs + 1}),
             "claimed_by": None,
-            # To a known participant: even if it declined the item before. To an unknown one: to any other participant.
+            # A known participant gets the item even after declining it. Without one, any other participant
+            # may.
             "declined": () if seat else (*entry.declined, giver),
             "passages": {**entry.passages, pair: passages},
         }

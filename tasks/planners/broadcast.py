@@ -1,8 +1,8 @@
 """Broadcast: one message to all participants at once; all answer the same snapshot in parallel.
 
-The last answer closes a round, or a quorum of answers: then the turns that are still open are
-dropped. A turn without an answer in time closes as skipped. With an aggregator, a round ends with
-the aggregator's turn, which sees all the answers.
+The last answer closes a round, or a quorum of answers; with a quorum, open turns are dropped. A turn without
+an answer in time closes as skipped. With an aggregator, a round ends with the aggregator's turn, which sees
+all the answers.
 
 Source: Collab module, section 3.1.
 """
@@ -37,7 +37,7 @@ class _PlannerState(Frozen):
 
 
 def plan(view: SessionView) -> Plan:
-    """Plan a turn for all participants; then for the aggregator, if there is one; then the next round."""
+    """Plan a turn for each participant, then for the aggregator if there is one, then the next round."""
     memory = _PlannerState.model_validate(view.state)
     if memory.phase is _Phase.ANSWERS:
         if view.open and not _has_quorum(view):
@@ -53,14 +53,14 @@ def plan(view: SessionView) -> Plan:
 def _has_quorum(view: SessionView) -> bool:
     quorum = view.options.quorum
     if quorum is None or (view.options.aggregator and view.turns_left == 0):
-        # A turn that is to be dropped may close at this moment: then a planned aggregator turn would be one too many.
+        # A turn to drop may close at this moment; then a planned aggregator turn would exceed the limit.
         return False
     return sum(result.kind is OutcomeKind.MESSAGE for result in view.results) >= quorum
 
 
 def _ask_all(view: SessionView, memory: _PlannerState) -> Step:
     number = memory.round + 1
-    # The message of the first round is the purpose, which every agent knows.
+    # The first round needs no message: every agent gets the purpose.
     message = "" if number == 1 else f"Round {number}: read what the others answered, then answer again."
     # An aggregator alone in the roster answers too; otherwise there would be no answer.
     asked = [name for name in view.ids() if name != view.options.aggregator] or view.ids()

@@ -1,4 +1,4 @@
-"""A mode as one value: everything in which the modes differ, with the checks of hand-offs. Pure."""
+"""The definition of a mode: planner, options and checks of hand-offs. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ...models.sessions.stop_conditions import StopCondition
 from ...models.text.redact import excerpt
 from ...models.turns.turn import TurnResult
 
-#: Returns why a mode refuses a hand-off to the participants that its name may mean; empty: the hand-off is taken.
+#: Function that returns why a mode refuses a hand-off to the participants that its name may mean; empty:
+#: accepted.
 HandOffCheck = Callable[[SessionView, TurnResult, tuple[str, ...]], str]
 
 
@@ -23,7 +24,7 @@ def refuse_all(view: SessionView, _result: TurnResult, _connections: tuple[str, 
 
 
 def refuse_unless_one_other(_view: SessionView, result: TurnResult, to: tuple[str, ...]) -> str:
-    """Take a hand-off to exactly one other participant."""
+    """Accept only a hand-off to exactly one other participant."""
     if not to:
         return "no participant has this name"
     if len(to) > 1:
@@ -34,7 +35,7 @@ def refuse_unless_one_other(_view: SessionView, result: TurnResult, to: tuple[st
 def apply_check(
     view: SessionView, refuses: HandOffCheck
 ) -> tuple[tuple[TurnResult, ...], tuple[RefusedHandOff, ...]]:
-    """Return the results with the taken hand-offs (by participant id), and the refused hand-offs."""
+    """Return the results with the accepted hand-offs (by participant id), and the refused hand-offs."""
     results, refused = [], []
     for result in view.results:
         if result.hand_off is None:
@@ -52,9 +53,10 @@ def apply_check(
 
 
 Planner = Callable[[SessionView], Plan]
-#: Raises InvalidInput for options that do not fit the participants.
+#: Function that raises InvalidInput for options that do not fit the participants.
 OptionCheck = Callable[[Sequence[Participant], ModeOptions], None]
-#: Returns the work items that remain when something other than the planner ends the session.
+#: Function that returns the remaining work items when the session is ended by something other than the
+#: planner.
 BoardAtEnd = Callable[[SessionView, str], tuple[BoardEntry, ...]]
 
 
@@ -68,7 +70,7 @@ def _no_board(_view: SessionView, _describe_error: str) -> tuple[BoardEntry, ...
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demo:
-    """The session of `symposia demo` in a mode. Its participants are agents from `agents/registry/demo.toml`."""
+    """The session of `symposia demo` in a mode; its agents are in `agents/registry/demo.toml`."""
 
     title: str
     purpose: str
@@ -89,19 +91,20 @@ class Demo:
 class Mode:
     """A way in which the participants of a session take turns."""
 
-    #: As in `Collab.mode`.
+    #: Name, as in `Collab.mode`.
     name: str
-    #: One line for users.
+    #: Description for users, one line.
     summary: str
-    #: One line for models: how turns follow each other.
+    #: Description of the turn order for models, one line.
     prompt: str
     plan: Planner
     default_stop: StopCondition
-    #: Check that refuses hand-offs; None: the planner takes all of them unchanged.
+    #: Check of hand-offs; None: the planner accepts all of them unchanged.
     refuses: HandOffCheck | None = refuse_all
-    #: If False, `max_rounds` is refused, and a roster change applies as soon as the participant who leaves has finished.
+    #: True if the mode has rounds. If False, `max_rounds` is refused, and a removed participant leaves after
+    #: its open turn.
     has_rounds: bool = True
-    #: Every participant has one turn in every round.
+    #: True if every participant has one turn per round.
     one_turn_each: bool = False
     check: OptionCheck = _accept
     board_at_end: BoardAtEnd = _no_board

@@ -1,6 +1,6 @@
-"""Orchestrated: the orchestrator names the next speaker, who speaks; then the orchestrator decides again.
+"""Orchestrated: the orchestrator names the next speakers; after their turns it decides again.
 
-The decision log is the orchestrator's summary of the session; its length is bounded also in long
+The decision log is the orchestrator's summary of the session. Its length is bounded, even in long
 sessions.
 """
 
@@ -18,7 +18,8 @@ from ...models.turns.decision_check import check_decision
 from ...models.turns.turn import Decision, Expects, Frozen, TurnResult
 from .mode import Demo, Mode, refuse_unless_one_other
 
-#: Maximum number of decisions, hand-offs, people and characters of a name shown; an instruction may have 10,000 characters.
+#: Maximum numbers of decisions, hand-offs, people, and characters of a name in an instruction, whose own
+#: limit is 10,000 characters.
 LAST_DECISIONS = 8
 LAST_HAND_OFFS = 8
 SHOWN_PEOPLE = 30
@@ -40,7 +41,7 @@ class DecisionLog(Frozen):
     last_turns: dict[str, int] = Field(default_factory=dict)
     #: Number of decisions without progress in a row.
     stalls: int = 0
-    #: New plans requested since the last progress. After each request the stalls are counted from zero.
+    #: Number of new plans requested since the last progress. Each request resets the stalls.
     replans: int = 0
     #: Number of invalid choices in a row.
     invalid: int = 0
@@ -50,7 +51,7 @@ class DecisionLog(Frozen):
     hand_offs: tuple[str, ...] = ()
 
     def add_turns(self, view: SessionView) -> DecisionLog:
-        """Return the ledger with the turns that have just closed."""
+        """Return the log with the turns that have just closed."""
         closed = {result.participant: result.number for result in view.results}
         handed = (
             f"{excerpt(result.participant, SHOWN_NAME)} hands off to {excerpt(result.hand_off, SHOWN_NAME)}"
@@ -61,7 +62,7 @@ class DecisionLog(Frozen):
         return self.model_copy(update={"last_turns": {**self.last_turns, **closed}, "hand_offs": hand_offs})
 
     def add_decision(self, choice: Decision, *, round_number: int, note: str = "") -> DecisionLog:
-        """Return the ledger with one more decision."""
+        """Return the log with one more decision."""
         instructions = [choice.instruction, *(f"{who}: {text}" for who, text in choice.instructions.items())]
         order = " side by side" if choice.side_by_side else ""
         told = excerpt("; ".join(filter(None, instructions)))
@@ -71,11 +72,11 @@ class DecisionLog(Frozen):
         return self.model_copy(update={"decisions": (*self.decisions, line)[-LAST_DECISIONS:]})
 
     def request_new_plan(self) -> DecisionLog:
-        """Return the ledger after a request for a new plan."""
+        """Return the log after a request for a new plan."""
         return self.model_copy(update={"stalls": 0, "replans": self.replans + 1})
 
     def longest_waiting(self, workers: list[str]) -> str:
-        """Return the worker (in roster order) without a turn, or else the one whose last turn is longest ago."""
+        """Return the first worker (in roster order) without a turn, or the one with the oldest last turn."""
         return min(workers, key=lambda name: self.last_turns.get(name, 0))
 
     def build_instruction(self, view: SessionView) -> str:
@@ -172,7 +173,10 @@ def _judge(view: SessionView, memory: _PlannerState) -> Plan:
 def _count_stalls(
     memory: _PlannerState, decision: Decision | None, choice: Decision, fault: str
 ) -> DecisionLog:
-    """Return the ledger with its stalls counted: one for no progress, one for the same instructions to the same speakers."""
+    """Return the log with its stalls counted.
+
+    No progress counts as one stall, and so do the same instructions to the same speakers.
+    """
     ledger = memory.ledger
     repeats = not fault and bool(memory.previous) and _fingerprint(choice) == memory.previous
     if decision and (repeats or not decision.progress):

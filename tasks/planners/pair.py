@@ -20,7 +20,10 @@ class _PlannerState(Frozen):
 
 
 def plan(view: SessionView) -> Plan:
-    """Plan turns in the order driver, navigator, driver, and so on; a passed or skipped turn approves nothing."""
+    """Plan driver and navigator in turn, until the navigator approves.
+
+    A passed or skipped turn is no approval.
+    """
     if view.open:
         return Wait()
     driver, navigator = view.ids()

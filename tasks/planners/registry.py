@@ -1,6 +1,6 @@
-"""The modes by name, with the checks of a session's options and of planned steps.
+"""The modes by name, and the checks of a session's options and of planned steps.
 
-Options are checked before a session is opened; the rules for steps hold for every planner.
+Options are checked before a session is opened. The rules for steps apply to every planner.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def mode_of(name: CollabMode | str) -> Mode:
 
 
 def add_mode(mode: Mode) -> CollabMode:
-    """Add a mode beside the five of the protocol; return its name as `Collab.mode` takes it.
+    """Add a mode to the five of the protocol; return its name for `Collab.mode`.
 
-    Add it in every process that opens, plans or shows such sessions. Documents of such a session are not valid under
-    the schema of the protocol.
+    Call this in every process that opens, plans or shows such sessions. Documents of such a session are not
+    valid under the schema of the protocol.
 
     Raises:
         ValueError: a mode of this name exists.
@@ -48,7 +48,7 @@ def add_mode(mode: Mode) -> CollabMode:
 
 
 def judge_hand_offs(view: SessionView) -> tuple[SessionView, tuple[RefusedHandOff, ...]]:
-    """Return the view with the hand-offs that the mode takes (by participant id), and the refused hand-offs."""
+    """Return the view with the accepted hand-offs (by participant id), and the refused hand-offs."""
     refuses = mode_of(view.mode).refuses
     if refuses is None or all(result.hand_off is None for result in view.results):
         return view, ()
@@ -59,8 +59,8 @@ def judge_hand_offs(view: SessionView) -> tuple[SessionView, tuple[RefusedHandOf
 def effective_stop(name: CollabMode, stop: StopCondition | None) -> StopCondition:
     """Return the stop condition of a session: the user's, or the mode's default.
 
-    In every mode with rounds, a full round of passes ends the session, too: participants that pass would pass again,
-    without end.
+    In every mode with rounds, a full round of passes also ends the session, because the participants would
+    pass again and again.
     """
     mode = mode_of(name)
     chosen = stop or mode.default_stop
@@ -77,7 +77,7 @@ def check_mode_options(
     """Refuse options that can never work with this mode and roster.
 
     Raises:
-        InvalidInput: names the field, its value and the rule.
+        InvalidInput: the message names the field, its value and the rule.
     """
     chosen = mode_of(mode)
     ids = [p.participant_id for p in roster]
@@ -94,7 +94,7 @@ def check_step(view: SessionView, step: Step) -> None:
     """Refuse a step that would break the session.
 
     Raises:
-        AssertionError: names the rule. It is a defect of the planner, never of the input.
+        AssertionError: the message names the rule. The cause is a defect of the planner, never the input.
     """
     people = set(view.ids())
     waiting = [turn for turn in view.open if turn.number not in step.drop]

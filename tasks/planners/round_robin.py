@@ -1,7 +1,7 @@
 """Round robin: all participants speak in roster order, again and again.
 
-After a hand-off the named participant speaks next. It takes its turn of this round early or, if it has had that one,
-its turn of the next round. So every participant has one turn per round, and at most one more.
+After a hand-off the named participant speaks next. It takes its turn of this round early, or its turn of the
+next round if it already had that one. So every participant has one turn per round, and at most one more.
 
 Source: Collab module, section 3.1 and `advanceTurn` of section 5.2.
 """
@@ -23,7 +23,7 @@ class _PlannerState(Frozen):
     cursor: int = 0
     #: Participants after that position who have had a turn in this round.
     early: tuple[str, ...] = ()
-    #: Participants who have had their turn of the next round, too.
+    #: Participants who also have had their turn of the next round.
     ahead: tuple[str, ...] = ()
 
     def waiting(self, roster: Sequence[str]) -> list[str]:
@@ -31,7 +31,7 @@ class _PlannerState(Frozen):
         return [name for name in roster[self.cursor :] if name not in self.early]
 
     def after(self, speaker: str, roster: Sequence[str]) -> _PlannerState:
-        """Return the memory after a turn of the speaker; the last turn of a round begins the next round."""
+        """Return the state after a turn of the speaker; the last turn of a round begins the next round."""
         waiting = self.waiting(roster)
         if speaker not in waiting:
             return self.model_copy(update={"ahead": (*self.ahead, speaker)})
@@ -59,7 +59,10 @@ def plan(view: SessionView) -> Plan:
 
 
 def refuse_hand_off(view: SessionView, result: TurnResult, to: tuple[str, ...]) -> str:
-    """Return why a hand-off is refused, empty if it is taken: no participant gets more than one turn ahead of the others."""
+    """Return why a hand-off is refused; empty: it is accepted.
+
+    No participant gets more than one turn ahead of the others.
+    """
     if fault := refuse_unless_one_other(view, result, to):
         return fault
     is_ahead = to[0] in _load_state(view).ahead
@@ -67,7 +70,7 @@ def refuse_hand_off(view: SessionView, result: TurnResult, to: tuple[str, ...]) 
 
 
 def _load_state(view: SessionView) -> _PlannerState:
-    """Return the planner's memory, without participants who have left."""
+    """Return the planner's state, without participants who have left."""
     memory, roster = _PlannerState.model_validate(view.state), view.ids()
     memory = memory.model_copy(update={"cursor": memory.cursor % len(roster)})
     return memory if memory.waiting(roster) else _PlannerState()

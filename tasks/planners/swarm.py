@@ -22,7 +22,7 @@ from ...models.turns.turn import Frozen, NewItem
 from .board import Board, BoardItem, BoardState
 from .mode import Demo, Mode
 
-#: Far more than the board's own limits allow with the default options.
+#: Default stop condition: more turns than the limits of the board allow with the default options.
 _DEFAULT_STOP: StopCondition = MaxTurns(10_000)
 
 
@@ -35,7 +35,7 @@ class _PlannerState(Frozen):
 
 
 def plan(view: SessionView) -> Plan:
-    """Apply the closed turns, then let the free participants claim items, the longest idle first."""
+    """Apply the closed turns; then the free participants claim items, the longest idle first."""
     memory = _PlannerState.model_validate(view.state)
     board = _apply_closed_turns(view, memory)
     claimed = _claim(view, board, memory)

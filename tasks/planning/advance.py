@@ -1,4 +1,4 @@
-"""Planning of a session's next step. The first planner to write it wins.
+"""Planning of a session's next step, and dispatch of its turns.
 
 `plan` is a compare-and-set on the session's version. Any number of workers may advance a session
 at once, and a message may ask for it any number of times.
@@ -27,7 +27,7 @@ from .limits import affordable_turns
 
 log = logging.getLogger(__name__)
 
-#: Planning attempts against concurrent planners. Each failed attempt means that another planner succeeded.
+#: Maximum planning attempts. An attempt fails only if another planner succeeded at the same time.
 RACES = 50
 
 
@@ -40,16 +40,17 @@ def plan_next(
     said: TurnResult | None = None,
     exhausted: StopReason | None = None,
 ) -> PlanWrite | None:
-    """Return the plan for a state, or for the state after `said` is committed; None: wait for open turns. Pure.
+    """Return the plan for a state, or after the commit of `said`; None: wait for open turns. Pure.
 
-    Raises CorruptSession.
+    Raises:
+        CorruptSession.
     """
     promotes = begins_round(facts, state, said=said)
     if promotes and facts.coming is not None:
         facts = facts.coming
     view = session_view(facts, state, said=said)
     stop_state = _stop_state(facts, state)
-    # Planner and stop conditions parse their own stored state.
+    # Planners and stop conditions parse their own stored state, which may be corrupt.
     with converting_to_corrupt(state.session_id, "planner or stop"):
         decided = decide(
             view, facts.spec.stop, stop_state, stop_requested=state.stop_requested, exhausted=exhausted
@@ -89,7 +90,7 @@ def dispatch_turns(
     *,
     parent: str | None = None,
 ) -> None:
-    """Call `send`; during a broker outage the sweep sends instead."""
+    """Send turns to the queue, like `send_turns`; during a broker outage the sweep sends them later."""
     with ignore_broker_outage(facts.session_id):
         send_turns(graph, facts, state, numbers, parent=parent)
 
@@ -102,7 +103,11 @@ def send_turns(
     *,
     parent: str | None = None,
 ) -> None:
-    """Send turns to the queue; without `parent`, as children of the task that planned each. Raises BrokerAway."""
+    """Send turns to the queue; without `parent`, as children of the Celery task that planned each.
+
+    Raises:
+        BrokerAway.
+    """
     by_parent: dict[str, list[TurnCall]] = {}
     for number in numbers:
         record = state.records[number]
@@ -113,7 +118,7 @@ def send_turns(
 
 
 def resend_all(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> None:
-    """Send again everything that an active session may wait for. Turns that already run answer `busy`."""
+    """Send again all messages that an active session may wait for; running turns answer `busy`."""
     with ignore_broker_outage(facts.session_id):
         send_turns(graph, facts, state, [turn.number for turn in state.open_turns()])
         graph.send_advance(facts.session_id, sent_ms=state.now_ms)
@@ -122,9 +127,10 @@ def resend_all(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> No
 def dispatch_plan(
     runtime: Runtime, facts: SessionFacts, answer: ScriptAnswer, write: PlanWrite, *, parent: str
 ) -> bool:
-    """Dispatch what `write` planned, if it was applied (now, or before an answer that was lost).
+    """Dispatch the plan of `write` if it was applied, now or by an earlier call whose answer was lost.
 
-    Return False if there is more to plan, from `answer.state` on.
+    Returns:
+        False: there is more to plan, from `answer.state` on.
     """
     state = answer.state
     if state is None or state.planned_by != write.plan_id:
@@ -156,9 +162,17 @@ def advance(
     state: SessionState | None = None,
     exhausted: StopReason | None = None,
 ) -> str:
-    """Plan the session's next step and dispatch it, if there is one to plan; return a summary for monitors.
+    """Plan the session's next step and dispatch it, if there is one to plan.
 
-    `exhausted`: the budget without which a turn can never begin.
+    Args:
+        runtime: The runtime of this process.
+        session_id: Id of the session.
+        parent: Id of the Celery task that plans.
+        state: State of the session, as just read; None: read it.
+        exhausted: The exhausted budget, without which a turn can never begin.
+
+    Returns:
+        A summary for monitors.
     """
     state = state or runtime.store.state(session_id)
     for _ in range(RACES):

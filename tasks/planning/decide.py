@@ -1,4 +1,4 @@
-"""The decision about the next step of a session: failure, stop conditions, planner, in this order. Pure."""
+"""Decision about the next step of a session: failure, stop conditions, planner, in this order. Pure."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ class PlanDecision:
     """A plan, and the state of the stop conditions after it is written."""
 
     plan: Plan
-    #: Unchanged with a `Wait`: the closed turns are shown again.
+    #: State of the stop conditions; unchanged with a `Wait`, which passes the closed turns again to the next
+    #: call.
     stop_state: dict[str, JsonValue]
-    #: Hand-offs that the mode refuses; with a `Wait` none, because their turns are shown again.
+    #: Hand-offs that the mode refuses; none with a `Wait`, which passes their turns again to the next call.
     refused: tuple[RefusedHandOff, ...] = ()
 
 
@@ -35,11 +36,11 @@ def decide(
 ) -> PlanDecision:
     """Return the plan for a view.
 
-    A turn that failed for good aborts the session. When a stop condition is met, open turns close first, because
-    their work is paid for; a deadline does not wait. A stop does not wait for turns that only wait for an answer, nor
-    for turns that have not begun because of missing budget. `exhausted` is such a stop: it is met by a turn that can
-    never begin. If the session ends by itself in the same instant (approved, satisfied, board empty), that is the
-    reason given.
+    A turn that failed finally aborts the session. When a stop condition is met, open turns close first,
+    because their work is paid for; a deadline does not wait. A stop does not wait for parked turns, nor for
+    turns that have not begun because of missing budget. `exhausted` is such a stop: a turn can never begin.
+    If the session ends by itself in the same step (approved, satisfied, board empty), that is the reason
+    recorded.
 
     A session is completed only if a turn was answered, with a message, a decision, or a pass on purpose.
     Otherwise it is cancelled.

@@ -1,7 +1,7 @@
 """Reservations of turns within a session's limits, and turns that may begin after a release. Pure.
 
-The scripts keep the accounts: `begin` reserves in the same instant in which it grants,
-and every end of a grant releases. This module only decides what to request and which turns to wake.
+The scripts do the accounting: `begin` grants and reserves in one step, and every end of a grant releases the
+reservation. This module only decides which amounts to request and which turns to wake.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from ...models.turns.turn import RemainingBudget
 from ...state.sessions.records import SessionState, Shortfall
 from ..views.session_views import SessionFacts
 
-#: A turn without a declared cost reserves at least 1/LEAST_PART of what its agent may spend.
+#: Divisor of the least reservation: a turn without a declared cost reserves at least this part of what its
+#: agent may spend.
 LEAST_PART = 10
 
 _CODES = {"tokens": "token_budget", "cost": "cost_budget"}
@@ -37,7 +38,7 @@ def reservation_request(
 
 
 def max_turn_spend(declared: TurnLimits, spends: Sequence[SpendingBounds]) -> SpendingBounds:
-    """Return the most that a turn spends with any of several agents: what was declared, or less if less is known."""
+    """Return the most that a turn spends with any agent: the declared amount, or a lower known bound."""
     usd = declared.turn_usd
     return SpendingBounds(
         tokens=_most(declared.turn_tokens, [it.tokens for it in spends]),
@@ -53,7 +54,10 @@ def _most(declared: int | None, known: Sequence[int | None]) -> int | None:
 
 
 def _want(limit: int | None, most: int | None, *, must: bool) -> UnitReservation | None:
-    """Return what to request of a unit. A declared amount must fit; the bound of an agent's entry may be cut: few turns reach it."""
+    """Return the amount of a unit to request.
+
+    A declared amount must fit. The bound of an agent's entry may be reduced, because few turns reach it.
+    """
     if limit is None:
         return None
     if most is None:
@@ -62,7 +66,7 @@ def _want(limit: int | None, most: int | None, *, must: bool) -> UnitReservation
 
 
 def shortfall_reason(lack: Shortfall, participant: str) -> StopReason:
-    """Return why a session ends whose next turn can never begin."""
+    """Return the stop reason of a session whose next turn can never begin."""
     left, wanted = format_amount(lack.unit, lack.left), format_amount(lack.unit, lack.wanted)
     detail = f"{left} left, but a turn of {participant} may use {wanted}"
     return StopReason(code=_CODES[lack.unit], detail=detail, broke=True)
@@ -74,7 +78,7 @@ def format_amount(unit: str, number: int) -> str:
 
 
 def affordable_turns(limits: RemainingBudget, state: SessionState) -> Iterator[int]:
-    """Yield the numbers of the turns that wait for budget, in their order, as far as the budget now allows.
+    """Yield the numbers of turns that wait for budget, in order, as far as the budget now allows.
 
     If no turn has a reservation, the first turn is always included: its reservation is cut to what is
     left, or it ends the session.

@@ -1,8 +1,8 @@
-"""Archiving: changes of sessions since the last archiving, written to SQL.
+"""Archiving of sessions: changes since the last archiving are written to SQL.
 
-It runs in every worker, beside the sweep. The first worker archives a session; the others find it
-done. No turn waits for it: a database outage only delays the archive, and pending entries stay queued
-in Redis.
+It runs in every worker, in addition to the sweep. One worker archives a session; the others find nothing left
+to do. No turn waits for it: a database outage does not slow sessions, and pending writes stay queued in
+Redis.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: Maximum number of sessions per claim, and milliseconds for which no other archiver gets them.
+#: Maximum number of sessions per claim, and milliseconds for which other archivers do not get them.
 BATCH = 20
 HOLD_MS = 60_000
-#: Maximum interval: an idle session is checked less and less often, up to this.
+#: Maximum milliseconds between two checks; the interval grows while a session is idle.
 SELDOM_MS = 60_000
-#: Interval after which an ended session is checked once more, because late writers are recorded in its journal.
+#: Milliseconds after which an ended session is checked once more, because its journal records late writers.
 LATE_MS = 600_000
 
 _FINAL = frozenset({CollabStatus.COMPLETED, CollabStatus.CANCELLED})
 
 
 class _Overtaken(Exception):
-    """Nothing left to write: another archiver was faster, or the session no longer exists."""
+    """Nothing is left to write: another archiver was faster, or the session no longer exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArchivingTimes:
     """Times of archiving; milliseconds."""
 
-    #: Interval between two checks of an active session.
+    #: Milliseconds between two checks of an active session.
     every_ms: int
-    #: How long the live keys are kept after the end.
+    #: Milliseconds for which the live keys are kept after the end.
     retention_ms: int
 
 
 class Archiver:
-    """Archives the sessions of one Redis in `target`. The client must decode responses."""
+    """Archiver of the sessions of one Redis. The client must decode responses."""
 
     def __init__(self, archive: Archive, client: Redis, times: ArchivingTimes) -> None:
         self.target = archive
@@ -61,7 +61,7 @@ class Archiver:
         self._times = times
 
     def archive_due(self) -> int:
-        """Archive every session that is due. Return the number of archived sessions.
+        """Archive every session that is due; return the number of archived sessions.
 
         Raises:
             ArchiveUnavailable, RedisUnavailable: entries that were not written stay in the archive queue.
@@ -72,7 +72,7 @@ class Archiver:
                 self.target.prepare()
                 written += self._archive_all(claimed)
             except ArchiveUnavailable:
-                # Do not wait for the end of the claim: the first worker that reaches the database archives them.
+                # Release the claim, so that the first worker that reaches the database archives them.
                 for session_id in claimed:
                     self._queue.reschedule(session_id, self._index.now_ms())
                 raise
@@ -86,17 +86,20 @@ class Archiver:
                 written += self.archive(session_id, known.get(session_id, ArchiveProgress()))
             except (ArchiveUnavailable, RedisUnavailable):
                 raise
-            except Exception:  # one session that cannot be archived must not keep the others waiting
+            except Exception:  # one session that cannot be archived must not block the others
                 log.exception("archiving session %s failed, will retry", session_id)
         return written
 
     def archive(self, session_id: str, progress: ArchiveProgress) -> bool:
-        """Archive one session from `progress` on, and set the time of its next check. Return False if nothing was new."""
+        """Archive one session from `progress` on, and set the time of its next check.
+
+        Return False if nothing was new.
+        """
         look = self._reader.read_page(session_id, progress)
         if look.word == "missing":
             self._index.drop_orphan(session_id, self._queue)
             return False
-        has_ended = True  # as far as is known: `release` looks again
+        has_ended = True  # assumed here; `release` checks it again
         if look.page is not None:
             try:
                 last = self.target.writer.write(look.page, lambda since: self._read_on(session_id, since))

@@ -1,4 +1,4 @@
-"""Dispatch of a step as Celery tasks: a `group` for parallel turns, one task for a single turn."""
+"""Dispatch of a step as Celery tasks: a `group` for parallel turns, one Celery task for a single turn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ADVANCE = "symposia.advance"
 
 log = logging.getLogger(__name__)
 
-#: Seconds to connect to a broker after an outage.
+#: Maximum seconds to connect to a broker after an outage.
 _TIMEOUT_S = 2
 
 #: Exception that every transport raises when its broker is unavailable.
@@ -39,7 +39,7 @@ def ignore_broker_outage(session_id: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class TurnCall:
-    """The turn that a task is to run: the whole content of its message."""
+    """The turn that a Celery task runs: the whole content of its message."""
 
     session: str
     turn: int
@@ -64,16 +64,16 @@ class TurnCall:
 class TaskGraph:
     """Dispatch of turns and continuations of sessions to the queue. Raises BrokerAway if it fails.
 
-    `sent_ms`: the server's clock when they became due; see `state/sessions/queue_progress.py`.
+    `sent_ms`: due time by the server's clock, in milliseconds; see `state/sessions/queue_progress.py`.
     """
 
     def __init__(self, app: Celery) -> None:
         self._app = app
-        #: True: sending failed, and the broker has not been reached since.
+        #: True if sending failed, and the broker has not been reached since.
         self._is_away = False
 
     def check(self) -> None:
-        """Raise BrokerAway if the broker was unavailable at the last message, and still is."""
+        """Raise BrokerAway if the broker was unavailable for the last message, and still is."""
         if self._is_away:
             with self._app.connection_for_write() as connection:
                 connection.ensure_connection(max_retries=1, interval_start=0, timeout=_TIMEOUT_S)
@@ -89,7 +89,7 @@ class TaskGraph:
         self._is_away = False
 
     def send_turns(self, calls: Sequence[TurnCall], *, parent: str, sent_ms: int) -> None:
-        """Dispatch turns that may run in parallel from now on."""
+        """Send turns that may run in parallel."""
         with self._sending():
             self._send_turns(calls, parent=parent, headers={SENT_MS: sent_ms})
 
@@ -108,7 +108,10 @@ class TaskGraph:
             )
 
     def _send_turn(self, call: TurnCall, *, parent: str, headers: dict[str, int]) -> None:
-        """Send like Celery's `send_task`, but without a route lookup and a result promise, which cost a twentieth of a turn."""
+        """Send a turn like Celery's `send_task`, without its route lookup and result promise.
+
+        Those two take a twentieth of the time of a turn.
+        """
         amqp = self._app.amqp
         message = amqp.create_task_message(
             new_id(),
@@ -127,7 +130,10 @@ class TaskGraph:
             amqp.send_task_message(producer, TURN, message, headers=headers)
 
     def send_advance(self, session_id: str, *, sent_ms: int, first: bool = False) -> None:
-        """Send the task that plans the next step. The first one has the session's id as its task id: the root of the graph."""
+        """Send the Celery task that plans the next step.
+
+        The first one of a session has the session's id as its task id: it is the root of the graph.
+        """
         shown = f"session={session_id}"
         with self._sending():
             self._app.send_task(

@@ -1,8 +1,8 @@
 """Renewal of the leases of this process's turns: one thread for all of them.
 
-A turn shorter than a third of the lease needs no renewal. If a renewal is refused, the turn was
-given to another worker or dropped, or its session has ended: its agent is cancelled,
-so that output that will be discarded costs no more.
+A turn shorter than a third of the lease needs no renewal. A renewal is refused if another worker has the
+turn, the turn was dropped, or its session has ended. Then its agent is cancelled, because its output would be
+discarded.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _Held:
 
 
 class LeaseRenewer:
-    """Renewal every third of the lease, in a daemon thread that starts with the first turn."""
+    """Renewer of leases: every third of the lease, in a daemon thread that starts with the first turn."""
 
     def __init__(self, store: SessionStore, *, lease_ms: int) -> None:
         self._store = store
@@ -59,7 +59,7 @@ class LeaseRenewer:
                 self._held.pop(grant.token, None)
 
     def cancel_all(self) -> None:
-        """Cancel all turns, current and future; their leases expire. For a worker that must end."""
+        """Cancel all current and future turns of a worker that must end; their leases expire."""
         with self._lock:
             self._is_over = True
             held = list(self._held.values())

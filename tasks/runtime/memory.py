@@ -1,12 +1,12 @@
 """Dialog memory in turns: the view of a turn, and the changes it makes.
 
 A turn reads the memory once, after its grant. Its statements are written with the turn, as a
-part of its result; the planner of the next step first stores them in the memory. So a failed
-turn leaves nothing, a worker may die at any moment, and when the next turn begins, or the
-session has ended, the memory holds all statements. This costs two round trips a turn, none in
-a session without memory.
+part of its result; the planning of the next step first stores them in the memory. So a failed
+turn leaves no statements, a worker may die at any moment, and the memory has all statements when
+the next turn begins or the session has ended. This costs two round trips per turn, and none in a
+session without memory.
 
-Nothing here raises: without Redis a turn runs without memory, and its view says so.
+No function here raises: during a Redis outage a turn runs without memory, and its view says so.
 
 Source: dialog state document, section 2 (`execute`).
 """
@@ -60,7 +60,7 @@ class RecalledMemory:
 
 
 class TurnMemory:
-    """Memory access of a worker's turns."""
+    """Dialog memory for the turns of a worker."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
@@ -75,7 +75,7 @@ class TurnMemory:
         try:
             return self._build_recall(facts, options, now_ms)
         except Exception:
-            # A defect here must not fail the turn.
+            # A defect in this code must not fail the turn.
             log.exception("session %s: reading memory failed, running the turn without it", facts.session_id)
             self._store.counts.count_locally(MemoryEvent.DEGRADED)
             view = MemoryView(service=options.service, parameters=options.said, degraded=True)
@@ -93,14 +93,14 @@ class TurnMemory:
             if left_out:
                 log.warning("not stored in memory, too large: %s", ", ".join(left_out))
                 self._store.counts.count(MemoryEvent.TOO_LARGE, len(left_out))
-            # A concurrent turn may have seen another service last.
+            # A concurrent turn may have selected another service.
             service = learned.service or recollection.view.service
             learned = learned.model_copy(update={"service": service})
         remember = MemoryUpdate(at_ms=recollection.at_ms, about=recollection.service, learned=learned)
         return result.model_copy(update={"remember": remember})
 
     def remember(self, facts: SessionFacts, state: SessionState) -> None:
-        """Store the statements of the turns closed since the last plan in the memory; a repeated call changes nothing."""
+        """Store the statements of turns that closed since the last plan; a repeated call changes nothing."""
         options = facts.spec.memory
         owner = None if options is None else Owner.from_ids(options.user_id, options.room_id)
         if options is None or owner is None:
@@ -199,7 +199,7 @@ class TurnMemory:
     def _opening_statements(
         self, facts: SessionFacts, options: MemoryOptions, about: str | None
     ) -> ParsedStatement | None:
-        """Return the statements of the session's own message, as of when the session was opened."""
+        """Return the statements of the session's own message, with the time when the session was opened."""
         service = self._service(about)
         if service is None:
             return None

@@ -1,7 +1,7 @@
 """Services of a worker process for its turns: one of each, shared by all its threads.
 
-The fault hook is called at each boundary between the steps of a turn: the places where the death of a
-worker makes a difference. In production it does nothing.
+The fault hook is called at each boundary between the phases of a turn, where the death of a worker has
+different effects. In production it does nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .turn_services import GrantServicesFactory
 
 
 class Boundary(StrEnum):
-    """Position of a turn, in the order in which a turn reaches them."""
+    """Boundaries between the phases of a turn, in their order."""
 
     #: The message has arrived; no command was sent to Redis.
     BEFORE_BEGIN = "before-begin"
@@ -41,13 +41,13 @@ class Boundary(StrEnum):
     SPEAKING = "speaking"
     #: The agent has finished; nothing is written.
     BEFORE_COMMIT = "before-commit"
-    #: The turn is written, and the next one planned with it; no message was sent yet.
+    #: The turn is written, together with the next step if it was planned; no message was sent.
     AFTER_COMMIT = "after-commit"
-    #: The next messages are in the queue; the message of this turn is still unacknowledged.
+    #: The next messages are in the queue; the message of this turn is not acknowledged.
     BEFORE_ACK = "before-ack"
 
 
-#: Called with the boundary, the session's id and the turn's number, from the thread that runs the turn.
+#: Callback with boundary, session id and turn number, called in the thread that runs the turn.
 FaultHook = Callable[[Boundary, str, int], None]
 
 
@@ -57,27 +57,27 @@ def no_fault_hook(_boundary: Boundary, _session_id: str, _number: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class WorkerLimits:
-    """Bounds of the worker on turns; times in the unit of the name."""
+    """Limits of turns in a worker."""
 
     lease_ms: int
-    #: Time after which a dispatched turn that has not begun is dispatched again.
+    #: Milliseconds after which a dispatched turn that has not begun is dispatched again.
     grace_ms: int
-    #: Deadline of a turn whose policy has none.
+    #: Seconds that a turn may take if its policy has no deadline.
     turn_timeout_s: float
-    #: How long the live keys are kept after the end.
+    #: Milliseconds for which the live keys are kept after the end.
     retention_ms: int
     max_message_bytes: int
     #: Daily limits of each tenant.
     tenant: DailyLimits = DailyLimits()  # noqa: RUF009 - frozen
 
 
-#: Seconds for which an id certainly means the same session: after its end the keys
-#: stay for at least a minute (`retention_s`), and only then may the id be used again.
+#: Seconds for which an id surely belongs to the same session: the id may be used again only after its keys
+#: have expired, which takes at least a minute after the end (`retention_s`).
 FACTS_TTL_S = 30.0
 
 
 class FactsCache:
-    """Collab and spec of the sessions this process has read recently: they change only with an edition.
+    """Cache of the collab and spec of recently read sessions, which change only with an edition.
 
     `clock` returns monotonic seconds.
     """
@@ -88,7 +88,7 @@ class FactsCache:
         self._store = store
         self._size = size
         self._clock = clock
-        #: By session id, with the time at which the session was last seen alive.
+        #: Facts by session id, with the monotonic time at which the session was last seen alive.
         self._known: OrderedDict[str, tuple[SessionFacts, float]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -108,9 +108,9 @@ class FactsCache:
         An id may be used again after its keys have expired.
 
         Args:
-            session_id: the session.
-            opened_ms: if given, the facts are of the session opened then, which was just read and has not ended.
-            edition: if given, the facts are of this edition or a newer one.
+            session_id: Id of the session.
+            opened_ms: Time at which the session was opened; the session was just read and has not ended.
+            edition: Minimum edition of the facts.
 
         Raises:
             SessionNotFound: the session does not exist or has expired.
@@ -141,7 +141,7 @@ class FactsCache:
 
 
 def ignore_ended(_facts: SessionFacts) -> None:
-    """Do nothing: for sessions whose end matters only to their readers."""
+    """Do nothing at the end of a session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class Runtime:
 
     store: SessionStore
     index: SessionIndex
-    #: How far the workers have come in the queue.
+    #: Progress of the workers in the queue.
     queue_progress: QueueProgress
     facts: FactsCache
     graph: TaskGraph
@@ -162,9 +162,9 @@ class Runtime:
     memory: TurnMemory
     #: None: there is no archive.
     archiver: Archiver | None = None
-    #: Called at each boundary of a turn.
+    #: Callback at each boundary of a turn.
     fault_hook: FaultHook = no_fault_hook
-    #: Called for each session that a plan has ended, at most once. It is only a hint.
+    #: Callback for each session that a plan has ended, called at most once; only a hint.
     on_session_ended: Callable[[SessionFacts], None] = ignore_ended
 
 
@@ -172,7 +172,7 @@ _ATTRIBUTE = "symposia_runtime"
 
 
 def install_runtime(app: Celery, provider: Callable[[], Runtime]) -> None:
-    """Set the runtime provider of an app's tasks (called once per process, lazily)."""
+    """Set the runtime provider of an app's Celery tasks; it is called once per process, on first use."""
     setattr(app, _ATTRIBUTE, provider)
 
 

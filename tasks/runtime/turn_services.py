@@ -1,9 +1,9 @@
-"""Turn services of an agent, and the rate limit of models.
+"""Turn services of one grant, and the wait for the rate limit of models.
 
-A worker creates the services for a turn and clears them afterwards.
+A worker creates the services for a turn, and deletes their data when the turn is written.
 
 The rate limit is shared by all workers. A turn's first model is checked before the turn begins
-(`admission.py`); fallback models are checked when they are needed, through the services of their agent.
+(`admission.py`). Fallback models are checked when they are needed, through the turn services of the agent.
 """
 
 from __future__ import annotations
@@ -29,15 +29,18 @@ from ...state.usage_limits import Permit, RateLimiter
 
 log = logging.getLogger(__name__)
 
-#: Maximum seconds a turn waits in a worker for the rate limit of its model.
+#: Maximum seconds for which a turn waits in a worker for the rate limit of its model.
 MOST_WAIT_S = 1.0
 
-#: Returns the limits of a model of the registry; None: it has none.
+#: Function that returns the rate limit of a model of the registry; None: it has none.
 RateOf = Callable[[str], Rate | None]
 
 
 def wait_for_permit(rates: RateLimiter, rate: Rate) -> Permit | int:
-    """Wait a short time for a permit; return it, or the milliseconds after which to try again."""
+    """Wait at most `MOST_WAIT_S` seconds for a permit.
+
+    Return it, or the milliseconds after which to retry.
+    """
     deadline = time.monotonic() + MOST_WAIT_S
     while isinstance(answer := rates.admit(rate), int) and time.monotonic() + answer / 1000 <= deadline:
         time.sleep(answer / 1000)
@@ -45,11 +48,11 @@ def wait_for_permit(rates: RateLimiter, rate: Rate) -> Permit | int:
 
 
 class ModelRateLimiter:
-    """Rate limits of an agent's fallback models: part of the agent's turn services.
+    """Rate limiter of an agent's fallback models: part of the agent's turn services.
 
     Args:
-        client: a client that decodes responses.
-        rate_of: the registry's limits.
+        client: Redis client that decodes responses.
+        rate_of: Function that returns the rate limit of a model.
     """
 
     def __init__(self, client: Redis, rate_of: RateOf) -> None:
@@ -57,7 +60,13 @@ class ModelRateLimiter:
         self._rate_of = rate_of
 
     async def acquire_request(self, model: str) -> float | None:
-        """As in Minutes. Without Redis nothing is counted, and the model may be called."""
+        """Count one request to a model.
+
+        During a Redis outage the request is not counted, and the model may be called.
+
+        Returns:
+            Seconds after which to retry; None: the model may be called.
+        """
         rate = self._rate_of(model)
         if rate is None:
             return None
@@ -70,7 +79,7 @@ class ModelRateLimiter:
 
 
 class GrantServicesFactory:
-    """Turn services of all turns of a process."""
+    """Factory of the turn services of a process."""
 
     def __init__(self, client: Redis) -> None:
         self.client = client
@@ -92,7 +101,11 @@ class GrantServices:
     _journal: CallJournal | None = field(default=None, init=False)
 
     def open_services(self, rate_of: RateOf) -> TurnServices:
-        """Create the services of a turn; `rate_limit_of` returns the limits of the fallback models. Raises RedisUnavailable."""
+        """Create the turn services of an agent; `rate_of` returns the rate limits of the fallback models.
+
+        Raises:
+            RedisUnavailable.
+        """
         return TurnServices(
             self._open(),
             self.factory.publisher.writer(self.session_id, self.grant, self.participant),
@@ -102,16 +115,19 @@ class GrantServices:
         )
 
     def _open(self) -> CallJournal:
-        if self._journal is None:  # an agent that is asked twice in one attempt continues where it was
+        if (
+            self._journal is None
+        ):  # an agent that is called twice in one attempt continues with the same journal
             self._journal = CallJournal(
                 self.factory.client, self.session_id, self.grant.number, begun_before=self.grant.grants > 1
             )
         return self._journal
 
     def accounts(self) -> dict[str, Usage]:
-        """Return the token usage of all attempts, as far as their agents reported it: this one and those that died.
+        """Return the reported usage of all attempts, this one and earlier ones, by the token of the grant.
 
-        Raises RedisUnavailable, CorruptSession.
+        Raises:
+            RedisUnavailable, CorruptSession.
         """
         if self._journal is None and self.grant.grants > 1:
             self._open()
@@ -123,11 +139,11 @@ class GrantServices:
         }
 
     def extend_ttl(self, wait_ms: int) -> None:
-        """Extend the lifetime of the stored data: the turn is parked and needs it when it continues."""
+        """Keep the stored data for `wait_ms` milliseconds, because a parked turn needs it later."""
         if self._journal is not None:
             self._journal.extend_ttl(wait_ms)
 
     def delete_data(self) -> None:
-        """Delete the data stored for another attempt: the turn is written."""
+        """Delete the stored data, because the turn is written and needs no other attempt."""
         if self._journal is not None:
             self._journal.close()

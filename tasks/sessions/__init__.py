@@ -1,1 +1,1 @@
-"""Opening, steering, restoring and pruning sessions."""
+"""Sessions as a whole: opening, steering, sweep, restoring, pruning, rendering."""

@@ -1,4 +1,4 @@
-"""Opening of a session: checked as a whole, written once, first step dispatched.
+"""Opening of a session: checks of the submission, the write, dispatch of the first step.
 
 The same id with the same content is the same session, so opening may be repeated after a crash.
 """
@@ -24,19 +24,19 @@ from ..runtime.graph import TaskGraph, ignore_broker_outage
 from ..views.session_views import SessionFacts
 from ..workspace.base import normalize_id
 
-#: Milliseconds between entering and opening a session within which readers do not report it missing.
+#: Milliseconds after a session is added to the index, in which readers do not report it as missing.
 _SOON_MS = 60_000
 
 
 def prepare(
     submission: Submission, *, known_agents: frozenset[str] = frozenset(), max_message_bytes: int
 ) -> Submission:
-    """Return the submission with defaults filled in, after checks of its parts and their combination; no server is asked.
+    """Return the submission with defaults, after checks of its parts and their combination, without a server.
 
-    `known_agents` are the names that workers announced; empty if no worker announced any.
+    `known_agents`: names that workers announced; empty if no worker announced any.
 
     Raises:
-        InvalidInput: the first rule that is broken, with its field and value.
+        InvalidInput: the first broken rule, with its field and value.
     """
     prepared = submission.prepare(known_agents=known_agents, max_message_bytes=max_message_bytes)
     check_mode_options(
@@ -92,13 +92,16 @@ class SessionOpener:
         try:
             return self.place(prepared)
         except (ConversationError, InvalidInput):
-            # For an open session, later changes of its conversation are no reason to refuse the submission.
+            # Later changes of the conversation are no reason to refuse the submission of an open session.
             if (placed := self._assigned_before(prepared)) is None:
                 raise
             return placed
 
     def _assigned_before(self, prepared: Submission) -> Submission | None:
-        """Return the submission if the session of its id exists; None if it does not, or only with another placement."""
+        """Return the submission if its session exists.
+
+        None if it does not, or exists with another placement.
+        """
         try:
             documents = self.store.documents(prepared.collab.collab_id)
         except SessionNotFound:
@@ -113,19 +116,20 @@ class SessionOpener:
 
     def _open(self, opening: Opening, spec: SessionSpec) -> SessionFacts | None:
         session_id = opening.collab.collab_id
-        # Enter it in the due index first: a crash after this line leaves an index entry without a session,
-        # a crash after the next one a session that the sweep will start.
+        # Add it to the due index first: a crash after this line leaves an index entry without a session,
+        # a crash after the next one a session that the sweep starts.
         deadline_s = opening.deadline_s
         look_in_ms = self.grace_ms if deadline_s is None else min(self.grace_ms, int(deadline_s * 1000))
         entered_ms = self.index.add_session(session_id, look_in_ms=look_in_ms, archived=opening.archived)
         answer = self.store.open(opening)
         state = answer.state
         if state and state.opened_ms - entered_ms > _SOON_MS:
-            # After such a delay, or under an id listed before, its entries may have been taken for those of an expired session.
+            # After such a delay, or with a reused id, readers may have removed its entries as those of an
+            # expired session.
             self.index.add_session(session_id, look_in_ms=look_in_ms, archived=opening.archived)
             self.index.list_session(session_id, state.opened_ms)
         if state is None or not state.version:
-            # Also if it `exists`: that may be this submission, whose first answer was lost.
+            # Also if it `exists`: an earlier call with this submission may have lost its answer.
             with ignore_broker_outage(session_id):
                 self.graph.send_advance(session_id, first=True, sent_ms=state.now_ms if state else 0)
         if answer.word == "exists":
@@ -137,7 +141,7 @@ def _format_spec(spec: SessionSpec, *, limit_bytes: int) -> str:
     where = "agents, options, policies and parameters"
     try:
         text = spec.model_dump_json(exclude_defaults=True)
-    except ValueError as error:  # a lone surrogate somewhere
+    except ValueError as error:  # the text contains a lone surrogate
         raise InvalidInput(where, str(error), "must be valid UTF-8 text") from None
     if (size := len(text.encode())) > limit_bytes:
         raise MessageTooLarge(size, limit_bytes=limit_bytes, field=where)
@@ -146,7 +150,7 @@ def _format_spec(spec: SessionSpec, *, limit_bytes: int) -> str:
 
 def _digest(prepared: Submission, spec: SessionSpec) -> str:
     """Return a digest that is the same for the same submission, independent of time and place."""
-    # A collab without a context id gets a new one each time it is written.
+    # A collab without a context id gets a new one at each write.
     made_anew = {"created_at", "updated_at", "meta", "events", "context_id"}
     content = {
         "collab": prepared.collab.model_dump(mode="json", exclude=made_anew),

@@ -1,4 +1,7 @@
-"""Renderings of a session: task tree as Mermaid, DOT or text, and transcript as a dialogue. Pure."""
+"""Renderings of a session: task tree as Mermaid, DOT or text, and transcript as an alignment document.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,7 @@ _PLAIN = frozenset(" -_.,:/()")
 
 
 def _mermaid_text(text: str) -> str:
-    """Escape all but letters, digits and a few characters as character codes, which Mermaid accepts in labels."""
+    """Escape all but letters, digits and a few other characters as character codes, which Mermaid accepts."""
     return "".join(c if c.isalnum() or c in _PLAIN else f"#{ord(c)};" for c in one_line(text))
 
 
@@ -127,7 +130,7 @@ _MARKS = {
 
 
 def _text(tree: TaskTree) -> str:
-    """Return the tree as text: the main line is not indented, however long it is; branches are."""
+    """Return the tree as text: branches are indented, the main line never is."""
     lines = [one_line(" · ".join(_heading(tree)))]
     beside = {index for group in tree.groups() for index in group}
     for index, prefix in _branches(tree):
@@ -142,8 +145,8 @@ def _text(tree: TaskTree) -> str:
 def _branches(tree: TaskTree) -> Iterator[tuple[int, str]]:
     """Yield node indices in print order, each with its prefix.
 
-    Of several children, the one with the most descendants comes last, and its descendants continue in its
-    parent's column. Without recursion: a session of two thousand turns is two thousand levels deep.
+    Of several children, the one with the most descendants comes last, and its descendants stay in the column
+    of its parent. There is no recursion, because a session of two thousand turns is two thousand levels deep.
     """
     children: dict[int | None, list[int]] = {}
     weight = [1] * len(tree.nodes)
@@ -192,7 +195,7 @@ def transcript_of(facts: SessionFacts, state: SessionState, collab: Collab, dial
         raise InvalidInput(
             "protocol", facts.spec.protocol, "must be `alignment`: other sessions have no transcript"
         )
-    # Participants who joined later are experts, too, but the session does not wait for their convergence.
+    # Participants who joined later are also experts, but the session does not wait for their convergence.
     joined = (it.participant_id for it in collab.participants)
     spoke = (it.speaker for it in dialog.messages if it.turn_number is not None and it.speaker is not None)
     judges = {facts.spec.orchestrator, facts.spec.options.aggregator}

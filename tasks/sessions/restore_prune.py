@@ -1,4 +1,4 @@
-"""Operations on archived sessions: restoring those that Redis lost, and deletion after the retention time.
+"""Restoring of archived sessions that Redis lost, and deletion of old entries of the archive.
 
 Live sessions are not deleted, because they would be archived again.
 """
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Pruned:
-    """Numbers of deleted entries; with a dry run, of entries that would be deleted."""
+    """Numbers of deleted entries; in a dry run, of entries that would be deleted."""
 
     sessions: int = 0
     messages: int = 0
-    #: Sessions that are still in Redis and were not deleted.
+    #: Number of sessions that were not deleted because they are still in Redis.
     live: int = 0
-    #: Runs of batch reviews.
+    #: Number of runs of batch reviews.
     reviews: int = 0
-    #: Ended tasks, with their conversations.
+    #: Number of ended tasks, with their conversations.
     tasks: int = 0
 
 
@@ -50,17 +50,19 @@ def prune(
     user: str | None = None,
     dry_run: bool = False,
 ) -> Pruned:
-    """Delete sessions that ended, or last changed, before `before_ms`; without a `user` also old review runs and ended tasks.
+    """Delete sessions that ended, or last changed, before `before_ms`.
+
+    Without `user`, delete also old review runs and ended tasks.
 
     Args:
         archive: the archive.
         client: a Redis client, to find live sessions.
-        before_ms: milliseconds since the epoch.
+        before_ms: Time in milliseconds since the epoch.
         user: only sessions that used the memory of this user.
-        dry_run: delete nothing, only count.
+        dry_run: Count, but delete nothing.
 
     Raises:
-        ArchiveUnavailable, RedisUnavailable: a part may be deleted; the call may be repeated.
+        ArchiveUnavailable, RedisUnavailable: some entries may be deleted; the call may be repeated.
     """
     archive.prepare()
     done, behind = Pruned(), 0
@@ -103,14 +105,14 @@ _STREAMS: tuple[Literal["dialog", "events", "journal"], ...] = ("dialog", "event
 
 
 def restore(archive: Archive, client: Redis, graph: TaskGraph, session_id: str) -> None:
-    """Make the newest session under this id live again in its last archived state, and dispatch its due work.
+    """Restore the newest session of this id to Redis in its last archived state, and dispatch its due work.
 
-    A turn that was running is given out again; a worker that ran it before the loss is refused.
+    A turn that was running is granted again; the worker that ran it before the loss cannot commit.
 
     Raises:
-        SessionNotFound: the archive does not have it.
-        NotRestorable: it has ended, is live, or is being archived at this moment.
-        ArchiveUnavailable, RedisUnavailable: restoring may be repeated.
+        SessionNotFound: the session is not in the archive.
+        NotRestorable: the session has ended, is live, or is being archived.
+        ArchiveUnavailable, RedisUnavailable: the call may be repeated.
     """
     archive.prepare()
     reader, restorer = archive.reader, Restorer(client)
@@ -127,7 +129,8 @@ def restore(archive: Archive, client: Redis, graph: TaskGraph, session_id: str) 
             raise _already_live(client, session_id)
     if before != _progress(archive, session_id):
         raise NotRestorable(session_id, why="it is being archived; try again")
-    # As when opening: a crash after this line leaves an index entry without a session, after the next one a session that is swept.
+    # Add it to the index first: a crash after this line leaves an index entry without a session, a crash
+    # after the next one a session that the sweep finds.
     SessionIndex(client).add_session(session_id, look_in_ms=0, archived=True)
     state = restorer.restore(session_id, found.documents, snapshot, request=new_id()).state
     if state is None:
@@ -140,7 +143,7 @@ def restore(archive: Archive, client: Redis, graph: TaskGraph, session_id: str) 
 def _index_session(client: Redis, session_id: str, state: SessionState) -> SessionFacts:
     """Add a live session and its open questions to the indexes of people and sweeps."""
     index, store, inbox = SessionIndex(client), SessionStore(client), Inbox(client)
-    # Again: restoring may have taken longer than an index entry without a session is kept.
+    # Add it again: an index entry without a session may have expired during the restore.
     index.add_session(session_id, look_in_ms=0, archived=True)
     index.list_session(session_id, state.opened_ms)
     facts = read_facts(session_id, store.documents(session_id), state.opened_ms)
@@ -150,7 +153,7 @@ def _index_session(client: Redis, session_id: str, state: SessionState) -> Sessi
 
 
 def _already_live(client: Redis, session_id: str) -> NotRestorable:
-    # The process that restored it may have died before it had added it to all indexes.
+    # The process that restored the session may have died before it updated all indexes.
     state = SessionStore(client).state(session_id)
     if not state.is_final:
         _index_session(client, session_id, state)

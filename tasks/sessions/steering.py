@@ -1,7 +1,7 @@
 """Steering of a running session: participants, their instructions, and messages from outside.
 
-A roster change waits for the next round, because the turns of this one were planned for the current
-participants; in a swarm, which has no rounds, for the next step. New instructions of a
+A roster change applies from the next round on, because the turns of this round were planned for the current
+participants. In a swarm, which has no rounds, it applies from the next step on. New instructions of a
 participant apply from their next turn.
 """
 
@@ -31,7 +31,7 @@ from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.steering import SessionDocuments, SettingsChange, SteeringStore, read_documents
 from ..planners import check_mode_options
 
-#: Maximum attempts of a change against concurrent changes.
+#: Maximum attempts of a change; an attempt fails only if a concurrent change succeeded.
 RACES = 50
 #: Characters of an instruction that its event contains.
 _TOLD = 500
@@ -49,7 +49,7 @@ class SessionSteering:
     by: str
     #: Maximum bytes of a text.
     limit_bytes: int
-    #: Check of new participants; raises if one cannot take part in this session.
+    #: Check of new participants; it raises if one cannot take part in this session.
     check_joining: Callable[[SessionSpec, Participant], None]
     #: Idempotency key: a repeated call makes the change once.
     request: str = field(default_factory=new_id)
@@ -75,7 +75,11 @@ class SessionSteering:
         self._steer("participant.removed", {"participant_id": name}, next_round=made)
 
     def instruct(self, name: str, text: str) -> None:
-        """Change the instructions of a participant from their next turn on. Raises InvalidInput, SessionEnded."""
+        """Change the instructions of a participant from the next turn on.
+
+        Raises:
+            InvalidInput, SessionEnded.
+        """
         _check_text("text", text, self.limit_bytes)
         about: dict[str, JsonValue] = {"participant_id": name, "instructions": text[:_TOLD]}
 
@@ -108,11 +112,11 @@ class SessionSteering:
         next_round: _CastChange,
         now: _CastChange | None = None,
     ) -> None:
-        """Make the change from the newest edition; retry after concurrent changes."""
+        """Apply the change to the newest edition; retry after concurrent changes."""
         for _ in range(RACES):
             base = read_documents(self.client, self.session_id)
             if SteeringStore(self.client).has_steered(self.session_id, self.request):
-                return  # by a call whose answer was lost
+                return  # an earlier call, whose answer was lost, made the change
             change = self._change(base, event, about, next_round=next_round, now=now)
             if self._state_of(change) is not None:
                 return
@@ -131,7 +135,7 @@ class SessionSteering:
     ) -> SettingsChange:
         current = self._cast(base.collab, base.spec)
         waiting = self._cast(base.next_collab, base.next_spec or "") if base.next_collab else None
-        # A participant who joins with the next round may get instructions earlier.
+        # A participant who joins in the next round may get instructions before.
         now_made = _apply_to_waiting(now, current, waiting) if now else current
         later = next_round(waiting or current) if waiting or now is None else None
         return SettingsChange(

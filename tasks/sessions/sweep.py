@@ -1,10 +1,11 @@
-"""The sweep: finds the work whose messages the queue lost.
+"""The sweep of sessions: dispatch of due work whose messages were lost.
 
-It runs in every worker, claims due sessions and dispatches the work they wait for. It never
-executes a turn, so a slow agent cannot block it, and two concurrent sweeps do no harm. Because of the sweep, not
-because of the broker, every session ends.
+The sweep runs in every worker, claims due sessions and dispatches the work they wait for. It never executes a
+turn, so a slow agent cannot block it. Two concurrent sweeps do no harm. The sweep, not the broker, guarantees
+that every session ends.
 
-A message that still waits in the queue is not sent again, however long it waits (`state/sessions/queue_progress.py`).
+A message that still waits in the queue is not sent again, however long it waits
+(`state/sessions/queue_progress.py`).
 """
 
 from __future__ import annotations
@@ -23,27 +24,36 @@ from ..runtime.runtime import Runtime
 
 log = logging.getLogger(__name__)
 
-#: Sessions claimed at once.
+#: Maximum number of sessions per claim.
 BATCH = 100
-#: Seconds after which a sweep claims no further sessions, because the worker has other work, too.
+#: Seconds after which a sweep claims no more sessions, because the worker has other work.
 LONGEST_S = 2.0
-#: Seconds after which a sweep reads again how far workers have come: with a slow Redis, many checks take long.
+#: Seconds after which a sweep reads the progress of the queue again: with a slow Redis, many checks take
+#: long.
 VIEW_S = 0.5
-#: Milliseconds, per unfinished session, until sessions with waiting messages are checked again: a long queue must
-#: not keep the sweep busy.
+#: Milliseconds per unfinished session until sessions with waiting messages are checked again, so that a long
+#: queue does not keep the sweep busy.
 PAUSE_MS = 5
 
 
 def always_free() -> bool:
-    """Return True: for a process that is not a worker."""
+    """Return True, for a process that is not a worker."""
     return True
 
 
 def sweep(runtime: Runtime, *, is_free: Callable[[], bool] = always_free) -> int:
-    """Check every session that is due now. Return the number of dispatched turns and steps.
+    """Check every session that is due now.
 
-    `is_free`: whether this worker could run another task. While all workers are busy no probe is sent, because queued
-    messages may wait for them. Raises RedisUnavailable, BrokerAway: unchecked sessions are claimed again after the grace time.
+    Args:
+        runtime: The runtime of this process.
+        is_free: Function that returns whether this worker could run another Celery task. No probe is sent
+            while all workers are busy, because queued messages may wait for them.
+
+    Returns:
+        The number of dispatched turns and steps.
+
+    Raises:
+        RedisUnavailable, BrokerAway: unchecked sessions are claimed again after the grace time.
     """
     runtime.graph.check()
     sent, ends_at = 0, time.monotonic() + LONGEST_S
@@ -59,7 +69,7 @@ def sweep(runtime: Runtime, *, is_free: Callable[[], bool] = always_free) -> int
                 raise
             except SymposiaError as error:
                 log.error("sweeping session %s failed: %s", session_id, error)
-            except Exception:  # one session that cannot be read must not keep the others waiting
+            except Exception:  # one session that cannot be read must not block the others
                 log.exception("sweeping session %s failed", session_id)
         if len(claimed) < BATCH or time.monotonic() > ends_at:
             return sent
@@ -70,11 +80,11 @@ class QueueView:
     """The queue as seen by one sweep."""
 
     runtime: Runtime
-    #: Sending time of the newest message that workers have taken.
+    #: Send time of the newest message that workers have taken, in milliseconds.
     taken_ms: int
-    #: `time.monotonic()` of the reading.
+    #: `time.monotonic()` of the reading, in seconds.
     made_at: float
-    #: Milliseconds until sessions with waiting messages are checked again; 0: there was none.
+    #: Milliseconds until sessions with waiting messages are checked again; 0: there is none.
     wait_ms: int = 0
 
     @classmethod
@@ -103,7 +113,7 @@ class QueueView:
 
 
 def sweep_session(runtime: Runtime, session_id: str, view: QueueView) -> int:
-    """Check one session. Return the number of dispatched turns and steps."""
+    """Check one session; return the number of dispatched turns and steps."""
     answer = view.find_due_work(session_id)
     if answer.word == "ended":
         runtime.index.mark_ended(session_id)
@@ -112,7 +122,7 @@ def sweep_session(runtime: Runtime, session_id: str, view: QueueView) -> int:
     if answer.state is None or look_ms is None:
         runtime.index.drop_orphan(session_id, runtime.index)
         return 0
-    # The next check is set before anything is sent: a crash in between delays the session by one grace time only.
+    # Set the next check before sending: a crash in between delays the session by only one grace time.
     runtime.index.reschedule(session_id, look_ms)
     if not answer.numbers and not answer.advance:
         return 0

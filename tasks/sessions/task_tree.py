@@ -1,4 +1,4 @@
-"""The tree of a session's tasks, read from its MAP events.
+"""The tree of a session's Celery tasks, read from its MAP events.
 
 The root is the task that opened the session, whose id is the session's. Every grant of a
 turn is a node: MAPTurnDispatched names the task that got the turn (`task_id`) and the one
@@ -39,7 +39,7 @@ class GrantOutcome(StrEnum):
 
     @property
     def is_lost(self) -> bool:
-        """Return whether nothing of it was written: the turn was given out again, or given up."""
+        """Return whether nothing of the grant was written: the turn was granted again, or given up."""
         return self in (
             GrantOutcome.FAILED,
             GrantOutcome.EXPIRED,
@@ -58,7 +58,7 @@ class GrantEnd:
     outcome: GrantOutcome
     #: Input and output tokens.
     tokens: int
-    #: Why it failed; one line.
+    #: Error of the failure, one line.
     error: str
     #: True if it failed and will be retried.
     retried: bool
@@ -97,11 +97,11 @@ class TaskNode:
     parent_id: str
     turn: int
     participant: str
-    #: 1 for the first grant of the turn.
+    #: Number of the grant, from 1.
     attempt: int
     outcome: GrantOutcome = GrantOutcome.SPEAKING
     tokens: int = 0
-    #: Why it failed; one line.
+    #: Error of the failure, one line.
     error: str = ""
 
 
@@ -112,17 +112,18 @@ class TaskTree:
     session_id: str
     mode: str
     title: str
-    #: How the session ended, e.g. `completed: max_rounds`; empty while it runs.
+    #: End of the session, such as `completed: max_rounds`; empty while it runs.
     ending: str
-    #: In the order of their grants, so that parents come before children.
+    #: Nodes in the order of their grants: parents come before children.
     nodes: tuple[TaskNode, ...]
 
     def parent_of(self) -> list[int | None]:
-        """Return for each node the index of the node that planned it; None: the root planned it."""
+        """Return for each node the index of the node that planned it; None: the root."""
         newest: dict[str, int] = {}
         parents: list[int | None] = []
         for index, node in enumerate(self.nodes):
-            # A task that planned after a resume or a sweep has no node: its turns are children of the root.
+            # The task that planned after a resume or a sweep has no node, so its turns are children of the
+            # root.
             parents.append(newest.get(node.parent_id))
             newest[node.task_id] = index
         return parents

@@ -1,1 +1,1 @@
-"""The parts of one turn: admission, commit, failure."""
+"""One turn: admission, the active turn, results, ends."""

@@ -1,6 +1,6 @@
-"""A granted turn in the worker that runs it, and retries of its writes during a Redis outage.
+"""The active turn of a worker, and retries of its writes during a Redis outage.
 
-Writes are retried until the turn's deadline, because giving up would lose a paid answer.
+Writes are retried until the turn's deadline, because an answer that is not written is lost, but paid for.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..views.session_views import SessionFacts, decode_waiting
 from .admission import Admission
 from .results import MessageBuilder
 
-#: Seconds after the agent's deadline in which its turn can still be returned or closed regularly.
+#: Seconds after the agent's deadline in which its turn can still be returned or closed normally.
 WRITE_GRACE_S = 5.0
 
 
@@ -43,7 +43,7 @@ class ActiveTurn:
     policy: FailurePolicy
     task_id: str
     services: GrantServices
-    #: `time.monotonic()` when the grant was taken.
+    #: `time.monotonic()` of the grant, in seconds.
     since: float
     #: Reservations of the turn outside its session.
     admission: Admission
@@ -56,7 +56,7 @@ class ActiveTurn:
         return self.facts.session_id
 
     def now(self) -> datetime:
-        """Return the current time by the server's clock: the worker's own may be wrong by hours."""
+        """Return the current time by the server's clock, because the worker's clock may be wrong by hours."""
         elapsed_s = time.monotonic() - self.since
         return datetime.fromtimestamp(self.state.now_ms / 1000 + elapsed_s, UTC)
 
@@ -82,7 +82,7 @@ class ActiveTurn:
         return decode_waiting(self.state, record) if record.wait else None
 
     def accounts(self) -> dict[str, Usage]:
-        """Return the usage of all attempts, as reported by their agents: this one and earlier ones. Raises RedisUnavailable."""
+        """Return the reported usage of all attempts, this one and earlier ones. Raises RedisUnavailable."""
         return self.services.accounts()
 
     @property
@@ -105,17 +105,17 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: Seconds between two attempts: a fraction of any lease, so that a write does not miss its own lease.
+#: Seconds between two attempts; shorter than any lease, so that the lease does not expire in between.
 PAUSE_S = 0.25
 
 
 def retry_during_outage(write: Callable[[], T], *, until: float, what: str) -> T:
-    """Return what `write` returns. Retry while Redis is unavailable.
+    """Return the result of `write`; retry while Redis is unavailable.
 
     Args:
-        write: Calls a script, which gives the same answer when it is called again.
-        until: When to give up, by `time.monotonic()`.
-        what: What waits meanwhile, for the log.
+        write: Function that calls a script; a repeated call gives the same answer.
+        until: Time to give up, by `time.monotonic()`.
+        what: Name of the write, for the log.
 
     Raises:
         RedisUnavailable: Redis was still unavailable at that time.

@@ -1,8 +1,8 @@
 """Admission of a turn before it begins: known agent, daily limit of the tenant, rate limit of the model.
 
-Both limits are kept outside the session, in cluster slots of their own, so they are checked before `begin` and
-settled after the turn. A turn that has to wait for more than a moment is deferred: it occupies no worker,
-and the sweep sends it again at its time.
+Both limits are stored outside the session, in other cluster slots, so they are checked before `begin` and
+booked after the turn. A turn that would wait longer than a second is deferred: it occupies no worker,
+and the sweep sends it again when it is due.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .results import PlanNext, TurnEnd
 
 NOTHING = Usage()
 
-#: Milliseconds until a turn checks again whether other turns of its tenant have released a part of their reservation.
+#: Milliseconds until a turn checks again whether other turns of its tenant have released reservations.
 LOOK_AGAIN_MS = 2_000
 #: Milliseconds until a turn whose agent this worker does not know may reach a worker that knows it.
 OTHER_WORKER_DELAY_MS = 500
@@ -60,16 +60,16 @@ class Admission:
     is_written: bool = False
     #: Usage of this attempt; None: unknown.
     own_usage: Usage | None = None
-    #: What the session has booked at its end: this attempt's usage, and usage found of others.
+    #: Usage that the session booked at the end: of this attempt, and found usage of other attempts.
     booked: Usage = NOTHING
-    #: What happens to the reservation. With LEAVE it expires.
+    #: Action on the reservation at the end; with LEAVE it expires.
     reservation_action: ReservationAction = ReservationAction.LEAVE
-    #: Milliseconds for which it is kept for the next attempt.
+    #: Milliseconds for which the reservation is kept for the next attempt.
     keep_ms: int = 0
 
     def record_not_granted(self, word: str) -> None:
         """Record that the turn was not granted; `word` is the answer of `begin`."""
-        if not self.found and word != "busy":  # the worker that runs it may have found this very reservation
+        if not self.found and word != "busy":  # the worker that runs the turn may use the same reservation
             self.reservation_action = ReservationAction.RELEASE
 
     def record_end(self, answer: ScriptAnswer, own: Usage, *, done: bool, keep_ms: int | None = None) -> None:
@@ -77,7 +77,8 @@ class Admission:
 
         Args:
             answer: the answer of the script that ended it.
-            own: usage of this attempt. It was booked by an earlier identical call if the script reports none and was `done`.
+            own: usage of this attempt; an earlier identical call booked it if the script reports none and
+                `done` is True.
             done: whether the turn still belonged to this attempt.
             keep_ms: if the turn was returned: time within which another attempt needs the reservation.
         """
@@ -107,7 +108,6 @@ class Admission:
                 keep_ms=self.keep_ms,
             )
             TenantAccounts(self.client).book_usage(self.tenant, reservation_of(self.call), settlement)
-        """Normalise an id; return '' if it is not a UUID v4."""
         if self.permit is not None and (self.own_usage is not None or not self.begun):
             RateLimiter(self.client).record_usage(self.permit, self.own_usage or NOTHING)
 
@@ -120,7 +120,11 @@ def reservation_of(call: TurnCall) -> str:
 def admit_turn(
     runtime: Runtime, facts: SessionFacts, call: TurnCall, seats: Sequence[AgentBinding], claim: GrantRequest
 ) -> Admission | TurnEnd:
-    """Reserve what a turn may need outside its session; return the end of this delivery if the turn may not begin now."""
+    """Reserve what a turn may need outside its session.
+
+    Returns:
+        The admission; or the end of this delivery if the turn may not begin now.
+    """
     sitting = _current_agent(runtime, call, seats)
     if _is_for_other_worker(runtime, call, sitting.agent):
         return _defer_turn(runtime, call, OTHER_WORKER_DELAY_MS)
@@ -166,13 +170,14 @@ def _is_for_other_worker(runtime: Runtime, call: TurnCall, agent: str) -> bool:
     state = runtime.store.state(call.session)
     if not _needs_worker(state, call):
         return False
-    # That worker may serve other queues: after this time the turn fails here, like a turn without an agent.
+    # The other worker may consume other queues, so after this time the turn fails here, like one without an
+    # agent.
     is_patient = state.now_ms - state.updated_ms < OTHER_WORKER_LIMIT_MS
     return is_patient and any(agent in it.agents for it in WorkerPresence(runtime.store.client).list_alive())
 
 
 def _still_needs_worker(runtime: Runtime, call: TurnCall) -> bool:
-    """Return whether the turn waits for a worker that runs it. Called only if it may not run now."""
+    """Return whether the turn still waits for a worker; called only if it may not run now."""
     return _needs_worker(runtime.store.state(call.session), call)
 
 

@@ -61,10 +61,10 @@ def commit_turn(
 
 
 def _plan_ahead(runtime: Runtime, floor: ActiveTurn, result: TurnResult) -> PlanWrite | None:
-    """Return the next step, to be written in the same instant as the turn: this saves a round trip.
+    """Return the next step, which is written together with the turn to save a round trip.
 
-    With parallel turns open, the next step waits for all of them, except in a swarm, where it is outdated only if
-    one of them has closed in the meantime. It also waits for what the turn writes to memory.
+    The next step waits for all parallel turns, except in a swarm: there it is outdated only if one of them
+    has closed in the meantime. It also waits for what the turn writes to memory.
     """
     if floor.recalled_memory is not None and floor.recalled_memory.has_owner:
         return None
@@ -80,7 +80,7 @@ def _plan_ahead(runtime: Runtime, floor: ActiveTurn, result: TurnResult) -> Plan
             said=result,
         )
     except Exception:
-        # The output is paid for, so it is written all the same; `advance` will meet the defect again.
+        # The output is paid for, so it is written without a next step; `advance` then raises the same error.
         log.exception("planning after turn %s of %s failed", result.number, floor.session_id)
         return None
 
@@ -97,7 +97,7 @@ def _continue_session(
 
 
 def fail_turn(runtime: Runtime, floor: ActiveTurn, error: AgentError) -> TurnEnd:
-    """Return a turn for a retry, by its failure policy."""
+    """Return the turn for a retry, or apply the failure policy if no attempt is left."""
     policy, failures = floor.policy, floor.grant.failures + 1
     line = str(error)[:500]
     log.warning(
@@ -179,7 +179,7 @@ def _return_turn(
 
 
 def book_lost_turn(runtime: Runtime, floor: ActiveTurn) -> None:
-    """Book the usage of a turn that has another owner by now, or none."""
+    """Book the usage of a turn whose lease this worker has lost."""
     accounts = floor.accounts()
     if not accounts and floor.admission.tenant is None:
         return

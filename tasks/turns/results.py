@@ -1,4 +1,4 @@
-"""Results of a turn: messages for the dialog, result for planners, short text for monitors. Pure."""
+"""Results of a turn: messages of the dialog, result for planners, summary for monitors. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..views.session_views import SessionFacts
 
 @dataclass(frozen=True, slots=True)
 class MessageBuilder:
-    """The turn whose output is written, and the grant it is written under."""
+    """Builder of the messages and the result of a turn, under its grant."""
 
     facts: SessionFacts
     planned: PlannedTurn
@@ -90,7 +90,7 @@ MAX_ERROR = 200
 #: Answers of `commit` after which the turn is written, or will be after a resume.
 WRITTEN = ("committed", "held", "done")
 
-#: Text for each effect of a turn's last failure.
+#: Text for each effect of the last failure of a turn.
 FAILURE_EFFECTS = {
     OutcomeKind.SKIPPED: "the turn is skipped",
     OutcomeKind.FAILED: "the session is cancelled",
@@ -186,7 +186,10 @@ def summarize_failure(word: str, error: str, then: str, *, is_last: bool) -> Tur
 
 
 def summarize_return(word: str, error: str, then: str, *, is_last: bool = False) -> TurnEnd:
-    """Return the end of a failed attempt whose `fail` answered `word`; `then`: what happens next if it was given back."""
+    """Return the end of a failed attempt whose `fail` answered `word`.
+
+    `then`: next action if the turn was returned.
+    """
     if word != "retried":
         return TurnEnd(word, f"discarded ({word}): {_failure(error)}")
     return summarize_failure(word, error, then, is_last=is_last)

@@ -1,6 +1,6 @@
 """Effects of a session's protocol on its turns: instructions, marks of the answer, and one correction.
 
-A session without a protocol pays one comparison a turn for all of this.
+In a session without a protocol, this costs one comparison per turn.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Conversion of the session's state in Redis to the views of planners and agents. Pure.
+"""Views of a session for planners and agents, built from its state in Redis. Pure.
 
-The parts of a turn that scripts never decode are parsed here: its plan, its result, its wait.
+This module parses the parts of a turn that scripts do not decode: plan, result, question.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def decode_turn_result(state: SessionState, record: TurnRecord) -> TurnResult:
 
 
 def decode_waiting(state: SessionState, record: TurnRecord) -> ParkedQuestion:
-    """Return what a turn waits for, or has waited for. Raises CorruptSession."""
+    """Return the current or last question of a parked turn. Raises CorruptSession."""
     part = f"the question of turn {record.number}"
     return read_stored(ParkedQuestion, record.wait or "{}", session_id=state.session_id, part=part)
 
@@ -54,9 +54,9 @@ class SessionFacts:
     collab: Collab
     spec: SessionSpec
     opened_ms: int
-    #: Number of changes while the session ran.
+    #: Number of changes by steering.
     edition: int = 0
-    #: The settings that apply when the next round begins.
+    #: Settings that apply when the next round begins.
     coming: SessionFacts | None = None
 
     @property
@@ -122,9 +122,9 @@ def _totals(state: SessionState, *, closed: int, skipped: int, rounds: int, usag
 
 
 def begins_round(facts: SessionFacts, state: SessionState, *, said: TurnResult | None = None) -> bool:
-    """Return whether the participants of the next round take part from the next plan on; `said`: after its commit.
+    """Return whether the roster of `facts.coming` applies from the next plan on; `said`: after its commit.
 
-    A swarm has no rounds: there a participant leaves after finishing their turn.
+    A swarm has no rounds: there a participant leaves when its turn has closed.
     """
     if facts.coming is None:
         return False
@@ -135,14 +135,14 @@ def begins_round(facts: SessionFacts, state: SessionState, *, said: TurnResult |
 
 
 def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult | None = None) -> SessionView:
-    """Return the planner's view; with `said`, the view after the commit of that turn. Raises CorruptSession."""
+    """Return the planner's view; with `said`, after the commit of that turn. Raises CorruptSession."""
     results = [decode_turn_result(state, record) for record in state.unconsumed() if record.result]
     open_turns = [_open_turn(facts, state, record) for record in state.open_turns()]
     closed, skipped, usage = state.closed, state.skipped, state.usage
     if said is not None:
         results = sorted([*results, said], key=lambda result: result.number)
         open_turns = [turn for turn in open_turns if turn.number != said.number]
-        # The spending of earlier attempts is booked already.
+        # The usage of earlier attempts is already booked.
         before = sum_usage(state.records[said.number].spent.values())
         closed, usage = closed + 1, usage + said.usage.beyond(before)
         skipped += said.kind is OutcomeKind.SKIPPED

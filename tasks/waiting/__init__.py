@@ -1,1 +1,1 @@
-"""Parked turns: asking, reminding, answering."""
+"""Parked turns: parking, due work, replies."""

@@ -1,4 +1,4 @@
-"""Due work of parked turns: deliveries to remote systems, reminders, and deadlines without an answer.
+"""Due work of parked turns: deliveries to remote systems, reminders, and missed deadlines.
 
 The sweep sends the turn to a worker when work is due. The worker does the work and records it with the
 time of the next check. Every delivery attempt is an event. After the deadline the policy of the wait
@@ -50,9 +50,9 @@ def record_work(
     new_token: str | None = None,
     happened: bool = False,
 ) -> str:
-    """Write `waiting` with an event; `until_ms`: a new deadline. Return `tended` or `gone`.
+    """Write `waiting` with an event; `until_ms`: a new deadline; return `tended` or `gone`.
 
-    An event that `happened` outside is recorded even if the wait is over by now.
+    An event that `happened` outside is recorded even if the wait is over.
     """
     until_ms = until_ms or asked.parking.until_ms
     done = ParkedUpdate(
@@ -98,7 +98,7 @@ def fail_parked_turn(runtime: Runtime, asked: OpenQuestion, line: str, *, rule: 
 
 log = logging.getLogger(__name__)
 
-#: Seconds until the second attempt; each later wait is twice the one before, up to a maximum.
+#: Seconds until the second attempt; each later delay is twice the previous one, up to a maximum.
 FIRST_RETRY_S = 5.0
 LAST_RETRY_S = 3_600.0
 
@@ -139,7 +139,7 @@ def _tried(delivery: RemoteDelivery, attempt: int) -> RemoteDelivery:
 
 
 def _participant_of(asked: OpenQuestion) -> dict[str, str]:
-    """Return the participant of a turn; its record may be gone if the answer came at once."""
+    """Return the participant of a turn; its record may no longer exist if the answer came at once."""
     return {"participant_id": asked.record.participant}
 
 
@@ -154,7 +154,8 @@ def _note(
     return record_work(runtime, asked, waiting, event=event, about=about, happened=True)
 
 
-#: Maximum reassignments in one turn: two substitutes of each other must not alternate without end.
+#: Maximum reassignments in one turn, because two participants that substitute each other would alternate
+#: forever.
 MOST_PASSED_ON = 8
 _NO_ANSWER = "no answer in time"
 
@@ -183,7 +184,7 @@ def apply_deadline_policy(runtime: Runtime, asked: OpenQuestion) -> TurnEnd:
 def _ask_another(
     runtime: Runtime, asked: OpenQuestion, event: str, names: tuple[str, ...], *, new_token: str | None = None
 ) -> TurnEnd:
-    """Ask another participant, in place of the first or in addition, with the same time limit again."""
+    """Ask another participant, instead of the first or in addition, with the same time limit."""
     waiting = asked.waiting.model_copy(update={"asked": names, "escalated": True})
     number, session_id = asked.number, asked.facts.session_id
     inbox = Inbox(runtime.store.client)
@@ -236,7 +237,7 @@ def handle_due_work(runtime: Runtime, facts: SessionFacts, state: SessionState, 
 
 
 def _remote_agent(runtime: Runtime, asked: OpenQuestion) -> ExternalAgent | None:
-    """Return the remote system that has the turn; None: this worker does not know it (any more)."""
+    """Return the remote system that has the turn; None: this worker does not know it."""
     binding = asked.facts.spec.agents[asked.record.participant].with_agent(asked.record.agent)
     try:
         agent = runtime.registry.get_agent(binding)

@@ -60,14 +60,14 @@ class OpenQuestion:
     # -- answers ---------------------------------------------------------------------------
 
     def build_answer(self, text: str | None, *, by: str | None, rule: ReplyRule = ReplyRule.PERSON) -> Reply:
-        """Return the result of an answer (None: no answer): the output of the turn, or the input for its agent."""
+        """Return the reply of an answer (None: no answer): output of the turn, or input for its agent."""
         if not self.waiting.is_own:
             return self._build_continuation(text, by=by, rule=rule)
         if text is None:
             return self.build_closing(OutcomeKind.SKIPPED, error="no answer in time", rule=rule)
         said = TurnOutcome(messages=(self._draft(text),))
         outcome = read_directives(self._context(), said)
-        outcome = said if outcome.question else outcome  # who was asked does not ask back
+        outcome = said if outcome.question else outcome  # the person who was asked cannot ask a question
         kind = OutcomeKind.MESSAGE if outcome.messages else OutcomeKind.PASSED
         return self.build_closing(kind, outcome, by=by, rule=rule)
 

@@ -29,9 +29,9 @@ from .due_work import deliver_turn, reminders_ms
 from .parked_turn import read_question
 from .replies import request_planning
 
-#: Maximum questions of an agent in one turn: an agent that always asks must end, too.
+#: Maximum questions of an agent in one turn, so that an agent that always asks comes to an end.
 MOST_QUESTIONS = 20
-#: Milliseconds after its deadline for which a waiting turn keeps its finished calls.
+#: Milliseconds after the deadline of a parked turn for which its call journal is kept.
 CALLS_GRACE_MS = 86_400_000
 #: Characters of a question that its event contains.
 _TOLD = 500
@@ -62,15 +62,18 @@ class TurnToPark:
         return self.active_turn.grant
 
     def asks_participant(self, outcome: TurnOutcome) -> bool:
-        """Return whether the participant is asked for the turn's own words."""
+        """Return whether the question goes to the turn's own participant."""
         return outcome.question is not None and outcome.question.to == self.context.me.participant_id
 
 
 def park_turn(runtime: Runtime, turn: TurnToPark, outcome: TurnOutcome, *, until: float) -> TurnEnd:
-    """Park a turn for the question its agent has ended with, and deliver it to a remote system.
+    """Park a turn with the question of its agent, and deliver it if its agent is a remote system.
 
-    If Redis is unavailable, retry until `until`, by `time.monotonic()`, because the question is paid for.
-    Raises BadOutcome for a question without a person to ask, StateError.
+    During a Redis outage, retry until `until` (by `time.monotonic()`), because the question is paid for.
+
+    Raises:
+        BadOutcome: the question names no person to ask.
+        StateError.
     """
     agent = runtime.registry.get_agent(turn.binding)
     reply_token = new_id()
@@ -87,7 +90,7 @@ def park_turn(runtime: Runtime, turn: TurnToPark, outcome: TurnOutcome, *, until
 
     def write() -> ScriptAnswer:
         Inbox(runtime.store.client).add(letters, at_ms=server_ms(runtime.store.client))
-        # If there is no answer, the next person who is asked has the same time again.
+        # Twice the time: without an answer, the next person gets as much time as the first.
         turn.active_turn.services.extend_ttl(CALLS_GRACE_MS + 2 * (laid.until_in_ms or FAR_MS))
         return ParkedTurnStore(runtime.store.client).park(session_id, turn.grant, laid)
 
@@ -95,13 +98,12 @@ def park_turn(runtime: Runtime, turn: TurnToPark, outcome: TurnOutcome, *, until
     turn.active_turn.admission.record_end(answer, outcome.usage, done=answer.word == "parked")
     asked = None if answer.state is None else read_question(turn.facts, answer.state, number)
     if asked is None:
-        # The inbox entries stay: another worker may have parked this turn. Readers remove entries of closed questions.
+        # Keep the inbox entries, because another worker may have parked this turn; readers remove stale
+        # entries.
         return TurnEnd(answer.word)
     runtime.index.set_due_by(session_id, asked.parking.wake_ms)
     if asked.state.unconsumed() or asked.state.stop_requested:
-        request_planning(
-            runtime, asked.state
-        )  # what waited for this turn to close does not wait for an answer
+        request_planning(runtime, asked.state)  # closed turns and a requested stop do not wait for the answer
     if isinstance(agent, ExternalAgent) and asked.waiting.delivery is not None:
         return deliver_turn(runtime, asked, agent, asked.waiting.delivery)
     return TurnEnd(answer.word, f"parked: waiting for {excerpt(', '.join(asked.waiting.asked))}")
@@ -121,7 +123,7 @@ def _build_park_request(waiting: ParkedQuestion, reply_token: str, *, tended_in_
 
 def _waiting(runtime: Runtime, turn: TurnToPark, agent: AnyAgent, outcome: TurnOutcome) -> ParkedQuestion:
     question = outcome.question
-    assert question is not None  # noqa: S101 - who parks has asked
+    assert question is not None  # noqa: S101 - only a turn with a question is parked
     me = turn.context.me.participant_id
     is_own = isinstance(agent, DeferredAgent) and question.to == me
     before = turn.active_turn.waiting or ParkedQuestion(question=question)
@@ -141,7 +143,7 @@ def _waiting(runtime: Runtime, turn: TurnToPark, agent: AnyAgent, outcome: TurnO
 
 
 def _policy(runtime: Runtime, turn: TurnToPark, question: Question) -> WaitPolicy:
-    """Return how long to wait for the person who is asked: the policy of their own agent."""
+    """Return the wait policy of the person who is asked: that of their own agent."""
     person = turn.facts.roster.get(question.to)
     if person is None or person.kind is not ParticipantKind.HUMAN:
         people = [p.participant_id for p in turn.facts.participants if p.kind is ParticipantKind.HUMAN]
@@ -149,7 +151,7 @@ def _policy(runtime: Runtime, turn: TurnToPark, question: Question) -> WaitPolic
         raise BadOutcome(f"question.to: must be a participant of kind human: {names} (got {question.to!r})")
     try:
         seat = runtime.registry.get_agent(turn.facts.spec.agents[question.to])
-    except (AgentError, InvalidInput):  # their own seat's trouble is met in their own turn
+    except (AgentError, InvalidInput):  # a problem of that agent is reported in its own turn
         return WaitPolicy()
     return seat.wait if isinstance(seat, DeferredAgent) else WaitPolicy()
 

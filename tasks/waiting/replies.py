@@ -1,7 +1,7 @@
-"""End of a wait: one reply, from any source, continues the session.
+"""Replies to questions: lookup of the question, the answer, and the follow-up of the session.
 
-The reply and the follow-up are two steps. The due index schedules a check of the session soon
-after, so if the process dies in between, the sweep continues.
+The reply and the follow-up are two steps. The due index has a check of the session soon after the reply, so
+the sweep continues if the process dies in between.
 """
 
 from __future__ import annotations
@@ -55,8 +55,10 @@ def find_question(
 ) -> OpenQuestion:
     """Return the one open question to `name`: of all, of the given `turn`, or with the given reply `token`.
 
-    Raises ReplyRefused if there is none, or more than one: without turn or token the reply might answer
-    another question than intended. Raises InvalidInput if `name` is not text, or `turn` not a number.
+    Raises:
+        ReplyRefused: there is no such question, or more than one: without turn or token the reply might
+            answer another question than intended.
+        InvalidInput: `name` is not text, or `turn` is not a number.
     """
     if not isinstance(name, str):
         raise InvalidInput("name", name, "must be text")
@@ -68,7 +70,9 @@ def find_question(
         if turn in (None, it.number) and name in it.waiting.asked
     ]
     if len(found) > 1 and token is not None:
-        found = [it for it in found if it.parking.reply_token == token] or found[:1]  # `answer` says: foreign
+        found = [it for it in found if it.parking.reply_token == token] or found[
+            :1
+        ]  # then `answer_question` refuses the foreign token
     if len(found) > 1:
         questions = {it.number: it.waiting.question.text or it.planned.expects for it in found}
         raise ReplyRefused(facts.session_id, name, "several", questions=questions)
@@ -84,11 +88,11 @@ def find_question(
 def answer_question(
     office: ReplyContext, asked: OpenQuestion, text: str, *, name: str, token: str | None, limit_bytes: int
 ) -> None:
-    """Answer a question in the name of a person who was asked; with `token`, only if it is the question's own.
+    """Answer a question in the name of a person who was asked; a given `token` must be the question's.
 
     Raises:
-        InvalidInput: the answer is blank, too long, or none of the choices.
-        ReplyRefused: there is no open question for it; nothing has changed.
+        InvalidInput: the answer is blank, too long, or not one of the choices.
+        ReplyRefused: the question is no longer open; nothing was changed.
     """
     _check(asked, text, limit_bytes=limit_bytes)
     if token is not None and token != asked.parking.reply_token:

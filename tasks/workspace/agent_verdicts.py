@@ -1,4 +1,4 @@
-"""Registered agents as task-managers: they are asked to approve, like the navigator of a pair."""
+"""Verdicts of registered agents as task-managers: they approve or reject, like the navigator of a pair."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class AgentVerdicts:
         except UnknownAgent as error:
             raise InvalidInput("app", name, f"must have a valid task-manager: {error.rule}") from None
         except AgentError:
-            return  # it cannot speak now, which is a rejection
+            return  # an agent that cannot run now rejects the task later
 
     def __call__(self, name: str, request: TaskRequest, *, timeout_s: float) -> Verdict:
-        """Return the agent's verdict if it decides in time; without its approval, a rejection with the reason."""
+        """Return the agent's verdict; without an approval in time, a rejection with the reason."""
         context = _context(name, request, timeout_s)
         try:
             seat = self._registry.get_agent(AgentBinding(agent=name))

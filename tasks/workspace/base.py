@@ -33,7 +33,7 @@ class WorkspaceMethods:
 
     Args:
         archive: the database; it is migrated at its first use.
-        board: stream of notifications; None: there are none.
+        board: notification streams; None: no notifications are published.
         now_ms: returns the time, in milliseconds since the epoch.
     """
 
@@ -72,7 +72,11 @@ class WorkspaceMethods:
 
 
 def managed_task(changes: WorkspaceChanges, agent: str, task_id: str) -> Task:
-    """Return the task, locked, if this agent manages it. Raises NotTaskManager, also if the task does not exist."""
+    """Return the task, locked, if this agent manages it.
+
+    Raises:
+        NotTaskManager: also if the task does not exist.
+    """
     task = changes.lock_task(normalize_id(task_id))
     if task is None or task.task_manager != agent:
         raise NotTaskManager(agent, task_id)
@@ -82,7 +86,11 @@ def managed_task(changes: WorkspaceChanges, agent: str, task_id: str) -> Task:
 def managed_conversation(
     changes: WorkspaceChanges, agent: str, conversation_id: str
 ) -> tuple[Task, Conversation]:
-    """Return the conversation and its task, locked, if this agent manages it. Raises NotTaskManager as `managed_task` does."""
+    """Return the conversation and its task, locked, if this agent manages it.
+
+    Raises:
+        NotTaskManager: also if the conversation does not exist.
+    """
     task_id = changes.task_of(normalize_id(conversation_id))
     task = None if task_id is None else changes.lock_task(task_id)
     if task is None or task.task_manager != agent:

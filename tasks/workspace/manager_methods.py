@@ -1,4 +1,4 @@
-"""Methods on tasks and conversations that only the task-manager may call. Its authority is checked first."""
+"""Methods on tasks and conversations that only the task-manager may call."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ class ConversationManagement(WorkspaceMethods):
             agent: the caller.
             conversation_id: the conversation.
             name: 1 to 100 characters; None removes the name; without the argument it does not change.
-            metadata: `{"tags": [{"key": "value"}]}`, replaces all tags; None removes them; without the argument they do not change.
+            metadata: `{"tags": [{"key": "value"}]}`, replaces all tags; None removes them; without the
+                argument they do not change.
 
         Raises:
             NotTaskManager, TaskClosedError, InvalidInput.
@@ -100,7 +101,9 @@ class ConversationManagement(WorkspaceMethods):
         return after
 
     def archive(self, agent: str, conversation_id: str) -> Conversation:
-        """Archive a conversation: it accepts no messages, and its dialog pauses. A repeated call keeps the first timestamp.
+        """Archive a conversation: it accepts no messages, and its dialog pauses.
+
+        A repeated call keeps the first timestamp.
 
         Raises:
             NotTaskManager.
@@ -201,12 +204,12 @@ class TaskManagement(WorkspaceMethods):
     """Methods of the task-manager about tasks. Each raises NotTaskManager for all other agents."""
 
     def task_close(self, agent: str, task_id: str) -> Task:
-        """Close an active task: its conversations are archived with one timestamp, their dialogs completed.
+        """Close an active task: archive its conversations with one timestamp, and complete their dialogs.
 
         A closed task does not change.
 
         Raises:
-            NotTaskManager, TaskClosedError: it waits for its verdict, or has failed.
+            NotTaskManager, TaskClosedError: the task waits for its verdict, or has failed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
         with self._book.changing() as changes:

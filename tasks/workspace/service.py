@@ -36,7 +36,11 @@ class ParticipantMethods(WorkspaceMethods):
     # -- tasks ------------------------------------------------------------------------------
 
     def task_list(self, agent: str, *, limit: int = USUAL, cursor: str | None = None) -> ResultPage[Task]:
-        """Return tasks that an agent takes part in or manages, newest first, at most 100. Raises InvalidInput."""
+        """Return tasks that an agent takes part in or manages, newest first (at most 100).
+
+        Raises:
+            InvalidInput.
+        """
         agent = read_agent(agent)
         with self._book.reading() as pages:
             return pages.tasks(agent, after=cursor, limit=check_limit(limit))
@@ -83,7 +87,7 @@ class ParticipantMethods(WorkspaceMethods):
         Args:
             agent: the caller, here and below.
             task_id: only those of this task.
-            archived: only archived ones (True) or only others (False); None: as `include_archived` says.
+            archived: only archived ones (True) or only others (False); None: depends on `include_archived`.
             include_archived: whether archived ones are listed together with the others.
             limit: at most 100.
             cursor: where the previous page ended.
@@ -123,7 +127,8 @@ class ParticipantMethods(WorkspaceMethods):
             reply_to: id of the message of this conversation that it answers.
 
         Raises:
-            NotAMember, TaskClosedError, ConversationArchivedError, InvalidInput: the first that applies, in this order.
+            NotAMember, TaskClosedError, ConversationArchivedError, InvalidInput: the first that applies, in
+                this order.
         """
         agent = read_agent(agent)
         with self._book.changing() as changes:
@@ -152,7 +157,9 @@ class ParticipantMethods(WorkspaceMethods):
             return pages.history(conversation.id, before=cursor, limit=check_limit(limit))
 
     def mark_read(self, agent: str, conversation_id: str, message_id: str | None = None) -> int:
-        """Mark messages as read up to one, by default the newest; the mark never moves back. Return the number of unread messages.
+        """Mark messages as read up to one, by default the newest; return the number of unread messages.
+
+        The mark never moves back.
 
         Raises:
             NotAMember, InvalidInput: the message does not belong to this conversation.
@@ -210,12 +217,14 @@ def _build_message(agent: str, text: str, *, reply_to: str | None, now_ms: int) 
 class WorkspaceService(TaskRequests, ConversationManagement, TaskManagement, ParticipantMethods):
     """Tasks, each with a task-manager, and the conversations inside them.
 
-    Every method takes the id of the calling agent, and checks it. All raise ArchiveUnavailable if the database
-    does not answer: then nothing was changed.
+    Every method takes the id of the calling agent, and checks it. All methods raise ArchiveUnavailable if the
+    database does not answer; then nothing was changed.
     """
 
     def notices(self, agent: str, *, after: str = BEGINNING, limit: int = 100) -> list[ReceivedNotification]:
-        """Return the notifications of an agent after a cursor, oldest first: best effort, kept for a week.
+        """Return the notifications of an agent after a cursor, oldest first.
+
+        Notifications may be lost; they are kept for a week.
 
         Raises:
             InvalidInput: a bad cursor.

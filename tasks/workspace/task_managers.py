@@ -1,4 +1,4 @@
-"""Task-managers and their verdicts. Fail closed: a task without a clear approval in time is rejected."""
+"""Task-managers and their verdicts. A task without an approval in time is rejected."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ...models.errors import InvalidInput
 from ...models.workspace.conversation import read_agent
 from ...models.workspace.task import MAX_REASON, TaskRequest, Verdict
 
-#: Seconds that a task-manager may take.
+#: Default of the seconds that a task-manager may take.
 PATIENCE_S = 30.0
 _LONGEST_S = 3_600.0
 
-#: A sync or async callable; it returns a Verdict, or True or False.
+#: Sync or async callable that returns a Verdict, True or False.
 VerdictFunction = Callable[[TaskRequest], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class TaskManager:
-    """The decider about the tasks of an app."""
+    """The task-manager of an app."""
 
     #: Id of the agent that may manage the tasks.
     agent: str
@@ -53,8 +53,8 @@ class TaskManagers:
             app: the app of the tasks.
             verdict: a sync or async callable that gets the TaskRequest and returns a Verdict or a bool; or
                 the name of a registered agent, which is asked to approve.
-            agent: the id under which it manages the tasks; None: the agent's name, or that of the app.
-            timeout_s: seconds it may take; then the task is rejected.
+            agent: its id as task-manager; None: the name of the agent or of the app.
+            timeout_s: seconds it may take; after that the task is rejected.
 
         Raises:
             InvalidInput: a name is blank, or the time is not within 0 and 3,600 seconds.
@@ -68,7 +68,11 @@ class TaskManagers:
         self._known[app] = TaskManager(read_agent(name), verdict, timeout_s)
 
     def find(self, app: object) -> TaskManager:
-        """Return the task-manager of an app; by default the registered agent of the app's name. Raises InvalidInput."""
+        """Return the task-manager of an app; by default the agent with the name of the app.
+
+        Raises:
+            InvalidInput.
+        """
         name = read_agent(app, "app")
         return self._known.get(name) or TaskManager(name, name)
 
@@ -85,9 +89,9 @@ def register_task_manager(
 
 
 def request_verdict(judge: VerdictFunction, request: TaskRequest, *, timeout_s: float) -> Verdict:
-    """Return the verdict of a callable, if it decides in time; anything else is a rejection with its reason."""
+    """Return the verdict of a callable if it decides in time, otherwise a rejection with the reason."""
     answers: SimpleQueue[Verdict] = SimpleQueue()
-    # A late thread cannot be stopped. It is abandoned, and does not prevent the end of the process.
+    # A late thread cannot be stopped. It is a daemon, so it does not prevent the end of the process.
     thread = threading.Thread(
         target=lambda: answers.put(_call_function(judge, request)), name="symposia-verdict", daemon=True
     )

@@ -1,7 +1,8 @@
-"""Sessions in tasks: a session may run inside a task, and write into one of its conversations.
+"""Placement of sessions in tasks and conversations, and its permission checks.
 
-Its messages reach the conversation when the session is archived, which is the only way for messages of sessions
-(`archive/workspace/messages.py`). This module checks the permission, before a session is opened or a participant joins.
+A session may run inside a task, and write to one of its conversations. Its messages reach the conversation
+only when the session is archived (`archive/workspace/messages.py`). The permission is checked before a
+session is opened and before a participant joins.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class TaskPlacement:
     """Assignment of sessions to tasks and conversations.
 
     Args:
-        archive: opens the archive; None: there is no archive, and there are no tasks.
+        archive: function that returns the archive; None: there is no archive, so there are no tasks.
     """
 
     def __init__(self, archive: Callable[[], Archive | None]) -> None:
@@ -40,7 +41,7 @@ class TaskPlacement:
 
         Raises:
             InvalidInput: an id is not valid, there is no archive, or the thread is not that of the task.
-            NotAMember: an agent of the session is not a member of the conversation, or the conversation does not exist.
+            NotAMember: an agent is not a member of the conversation, or the conversation does not exist.
             ParticipantNotAdmittedError: without a conversation: the task has not admitted a participant.
             TaskClosedError, ConversationArchivedError: it accepts no messages.
         """
@@ -83,7 +84,7 @@ class TaskPlacement:
 
 
 def _target(prepared: Submission) -> tuple[str, object]:
-    """Return the first of both ids, after a check that they are valid. Raises InvalidInput."""
+    """Return the field and value of the first id, after a check that both are valid. Raises InvalidInput."""
     given = {"task": prepared.task, "conversation": prepared.conversation}
     named = {field: value for field, value in given.items() if value is not None}
     for field, value in named.items():

@@ -1,4 +1,4 @@
-"""Requests for a task: it waits, its task-manager decides, and it becomes active or failed."""
+"""Requests for tasks: the task waits for the verdict of its task-manager, then becomes active or failed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Hint = InitialConversation | Mapping[str, Any]
 
-#: Milliseconds that a verdict may be late before a sweep treats its task as abandoned by a crash.
+#: Milliseconds after the verdict's deadline; after that a sweep treats its task as abandoned by a crash.
 GRACE_MS = 60_000
 #: Maximum number of tasks that one sweep fails.
 _SOME = 100
@@ -52,9 +52,9 @@ class TaskRequests(WorkspaceMethods):
     """Requests for tasks.
 
     Args:
-        agents: source of the verdicts of registered agents; None: there are none.
+        agents: function that returns the verdict source of registered agents; None: there are none.
         managers: the registered task-managers; by default those of this process.
-        more: as in the base class.
+        more: arguments of the base class.
     """
 
     def __init__(
@@ -83,13 +83,15 @@ class TaskRequests(WorkspaceMethods):
             app: a name that a task-manager is registered for, or the name of a registered agent.
             initiator: the agent that asks.
             invited: other agents that take part.
-            initial_conversation: `name`, `participants` (by default all) and `metadata` of a conversation that is created
-                in the same transaction that makes the task active. Its creator is the initiator.
+            initial_conversation: `name`, `participants` (by default all) and `metadata` of a conversation
+                that is created in the same transaction that makes the task active. Its creator is the
+                initiator.
 
         Raises:
             InvalidInput: a value breaks a rule, or the app has no task-manager; nothing was written.
-            ParticipantNotAdmittedError: the conversation has members other than the initiator and the invited agents.
-            TaskRejectedError: the task-manager rejected it, failed, or was too late. The task is kept, as failed.
+            ParticipantNotAdmittedError: the conversation has a member that is neither initiator nor invited.
+            TaskRejectedError: the task-manager rejected it, failed, or was late. The task is stored as
+                failed.
             TaskClosedError: all participants left before the verdict came.
         """
         manager = self._managers.find(app)
@@ -109,7 +111,11 @@ class TaskRequests(WorkspaceMethods):
         raise TaskRejectedError(task.id, task.reason or verdict.reason)
 
     def fail_abandoned(self) -> int:
-        """Fail tasks whose request died before the verdict; return their number. Raises ArchiveUnavailable."""
+        """Fail tasks whose request ended before the verdict; return their number.
+
+        Raises:
+            ArchiveUnavailable.
+        """
         before_ms = self._now_ms() - GRACE_MS
         with self._book.changing() as changes:
             failed = [
@@ -142,11 +148,12 @@ class TaskRequests(WorkspaceMethods):
         judge = manager.verdict
         ask = partial(request_verdict, judge) if callable(judge) else partial(self._verdict_source(), judge)
         verdict = ask(request, timeout_s=manager.timeout_s)
-        # If UTF-8 could not encode the reason, the task would wait for its verdict until the sweep fails it.
+        # With a reason that UTF-8 cannot encode, the task would wait for its verdict until the sweep fails
+        # it.
         return replace(verdict, reason=verdict.reason.encode(errors="replace").decode())
 
     def _decide(self, request: TaskRequest, verdict: Verdict) -> RequestedTask:
-        """Apply the verdict, unless the task has changed before: it changes only once."""
+        """Apply the verdict, unless the task no longer waits for it."""
         now_ms = self._now_ms()
         with self._book.changing() as changes:
             task = _check_found(changes.lock_task(request.task_id))
@@ -154,7 +161,7 @@ class TaskRequests(WorkspaceMethods):
             if task.status is TaskStatus.WAITING and verdict.accepted:
                 changes.activate(task.id, now_ms=now_ms)
                 if (hint := request.initial_conversation) is not None:
-                    # Participants who have left meanwhile are not added again.
+                    # Do not add participants who have left in the meantime.
                     wanted = task.agents if hint.participants is None else hint.participants
                     members = [it for it in wanted if it in task.agents]
                     conversation = create_conversation(

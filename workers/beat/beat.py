@@ -1,4 +1,4 @@
-"""Beat: RedBeat with recurrences that have a grid and a time zone, and without a lock between beats.
+"""Beat: RedBeat with recurrences in a time zone, and without a lock between beats.
 
 In RedBeat, one beat has a lock and all others wait; a killed beat keeps the lock for minutes. Here
 all beats announce due schedules, and each time is claimed once, whichever beat announced it
@@ -43,7 +43,10 @@ _ANNOUNCE_EVERY_S = 5.0
 
 
 class DueTimes(BaseSchedule):
-    """Due times of a recurrence, as a Celery schedule. The clock is that of this machine: an announcement is only a hint."""
+    """Due times of a recurrence, as a Celery schedule.
+
+    By the local clock, because an announcement is only a hint.
+    """
 
     tz = UTC  # type: ignore[assignment]  # what RedBeat takes it for
 
@@ -98,7 +101,7 @@ class BeatEntry(RedBeatSchedulerEntry):  # type: ignore[misc]  # RedBeat has no 
 
     @property
     def due_at(self) -> datetime:
-        """Next due time."""
+        """Return the next due time."""
         due: datetime = self.schedule.after(self.last_run_at)
         return due
 
@@ -123,14 +126,15 @@ class SchedulesInRedis(RedBeatScheduler):  # type: ignore[misc]  # RedBeat has n
         client = connect(url)
         app.symposia_schedules = ScheduleStore(client)  # type: ignore[attr-defined]
         app.redbeat_redis = client  # type: ignore[attr-defined]  # where RedBeat looks for its connection
-        # No lock. The rest keeps RedBeat from reading the broker's settings, and is only shown.
+        # No lock between beats. The other settings prevent that RedBeat reads those of the broker; they are
+        # only shown.
         app.conf.update(
             redbeat_lock_key=None, redbeat_redis_url=without_password(url), redbeat_redis_options={}
         )
         ensure_conf(app)
         app.redbeat_conf.key_prefix = f"{SCHEDULES}schedule:"  # type: ignore[attr-defined]
         app.redbeat_conf.schedule_key = SCHEDULES_BEAT  # type: ignore[attr-defined]
-        #: Read now, so that a wrong file is reported at the start.
+        #: Schedules of the file; read here, so that a wrong file is reported at the start.
         self._wanted = load_schedules_file(settings)
         self._beats = BeatPresence(client)
         self._name = f"beat-{os.getpid()}@{socket.gethostname()}"
@@ -139,11 +143,11 @@ class SchedulesInRedis(RedBeatScheduler):  # type: ignore[misc]  # RedBeat has n
 
     @property
     def info(self) -> str:
-        """Text of the banner; that of RedBeat fails for a URL of several hosts."""
+        """Return the text of the banner; RedBeat's own fails for a URL with several hosts."""
         return f"       . redis -> {self.app.redbeat_conf.redis_url}"
 
     def setup_schedule(self) -> None:
-        """Write nothing while beat starts, because Redis may be unavailable."""
+        """Write nothing at the start, because Redis may be unavailable."""
 
     def tick(self, **options: Any) -> float:
         """Announce due schedules, and return the seconds until the next time."""

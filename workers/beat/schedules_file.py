@@ -11,7 +11,7 @@
     overlap = "cancel"
     missed = "once"
 
-A beat reads it when it starts. Schedules that were added in another way stay unchanged.
+A beat reads the file when it starts. Schedules that were added in another way do not change.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ...models.errors import InvalidInput
 from ...models.schedules.schedule import Schedule
 from ...reviews.schedules.schedules import read_schedules
 
-#: Default path.
+#: Default path, in the working folder.
 DEFAULT_FILE = Path("schedules.toml")
-#: Maximum size.
+#: Maximum size in bytes.
 _MAX_BYTES = 1024 * 1024
 
 

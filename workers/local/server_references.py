@@ -1,8 +1,8 @@
 """Shared embedded server of one data folder: the first process starts it, the last one ends it.
 
-Each process that uses the server holds a shared lock on the file `users`. The kernel releases the lock however the
-process ends. So a process that leaves and gets the exclusive lock was the last one. Other processes never end the
-server of `symposia up`.
+Each process that uses the server holds a shared lock on the file `users`. The kernel releases the lock
+however the process ends. So a process that leaves and gets the exclusive lock was the last one. Other
+processes never end the server of `symposia up`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def shared_server(data_dir: Path) -> Iterator[str]:
 
 @contextmanager
 def using_server(data_dir: Path) -> Iterator[None]:
-    """Keep a shared server alive that runs now or starts later. Raises EmbeddedServerError."""
+    """Keep a shared server running, also one that starts later. Raises EmbeddedServerError."""
     folder = server_folder(data_dir)
     try:
         make_private_folder(folder)
@@ -51,7 +51,8 @@ def using_server(data_dir: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            # Held until the server has ended: a process that arrives meanwhile waits, and starts another server.
+            # The lock is held until the server has ended. Processes that come in the meantime wait, and start
+            # another server.
             if try_lock(users):
                 _end(data_dir)
 

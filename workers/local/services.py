@@ -1,4 +1,7 @@
-"""Services of the command line: the embedded server, the local model, workers, Flower."""
+"""Services that a supervisor runs: embedded server, local model and child processes.
+
+Commands of worker and beat.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ _PROGRAM = (sys.executable, "-m", "symposia.workers")
 
 
 class ServerService:
-    """The embedded server: started here, or found running and then left alone."""
+    """The embedded server: started here, or found running and then not stopped."""
 
     name = "server"
 
@@ -35,22 +38,22 @@ class ServerService:
         self._server = server
 
     def start(self) -> None:
-        """Start it, or find it. Raises EmbeddedServerError."""
+        """Start the server, or find the running one. Raises EmbeddedServerError."""
         self._server.start()
 
     def exit_reason(self) -> str | None:
-        """Why it does not run."""
+        """Return why it does not run; None if it runs."""
         if self._server.pid is not None:
             return _exit_of(self._server.pid)
         return None if find_server(self._server.data_dir) else "does not answer"
 
     def stop(self, hurry: ShutdownFlag) -> None:
-        """End it, if it was started here."""
+        """Stop it, if it was started here."""
         self._server.stop(timeout_s=1.0 if hurry.is_set() else 10.0)
 
 
 class LocalModelService:
-    """The local model: started here, or found running and then left alone."""
+    """The local model: started here, or found running and then not stopped."""
 
     name = "local model"
 
@@ -59,7 +62,7 @@ class LocalModelService:
         self._model: LocalModelServer | None = None
 
     def start(self) -> None:
-        """Start it, or find it. Raises LocalModelError."""
+        """Start the local model, or find the running one. Raises LocalModelError."""
         if self._model is not None:
             self._model.stop()
         self._model = None
@@ -68,27 +71,27 @@ class LocalModelService:
             self._model.start()
 
     def exit_reason(self) -> str | None:
-        """Why it does not run."""
+        """Return why it does not run; None if it runs."""
         if self._model is not None and self._model.pid is not None:
             return _exit_of(self._model.pid)
         return None if find_local_model(self._data_dir) else "does not answer"
 
     def stop(self, _hurry: ShutdownFlag) -> None:
-        """End it, if it was started here."""
+        """Stop it, if it was started here."""
         if self._model is not None:
             self._model.stop()
 
 
 class ProcessService:
-    """Child process that ends with this process, however that ends (Linux).
+    """Child process that ends with this process, for any reason (Linux).
 
     Args:
-        name: Its name in messages.
+        name: Name in messages.
         command: Program and arguments. They must not contain a secret: every user can read them.
-        environment: Its environment.
-        heard: Gets every line it prints, in a separate thread.
-        patience_s: Maximum seconds to end after it is asked to; None: no limit.
-        folder: Its working folder; None: that of this process.
+        environment: Environment variables.
+        heard: Callback for each line of output, called in a separate thread.
+        patience_s: Maximum seconds from the request to stop until it is killed; None: no limit.
+        folder: Working folder; None: that of this process.
     """
 
     def __init__(
@@ -112,7 +115,7 @@ class ProcessService:
         self._last: deque[str] = deque(maxlen=_KEPT_LINES)
 
     def start(self) -> None:
-        """Start it."""
+        """Start the process."""
         self._close()
         self._process = subprocess.Popen(
             end_with_parent(self._command, signal.SIGKILL),
@@ -123,14 +126,14 @@ class ProcessService:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            # Ctrl-C goes to a whole process group; this process must end only when it is asked to.
+            # Ctrl-C signals the whole process group, but this child must end only when `stop` is called.
             process_group=0,
         )
         self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
         self._listener.start()
 
     def exit_reason(self) -> str | None:
-        """Return why it does not run, with the last line it printed; None if it runs."""
+        """Return why it does not run, with its last line of output; None if it runs."""
         code = None if self._process is None else self._process.poll()
         if code is None:
             return None
@@ -139,7 +142,7 @@ class ProcessService:
         return _described(code) + (f": {last.strip()}" if last else "")
 
     def stop(self, hurry: ShutdownFlag) -> None:
-        """Ask it to end; kill it when `hurry` is set or its time is over."""
+        """Terminate it; kill it when `hurry` is set or the time limit is exceeded."""
         process = self._process
         if process is None:
             return
@@ -148,7 +151,7 @@ class ProcessService:
         until = None if self._stop_timeout_s is None else time.monotonic() + self._stop_timeout_s
         while process.poll() is None:
             if hurry.is_set() or (until is not None and time.monotonic() > until):
-                # Its process group, because processes of a pool would wait for a parent that is gone.
+                # Kill the process group: pool processes would wait for their dead parent.
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
@@ -167,7 +170,7 @@ class ProcessService:
         """Read the remaining output from the pipe."""
         if (
             self._listener is not None and self._is_listening()
-        ):  # an interrupt may have arrived before it started
+        ):  # an interrupt may arrive before the thread starts
             self._listener.join(timeout=1.0)
 
     def _close(self) -> None:
@@ -189,11 +192,15 @@ def worker_command(
     loglevel: str = "INFO",
     banner: bool = True,
 ) -> list[str]:
-    """Return the command that runs a Celery worker; options that are None keep the defaults of the settings."""
+    """Return the command that runs a Celery worker.
+
+    Options that are None keep the defaults of the settings.
+    """
     command = [*_PROGRAM, *([] if banner else ["--quiet"]), "worker", "--loglevel", loglevel]
     # Workers do not need to exchange state; mingle would cost a second at every start.
     command += ["--without-mingle", "--without-gossip"]
-    # Celery treats `prefork` as "not set" and uses the configured pool, threads; the alias `processes` is respected.
+    # Celery treats `prefork` as "not set" and uses the configured pool, threads; the alias `processes` is
+    # respected.
     pool = "processes" if pool == "prefork" else pool
     chosen = {"--concurrency": concurrency, "--pool": pool, "--hostname": name, "--queues": queues}
     return [*command, *(f"{option}={value}" for option, value in chosen.items() if value is not None)]
@@ -201,7 +208,7 @@ def worker_command(
 
 def beat_command(*, banner: bool = True) -> list[str]:
     """Return the command that runs a beat."""
-    # Without a pid file, because several beats may run in one folder.
+    # No pid file, because several beats may run in one folder.
     return [*_PROGRAM, *([] if banner else ["--quiet"]), "beat", "--loglevel=WARNING", "--pidfile="]
 
 

@@ -1,6 +1,7 @@
-"""The services of `symposia up` in the foreground: which ones run, the start of Flower, and when all are ready.
+"""The services of `symposia up`: their selection, the start of Flower, and the check that all are ready.
 
-Like workers, Flower reads the broker's URL with the password from the environment, so its arguments contain no secret. It listens on loopback only and has no authentication.
+Like workers, Flower reads the broker's URL with the password from the environment, so its arguments contain
+no secret. It listens on loopback only and has no authentication.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ class Readiness:
     """Check that all services have started; it stops checking once they have.
 
     Args:
-        workers: Where workers announce themselves.
-        names: Nodes that were started, such as `worker1@host`.
+        workers: Announcements of live workers.
+        names: Names of the started nodes, such as `worker1@host`.
         page: Host and port of Flower; None if it was not started.
     """
 
@@ -78,7 +79,7 @@ class Readiness:
         self._is_ready = False
 
     def became_ready(self) -> bool:
-        """Return True once: in the call that finds everything started."""
+        """Return True once: in the first call after all services have started."""
         if self._is_ready or time.monotonic() < self._next_look:
             return False
         self._next_look = time.monotonic() + _LOOK_EVERY_S
@@ -115,35 +116,35 @@ class ServiceSelection:
 
     workers: int = 1
     flower: bool = True
-    #: Announces due schedules to the workers.
+    #: True: run a beat, which announces due schedules to the workers.
     beat: bool = True
-    #: None: if it is installed.
+    #: Whether the local model runs; None: if it is installed.
     local_model: bool | None = None
 
     @property
     def worker_names(self) -> list[str]:
-        """Names of the workers, without their host."""
+        """Return the names of the workers, without their host."""
         return [f"worker{number}" for number in range(1, self.workers + 1)]
 
 
 def run_services(settings: Settings, household: ServiceSelection, *, heard: OutputHandler) -> None:
-    """Run the services until this process is asked to stop; then stop them, workers first.
+    """Run the services until a signal stops this process; then stop them, workers first.
 
     Args:
-        settings: Of all services.
-        household: Services to run.
-        heard: Gets the name of a program and each line that it prints; lines of the supervisor have the name `up`.
+        settings: Settings of all services.
+        household: Selection of the services.
+        heard: Callback for the output of programs; lines of the supervisor have the name `up`.
 
     Raises:
         RegistryError: the agents file is wrong; nothing was started.
         InvalidInput: the port of Flower is in use; nothing was started.
-        StateError, LocalModelError: a part could not be started; nothing is left running.
+        StateError, LocalModelError: a service could not be started; all others were stopped.
     """
 
     def say(line: str) -> None:
         heard("up", line)
 
-    registry = load_registry(settings)  # otherwise each worker would end with this error, repeatedly
+    registry = load_registry(settings)  # with a wrong agents file, each worker would end repeatedly
     if household.flower:
         check_port(settings.flower_port)
     with Interrupts() as interrupts, ExitStack() as stack:

@@ -1,6 +1,7 @@
-"""Supervisor of services: it starts them together, restarts them, and stops them in order; a second signal sets the shutdown flag, so that it stops at once.
+"""Supervisor of services: starts, restarts and stops them; signals that interrupt it, and the shutdown flag.
 
-All work happens in the calling thread, which must call `check_services` regularly. A separate thread is not possible: the kernel ends a bound child with the thread that started it.
+All work happens in the calling thread, which must call `check_services` regularly. A separate thread is not
+possible, because the kernel ends a bound child with the thread that started it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from ...models.errors import ServiceEnded, SymposiaError
 
 
 class ShutdownFlag:
-    """Flag that a signal handler may set. It has no lock, unlike an event: the interrupted code could hold that lock."""
+    """Shutdown flag: shut down at once (second signal).
+
+    It has no lock, unlike `threading.Event`: the code that the signal interrupts could hold that lock.
+    """
 
     def __init__(self) -> None:
         self._is_set = False
@@ -41,7 +45,7 @@ MAX_DELAY_S = 30.0
 STABLE_AFTER_S = 60.0
 
 _LOOK_EVERY_S = 0.25
-#: Seconds after which an interrupt is sent again that could not be raised where it arrived.
+#: Seconds after which an interrupt is sent again because it could not be raised where it arrived.
 _AGAIN_S = 0.05
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -51,7 +55,7 @@ class SupervisedService(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name in messages."""
+        """Return its name in messages."""
         ...
 
     def start(self) -> None:
@@ -63,26 +67,26 @@ class SupervisedService(Protocol):
         ...
 
     def stop(self, hurry: ShutdownFlag) -> None:
-        """Stop it and wait for its end; kill it when `hurry` is set, before or meanwhile."""
+        """Stop it and wait for its end; kill it as soon as `hurry` is set."""
         ...
 
 
 class Interrupts:
     """Signals that ask this process to stop, while the context lasts.
 
-    The first signal raises KeyboardInterrupt in the main thread. After that, or after `calm`,
-    signals only set `hurry`: the shutdown is not interrupted, but it is shortened.
+    The first signal raises KeyboardInterrupt in the main thread. After that, or after `disarm`,
+    signals only set `shutdown_flag`: the shutdown is not interrupted, but it is shortened.
     """
 
     def __init__(self) -> None:
         self.shutdown_flag = ShutdownFlag()
         self._armed = True
-        #: A signal arrived where an exception would have been lost.
+        #: True if a signal arrived where an exception would have been lost.
         self._is_pending = False
         self._restore = ExitStack()
 
     def disarm(self) -> None:
-        """From now on, let signals only set `hurry`."""
+        """Let later signals only set `shutdown_flag`."""
         self._armed = False
 
     def __enter__(self) -> Self:
@@ -108,11 +112,11 @@ class Interrupts:
         self, others: Callable[[sys.UnraisableHookArgs], object], it: sys.UnraisableHookArgs
     ) -> None:
         if isinstance(it.exc_value, KeyboardInterrupt):
-            # It arrived inside a finalizer, which cannot raise.
+            # The signal arrived inside a finalizer, which cannot raise.
             self._armed = self._is_pending = True
         else:
             others(it)
-        # This hook cannot raise either: a signal that arrives meanwhile asks for another round.
+        # This hook cannot raise either: a signal that arrives during the loop repeats it.
         while self._is_pending:
             self._is_pending = False
             again = threading.Timer(
@@ -133,7 +137,7 @@ def _is_in(code: CodeType, frame: FrameType | None) -> bool:
 class Backoff:
     """Delay before a service is restarted."""
 
-    #: How often in a row the service ended soon after its start.
+    #: Number of times in a row that the service ended soon after its start.
     failures: int = 0
 
     def delay_s(self, *, lived_s: float) -> float:
@@ -148,12 +152,12 @@ class _ServiceState:
 
     service: SupervisedService
     started_at: float = 0.0
-    #: None: it runs, as far as known.
+    #: `time.monotonic()` of the restart; None: the service runs, as far as known.
     restart_at: float | None = None
     backoff: Backoff = field(default_factory=Backoff)
 
     def schedule_restart(self) -> float:
-        """Record its end, and return the seconds until its restart."""
+        """Record the end of the service, and return the seconds until its restart."""
         now = time.monotonic()
         delay_s = self.backoff.delay_s(lived_s=now - self.started_at)
         self.restart_at = now + delay_s
@@ -164,9 +168,9 @@ class Supervisor:
     """Context manager that starts services in order and stops them in reverse order.
 
     Args:
-        services: In the order of their start.
-        interrupts: Of this process; they do not interrupt the shutdown.
-        say: Gets one line about each service that ended and its restart.
+        services: Services, in the order of their start.
+        interrupts: Interrupts of this process; they do not interrupt the shutdown.
+        say: Callback for one line about each service that ended and its restart.
         gives_up_after: Number of failures in a row after which ServiceEnded is raised; None: no limit.
     """
 
@@ -202,7 +206,7 @@ class Supervisor:
         self._start(kept)
 
     def check_services(self) -> None:
-        """Start again what has ended, when its time has come. May be called as often as one likes.
+        """Restart services that ended, after their delay; return at once if the last check is recent.
 
         Raises:
             ServiceEnded: a service ended too often.

@@ -1,1 +1,1 @@
-"""The background work of a worker process."""
+"""Bootsteps of a worker process: runtime, sweep and other background loops."""

@@ -1,4 +1,4 @@
-"""Bootsteps of a worker: the first one builds the runtime, and the base class of all others runs a background loop in a thread."""
+"""Bootstep that builds the runtime of a worker, and base class of bootsteps with a background loop."""
 
 from __future__ import annotations
 
@@ -22,17 +22,19 @@ BAD_CONFIGURATION = 2
 
 
 class RuntimeStep(bootsteps.StartStopStep):
-    """Builds the runtime when the worker starts, so that a bad agents file is reported at once, and so are
-    the faults of its agents.
+    """Bootstep that builds the runtime, to report a wrong agents file and problems of its agents at once.
 
-    Nothing is closed when it stops: in a warm shutdown turns still speak, and need their leases, after
-    this step. Its threads are daemons and end with the process.
+    It closes nothing when it stops: in a warm shutdown, turns still run after this step and need their
+    leases. Its threads are daemons and end with the process.
     """
 
     requires = ("celery.worker.components:Pool",)
 
     def start(self, worker: Any) -> None:
-        """End the worker with one line when the configuration is wrong: Celery logs any other exception with a traceback."""
+        """Build the runtime, or end the worker with one line if the configuration is wrong.
+
+        SystemExit, because Celery logs any other exception with a traceback.
+        """
         try:
             runtime = runtime_of(worker.app)
         except SymposiaError as error:
@@ -43,13 +45,15 @@ class RuntimeStep(bootsteps.StartStopStep):
 
 
 class BackgroundLoop(threading.Thread):
-    """Calls `turn` at once, then every `interval_s` seconds, until `close`; Redis being away only delays it.
+    """Thread that calls `turn` at once, then every `interval_s` seconds, until `close`.
+
+    An outage of Redis only delays the calls.
 
     Args:
-        what: what it does, for the log and the thread's name.
-        turn: what is done each time; it may raise.
-        interval_s: seconds from the end of one to the next.
-        leave: what is done once at the end.
+        what: Name of the work, for the log and the name of the thread.
+        turn: Function that is called each time; it may raise.
+        interval_s: Seconds from the end of a call to the next one.
+        leave: Function that is called once at the end.
     """
 
     def __init__(
@@ -83,19 +87,21 @@ class BackgroundLoop(threading.Thread):
             log.exception("%s failed, will retry", self._what)
 
     def close(self) -> None:
-        """End the thread after its current round."""
+        """End the thread after its current call."""
         self._closed.set()
 
 
 class LoopStep(bootsteps.StartStopStep):
-    """Bootstep that runs a round thread while the worker runs; subclasses define the work.
+    """Base class of bootsteps that run a background loop while the worker runs.
 
-    It begins when the pool and the runtime are there, so that what is sent can run, and ends when a shutdown
-    begins: turns under way still commit, but nothing new is begun. Another worker, or the next start, looks again.
+    The loop starts after the pool and the runtime, so that the messages it sends can be processed. It ends
+    when a
+    shutdown begins: running turns still commit, but nothing new is started. Another worker, or this one after
+    a restart, continues the work.
     """
 
     requires = (RuntimeStep,)
-    #: What is done, for the log and the thread's name.
+    #: Name of the work, for the log and the name of the thread.
     what: ClassVar[str]
 
     def __init__(self, _worker: Any, **_options: Any) -> None:
@@ -103,10 +109,10 @@ class LoopStep(bootsteps.StartStopStep):
 
     @abstractmethod
     def make_thread(self, worker: Any) -> BackgroundLoop | None:
-        """Return the thread of this worker, not started yet; None if there is nothing to do."""
+        """Return the loop of this worker, not started; None if there is nothing to do."""
 
     def sweep_interval_thread(self, worker: Any, turn: Callable[[], object]) -> BackgroundLoop:
-        """Return a thread with the interval of the sweep."""
+        """Return a loop that calls `turn` in the interval of the sweep."""
         return BackgroundLoop(self.what, turn, interval_s=worker.app.conf.symposia_sweep_interval_s)
 
     def start(self, worker: Any) -> None:
@@ -116,7 +122,7 @@ class LoopStep(bootsteps.StartStopStep):
             self._thread.start()
 
     def stop(self, _worker: Any) -> None:
-        """Stop the thread after its current round."""
+        """Stop the thread after its current call."""
         if self._thread is not None:
             self._thread.close()
 

@@ -1,4 +1,4 @@
-"""Background loops of a worker besides the sweep: archive, deliveries, batch reviews, schedules, tasks of workspaces."""
+"""Bootsteps of background loops: archive, deliveries, batch reviews, schedules, workspace tasks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class BackoffArchiver:
         self._not_before = 0.0
 
     def archive_due(self) -> None:
-        """Archive what is due, unless the backoff lasts. Raises RedisUnavailable."""
+        """Archive due sessions, except during the backoff. Raises RedisUnavailable."""
         if time.monotonic() < self._not_before:
             return
         try:
@@ -50,12 +50,18 @@ class BackoffArchiver:
 
 
 class ArchiveStep(LoopStep):
-    """Archives while the worker runs, if an archive is configured. Pending sessions stay in the archive queue."""
+    """Bootstep that archives sessions, if an archive is configured.
+
+    Pending ones stay in the archive queue.
+    """
 
     what = "archiving"
 
     def make_thread(self, worker: Any) -> BackgroundLoop | None:
-        """Return the thread. It connects later, so an unavailable database does not stop the start of the worker."""
+        """Return the loop.
+
+        It connects later, so that a database outage does not prevent the start of the worker.
+        """
         archiver = runtime_of(worker.app).archiver
         if archiver is None:
             return None
@@ -64,44 +70,44 @@ class ArchiveStep(LoopStep):
 
 
 class DeliveryStep(LoopStep):
-    """Sends Celery tasks for pending deliveries."""
+    """Bootstep that sends Celery tasks for pending deliveries."""
 
     what = "deliveries"
 
     def make_thread(self, worker: Any) -> BackgroundLoop:
-        """Log problems of the destinations, and return the thread."""
+        """Log problems of the destinations, and return the loop."""
         for problem in deliverer_of(worker.app).problems():
             log.warning("deliveries: %s", problem)
         return self.sweep_interval_thread(worker, lambda: send_due_deliveries(worker.app))
 
 
 class ReviewStep(LoopStep):
-    """Sends messages for overdue batches while the worker runs."""
+    """Bootstep that sends Celery tasks for overdue batches."""
 
     what = "reviews"
 
     def make_thread(self, worker: Any) -> BackgroundLoop:
-        """Return the thread."""
+        """Return the loop."""
         return self.sweep_interval_thread(worker, lambda: sweep_batches(review_context_of(worker.app)))
 
 
 class ScheduleStep(LoopStep):
-    """Announces overdue schedules while the worker runs."""
+    """Bootstep that sends Celery tasks for overdue schedules."""
 
     what = "schedules"
 
     def make_thread(self, worker: Any) -> BackgroundLoop:
-        """Return the thread."""
+        """Return the loop."""
         return self.sweep_interval_thread(worker, lambda: sweep_schedules(worker.app))
 
 
 class TaskStep(LoopStep):
-    """Fails tasks whose request ended before the decision, while the worker runs, if an archive is configured."""
+    """Bootstep that fails tasks whose request ended before the verdict, if an archive is configured."""
 
     what = "tasks"
 
     def make_thread(self, worker: Any) -> BackgroundLoop | None:
-        """Return the thread. It creates no database."""
+        """Return the loop; it creates no database."""
         runtime = runtime_of(worker.app)
         if runtime.archiver is None:
             return None

@@ -1,4 +1,7 @@
-"""Sweep and announcement of a worker: its idle time, which `symposia doctor` compares with the queue, and the send times of the messages that it takes."""
+"""Bootsteps of the sweep: announcement of the worker with its idle time, and send times of taken messages.
+
+`symposia doctor` compares the idle time with the queue.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,11 @@ from .background_loops import BackgroundLoop, LoopStep
 
 
 class IdleTimer:
-    """Watches Celery's own counts of this worker process; `look` is called again and again.
+    """Idle time of this worker process, from Celery's own counts; the caller calls `update` repeatedly.
 
     Args:
-        places: Returns the number of tasks that run side by side.
-        clock: Seconds.
+        places: Function that returns the number of Celery tasks that can run in parallel.
+        clock: Function that returns monotonic seconds.
     """
 
     def __init__(self, places: Callable[[], int], *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -36,7 +39,10 @@ class IdleTimer:
         self._since_s = clock()
 
     def update(self) -> None:
-        """Start again at zero if a task has begun since the last look, or if every place was taken at either look."""
+        """Reset the idle time if a Celery task has started since the last call.
+
+        Reset it also if no slot is free, or was free at the last call.
+        """
         begun, is_busy = state.all_total_count[0], len(state.active_requests) >= self._places()
         if begun != self._begun or is_busy or self._was_busy:
             self._since_s = self._clock()
@@ -44,14 +50,14 @@ class IdleTimer:
 
     @property
     def ms(self) -> int:
-        """Idle milliseconds up to now."""
+        """Return the idle time in milliseconds."""
         return int((self._clock() - self._since_s) * 1000)
 
 
 ANNOUNCE_EVERY_S = 5.0
 
 
-#: What schedules may name, by kind; asked at every announcement.
+#: Function that returns the names that schedules may use, by kind; called for each announcement.
 Offers = Callable[[], Mapping[str, Iterable[str]]]
 
 
@@ -64,9 +70,15 @@ def make_sweep_thread(
     offers: Offers = dict,
     is_free: Callable[[], bool] = always_free,
 ) -> BackgroundLoop:
-    """A thread that announces at once, then sweeps and announces every `interval_s` seconds.
+    """Return a loop that announces the worker and sweeps, at once and then every `interval_s` seconds.
 
-    `places` answers how many tasks the worker runs side by side, `is_free` whether it could take another one now.
+    Args:
+        app: The Celery app.
+        worker: Name of the worker.
+        interval_s: Seconds between two sweeps; announcements are at least `ANNOUNCE_EVERY_S` seconds apart.
+        places: Function that returns the number of Celery tasks that can run in parallel.
+        offers: Function that returns the names that schedules may use.
+        is_free: Function that returns whether the worker could run another Celery task now.
     """
     runtime = runtime_of(app)
     book = WorkerPresence(runtime.store.client)
@@ -85,12 +97,12 @@ def make_sweep_thread(
 
 
 class SweepStep(LoopStep):
-    """Sweeps while the worker runs."""
+    """Bootstep that sweeps and announces the worker."""
 
     what = "sweep"
 
     def make_thread(self, worker: Any) -> BackgroundLoop:
-        """Return the thread, with the interval of the settings."""
+        """Return the loop, with the interval of the settings."""
         conf = worker.app.conf
         return make_sweep_thread(
             worker.app,
@@ -117,12 +129,12 @@ def _offers(conf: Any) -> dict[str, Iterable[str]]:
 
 
 class SentTimeStep(bootsteps.StartStopStep):
-    """Records send times while the consumer runs; the sweep passes them to other workers."""
+    """Bootstep that records the send times of taken messages; the sweep passes them to other workers."""
 
     requires = ("celery.worker.consumer.tasks:Tasks",)
 
     def start(self, consumer: Any) -> None:
-        """As in StartStopStep."""
+        """Start recording."""
         consumer.on_task_message.add(self._note)  # a set: after a reconnect it is already in it
 
     @staticmethod

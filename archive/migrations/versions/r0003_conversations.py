@@ -8,7 +8,7 @@ from alembic import op
 revision = "0003"
 down_revision = "0002"
 
-#: In the order of their references.
+#: Tables in the order of their references.
 _TABLES = ("task", "task_participant", "conversation", "conversation_participant")
 _OWN = "ix_message_conversation_speaker_seq"
 #: SQLite changes a table by rebuilding it without its triggers; these triggers maintain the full-text index.
@@ -118,7 +118,7 @@ def _conversations() -> None:
 
 
 def _dialogs(*, for_conversations: bool) -> None:
-    """Rebuild `dialog` with its rows: its primary key changes."""
+    """Rebuild `dialog` with its rows, because its primary key changes."""
     op.execute(
         "CREATE TABLE dialog_kept AS SELECT session, dialog_id, thread_id, status FROM dialog WHERE session IS NOT NULL"
     )

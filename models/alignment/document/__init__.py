@@ -1,4 +1,4 @@
-"""The dialogue format: one typed contract to read, write, check and explain alignment dialogues.
+"""The dialogue format: parser, writer, linter and specification of alignment documents.
 
     document = parse(markdown)
     assert parse(render(document)) == document

@@ -129,7 +129,7 @@ def _panel_table(block: Block, *, titled: bool) -> list[Expert]:
 
 
 def _with_tables(metadata: tuple[Metadata, ...], preamble: Blocks) -> tuple[tuple[Metadata, ...], Blocks]:
-    """Return the metadata, with the tables of it that stood in the preamble."""
+    """Return the metadata with that of the preamble's tables, and the rest of the preamble."""
     rest: list[Block] = []
     found = [*metadata]
     for block in preamble:
@@ -166,7 +166,7 @@ def _is_a_turn(part: Part, names: ExpertNames) -> bool:
 
 
 def _quoted_round(part: Section, names: ExpertNames, numbers: set[int]) -> Round | None:
-    """Return the round that a section is which mentions its number, a new one, and quotes experts by name."""
+    """Return the round of a section that mentions a new round's number and quotes experts by name, or None."""
     begun = mentioned_round(Heading(SECTION, part.title)) if names else None
     if begun is None or begun.number in numbers:
         return None

@@ -99,7 +99,7 @@ def _headings() -> Table:
 
 @cache
 def example() -> AlignmentDialogue:
-    """Return a short document that says what a long one says."""
+    """Return a short example document."""
     said = marker_examples()
     perspective, tension = said[MarkerType.PERSPECTIVE], said[MarkerType.TENSION]
     rounds = (

@@ -1,4 +1,4 @@
-"""`symposia dialogue`: the parsed data of an alignment document; and the reading of documents, which `symposia lint` shares."""
+"""`symposia dialogue`, and the reader of alignment documents, which `symposia lint` also uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`symposia lint`: checks alignment documents, corrects their format, and prints the selected findings as text."""
+"""`symposia lint`: check of alignment documents, correction of their format, output of the findings."""
 
 from __future__ import annotations
 
@@ -74,7 +74,10 @@ def count_lines(found: Mapping[str, Sequence[LintFinding]]) -> Iterator[str]:
 
 
 def finding_lines(file: str, findings: Sequence[LintFinding]) -> Iterator[tuple[str, str]]:
-    """Yield each finding with its replacement text, which may be empty; equal findings about format are combined."""
+    """Yield each finding with its replacement text (may be empty).
+
+    Equal findings about format are combined.
+    """
     groups: dict[object, list[LintFinding]] = {}
     for it in findings:
         key = (it.code, it.severity, it.message) if _is_combinable(it) else id(it)
@@ -89,7 +92,10 @@ def finding_lines(file: str, findings: Sequence[LintFinding]) -> Iterator[tuple[
 
 
 def _is_combinable(finding: LintFinding) -> bool:
-    """Return True for a finding about format that can be combined; a wrong word or an open bracket is reported each time."""
+    """Return True for a finding about format that can be combined.
+
+    A wrong word or an open bracket is reported each time.
+    """
     from ....models.alignment.document.findings import FormRule
 
     return finding.code in {

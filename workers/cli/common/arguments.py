@@ -1,4 +1,7 @@
-"""Session ids and times as a user types them, and as tables show them: a moment (`2026-01-31`, `2026-01-31T14:00`, `2d` ago) or an age (`90d`)."""
+"""Session ids and times in arguments and tables.
+
+A time is a moment (`2026-01-31`, `2026-01-31T14:00`, `2d` ago) or an age (`90d`).
+"""
 
 from __future__ import annotations
 

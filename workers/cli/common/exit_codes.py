@@ -51,7 +51,7 @@ def _run_app(app: typer.Typer, arguments: Sequence[str], *, debug: bool) -> int:
         code = app(args=list(arguments), prog_name="symposia", standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader closed the pipe. The interpreter must not flush into it at exit.
+        # The reading process closed the pipe. The interpreter must not flush into it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.DONE
     except Exception as error:
@@ -113,7 +113,7 @@ def _missing(error: Exception) -> ExitCode | None:
 
 
 class _OnStderr(logging.Handler):
-    """Handler that prints records on the current `sys.stderr`, which a progress line may replace for a while."""
+    """Handler that prints records on the current `sys.stderr`, which a progress line replaces temporarily."""
 
     def emit(self, record: logging.LogRecord) -> None:
         _print(record.getMessage())

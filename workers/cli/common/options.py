@@ -9,7 +9,10 @@ import typer
 
 
 def read_mode(name: str) -> str:
-    """Return the name of a mode; refuse any other. The modes are imported only now: that takes time."""
+    """Return the name of a mode.
+
+    Refuse any other. The modes are imported here, because the import is slow.
+    """
     from ....tasks.planners import modes
 
     known = [mode.name for mode in modes()]

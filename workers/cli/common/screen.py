@@ -19,7 +19,7 @@ from ....models.protocol.dialog import Message
 from ....models.text.redact import json_text
 
 _COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
-#: Columns without a terminal: the reader of the output breaks the lines.
+#: Columns of output without a terminal: the program that reads it wraps the lines.
 _PIPE_WIDTH = 1_000
 _NAME_WIDTH = 16
 #: Name shown for a message to all participants.
@@ -64,7 +64,7 @@ class ParticipantNames:
         return self._column(self.name(participant_id), f"bold {self._colour(participant_id)}")
 
     def styled_speaker(self, message: Message) -> Text:
-        """Return the speaker's name like `styled`; dim if the message comes from another dialog."""
+        """Return the speaker's name like `styled_name`; dim if the message comes from another dialog."""
         if message.former_speaker is None:
             return self.styled_name(message.speaker)
         return self._column(self.name(message.former_speaker), "dim")
@@ -76,7 +76,7 @@ class ParticipantNames:
 
     @cached_property
     def width(self) -> int:
-        """Width of the name column."""
+        """Return the width of the name column."""
         return min(_NAME_WIDTH, max(map(len, (TO_ALL, *self._names.values()))))
 
     def _colour(self, participant_id: str | None) -> str:

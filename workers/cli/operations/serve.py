@@ -1,4 +1,4 @@
-"""`symposia up`, `symposia worker`, `symposia beat` and `symposia callbacks`: commands that run a service until Ctrl-C."""
+"""Commands that run services until Ctrl-C: `symposia up`, `worker`, `beat` and `callbacks`."""
 
 from __future__ import annotations
 
@@ -119,11 +119,11 @@ def worker(
     from ....state.redis.connect import check_reachable, connect
     from ...local.services import worker_command
 
-    # Also as a setting, because other settings depend on it.
+    # Set it as a setting too, because other settings depend on it.
     settings = load_settings(**({} if concurrency is None else {"worker_concurrency": concurrency}))
     load_registry(settings)
     if resolve_redis_url(settings) is None:
-        # The worker waits for a configured Redis; the default URL must answer now.
+        # The worker waits for a configured Redis; the default URL must answer at once.
         url = redis_url_in_use(settings)
         with connect(url, retries=0) as client:
             check_reachable(client, url)

@@ -36,7 +36,7 @@ class ListedReview:
 
     @property
     def counts_text(self) -> str:
-        """Items and findings as text."""
+        """Return items and findings as text."""
         parts = [
             f"{count} {name}" for counts in (self.items, self.findings) for name, count in counts.items()
         ]
@@ -51,7 +51,7 @@ def list_reviews(client: Client, *, limit: int) -> list[ListedReview]:
     """Return the newest reviews. Without Redis only archived ones, without an archive only live ones.
 
     Args:
-        client: Of the installation.
+        client: Client of the installation.
         limit: Maximum number of reviews.
     """
     found = {it.id: it for it in _archived(client, limit)}
@@ -64,7 +64,7 @@ def find_review(client: Client, text: str) -> ReviewJob:
     """Return the review with this id.
 
     Args:
-        client: Of the installation.
+        client: Client of the installation.
         text: An id, or its beginning.
 
     Raises:

@@ -59,7 +59,7 @@ class Reports:
 
     @property
     def is_printed(self) -> bool:
-        """True if a report is printed on standard output."""
+        """Return True if a report is printed on standard output."""
         return bool(self.formats) and self.folder is None
 
 
@@ -86,7 +86,7 @@ def write_reports(
 
 
 def print_findings(run: ReviewRun, reports: Reports, *, as_json: bool) -> None:
-    """Print the findings as text; if standard output has a report or JSON, print one line on standard error instead."""
+    """Print the findings as text, or one line on standard error if standard output has a report or JSON."""
     if as_json or reports.is_printed:
         console(stderr=True).print(Text(_last_line(run)))
         return

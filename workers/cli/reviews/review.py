@@ -1,4 +1,7 @@
-"""`symposia review`: a panel reviews files or archived sessions; the findings decide the exit code. `symposia review src` is `symposia review files src`."""
+"""`symposia review`: reviews of files or archived sessions by a panel; the findings decide the exit code.
+
+`symposia review src` is short for `symposia review files src`.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +33,13 @@ _HELP_OPTIONS = ("--help", "-h")
 
 
 class DefaultGroup(TyperGroup):
-    """Group that passes arguments to `DEFAULT_COMMAND` if the first one is not a command; a path named like a command is written `./list`."""
+    """Group that passes arguments to `DEFAULT_COMMAND` if the first one is not a command.
+
+    Users write a path with the name of a command as `./list`.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As in TyperGroup."""
+        """Insert the default command if the first argument is not a command."""
         if not args or (args[0] not in self.commands and args[0] not in _HELP_OPTIONS):
             args = [DEFAULT_COMMAND, *args]
         return super().parse_args(ctx, args)

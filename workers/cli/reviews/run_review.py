@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class ReviewProgress:
-    """Context manager that shows the progress bar; without a terminal, only the lines."""
+    """Context manager that shows a progress bar and lines; without a terminal, only the lines."""
 
     def __init__(self, console: Console, *, verbose: bool) -> None:
         self._console = console
@@ -92,7 +92,7 @@ def run_and_report(order: Callable[[Archive | None], ReviewRequest], wishes: Rev
     """Run a review and report it.
 
     Args:
-        order: Makes the order, given the archive.
+        order: Function that returns the review request; its argument is the archive, if there is one.
         wishes: Values of the options.
 
     Raises:
@@ -114,7 +114,7 @@ def run_and_report(order: Callable[[Archive | None], ReviewRequest], wishes: Rev
 
 
 def _baseline(path: Path | None) -> Baseline | None:
-    """Read the baseline file, before any service starts."""
+    """Return the baseline of the file, which is read before any service starts."""
     if path is None:
         return None
     try:

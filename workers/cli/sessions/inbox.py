@@ -69,7 +69,8 @@ def _lines(it: Pending) -> Iterator[Text]:
         yield Text(f"  {printable(it.question.text)}")
     if it.question.choices:
         yield Text(f"  one of: {printable(', '.join(it.question.choices))}")
-    # To be copied into a shell, so names are quoted; `--turn` prevents that a late answer reaches a later question.
+    # Users copy this line into a shell, so names are quoted. `--turn` prevents that a late answer reaches a
+    # later question.
     name = quote(it.asked[0])
     yield Text(
         printable(f"  symposia reply {it.session_id[:8]} {name} TEXT --turn {it.turn_number}"), style="dim"

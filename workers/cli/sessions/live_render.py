@@ -75,7 +75,7 @@ class LiveView:
         self._progress.stop()
 
     def show(self, moment: SessionUpdate | Delta) -> None:
-        """Print one moment of the session, or show partial output until its message is written."""
+        """Print one update of the session, or show partial output until its message is written."""
         if isinstance(moment, Delta):
             self._progress.drafts.take(moment)
             return
@@ -172,8 +172,8 @@ def follow(job: CollabJob, console: Console, *, between: Callable[[], None]) -> 
 
     Args:
         job: The session.
-        console: Where to print.
-        between: Called repeatedly while the session runs, between events.
+        console: Console for the output.
+        between: Callback, called repeatedly between events while the session runs.
 
     Returns:
         The result of the session.
@@ -187,7 +187,7 @@ def follow(job: CollabJob, console: Console, *, between: Callable[[], None]) -> 
 
 
 def moment_json(moment: SessionUpdate | Delta) -> dict[str, JsonValue]:
-    """Return one moment as JSON data."""
+    """Return one update as JSON data."""
     if isinstance(moment, Delta):
         return {"delta": moment.model_dump(mode="json")}
     event: dict[str, JsonValue] = {"event": moment.event.to_wire()}

@@ -1,4 +1,4 @@
-"""Progress of a live session: turns and tokens counted from its events, its expected length, and the partial output of open turns above the progress line."""
+"""Progress of a live session: counts from its events, expected length, and partial output of open turns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ....tasks.planners import mode_of
 from ....tasks.sessions.task_tree import GrantEnd
 from ..common.screen import ParticipantNames, dialog_line, printable
 
-#: Higher limits are only for safety, and are not the expected length.
+#: Turn limits above this number are only for safety, and are not the expected length.
 _NO_LENGTH = 5_000
 
 
@@ -85,7 +85,7 @@ class DraftProgress(Progress):
         super().__init__(*columns, console=console, **options)
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        """As in Progress."""
+        """Return the drafts, followed by the progress line."""
         yield from self.render_drafts()
         yield from super().get_renderables()
 

@@ -47,7 +47,10 @@ def turns_a_second(result: JobResult) -> float:
 
 
 def outcome(status: CollabStatus, reason: str | None, detail: str | None = None) -> str:
-    """Return status and reason, such as `cancelled: failed (ann: no answer)`; the reason is omitted if equal to the status."""
+    """Return status and reason, such as `cancelled: failed (ann: no answer)`.
+
+    The reason is omitted if it is equal to the status.
+    """
     why = "" if reason in (None, "", status.value) else f": {reason}"
     return f"{status.value}{why}" + (f" ({printable(detail)})" if detail else "")
 
@@ -108,7 +111,7 @@ class SessionListRow:
 
 
 def session_table(sessions: Sequence[SessionListRow]) -> Table:
-    """Return a table of sessions, one line each; a narrow terminal cuts the status and the title, never an id."""
+    """Return a table of sessions, one line each; a narrow terminal cuts status and title, never an id."""
     ids = shortest_ids([it.collab.collab_id for it in sessions])
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("id", "opened", "mode", "status", "turns", "tokens", "title"):

@@ -67,7 +67,7 @@ def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: b
     from .show_details import save_transcript
 
     submission, limit = source.submission(), settings.max_message_bytes
-    # Before any service starts: a broken file must not start one.
+    # Check before any service starts: a wrong file must not start one.
     with source.name_file_in_errors():
         prepared = prepare(submission, max_message_bytes=limit)
     registry, aside = load_registry(settings), console(stderr=True)
@@ -97,7 +97,7 @@ def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: b
 
 @contextmanager
 def _explain_unknown_agent(registry: Registry) -> Iterator[None]:
-    """Change UnknownAgent into an error about the workers if this process knows the agent and a running worker does not."""
+    """Replace UnknownAgent by an error about the workers if only a worker does not know the agent."""
     from ....models.errors import InvalidInput, UnknownAgent
 
     try:

@@ -1,4 +1,4 @@
-"""Output of `symposia show` and `export`: the details of a session, and the transcript of an alignment session, printed or saved."""
+"""Output of `symposia show` and `export`: details of a session, and transcript of an alignment session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ....state.sessions.records import SessionState
 from ..common.screen import ParticipantNames, dialog_line, printable
 from .render import STATUS_STYLE, heading, outcome, usage_json
 
-#: Seconds in the queue from which on a line is shown.
+#: Minimum seconds in the queue for which a line is shown.
 _LONG_S = 1.0
 
 
@@ -99,7 +99,10 @@ def print_transcript(job: CollabJob) -> None:
 
 
 def save_transcript(job: CollabJob) -> None:
-    """Write the alignment document to `ID.dialogue.md` in the current folder, and print the findings of strict lint."""
+    """Write the alignment document to `ID.dialogue.md` in the current folder.
+
+    Print the findings of strict lint.
+    """
     from ..common.screen import console
 
     text, path = job.transcript(), Path(f"{job.id}.dialogue.md")

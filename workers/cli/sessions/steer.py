@@ -1,4 +1,7 @@
-"""Commands that control a running session: `symposia suspend`, `resume`, `stop`, `cancel`, and `add`, `remove`, `instruct`, `post`."""
+"""Commands that control a running session.
+
+`symposia suspend`, `resume`, `stop`, `cancel`, `add`, `remove`, `instruct` and `post`.
+"""
 
 from __future__ import annotations
 

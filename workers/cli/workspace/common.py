@@ -1,4 +1,4 @@
-"""Options and output that the commands of tasks and conversations share."""
+"""Shared options and output of the commands of tasks and conversations."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def print_next_page(cursor: str | None) -> None:
 
 
 def conversation_json(conversation: Conversation) -> dict[str, Any]:
-    """Return a conversation as JSON data, with additional fields that its schema lacks."""
+    """Return a conversation as JSON data, with fields that its schema does not have."""
     besides = {
         "taskId": conversation.task_id,
         "dialogStatus": conversation.dialog_status.value,

@@ -1,4 +1,4 @@
-"""The participants of a document: they decide whether a heading begins an expert's turn.
+"""The experts of a document, by whose names the headings of turns are recognised.
 
 They come from the expert panel or the metadata line `Participants`. In a document with neither, a heading
 `### Name emoji` is a turn.
@@ -51,7 +51,7 @@ class Expert:
 class ExpertNames:
     """The experts by name, in the order of the panel.
 
-    `heard`: they took a turn without an introduction, so there may be others.
+    `heard`: the experts took turns without an introduction, so there may be more.
     """
 
     experts: dict[str, Expert] = field(default_factory=dict)

@@ -73,7 +73,7 @@ def _with_label(found: Number | None) -> RoundHeading | None:
 
 
 def _bare(rest: str) -> str:
-    """Return a label without what parts it from the number: `(Convergence)`, `— Convergence`, `'s review`."""
+    """Return a label without its separator from the number: `(Convergence)`, `— Convergence`, `'s review`."""
     label = rest.strip().removeprefix("'s ").removeprefix("’s ").lstrip(_PICTORIAL).lstrip(PARTING + ":")
     if label[-1:] == _BRACKETS.get(label[:1]) and label[:1] not in label[1:]:
         label = label[1:-1].strip()
@@ -117,7 +117,7 @@ class Mention:
 
 
 class RoundMentions:
-    """Finds the headings that begin a round only because experts speak under them.
+    """Collector of headings that begin a round only because experts speak under them.
 
     `confirmed`: lines of such headings, from an earlier reading of the same text.
     """
@@ -156,21 +156,21 @@ class RoundMentions:
         return _mentioned(heading, last) if line in self.confirmed else None
 
     def begin_round(self, number: int) -> None:
-        """Take the beginning of a round."""
+        """Record the beginning of a round."""
         self._pending = self._section = self._line = None
         self._numbers.add(number)
 
     def begin_section(self, line: int, title: str) -> None:
-        """Take the heading of a section."""
+        """Record the heading of a section."""
         self._section = line, title
 
     def close(self, level: int) -> None:
-        """Take a heading of this level, which closes all open headings of this or a lower level."""
+        """Record a heading of this level, which closes all open headings of this or a lower level."""
         if self._pending is not None and level <= self._pending.level:
             self._pending = None
 
     def add_candidate(self, line: int, heading: Heading, *, last: int | None, deepest: int) -> None:
-        """Take a heading that begins nothing. Rounds of the document have headings down to level `deepest`."""
+        """Record a heading that begins no part. Rounds of the document have headings down to level `deepest`."""
         self.close(heading.level)
         begun = _mentioned(heading, last)
         if begun is None:
@@ -182,17 +182,17 @@ class RoundMentions:
         self._pending = Mention(line, heading.level, begun, weak)
 
     def note_turn(self, line: int, extra: str, *, last: int | None) -> None:
-        """Take what the heading of a turn says beside the name."""
+        """Record the text beside the name in the heading of a turn."""
         if begun := later_round(extra, last):
             self._unclear[line] = begun
 
     def add_candidate_line(self, line: int, begun: RoundHeading, *, last: int | None) -> None:
-        """Take a line that is no heading of a round, but reads like one of the next round."""
+        """Record a line that is not a heading of a round, but reads like that of the next round."""
         if last is not None and begun.number == last + 1:
             self._line = line, begun
 
     def confirm_by_turn(self, level: int, *, last: int | None) -> None:
-        """Take the heading of a turn; `last` is the round number of the section above it."""
+        """Record the heading of a turn; `last` is the round number of the section above it."""
         it, self._pending = self._pending, None
         section, self._section = self._section, None
         doubtful, self._line = self._line, None

@@ -118,7 +118,7 @@ def _known_prefix(text: str, names: ExpertNames, *, told: bool) -> tuple[Expert,
 
 
 def _looks_like_a_turn(heading: Heading, name: str, emoji: str, names: ExpertNames) -> bool:
-    """Return an expert missing in the panel, recognised by the emoji."""
+    """Return whether a heading begins the turn of an expert who is not in the panel, by its emoji."""
     if not is_expert_emoji(emoji):
         return False
     if emoji == EXPERT_EMOJI:

@@ -158,7 +158,7 @@ def escape_markers(text: str) -> str:
 
 
 def unescape_markers(text: str) -> str:
-    """Return `text` without the backslashes of `hide`."""
+    """Return `text` without the backslashes of `escape_markers`."""
     hidden = find_markers(text).hidden if "\\" in text and has_bracket(text) else []
     for at in reversed(hidden):
         text = text[: at - 1] + text[at:]

@@ -17,7 +17,7 @@ from .escapes import escape_prose, unescape_prose
 
 
 class BlockReader:
-    """Takes lines of text and keeps their blocks. `agent` and `number` are of the turn that they belong to."""
+    """Reader of lines as blocks; `agent` and `number` are those of the turn that contains the lines."""
 
     def __init__(self, names: ExpertNames, *, agent: str | None = None, number: int | None = None) -> None:
         self.notes = FormNotes()
@@ -49,7 +49,7 @@ class BlockReader:
         return None
 
     def _note_skipped_heading(self, text: str) -> None:
-        """Keep the heading that a line would be if it were known who takes part."""
+        """Record the heading that a line would be if the participants were known."""
         heading = read_heading(text)
         if heading is None and self._above and not text.strip("- \t"):
             heading = Heading(SECTION, plain(self._above))

@@ -1,4 +1,4 @@
-"""Puts a document together: lines into blocks, blocks into turns and parts."""
+"""Builder of a document: lines become blocks, blocks become turns and parts."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _FORMS = {RoundHeading: FormRule.ROUND, JudgeHeading: FormRule.JUDGE, AgentHeadi
 
 
 class Builder(BlockReader):
-    """Takes a document's lines and keeps the parts so far.
+    """Builder of a document from its lines.
 
     `bold`: a line that is all bold may begin a round; otherwise `bold_rounds` records whether one would.
-    `confirmed`: lines of headings under which experts spoke in an earlier reading (see `mentions`).
+    `confirmed`: lines of headings under which experts spoke in an earlier reading (see `RoundMentions`).
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class Builder(BlockReader):
             self._passed_over.add(heading)
 
     def _kind(self, line: int, heading: Heading) -> RoundHeading | JudgeHeading | AgentHeading | None:
-        """Return the part that a heading begins at its place; None: a section, or nothing."""
+        """Return the part that a heading begins at its position; None: a section, or no part."""
         deepest = max(SECTION, self._round_level) if self._last_round else heading.level
         if not self._is_of_an_expert(heading):
             begun = self._round_at(line, heading)

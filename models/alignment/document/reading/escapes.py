@@ -64,7 +64,7 @@ def unescape_prose(text: str, names: ExpertNames, *, preamble: bool = False, abo
 
 
 def _means_something(text: str, names: ExpertNames, *, preamble: bool, delimiters: bool, above: str) -> bool:
-    """Return True for a line that, standing in prose, would be read as something else."""
+    """Return whether a line of prose would be read as something else."""
     if text.lstrip()[:1] not in _STARTS and not text.lstrip()[:1].isdecimal():
         return False
     if underlined_heading(above, text, names):

@@ -1,4 +1,4 @@
-"""Lines that look like rounds and turns to people but not to the parser: their content would be lost silently.
+"""Lines that look like rounds and turns to people but not to the parser, so that they would be lost silently.
 
 They are reported only if nothing of the kind was read: rounds in a document without any, turns in a round
 without turns. A backslash before the words marks them as plain text.

@@ -47,7 +47,7 @@ def parse_markers(text: str, agent: str | None = None, round: int | None = None)
 
 
 def read(markdown: str) -> ParsedDocument:
-    """Return the document, with all that `lint` needs to know of its spelling."""
+    """Return the document, with the data on its spelling that `lint` needs."""
     names, builder, reader = _built(markdown)
     if builder.bold_rounds and not builder.has_rounds:
         # The document has no round headings: bold lines are used instead.

@@ -71,7 +71,7 @@ def plain(text: str) -> str:
 
 
 def escape(text: str, special: str) -> str:
-    """Return `text` with a backslash before every special character; `unescaped` removes them."""
+    """Return `text` with a backslash before every special character; `unescape` removes them."""
     if not any(c in text for c in special) and "\\" not in text:
         return text
     out: list[str] = []
