@@ -89,8 +89,8 @@ def load_form(path: str) -> type[BaseModel]:
 
 
 def _not_loaded(path: str, error: Exception) -> AgentError:
-    told = ImportError(f"{path}: {type(error).__name__}: {error}")
-    return to_agent_error(told, retryable=False, cause=error)
+    import_error = ImportError(f"{path}: {type(error).__name__}: {error}")
+    return to_agent_error(import_error, retryable=False, cause=error)
 
 
 def _is_async(function: AgentCallable) -> bool:

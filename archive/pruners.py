@@ -30,14 +30,14 @@ class ArchivePruner:
         self._database = database
 
     def find(
-        self, *, before_ms: int | None = None, user: str | None = None, behind: int = 0, limit: int = 100
+        self, *, before_ms: int | None = None, user: str | None = None, after_row: int = 0, limit: int = 100
     ) -> list[ExpiredSession]:
         """Return sessions that ended, or last changed, before a time, and that used a user's memory (None: any).
 
-        They are in the order of their rows, after the row `behind`.
+        They are in the order of their rows, after the row `after_row`.
         """
         query = select(COLLAB.c.id, COLLAB.c.collab_id, COLLAB.c.opened_ms, COLLAB.c.messages)
-        query = query.where(COLLAB.c.id > behind)
+        query = query.where(COLLAB.c.id > after_row)
         if before_ms is not None:
             query = query.where(func.coalesce(COLLAB.c.ended_ms, COLLAB.c.updated_ms) < before_ms)
         if user is not None:
@@ -59,15 +59,15 @@ class ReviewPruner:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def find(self, *, before_ms: int, behind: int = 0, limit: int = 100) -> list[int]:
-        """Return the rows of runs that ended (or began, if they never ended) before a time, after the row `behind`.
+    def find(self, *, before_ms: int, after_row: int = 0, limit: int = 100) -> list[int]:
+        """Return the rows of runs that ended (or began, if they never ended) before a time, after the row `after_row`.
 
         The newest run of a root and a panel is kept at any age, because the next run is compared with it.
         """
         newest = select(func.max(REVIEW_RUN.c.id)).group_by(REVIEW_RUN.c.root, REVIEW_RUN.c.panel)
         query = (
             select(REVIEW_RUN.c.id)
-            .where(REVIEW_RUN.c.id > behind, REVIEW_RUN.c.id.not_in(newest))
+            .where(REVIEW_RUN.c.id > after_row, REVIEW_RUN.c.id.not_in(newest))
             .where(func.coalesce(REVIEW_RUN.c.ended_ms, REVIEW_RUN.c.started_ms) < before_ms)
         )
         with self._database.reading() as connection:
@@ -103,13 +103,13 @@ class TaskPruner:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def find(self, *, before_ms: int, behind: str = "", limit: int = 100) -> list[ExpiredTask]:
-        """Return tasks that closed or failed before a time, by id, after the id `behind`; never active tasks."""
+    def find(self, *, before_ms: int, after_row: str = "", limit: int = 100) -> list[ExpiredTask]:
+        """Return tasks that closed or failed before a time, by id, after the id `after_row`; never active tasks."""
         theirs = select(func.coalesce(func.sum(CONVERSATION.c.messages), 0)).where(
             CONVERSATION.c.task == TASK.c.id
         )
         query = select(TASK.c.id, theirs.scalar_subquery()).where(
-            TASK.c.id > behind, TASK.c.ended_ms < before_ms
+            TASK.c.id > after_row, TASK.c.ended_ms < before_ms
         )
         with self._database.reading() as connection:
             found = connection.execute(query.order_by(TASK.c.id).limit(limit))

@@ -95,13 +95,13 @@ def _move_credentials(url: str, parts: SplitResult) -> str:
     Programs that show URLs hide passwords only there, and Celery's transport reads them only there.
     """
     options = parse_qsl(parts.query, keep_blank_values=True)
-    told = {name: quote(value, safe="") for name, value in options if name in _CREDENTIALS and value}
-    if not told:
+    credentials = {name: quote(value, safe="") for name, value in options if name in _CREDENTIALS and value}
+    if not credentials:
         return url
     _, _, host = parts.netloc.rpartition("@")
     username, password = (
-        parts.username or told.get("username", ""),
-        parts.password or told.get("password", ""),
+        parts.username or credentials.get("username", ""),
+        parts.password or credentials.get("password", ""),
     )
     kept = urlencode([(name, value) for name, value in options if name not in _CREDENTIALS])
     return parts._replace(netloc=f"{username}:{password}@{host}", query=kept).geturl()

@@ -54,12 +54,14 @@ class ScheduledSession:
             known = ", ".join(sorted(self._settings.jobs)) or "none"
             raise InvalidInput("job", schedule.job, f"must be a job of SYMPOSIA_JOBS (known: {known})")
         source = SessionFile.open(str(path))
-        told = {"schedule": schedule.name, "due": timestamp_from_ms(occurrence.due_ms)}
+        run_parameters = {"schedule": schedule.name, "due": timestamp_from_ms(occurrence.due_ms)}
         with source.name_file_in_errors():
             asked = source.submission()
             collab = asked.collab.changed(collab_id=occurrence.id)
             try:
-                self._sessions.submit(replace(asked, collab=collab, parameters={**asked.parameters, **told}))
+                self._sessions.submit(
+                    replace(asked, collab=collab, parameters={**asked.parameters, **run_parameters})
+                )
             except SessionConflict:
                 return  # already submitted, and the file has changed since
 

@@ -53,11 +53,11 @@ class _OneClientMixin:
         return kept
 
     def _handle_message(self, client: Any, reply: Any) -> dict[str, Any]:
-        told: dict[str, Any] = super()._handle_message(client, reply)  # type: ignore[misc]
-        if not is_oversized(told["data"]):
-            return told
-        log.error("dropping broadcast of %s bytes (limit %s)", len(told["data"]), MAX_MESSAGE_BYTES)
-        return {**told, "data": b""}
+        message: dict[str, Any] = super()._handle_message(client, reply)  # type: ignore[misc]
+        if not is_oversized(message["data"]):
+            return message
+        log.error("dropping broadcast of %s bytes (limit %s)", len(message["data"]), MAX_MESSAGE_BYTES)
+        return {**message, "data": b""}
 
 
 class OneClientChannel(_OneClientMixin, redis.Channel):

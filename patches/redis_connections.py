@@ -160,5 +160,7 @@ def _sentinel_options(address: RedisAddress) -> dict[str, Any]:
 
 def _connection_options(address: RedisAddress) -> dict[str, Any]:
     """Return the connection options in the URL, without host and port."""
-    told = parse_url(address.plain)  # type: ignore[no-untyped-call]
-    return {name: value for name, value in told.items() if name not in ("host", "port", "connection_class")}
+    url_options = parse_url(address.plain)  # type: ignore[no-untyped-call]
+    return {
+        name: value for name, value in url_options.items() if name not in ("host", "port", "connection_class")
+    }

@@ -144,5 +144,5 @@ def extend_summary(summary: Summary, folded: Sequence[Message], text: str) -> Su
 
 def message_fingerprint(message: Message) -> str:
     """Return a fingerprint of a message that is unique in its dialog."""
-    told = (message.token_id, message.speaker, message.timestamp.isoformat(), message.content)
-    return sha256(repr(told).encode()).hexdigest()[:16]
+    identity = (message.token_id, message.speaker, message.timestamp.isoformat(), message.content)
+    return sha256(repr(identity).encode()).hexdigest()[:16]

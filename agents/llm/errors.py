@@ -91,9 +91,9 @@ def model_failure(error: Exception, *, secrets: tuple[str, ...] = ()) -> AgentEr
         return failed
     status = f"HTTP {error.status_code} from" if isinstance(error, ModelHTTPError) else "request to"
     said = _provider_message(error.body) or ("" if isinstance(error, ModelHTTPError) else error.message)
-    told = f"{type(error).__name__}: {status} model {error.model_name!r}{': ' if said else ''}{said}"
+    text = f"{type(error).__name__}: {status} model {error.model_name!r}{': ' if said else ''}{said}"
     return AgentFailed(
-        scrub_text(told, secrets=secrets),
+        scrub_text(text, secrets=secrets),
         retryable=retryable,
         retry_after_s=error.retry_after if retryable else None,
     )

@@ -49,14 +49,14 @@ class PricedModel:
 
 def usage_of(response: ModelResponse, price: Price | None) -> Usage:
     """Return the usage of one answer; the cost is 0 without a price in the registry or the price list."""
-    told = response.usage
+    reported = response.usage
     spent = Usage(
-        input_tokens=told.input_tokens,
-        output_tokens=told.output_tokens,
-        cached_tokens=min(told.cache_read_tokens, told.input_tokens),
+        input_tokens=reported.input_tokens,
+        output_tokens=reported.output_tokens,
+        cached_tokens=min(reported.cache_read_tokens, reported.input_tokens),
         requests=1,
     )
-    micros = int((told.cost or Decimal(0)) * 1_000_000) if price is None else price.cost_micros(spent)
+    micros = int((reported.cost or Decimal(0)) * 1_000_000) if price is None else price.cost_micros(spent)
     return spent.model_copy(update={"cost_micros": micros})
 
 

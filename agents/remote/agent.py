@@ -41,7 +41,7 @@ class ExternalAgent:
 
     def build_payload(self, turn: TurnContext, *, reply_token: str, until: datetime | None) -> str:
         """Return the JSON payload of a turn for the remote system."""
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "type": "turn.asked",
             "session_id": turn.session_id,
             "turn_number": turn.turn_number,
@@ -58,10 +58,10 @@ class ExternalAgent:
         }
         messages = list(map(_message_json, turn.messages))
         sizes = [len(json.dumps(message)) for message in messages]
-        room, kept = MAX_BODY_BYTES - len(json.dumps(told)), 0
+        room, kept = MAX_BODY_BYTES - len(json.dumps(fields)), 0
         while kept < len(sizes) and (room := room - sizes[-1 - kept]) >= 0:
             kept += 1
-        return json.dumps({**told, "messages": messages[len(messages) - kept :]})
+        return json.dumps({**fields, "messages": messages[len(messages) - kept :]})
 
     def deliver(self, delivery: RemoteDelivery) -> None:
         """Post the payload. Raises AgentFailed; `retryable` says whether a retry may succeed."""
@@ -83,5 +83,5 @@ class ExternalAgent:
 
 
 def _message_json(message: Message) -> dict[str, str | None]:
-    told = {"speaker": message.speaker, "role": message.role.value, "content": message.content}
-    return told | ({"former_speaker": message.former_speaker} if message.former_speaker else {})
+    fields = {"speaker": message.speaker, "role": message.role.value, "content": message.content}
+    return fields | ({"former_speaker": message.former_speaker} if message.former_speaker else {})

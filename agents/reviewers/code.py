@@ -183,8 +183,8 @@ def _as_json(name: str, findings: Sequence[ToolFinding]) -> str:
 
 def _as_text(name: str, findings: Sequence[ToolFinding], code: Mapping[str, str], turn: Turn) -> str:
     if findings:
-        told = [f"- {finding}" for finding in findings[:MAX_LISTED]]
-        return "\n".join([f"{name} found {len(findings)} to fix:", *told])
+        lines = [f"- {finding}" for finding in findings[:MAX_LISTED]]
+        return "\n".join([f"{name} found {len(findings)} to fix:", *lines])
     words = f"{name} found nothing to fix in {', '.join(sorted(code))}"
     return f"APPROVED: {words}" if turn.get("expects") == "review" else words
 

@@ -137,8 +137,8 @@ class ArchiveReader:
         while True:
             if some:
                 at_ms, seq = some[-1].at_ms, some[-1].seq
-                behind = _before(placed, at_ms, seq) if newest_first else _after(placed, at_ms, seq)
-                page = query.where(behind)
+                beyond_place = _before(placed, at_ms, seq) if newest_first else _after(placed, at_ms, seq)
+                page = query.where(beyond_place)
             else:
                 page = query
             with self._database.reading() as connection:

@@ -110,8 +110,8 @@ def _insert_entries(connection: Connection, session: int, page: ArchivePage) -> 
     key = ["session", "token_id"]
     _insert_rows(connection, _insert(connection, TURN).on_conflict_do_nothing(index_elements=key), began)
     ending = _insert(connection, TURN)
-    told = {name: ending.excluded[name] for name in ("outcome", "error", "ended_ms", *rows.COUNTS)}
-    _insert_rows(connection, ending.on_conflict_do_update(index_elements=key, set_=told), ended)
+    updated = {name: ending.excluded[name] for name in ("outcome", "error", "ended_ms", *rows.COUNTS)}
+    _insert_rows(connection, ending.on_conflict_do_update(index_elements=key, set_=updated), ended)
 
 
 def _update_progress(connection: Connection, session: int, page: ArchivePage) -> None:

@@ -136,8 +136,8 @@ class WorkspaceQueries:
     def _unread(self, agent: str, ids: Sequence[str]) -> dict[str, int]:
         # All messages after the position, minus the reader's own: after a long absence most messages are from
         # others.
-        behind = (MESSAGE.c.conversation == MEMBER.c.conversation, MESSAGE.c.seq > MEMBER.c.read_seq)
-        own = select(func.count()).where(*behind, MESSAGE.c.speaker == agent).scalar_subquery()
+        unread_rows = (MESSAGE.c.conversation == MEMBER.c.conversation, MESSAGE.c.seq > MEMBER.c.read_seq)
+        own = select(func.count()).where(*unread_rows, MESSAGE.c.speaker == agent).scalar_subquery()
         query = (
             select(MEMBER.c.conversation, CONVERSATION.c.messages - MEMBER.c.read_seq - own)
             .join(CONVERSATION, CONVERSATION.c.id == MEMBER.c.conversation)

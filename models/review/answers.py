@@ -59,8 +59,8 @@ def parse_reviewer_answer(text: str, *, path: str, agent: str) -> ReviewerAnswer
     data, rest = _object_in(text)
     if data is None:
         return ReviewerAnswer((), _clean(text, MAX_SUMMARY))
-    told = data.get("findings")
-    entries = told if isinstance(told, list) else []
+    raw = data.get("findings")
+    entries = raw if isinstance(raw, list) else []
     found = [_finding(entry, path, agent) for entry in entries[:MAX_FINDINGS]]
     findings = tuple(finding for finding in found if finding is not None)
     summary = data.get("summary")
@@ -147,30 +147,30 @@ def _lines(entry: Mapping[str, Any]) -> tuple[int, int]:
 
 def _line(entry: Mapping[str, Any], *names: str) -> tuple[int, int]:
     """Return a line or `from-to`; 0 for none."""
-    told = next((entry[name] for name in names if entry.get(name) is not None), 0)
-    if isinstance(told, str) and (match := _LINES.fullmatch(told)):
+    raw = next((entry[name] for name in names if entry.get(name) is not None), 0)
+    if isinstance(raw, str) and (match := _LINES.fullmatch(raw)):
         return int(match[1]), int(match[2] or match[1])
-    if isinstance(told, bool) or not isinstance(told, int | float) or not 0 < told <= MAX_LINE:
+    if isinstance(raw, bool) or not isinstance(raw, int | float) or not 0 < raw <= MAX_LINE:
         return 0, 0
-    return int(told), int(told)
+    return int(raw), int(raw)
 
 
-def _severity(told: object) -> Severity:
-    word = told.strip().casefold() if isinstance(told, str) else ""
+def _severity(raw: object) -> Severity:
+    word = raw.strip().casefold() if isinstance(raw, str) else ""
     return _SEVERITIES.get(word, Severity.MEDIUM)
 
 
-def _confidence(told: object) -> float:
+def _confidence(raw: object) -> float:
     """Return a confidence from 0 to 1; percentages and words are read too."""
-    if isinstance(told, str):
-        word = told.strip().casefold()
+    if isinstance(raw, str):
+        word = raw.strip().casefold()
         if word in _CONFIDENCES:
             return _CONFIDENCES[word]
         try:
-            told = float(word.removesuffix("%"))
+            raw = float(word.removesuffix("%"))
         except ValueError:
             return _DEFAULT_CONFIDENCE
-    if isinstance(told, bool) or not isinstance(told, int | float) or not math.isfinite(told):
+    if isinstance(raw, bool) or not isinstance(raw, int | float) or not math.isfinite(raw):
         return _DEFAULT_CONFIDENCE
-    share = told / 100 if told > 1 else told
+    share = raw / 100 if raw > 1 else raw
     return float(min(max(share, 0), 1))

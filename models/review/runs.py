@@ -149,8 +149,8 @@ def headline(run: ReviewRun) -> str:
         for status in _CHANGES
         if (count := sum(it.status is status for it in run.findings))
     )
-    told = f"Review of {run.root_name} by {run.panel}{state}: {found}"
-    return one_line(f"{told} ({changes})" if changes else told)
+    sentence = f"Review of {run.root_name} by {run.panel}{state}: {found}"
+    return one_line(f"{sentence} ({changes})" if changes else sentence)
 
 
 Formats = Annotated[tuple[ResourceName, ...], Field(max_length=10)]

@@ -136,18 +136,18 @@ def usage_by_participant(events: Iterable[MapEvent], journal: Iterable[Event] = 
 
     The order is that of their first turns.
     """
-    told = [
+    payloads = [
         *(event.payload for event in events if event.event_type is MAPEventType.TURN_COMPLETED),
         *(event.data for event in journal if event.event_type == LATE_USAGE_EVENT),
     ]
     spent: dict[str, Usage] = {}
-    for payload in filter(None, told):
+    for payload in filter(None, payloads):
         name, result = payload.get("participant_id"), payload.get("result", payload)
         if isinstance(name, str) and isinstance(result, dict):
             spent[name] = spent.get(name, Usage()) + _usage(result.get("usage"))
     return spent
 
 
-def _usage(told: JsonValue) -> Usage:
+def _usage(payloads: JsonValue) -> Usage:
     """Return the usage in an event; a missing usage counts as zero."""
-    return Usage.model_validate(told) if isinstance(told, dict) else Usage()
+    return Usage.model_validate(payloads) if isinstance(payloads, dict) else Usage()

@@ -144,8 +144,8 @@ def _decision(said: Sequence[_Directive], roster: Sequence[Participant]) -> Deci
     if not by_word.keys() & {"NEXT", "TOGETHER", "DONE", "STALLED"}:
         return None
     speakers = _people((d.text for d in said if d.word in ("NEXT", "TOGETHER")), roster)
-    told = [d for d in said if d.word == "INSTRUCTION"]
-    general = "\n".join(d.text for d in told if not d.target)
+    instruction_lines = [d for d in said if d.word == "INSTRUCTION"]
+    general = "\n".join(d.text for d in instruction_lines if not d.target)
     return Decision(
         # A decision that names a speaker is not done, with any other directive.
         satisfied="DONE" in by_word and not speakers,
@@ -154,7 +154,9 @@ def _decision(said: Sequence[_Directive], roster: Sequence[Participant]) -> Deci
         side_by_side="TOGETHER" in by_word and "NEXT" not in by_word,
         instruction=general[:8_000],
         instructions={
-            _participant_id(d.target, roster): d.text[:8_000] for d in told[:_MOST_NAMES] if d.target
+            _participant_id(d.target, roster): d.text[:8_000]
+            for d in instruction_lines[:_MOST_NAMES]
+            if d.target
         },
         reason=(by_word.get("DONE") or by_word.get("STALLED") or "")[:2_000],
     )

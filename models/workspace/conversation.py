@@ -191,7 +191,7 @@ class ConversationMessage:
 
     def to_wire(self) -> dict[str, object]:
         """Return the message as data; absent fields are left out."""
-        told = {
+        fields = {
             "id": self.id,
             "number": self.number,
             "role": self.message.role.value,
@@ -200,7 +200,7 @@ class ConversationMessage:
             "timestamp": format_timestamp(self.timestamp),
             "replyTo": self.reply_to,
         }
-        return {name: value for name, value in told.items() if value is not None}
+        return {name: value for name, value in fields.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,8 +109,8 @@ def _sum(usages: Iterable[Usage]) -> Usage:
 
 def _summary(results: Sequence[ItemResult], reason: str) -> str:
     counted = Counter(result.state for result in results)
-    told = [f"{counted[state]} {state}" for state in ItemState if counted[state]]
-    words = f"{len(results)} items: {', '.join(told)}." if results else "Nothing to review."
+    parts = [f"{counted[state]} {state}" for state in ItemState if counted[state]]
+    words = f"{len(results)} items: {', '.join(parts)}." if results else "Nothing to review."
     return f"{words} Stopped: {reason}." if reason else words
 
 

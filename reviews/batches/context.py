@@ -67,10 +67,10 @@ class ReviewQueue:
 
     def session_ended(self, parameters: Mapping[str, JsonValue]) -> None:
         """Dispatch the item that an ended session with these parameters reviewed, if any."""
-        told = parameters.get(REVIEW_PARAMETER)
-        if not isinstance(told, dict):
+        parameter = parameters.get(REVIEW_PARAMETER)
+        if not isinstance(parameter, dict):
             return
-        batch, number = told.get("batch"), told.get("item")
+        batch, number = parameter.get("batch"), parameter.get("item")
         if isinstance(batch, str) and isinstance(number, int):
             self.send_items(batch, [number])
 

@@ -69,7 +69,7 @@ def summary_json(run: ReviewRun) -> bytes:
     `findings` has the open and the gone ones, most severe first; `findings_left_out` is the number of those
     that did not fit.
     """
-    told = {
+    fields = {
         "type": "review.ended",
         "run_id": run.id,
         "root": run.root_name,
@@ -86,14 +86,14 @@ def summary_json(run: ReviewRun) -> bytes:
         "usage": run.usage.model_dump(mode="json"),
     }
     told_of = [it for it in _by_weight(run.findings) if it.status is not FindingStatus.SUPPRESSED]
-    room, kept = MAX_JSON_BYTES - len(json.dumps(told)) - 100, list[dict[str, Any]]()
+    room, kept = MAX_JSON_BYTES - len(json.dumps(fields)) - 100, list[dict[str, Any]]()
     for finding in told_of:
         data = finding.model_dump(mode="json") | {"fingerprint": finding.fingerprint}
         room -= len(json.dumps(data)) + 2
         if room < 0:
             break
         kept.append(data)
-    return json.dumps({**told, "findings": kept, "findings_left_out": len(told_of) - len(kept)}).encode()
+    return json.dumps({**fields, "findings": kept, "findings_left_out": len(told_of) - len(kept)}).encode()
 
 
 def _moment(at: datetime | None) -> str | None:

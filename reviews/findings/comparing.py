@@ -117,9 +117,9 @@ def with_status(
     """Return the findings with their status, and newly gone ones, by path and line."""
     before = [it for it in previous if it.status != FindingStatus.GONE]
     known = Counter(it.fingerprint for it in before)
-    told = [_mark_new_or_still(it, known) for it in sorted(findings, key=place_key)]
+    current = [_mark_new_or_still(it, known) for it in sorted(findings, key=place_key)]
     gone = _gone((it for it in before if was_looked_at(it.path)), known)
-    return tuple(sorted([*told, *gone], key=place_key))
+    return tuple(sorted([*current, *gone], key=place_key))
 
 
 def _mark_new_or_still(finding: Finding, known: Counter[str]) -> Finding:

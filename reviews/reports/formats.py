@@ -23,8 +23,8 @@ def to_jsonl(run: ReviewRun) -> str:
 
 
 def _objects(run: ReviewRun) -> Iterator[dict[str, Any]]:
-    told = run.model_dump(mode="json", exclude={"results", "skipped", "findings"})
-    yield {"type": "run", "verdict": run.verdict, **told}
+    run_fields = run.model_dump(mode="json", exclude={"results", "skipped", "findings"})
+    yield {"type": "run", "verdict": run.verdict, **run_fields}
     for result in run.results:
         yield {"type": "item", **result.model_dump(mode="json", exclude={"findings"})}
     for skipped in run.skipped:

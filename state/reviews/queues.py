@@ -52,8 +52,8 @@ class DeliveryQueue(DueIndex):
 
     def give_up(self, errand: DeliveryJob, why: str) -> None:
         """Remove a delivery that failed permanently, and list it for a week. `why` is one line without secrets."""
-        told = f"{utcnow():%Y-%m-%d %H:%M} {errand.to}, review {errand.run}: {why}"
-        self._client.lpush(FAILED_DELIVERIES, told)
+        record = f"{utcnow():%Y-%m-%d %H:%M} {errand.to}, review {errand.run}: {why}"
+        self._client.lpush(FAILED_DELIVERIES, record)
         self._client.ltrim(FAILED_DELIVERIES, 0, _MAX_FAILURES - 1)
         self._client.expire(FAILED_DELIVERIES, _FAILURES_TTL_S)
         self.remove_delivery(errand)

@@ -65,9 +65,9 @@ class DecisionLog(Frozen):
         """Return the log with one more decision."""
         instructions = [choice.instruction, *(f"{who}: {text}" for who, text in choice.instructions.items())]
         order = " side by side" if choice.side_by_side else ""
-        told = excerpt("; ".join(filter(None, instructions)))
+        wording = excerpt("; ".join(filter(None, instructions)))
         line = f"round {round_number}: {excerpt(', '.join(choice.next))}{order}{note}" + (
-            f" ({told})" if told else ""
+            f" ({wording})" if wording else ""
         )
         return self.model_copy(update={"decisions": (*self.decisions, line)[-LAST_DECISIONS:]})
 
@@ -188,8 +188,8 @@ def _fingerprint(choice: Decision) -> str:
     """Return a fingerprint of speakers and instructions; empty without instructions."""
     if not (choice.instruction or choice.instructions):
         return ""
-    told = choice.model_dump_json(include={"next", "side_by_side", "instruction", "instructions"})
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    wording = choice.model_dump_json(include={"next", "side_by_side", "instruction", "instructions"})
+    return hashlib.sha256(wording.encode()).hexdigest()[:16]
 
 
 def _send_back(view: SessionView, memory: _PlannerState, choice: Decision, fault: str) -> Plan:

@@ -131,11 +131,11 @@ class GrantServices:
         """
         if self._journal is None and self.grant.grants > 1:
             self._open()
-        told = self._journal.find_by_prefix(USAGE_KEY_PREFIX) if self._journal is not None else {}
+        stored_accounts = self._journal.find_by_prefix(USAGE_KEY_PREFIX) if self._journal is not None else {}
         part = f"finished calls of turn {self.grant.number}"
         return {
             token: read_stored(Usage, text, session_id=self.session_id, part=part)
-            for token, text in told.items()
+            for token, text in stored_accounts.items()
         }
 
     def extend_ttl(self, wait_ms: int) -> None:

@@ -65,9 +65,9 @@ def prune(
         ArchiveUnavailable, RedisUnavailable: some entries may be deleted; the call may be repeated.
     """
     archive.prepare()
-    done, behind = Pruned(), 0
-    while found := archive.pruner.find(before_ms=before_ms, user=user, behind=behind):
-        behind = found[-1].row
+    done, after_row = Pruned(), 0
+    while found := archive.pruner.find(before_ms=before_ms, user=user, after_row=after_row):
+        after_row = found[-1].row
         gone = [it for it in found if not is_live(client, it.session_id, it.opened_ms)]
         done.sessions += len(gone)
         done.messages += sum(it.messages for it in gone)
@@ -82,9 +82,9 @@ def prune(
 
 
 def _prune_reviews(archive: Archive, before_ms: int, *, dry_run: bool) -> int:
-    count, behind = 0, 0
-    while rows := archive.review_pruner.find(before_ms=before_ms, behind=behind):
-        behind = rows[-1]
+    count, after_row = 0, 0
+    while rows := archive.review_pruner.find(before_ms=before_ms, after_row=after_row):
+        after_row = rows[-1]
         count += len(rows)
         if not dry_run:
             archive.review_pruner.delete(rows)
@@ -92,9 +92,9 @@ def _prune_reviews(archive: Archive, before_ms: int, *, dry_run: bool) -> int:
 
 
 def _prune_tasks(archive: Archive, before_ms: int, done: Pruned, *, dry_run: bool) -> None:
-    behind = ""
-    while found := archive.task_pruner.find(before_ms=before_ms, behind=behind):
-        behind = found[-1].task_id
+    after_row = ""
+    while found := archive.task_pruner.find(before_ms=before_ms, after_row=after_row):
+        after_row = found[-1].task_id
         done.tasks += len(found)
         done.messages += sum(it.messages for it in found)
         if not dry_run:

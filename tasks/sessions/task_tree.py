@@ -68,17 +68,17 @@ class GrantEnd:
         """Return the end that a MAPTurnCompleted event records."""
         payload = event.payload or {}
         result = payload.get("result")
-        told = result if isinstance(result, dict) else {}
-        usage = told.get("usage")
+        fields = result if isinstance(result, dict) else {}
+        usage = fields.get("usage")
         spent = usage if isinstance(usage, dict) else {}
         return cls(
             token_id=_text(payload, "token_id"),
             turn=_number(payload, "turn_number"),
             participant=_text(payload, "participant_id"),
-            outcome=GrantOutcome(_text(told, "outcome")),
+            outcome=GrantOutcome(_text(fields, "outcome")),
             tokens=_number(spent, "input_tokens") + _number(spent, "output_tokens"),
-            error=_text(told, "error"),
-            retried=told.get("retried") is True,
+            error=_text(fields, "error"),
+            retried=fields.get("retried") is True,
         )
 
     @property

@@ -112,8 +112,10 @@ def deliver_turn(
         agent.deliver(delivery)
     except AgentError as error:
         return _not_delivered(runtime, asked, agent, _tried(delivery, attempt), error)
-    told = delivery.model_copy(update={"attempts": attempt, "delivered": True, "body": ""})
-    word = _note(runtime, asked, told, "webhook.delivered", {**_participant_of(asked), "attempt": attempt})
+    delivered_request = delivery.model_copy(update={"attempts": attempt, "delivered": True, "body": ""})
+    word = _note(
+        runtime, asked, delivered_request, "webhook.delivered", {**_participant_of(asked), "attempt": attempt}
+    )
     return TurnEnd(word, f"parked: webhook delivered, waiting for {excerpt(', '.join(asked.waiting.asked))}")
 
 

@@ -195,8 +195,8 @@ def _check_target(number: int | None, message_id: str, field: str = "reply_to") 
 
 def _text(text: object) -> str:
     if not isinstance(text, str) or not 1 <= len(text) <= MAX_TEXT:
-        told = f"{len(text)} characters" if isinstance(text, str) else text
-        raise InvalidInput("text", told, f"must be text of 1 to {MAX_TEXT} characters")
+        shown = f"{len(text)} characters" if isinstance(text, str) else text
+        raise InvalidInput("text", shown, f"must be text of 1 to {MAX_TEXT} characters")
     return text
 
 

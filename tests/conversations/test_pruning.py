@@ -70,6 +70,6 @@ def test_more_of_them_than_are_deleted_at_once(room: TaskRoom, client: Redis) ->
     for _ in range(5):
         room.desk.task_close(CHAIR, room.task(BEN).id)
     some = room.archive.task_pruner.find(before_ms=room.clock.now_ms + 1, limit=2)
-    rest = room.archive.task_pruner.find(before_ms=room.clock.now_ms + 1, behind=some[-1].task_id)
+    rest = room.archive.task_pruner.find(before_ms=room.clock.now_ms + 1, after_row=some[-1].task_id)
     assert (len(some), len(rest)) == (2, 3)
     assert prune(room.archive, client, before_ms=room.clock.now_ms + 1).tasks == 5

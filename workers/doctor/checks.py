@@ -151,8 +151,8 @@ def _limits(settings: Settings, registry: Registry) -> Iterator[CheckResult]:
     """Report the daily limits of tenants, and agents whose single turn may exceed them."""
     day = daily_limits(settings)
     amounts = {"tokens": day.tokens, "cost": day.cost_micros, "turns": day.turns}
-    told = ", ".join(format_amount(unit, it) for unit, it in amounts.items() if it is not None)
-    yield CheckResult("limits", Grade.GOOD, f"daily limit of each tenant: {told or 'none'}")
+    parts = ", ".join(format_amount(unit, it) for unit, it in amounts.items() if it is not None)
+    yield CheckResult("limits", Grade.GOOD, f"daily limit of each tenant: {parts or 'none'}")
     for name in registry.names():
         most = registry.spending_bound(AgentBinding(agent=name))
         for unit, needed, limit in (
@@ -301,12 +301,12 @@ def _memory(settings: Settings) -> CheckResult:
         problem = "refuses commands" if isinstance(error, ResponseError) else "does not answer"
         text = f"{where} {problem}: {error.__cause__ or error}"
         return CheckResult("memory", Grade.WARNING, text, "turns run without memory until it answers")
-    told = ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
+    parts = ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
     rules = f"rooms expire after {settings.memory_ttl_s} s, maximum size {settings.memory_max_bytes} bytes"
     if counts.get("corrupt") or counts.get("degraded"):
         advice = "search the logs of the workers for `Dialog state` and `dialog memory`"
-        return CheckResult("memory", Grade.WARNING, f"{rules}; recent events: {told}", advice)
-    return CheckResult("memory", Grade.GOOD, f"{rules}; recent events: {told}" if told else rules)
+        return CheckResult("memory", Grade.WARNING, f"{rules}; recent events: {parts}", advice)
+    return CheckResult("memory", Grade.GOOD, f"{rules}; recent events: {parts}" if parts else rules)
 
 
 def _broker(settings: Settings, redis_url: str) -> Iterator[CheckResult]:

@@ -57,8 +57,8 @@ class CheckResult:
     def to_json(self) -> dict[str, str | dict[str, int]]:
         """Return the finding as JSON data; without `counts` if there are none."""
         counts = {"counts": dict(self.counts)} if self.counts else {}
-        told = {"subject": self.subject, "grade": self.grade, "text": self.text, "advice": self.advice}
-        return told | counts
+        facts = {"subject": self.subject, "grade": self.grade, "text": self.text, "advice": self.advice}
+        return facts | counts
 
 
 def check_server(client: Redis, url: str, *, is_configured: bool) -> CheckResult:
@@ -95,9 +95,9 @@ def failed_server(url: str, error: Exception) -> CheckResult:
 def check_durability(client: Redis) -> Iterator[CheckResult]:
     """Check for settings with which a server loses data. Managed servers may hide them."""
     memory = info_by_server(client, "memory")
-    for node, told in info_by_server(client, "persistence").items():
+    for node, facts in info_by_server(client, "persistence").items():
         named = f"{node} " if node else ""
-        if not told.get("aof_enabled"):
+        if not facts.get("aof_enabled"):
             text = f"{named}writes no append-only file: sessions are lost when the server stops"
             yield CheckResult(
                 "Redis",

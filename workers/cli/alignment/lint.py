@@ -168,10 +168,10 @@ def _fix_text(name: str, text: str, selection: Selection) -> str:
     """Return the text with corrected format, and write it to its file if it changed."""
     from ....models.alignment.document import fix
 
-    mended = fix(text, applies=selection.has_code)
-    if mended != text and name != STANDARD_INPUT:
-        Path(name).write_bytes(mended.encode())
-    return mended
+    fixed_text = fix(text, applies=selection.has_code)
+    if fixed_text != text and name != STANDARD_INPUT:
+        Path(name).write_bytes(fixed_text.encode())
+    return fixed_text
 
 
 def _print_data(found: dict[str, tuple[LintFinding, ...]], errors: int, *, sarif: bool) -> None:

@@ -82,14 +82,14 @@ def prune(
         before_ms = None if age is None else SessionIndex(redis).now_ms() - age
         pruned = prune(client.archive, redis, before_ms=before_ms, user=user, dry_run=dry_run)
     if as_json:
-        told = {
+        counts = {
             "sessions": pruned.sessions,
             "messages": pruned.messages,
             "live": pruned.live,
             "reviews": pruned.reviews,
             "tasks": pruned.tasks,
         }
-        print_json({**told, "dry_run": dry_run})
+        print_json({**counts, "dry_run": dry_run})
     else:
         console().print(_summary(pruned, dry_run=dry_run))
 

@@ -119,7 +119,7 @@ def _print_state(job: ReviewJob, words: str, *, as_json: bool) -> None:
     from ..common.screen import print_json
 
     if as_json:
-        told: dict[str, Any] = {"id": job.id, "state": job.progress().state}
-        print_json(told)
+        summary: dict[str, Any] = {"id": job.id, "state": job.progress().state}
+        print_json(summary)
     else:
         typer.echo(f"Review {job.id} {words}.")

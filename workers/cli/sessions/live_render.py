@@ -129,13 +129,13 @@ class LiveView:
     def _steering_line(self, event: Event, words: str) -> Text:
         data = event.data or {}
         roster = data.get("participants")
-        told = words.format(
+        sentence = words.format(
             who=self._cast.name(str(data.get("participant_id"))),
             by=data.get("by"),
             role=data.get("role"),
             roster=", ".join(map(str, roster)) if isinstance(roster, list) else "",
         )
-        return Text(f"     {printable(told)}", style="yellow")
+        return Text(f"     {printable(sentence)}", style="yellow")
 
     def _question_line(self, event: Event, words: str) -> Text:
         data = event.data or {}

@@ -142,11 +142,11 @@ def notices(
     from ..common.screen import console, print_json, printable
     from .common import conversation_service
 
-    told = conversation_service().notices(agent, after=after, limit=limit)
+    notifications = conversation_service().notices(agent, after=after, limit=limit)
     if as_json:
-        print_json([{"cursor": it.cursor, **it.notice.to_wire()} for it in told])
+        print_json([{"cursor": it.cursor, **it.notice.to_wire()} for it in notifications])
         return
-    for it in told:
+    for it in notifications:
         about = f" {it.notice.agent}" if it.notice.agent else ""
         where = it.notice.conversation_id or it.notice.task_id
         line = f"{it.cursor}  {format_timestamp(it.notice.at)}  {it.notice.kind.value}{about}  {where}"

@@ -137,8 +137,8 @@ def _label(rest: str, level: int) -> str | None:
     """Return the label after `Round N`; None when the heading is about a round that already began."""
     rest = rest.strip()
     if rest.lstrip("([").startswith(_TOTALS):
-        behind = without_total(rest)
-        return rest if behind == rest else _label(behind, level)
+        without_sum = without_total(rest)
+        return rest if without_sum == rest else _label(without_sum, level)
     if rest.startswith(("'s ", "’s ")):
         return None
     if not rest or rest[0] == ":":
@@ -204,8 +204,8 @@ def _named(text: str) -> RoundHeading | None:
         label = _label(found.rest, SECTION)
         if label is None:
             return None
-        told = " ".join(words[:at]) if {*front} <= DIALOGUE_WORDS else name
-        return RoundHeading(found.number, with_round_name(told, label))
+        title = " ".join(words[:at]) if {*front} <= DIALOGUE_WORDS else name
+        return RoundHeading(found.number, with_round_name(title, label))
     label = _label(rest, SECTION)
     first = front[-1] in FIRST_ROUNDS and label is not None
     return RoundHeading(0, with_round_name(name, label or "")) if first else None

@@ -43,7 +43,7 @@ def read_agent(heading: Heading, names: ExpertNames) -> AgentHeading | None:
     if not name or is_judge(name):
         return None
     known = names.get(name)
-    if known is None and (prefix := _known_prefix(text, names, told=is_expert_emoji(emoji))):
+    if known is None and (prefix := _known_prefix(text, names, named_by_emoji=is_expert_emoji(emoji))):
         known, more = prefix
     if known is None and is_expert_emoji(emoji):
         known = names.by_first_name(name)
@@ -98,10 +98,10 @@ def _without_role_word(text: str) -> str:
     return text
 
 
-def _known_prefix(text: str, names: ExpertNames, *, told: bool) -> tuple[Expert, str] | None:
+def _known_prefix(text: str, names: ExpertNames, *, named_by_emoji: bool) -> tuple[Expert, str] | None:
     """Return the expert whose name `text` begins with, and the rest, if it may be part of a turn's heading.
 
-    `told`: the heading has a person's emoji, and may contain any text.
+    `named_by_emoji`: the heading has a person's emoji, and may contain any text.
     """
     words = plain(without_markup(text)).split(" ")
     for length in range(min(_MOST_WORDS, len(words) - 1), 0, -1):
@@ -113,7 +113,11 @@ def _known_prefix(text: str, names: ExpertNames, *, told: bool) -> tuple[Expert,
         more = " ".join(words[length:])
         first = words[length].casefold().strip(",.:()")
         spoken = first in SPEAKING_WORDS or (first[:1] == "r" and first[1:].isdecimal())
-        return (expert, more) if told or spoken or more.casefold() == plain(expert.role).casefold() else None
+        return (
+            (expert, more)
+            if named_by_emoji or spoken or more.casefold() == plain(expert.role).casefold()
+            else None
+        )
     return None
 
 

@@ -199,8 +199,8 @@ def _marker(
             return None
         if not label and kind in NUMBERED and following.startswith(":"):
             # `[TENSION]: Speed` is one by its label alone.
-            behind = line.find("[", end)
-            end = (behind if behind >= 0 else len(line)) - 1
+            next_bracket = line.find("[", end)
+            end = (next_bracket if next_bracket >= 0 else len(line)) - 1
             label = one_line(written[span[2] + 1 : end + 1]).strip(" :*_")
         if not label and kind in NUMBERED:
             return None

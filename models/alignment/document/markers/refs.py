@@ -35,8 +35,8 @@ class MarkerRef:
         own = self.id if self.round is None else f"R{self.round}-{self.id}"
         if self.agent is None:
             return own
-        told = f"{self.agent} {own}"
-        return told if read_refs(told, letters=letters).found == (self,) else f"@{told}"
+        written = f"{self.agent} {own}"
+        return written if read_refs(written, letters=letters).found == (self,) else f"@{written}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +146,10 @@ class _Reader:
             return None
         digits = read_digits(self.text, self.at)
         rest = self.text[self.at + len(digits) :].lstrip()
-        told = (
+        written = (
             not rest or rest[0] in ":)" or rest[0] in JOINERS or rest.startswith(("and ", "- ", "– ", "— "))
         )
-        if not 0 < len(digits) <= _MOST_BARE_DIGITS or not told:
+        if not 0 < len(digits) <= _MOST_BARE_DIGITS or not written:
             return None
         self.at += len(digits)
         return MarkerRef(normal_id(self.refs[-1].id[0] if self.refs else self.number, digits))

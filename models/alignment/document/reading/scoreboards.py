@@ -150,8 +150,8 @@ def _number(cell: str) -> ScoreNumber | None:
     """Return the number that a cell begins with: `**12**`, `345/480`, `11 ✅`; None for a range or a date."""
     text = plain(cell).removeprefix("+").replace("−", "-")
     end = next((i for i, c in enumerate(text) if c not in "-.0123456789"), len(text))
-    text, behind = text[:end].strip(), text[end : end + 1]
-    if behind.isalnum() or behind in (",", ":", "–", "—"):
+    text, following = text[:end].strip(), text[end : end + 1]
+    if following.isalnum() or following in (",", ":", "–", "—"):
         return None
     whole, point, fraction = text.removeprefix("-").partition(".")
     digits = whole + fraction
