@@ -77,7 +77,9 @@ class ScriptedReply(BaseModel):
     def _does_something(self) -> ScriptedReply:
         spoken = self.say.strip() or self.passed or self.decision or self.hand_off or self.items
         if not spoken and (self.fail is None or self.fail_attempts is not None):
-            raise ValueError("must set say, passed, decision, hand_off, items or fail")
+            raise ValueError(
+                "must set at least one of `say`, `passed`, `decision`, `hand_off`, `items` and `fail`"
+            )
         return self
 
     def to_outcome(self, turn: TurnContext) -> TurnOutcome:

@@ -470,7 +470,7 @@ class ParticipantNotAdmittedError(ConversationError):
     def __init__(self, task_id: str, agents: Iterable[str]) -> None:
         self.task_id = task_id
         self.agents = tuple(agents)
-        super().__init__(f"not admitted to task {task_id!r}: {', '.join(map(repr, self.agents))}")
+        super().__init__(f"not participants of task {task_id!r}: {', '.join(map(repr, self.agents))}")
 
 
 class ConversationFullError(ConversationError):

@@ -166,7 +166,7 @@ def _acknowledge(settle: Callable[..., None], *args: Any, **options: Any) -> Non
     message = settle.__self__  # type: ignore[attr-defined]
     if _is_channel_lost(message.channel):
         log.info(
-            "message %s was received over a lost connection; the broker will redeliver it",
+            "message %s not acknowledged, its connection was lost; the broker will redeliver it",
             message.delivery_tag,
         )
         return

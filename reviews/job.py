@@ -127,7 +127,11 @@ class ReviewJob:
         """
         count = self._office.store.retry(self.id)
         if count is None:
-            raise InvalidInput("review", self.id, "must have ended to retry its items")
+            raise InvalidInput(
+                "review",
+                self.id,
+                "must have ended before its items are retried: wait for its end, or cancel it",
+            )
         if count:
             self._office.index.add_batch(self.id, self._office.store.now_ms())
             advance_batch(self._office, self.id)

@@ -159,7 +159,8 @@ def last_revision(
         ArchiveUnavailable: the archive does not answer.
     """
     if archive is None:
-        raise InvalidInput("since", LAST, "must be a revision: the archive is disabled (SYMPOSIA_ARCHIVE)")
+        rule = "must be a git revision: `last` requires the archive, which is disabled (SYMPOSIA_ARCHIVE)"
+        raise InvalidInput("since", LAST, rule)
     archive.prepare()
     revision = archive.review_reader.last_revision(root, panel)
     return revision if revision and repository is not None and repository.has_commit(revision) else None

@@ -228,7 +228,7 @@ def make_server(receiver: Receiver, *, max_message_bytes: int) -> HTTPServer:
 
 
 def _log_request(handler: RequestHandler) -> None:
-    log.info("%s %s %s", handler.get_status(), handler.request.method, handler.request.path)
+    log.info("callback %s %s: HTTP %s", handler.request.method, handler.request.path, handler.get_status())
 
 
 async def serve(server: HTTPServer, *, host: str, port: int) -> None:

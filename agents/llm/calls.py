@@ -179,7 +179,9 @@ def _check_end(response: ModelResponse, request: ModelRequestContext) -> None:
     """
     has_end = (response.provider_details or {}).get("finish_reason") or response.usage.output_tokens
     if request.streaming and not has_end and isinstance(request.model, OpenAIChatModel):
-        raise ModelConnectionError(request.model.model_name, "the stream ended early", phase="read")
+        raise ModelConnectionError(
+            request.model.model_name, "the response stream ended before the answer was complete", phase="read"
+        )
 
 
 def fingerprint(*parts: object) -> str:

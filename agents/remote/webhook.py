@@ -88,7 +88,8 @@ def post_webhook(target: WebhookTarget, body: bytes, headers: Mapping[str, str])
                 _check_status(host, response.status, response.getheader("Retry-After"))
     except (OSError, HTTPException) as error:
         text = scrub_text(str(error)) or type(error).__name__
-        raise AgentFailed(f"{host} does not answer: {text}") from None
+        limit = f" (timeout {target.timeout_s:g} s)" if isinstance(error, TimeoutError) else ""
+        raise AgentFailed(f"{host} does not answer: {text}{limit}") from None
 
 
 def _check_status(host: str, status: int, retry_after: str | None) -> None:

@@ -122,7 +122,7 @@ def render_transcript(
     text = render(document)
     if parse(text) != document:
         raise SessionError(
-            f"transcript of session {collab.collab_id!r} does not survive a write and read (a bug in Symposia)"
+            f"transcript of session {collab.collab_id!r} changes when it is written and parsed again (bug in Symposia)"
         )
     return text
 

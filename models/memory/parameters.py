@@ -145,7 +145,9 @@ class Parameter:
         check_name(self.name)
         if (self.kind is ParameterKind.CHOICE) != bool(self.choices):
             raise InvalidInput(
-                f"{self.name}.choices", self.choices, "must be given for kind `choice`, and only for it"
+                f"{self.name}.choices",
+                self.choices,
+                "is required for kind `choice`, and not allowed for other kinds",
             )
 
     def read(self, value: object) -> JsonValue:

@@ -106,6 +106,6 @@ def _checked(name: str) -> str:
     check_name(parameter)
     if not known.shareable:
         raise InvalidInput(
-            "share", name, f"must not belong to {service}, which cannot be shared with other rooms"
+            "share", name, f"must be a parameter of a service that allows sharing: {service} does not"
         )
     return name

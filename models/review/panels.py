@@ -55,7 +55,7 @@ class Seat(Frozen):
     @model_validator(mode="after")
     def _requires_agent(self) -> Self:
         if self.agent is None and not self.model:
-            raise ValueError("must have an `agent`, or `model` set")
+            raise ValueError("must have `agent`, `model = true`, or both")
         return self
 
 
@@ -109,7 +109,7 @@ class Panel(Frozen):
     def _check_seat_names(self) -> Self:
         names = [seat.name for seat in self.seats]
         if len(set(names)) < len(names):
-            raise ValueError("must have seats with different names")
+            raise ValueError("must have `seats` with different names")
         return self
 
     def with_model(self, model: str | None) -> Self:
@@ -121,7 +121,9 @@ class Panel(Frozen):
         taken = (_fill_seat(seat, model) for seat in self.seats)
         seats = tuple(seat for seat in taken if seat is not None)
         if not seats:
-            raise InvalidInput("model", model, f"must be an agent: panel {self.name!r} has no other seat")
+            raise InvalidInput(
+                "model", model, f"must be an agent: panel {self.name!r} has only model reviewers"
+            )
         return self.model_copy(update={"seats": seats})
 
     @property

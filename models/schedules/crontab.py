@@ -136,7 +136,7 @@ class Crontab:
             found = [it for it in self._moments_on_day(day + number * _DAY, zone) if it > moment]
             if found:
                 return min(found)
-        raise AssertionError("an expression that was read names a day in eight years")
+        raise AssertionError("a valid cron expression has no match within eight years (bug in Symposia)")
 
     def until(self, moment: datetime, zone: ZoneInfo) -> datetime:
         """Return the last matching time at or before `moment`."""
@@ -145,7 +145,7 @@ class Crontab:
             found = [it for it in self._moments_on_day(day - number * _DAY, zone) if it <= moment]
             if found:
                 return max(found)
-        raise AssertionError("an expression that was read names a day in eight years")
+        raise AssertionError("a valid cron expression has no match within eight years (bug in Symposia)")
 
     def _moments_on_day(self, day: date, zone: ZoneInfo) -> Iterator[datetime]:
         """Yield the moments of a day of the zone's calendar."""

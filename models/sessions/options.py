@@ -73,7 +73,7 @@ class FailurePolicy(Frozen):
     @model_validator(mode="after")
     def _check_substitute(self) -> Self:
         if (self.then is AfterRetries.SUBSTITUTE) != (self.substitute is not None):
-            raise ValueError("`then: substitute` requires `substitute: NAME`, and the reverse")
+            raise ValueError("`then: substitute` and `substitute: NAME` must be set together")
         return self
 
     def delay_s(self, attempt: int) -> float:

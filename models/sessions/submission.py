@@ -211,7 +211,9 @@ class Submission:
             InvalidInput: the first rule that is broken, with its field and value.
         """
         if self.collab.status is not CollabStatus.DRAFT:
-            raise InvalidInput("status", self.collab.status, "must be draft to be submitted")
+            raise InvalidInput(
+                "status", self.collab.status, "must be `draft`: a session is submitted only once"
+            )
         if self.collab.governance is not None and self.collab.governance.locked:
             raise Locked("collab", self.collab.collab_id)
         check_sizes(self.collab, self.messages, max_message_bytes=max_message_bytes)

@@ -86,7 +86,7 @@ class Usage(Frozen):
 
 def _check_turn_usage(usage: Usage) -> Usage:
     if max(vars(usage).values()) > MOST_SPENT:
-        raise ValueError(f"must be at most {MOST_SPENT} of anything")
+        raise ValueError(f"must have no amount above {MOST_SPENT}")
     return usage
 
 

@@ -51,9 +51,9 @@ class WaitPolicy(Frozen):
     @model_validator(mode="after")
     def _check_fields(self) -> Self:
         if (self.then is TimeoutAction.DEFAULT) != (self.default is not None):
-            raise ValueError("`then: default` requires `default: TEXT`, and the reverse")
+            raise ValueError("`then: default` and `default: TEXT` must be set together")
         if (self.then in (TimeoutAction.REASSIGN, TimeoutAction.ESCALATE)) != (self.to is not None):
-            raise ValueError("`then: reassign` and `then: escalate` require `to: NAME`, and the reverse")
+            raise ValueError("`to: NAME` must be set together with `then: reassign` or `then: escalate`")
         if any(first >= second for first, second in pairwise(self.remind_after_s)):
             raise ValueError("`remind_after_s` must be in ascending order")
         return self

@@ -123,7 +123,7 @@ def _begin(office: ReviewContext, view: BatchView, record: ItemRecord) -> None:
             return
     try:
         if opening is None:
-            raise InvalidInput("text", record.item.path, "has expired")
+            raise InvalidInput("text", record.item.path, "has expired: start a new review")
         office.opener.open(submission_of(head, record, opening))
     except (InvalidInput, LifecycleError, SessionConflict) as error:
         failed = ItemResult(item=record.item, state=ItemState.FAILED, error=str(error)[:500])
@@ -182,7 +182,14 @@ def _record_result(office: ReviewContext, view: BatchView, record: ItemRecord, r
         spent=(max(spent[0], 0), max(spent[1], 0)),
     )
     if result.error:
-        log.warning("review %s: %r %s: %s", view.batch_id, record.item.path, word, result.error)
+        log.warning(
+            "review %s: item %r %s, %s: %s",
+            view.batch_id,
+            record.item.path,
+            result.state.value,
+            {"again": "will retry", "settled": "no retry"}.get(word, f"result not recorded ({word})"),
+            result.error,
+        )
     if word in ("settled", "again"):
         advance_batch(office, view.batch_id)
 

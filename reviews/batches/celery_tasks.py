@@ -23,7 +23,7 @@ def review_task(self: Task[..., None], *, batch: str) -> None:
     try:
         advance_batch(review_context_of(self.app), batch)
     except ArchiveUnavailable as error:
-        log.warning("report of review %s delayed, will retry: %s", batch, error)
+        log.warning("archiving review %s failed, will retry: %s", batch, error)
 
 
 @shared_task(name=REVIEW_ITEM_TASK, bind=True, ignore_result=True)
@@ -34,4 +34,4 @@ def review_item_task(self: Task[..., None], *, batch: str, item: int) -> None:
     except ReviewNotFound:
         return  # the batch has ended and expired
     except ArchiveUnavailable as error:
-        log.warning("report of review %s delayed, will retry: %s", batch, error)
+        log.warning("archiving review %s failed, will retry: %s", batch, error)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from celery import Celery, shared_task
 from pydantic import ValidationError
 
-from ...models.errors import ArchiveUnavailable
+from ...models.errors import ArchiveUnavailable, invalid_input
 from ...models.review.runs import DeliveryJob
 from ...models.text.ids import new_id
 from .deliverer import Deliverer, sweep_deliveries
@@ -39,8 +39,10 @@ def deliver_task(self: Task[..., None], *, errand: str) -> None:
     """Run one delivery. A message is only a hint: a delivery that is not in the delivery queue is skipped."""
     try:
         asked = DeliveryJob.model_validate_json(errand)
-    except ValidationError:
-        log.warning("ignoring malformed delivery task")
+    except ValidationError as error:
+        log.warning(
+            "dropping malformed delivery task %s: %s", self.request.id, invalid_input(error, "errand")
+        )
         return
     try:
         deliverer_of(self.app).deliver(asked)

@@ -114,8 +114,15 @@ class Deliverer:
             return
         delay_ms = FIRST_DELAY_MS * 2 ** min(errand.failed, 20)
         asked_ms = int((error.retry_after_s or 0) * 1000)
-        log.warning("delivery of review %s to %s failed, retrying later: %s", errand.run, errand.to, error)
-        self.index.retry_later(errand, delay_ms=min(max(delay_ms, asked_ms), LONGEST_DELAY_MS))
+        delay_ms = min(max(delay_ms, asked_ms), LONGEST_DELAY_MS)
+        log.warning(
+            "delivery of review %s to %s failed, retrying in %d s: %s",
+            errand.run,
+            errand.to,
+            delay_ms // 1000,
+            error,
+        )
+        self.index.retry_later(errand, delay_ms=delay_ms)
 
     def _give_up(self, errand: DeliveryJob, why: str) -> None:
         log.error("delivery of review %s to %s failed, giving up: %s", errand.run, errand.to, why)

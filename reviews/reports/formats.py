@@ -107,7 +107,9 @@ _KINDS = {
 def render(run: ReviewRun, report: ReportFormat) -> str:
     """Return one report. Raises InvalidInput for `alignment`, which is several documents."""
     if report not in _KINDS:
-        raise InvalidInput("format", report, "must be a format that is a single document")
+        raise InvalidInput(
+            "format", report, f"must be one of {', '.join(_KINDS)}: alignment is one file per session"
+        )
     return _KINDS[report].write(run)
 
 

@@ -212,7 +212,7 @@ class Schedules:
         try:
             self._send_task(name)
         except BrokerConnectionError as error:
-            log.warning("broker unavailable, the sweep of a worker will start schedule %s: %s", name, error)
+            log.warning("broker unavailable, the sweep will start schedule %s: %s", name, error)
         return mine
 
     def history(self, name: str, *, count: int = 20) -> list[ScheduleRunRecord]:

@@ -158,7 +158,7 @@ class Repository:
         try:
             return self._git.run("merge-base", commit, "HEAD").decode().strip()
         except GitFailed:
-            raise InvalidInput("base", base, "must share a commit with the checked-out branch") from None
+            raise InvalidInput("base", base, "must have a merge base (common commit) with HEAD") from None
 
     def changes(self, since: str) -> Changes:
         """Return the differences between the work tree and the commit `since`, committed or not."""

@@ -117,7 +117,7 @@ def log_stored(owner: Owner, rules: MemoryRules) -> None:
 
 def log_dropped(key: str, why: str) -> None:
     """Log that a memory was removed."""
-    log.warning("Dialog state %r dropped: %s", mask("key", key), why)
+    log.warning("removing dialog memory %r: %s", mask("key", key), why)
 
 
 def _mask_owner(owner: Owner) -> tuple[object, object]:

@@ -137,7 +137,7 @@ class DialogMemory(MemoryManagement):
         try:
             written = self.kept.write(owner, [statement], writer, look=look)
         except REDIS_ERRORS as error:
-            self._degraded("stored", error)
+            self._degraded("storing", error)
             return False
         if written is look:
             return False
@@ -151,11 +151,11 @@ class DialogMemory(MemoryManagement):
         try:
             look = self.kept.read(owner)
         except REDIS_ERRORS as error:
-            self._degraded("read", error)
+            self._degraded("reading", error)
             return MemorySnapshot(0, degraded=True)
         log_retrieved(owner, look)
         return look
 
-    def _degraded(self, done: str, error: Exception) -> None:
-        log.warning("Dialog state could not be %s: %s", done, error)
+    def _degraded(self, doing: str, error: Exception) -> None:
+        log.warning("%s dialog memory failed, continuing without it: %s", doing, error)
         self.kept.counts.count_locally(MemoryEvent.DEGRADED)

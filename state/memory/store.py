@@ -114,7 +114,9 @@ class MemoryStore:
             look = replace(look, sharing=consent) if is_new else look
             if not is_new and all(answer is None for answer in answers):
                 return look
-        raise ScriptError("memory/swap", f"changed by others {_MAX_TRIES} times in a row")
+        raise ScriptError(
+            "memory/swap", f"{_MAX_TRIES} conflicts with concurrent changes in a row; try again"
+        )
 
     def change_sharing(self, user: str, change: Callable[[SharingConsent], SharingConsent]) -> None:
         """Change a consent; retry after a concurrent write. An empty consent is removed."""
@@ -126,7 +128,9 @@ class MemoryStore:
             swap = Swap(self.shared_key(user), look.sharing.version, text, SHARING_TTL_MS, sharing)
             if send_swaps(self.client, [swap])[0] == [None]:
                 return
-        raise ScriptError("memory/swap", f"changed by others {_MAX_TRIES} times in a row")
+        raise ScriptError(
+            "memory/swap", f"{_MAX_TRIES} conflicts with concurrent changes in a row; try again"
+        )
 
     def rooms(self, user: str) -> list[str]:
         """Return the rooms with a memory of the user, sorted. A completely forgotten room is listed until it expires.
@@ -225,7 +229,7 @@ class MemoryStore:
         if not refused:
             return statement
         log.warning(
-            "Dialog state: %s of %s exceeds the size limit and is not stored",
+            "dialog memory: %s of service %s exceeds the size limit and is not stored",
             ", ".join(refused),
             statement.service,
         )

@@ -41,7 +41,7 @@ class Script:
     def key_list(self, session_id: str, lock: str | None, rest: Sequence[str]) -> list[str]:
         """Return KEYS in the header's order. A lock or key that the header does not name is a programming error."""
         if (lock is None) == ("lock" in self.keys):
-            raise TypeError(f"{self.verb}: {'expected' if lock is None else 'takes no'} a lock")
+            raise TypeError(f"{self.verb}: {'requires' if lock is None else 'does not take'} a lock")
         if rest and self.rest_of_keys is None:
             raise TypeError(f"{self.verb}: expected no further keys, got {list(rest)}")
         names = [lock if name == "lock" and lock else session_key(session_id, name) for name in self.keys]

@@ -103,12 +103,15 @@ class CallJournal:
     def _drop(self, names: list[str]) -> None:
         self._try(lambda: self._client.hdel(self._key, *names))
 
-    @staticmethod
-    def _try(do: Callable[[], object]) -> None:
+    def _try(self, do: Callable[[], object]) -> None:
         try:
             do()
         except (RedisError, StateError) as error:
-            log.warning("storing finished calls failed, a retry of the turn will repeat them: %s", error)
+            log.warning(
+                "%s: updating finished calls failed, a retry of the turn may repeat them: %s",
+                self._key,
+                error,
+            )
 
 
 #: Milliseconds for which a note is kept after it was written.
@@ -127,7 +130,7 @@ class ParticipantNote:
         try:
             return cast("str | None", await asyncio.to_thread(self._client.get, self._key))
         except (RedisError, StateError) as error:
-            log.warning("reading the note of a turn failed: %s", error)
+            log.warning("%s: reading the note failed, continuing without it: %s", self._key, error)
             return None
 
     async def write_note(self, note: str) -> None:
@@ -135,4 +138,4 @@ class ParticipantNote:
         try:
             await asyncio.to_thread(self._client.set, self._key, note, px=NOTE_TTL_MS)
         except (RedisError, StateError) as error:
-            log.warning("storing the note of a turn failed: %s", error)
+            log.warning("%s: storing the note failed, it will be made again: %s", self._key, error)

@@ -144,7 +144,7 @@ def plan(view: SessionView) -> Plan:
 
 def _ask(view: SessionView, memory: _PlannerState) -> Plan:
     if view.orchestrator is None:
-        raise AssertionError("an orchestrated session has an orchestrator")
+        raise AssertionError("an orchestrated session has no orchestrator (bug in Symposia)")
     turn = PlannedTurn(
         participant=view.orchestrator,
         instruction=memory.ledger.build_instruction(view),

@@ -191,8 +191,12 @@ def advance(
         if answer.state is None or dispatch_plan(runtime, facts, answer, write, parent=parent):
             return _summarize_plan(answer)
         state = answer.state
-    log.warning("session %s: lost %d planning races in a row, the sweep will retry", session_id, RACES)
-    return f"not planned: lost {RACES} planning races in a row"
+    log.warning(
+        "session %s: planning failed, %d conflicts with concurrent changes in a row; the sweep will retry",
+        session_id,
+        RACES,
+    )
+    return f"not planned: {RACES} conflicts with concurrent changes in a row"
 
 
 def _summarize_plan(answer: ScriptAnswer) -> str:

@@ -76,7 +76,9 @@ class TurnMemory:
             return self._build_recall(facts, options, now_ms)
         except Exception:
             # A defect in this code must not fail the turn.
-            log.exception("session %s: reading memory failed, running the turn without it", facts.session_id)
+            log.exception(
+                "session %s: reading dialog memory failed, running the turn without it", facts.session_id
+            )
             self._store.counts.count_locally(MemoryEvent.DEGRADED)
             view = MemoryView(service=options.service, parameters=options.said, degraded=True)
             return RecalledMemory(view, now_ms, has_owner=True)
@@ -91,7 +93,12 @@ class TurnMemory:
         if learned is not None:
             learned, left_out = cap_learned(learned, max_bytes=self._store.rules.max_bytes)
             if left_out:
-                log.warning("not stored in memory, too large: %s", ", ".join(left_out))
+                log.warning(
+                    "dialog memory: parameters of turn %s not stored, larger than %d bytes in total: %s",
+                    result.number,
+                    self._store.rules.max_bytes,
+                    ", ".join(left_out),
+                )
                 self._store.counts.count(MemoryEvent.TOO_LARGE, len(left_out))
             # A concurrent turn may have selected another service.
             service = learned.service or recollection.view.service
@@ -114,7 +121,7 @@ class TurnMemory:
                     self._handle_outage(error)
                 except Exception:
                     log.exception(
-                        "session %s: storing memory of turn %d failed", facts.session_id, result.number
+                        "session %s: storing dialog memory of turn %d failed", facts.session_id, result.number
                     )
                     self._store.counts.count_locally(MemoryEvent.DEGRADED)
 
@@ -231,14 +238,14 @@ class TurnMemory:
         try:
             return None if name is None else find_service(name)
         except InvalidInput as error:
-            log.warning("not remembered: %s", error)
+            log.warning("dialog memory: ignoring an unknown service: %s", error)
             self._store.counts.count(MemoryEvent.INVALID)
             return None
 
     def _drop_invalid(self, it: ParsedStatement) -> Statement:
         """Return the valid part of a statement; the rest is logged by name and rule, and counted."""
         for error in it.invalid:
-            log.warning("not remembered: %s", error)
+            log.warning("dialog memory: invalid value not stored: %s", error)
         if it.invalid:
             self._store.counts.count(MemoryEvent.INVALID, len(it.invalid))
         return it.statement

@@ -193,7 +193,9 @@ def transcript_of(facts: SessionFacts, state: SessionState, collab: Collab, dial
     experts = next((it.experts for it in facts.spec.stop.leaves() if isinstance(it, Converged)), None)
     if facts.spec.protocol is None or experts is None:
         raise InvalidInput(
-            "protocol", facts.spec.protocol, "must be `alignment`: other sessions have no transcript"
+            "protocol",
+            facts.spec.protocol,
+            "must be `alignment`: only alignment sessions can be written as Markdown",
         )
     # Participants who joined later are also experts, but the session does not wait for their convergence.
     joined = (it.participant_id for it in collab.participants)

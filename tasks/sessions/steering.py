@@ -121,7 +121,9 @@ class SessionSteering:
             if self._state_of(change) is not None:
                 return
         raise InvalidInput(
-            "session", self.session_id, f"was changed by others {RACES} times in a row; try again"
+            "session",
+            self.session_id,
+            f"cannot be changed now: {RACES} conflicts with concurrent changes in a row; try again",
         )
 
     def _change(

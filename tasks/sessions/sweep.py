@@ -102,7 +102,7 @@ class QueueView:
         self.wait_ms = max(refused_ms or grace_ms // 10, self.runtime.index.unfinished() * PAUSE_MS)
         if refused_ms:
             return answer
-        log.info("session %s: no worker has taken a message for a while, sending a probe", session_id)
+        log.info("session %s: messages wait although a worker is free, sending a probe", session_id)
         return self.runtime.store.sweep(session_id, grace_ms=grace_ms, taken_ms=self.taken_ms, probes=1)
 
     def next_check_ms(self, answer: ScriptAnswer) -> int | None:

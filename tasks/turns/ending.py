@@ -89,7 +89,12 @@ def _continue_session(
     runtime: Runtime, floor: ActiveTurn, answer: ScriptAnswer, write: PlanWrite | None
 ) -> None:
     if answer.word not in ("committed", "done"):
-        log.info("turn %s of %s: commit answered %s", floor.grant.number, floor.session_id, answer.word)
+        log.info(
+            "turn %s of session %s: commit returned `%s`, not planning the next step",
+            floor.grant.number,
+            floor.session_id,
+            answer.word,
+        )
         return
     if write is not None and dispatch_plan(runtime, floor.facts, answer, write, parent=floor.task_id):
         return
@@ -101,7 +106,7 @@ def fail_turn(runtime: Runtime, floor: ActiveTurn, error: AgentError) -> TurnEnd
     policy, failures = floor.policy, floor.grant.failures + 1
     line = str(error)[:500]
     log.warning(
-        "turn %s of %s failed (%d of %d): %s%s",
+        "turn %s of session %s failed (attempt %d of %d): %s%s",
         floor.grant.number,
         floor.session_id,
         failures,
@@ -187,7 +192,10 @@ def book_lost_turn(runtime: Runtime, floor: ActiveTurn) -> None:
         answer = runtime.store.book_usage(floor.session_id, floor.grant, accounts)
     except StateError as error:
         log.warning(
-            "booking the usage of turn %s of %s failed: %s", floor.grant.number, floor.session_id, error
+            "recording the usage of turn %s of session %s failed: %s",
+            floor.grant.number,
+            floor.session_id,
+            error,
         )
         return
     floor.admission.record_end(answer, floor.own_usage, done=False)

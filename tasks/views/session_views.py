@@ -30,7 +30,8 @@ def decode_planned_turn(state: SessionState, record: TurnRecord, roster: Contain
     part = f"the plan of turn {record.number}"
     planned = read_stored(PlannedTurn, record.plan or "{}", session_id=state.session_id, part=part)
     if planned.participant != record.participant or planned.participant not in roster:
-        whose = InvalidInput("participant", planned.participant, "must be the participant of this turn")
+        rule = f"must be {record.participant!r}, the turn's participant, and in the roster"
+        whose = InvalidInput("participant", planned.participant, rule)
         raise CorruptSession(state.session_id, part=part, detail=str(whose))
     return planned
 

@@ -135,7 +135,7 @@ class TaskRequests(WorkspaceMethods):
 
     def _verdict_source(self) -> VerdictSource:
         if self._agents is None:
-            raise InvalidInput("app", None, "must be an app with a registered task-manager")
+            raise InvalidInput("app", None, "must be an app whose task-manager is registered in this process")
         return self._agents()
 
     def _open(self, request: TaskRequest, manager: TaskManager) -> None:
@@ -218,7 +218,7 @@ def _read_request(app: str, initiator: str, invited: Iterable[str], hint: Hint |
     initiator = read_agent(initiator, "initiator")
     guests = [it for it in read_agents(_listed(invited), "invited") if it != initiator]
     if len(guests) >= MAX_TASK_PARTICIPANTS:
-        raise InvalidInput("invited", len(guests), f"must be fewer than {MAX_TASK_PARTICIPANTS}")
+        raise InvalidInput("invited", len(guests), f"must have fewer than {MAX_TASK_PARTICIPANTS} entries")
     request = TaskRequest(
         task_id=new_id(),
         app=app,

@@ -174,7 +174,7 @@ def test_the_window_of_what_cannot_be_seated_is_empty(load):
         ("[agents.x]\nkind = 'python'\ncallable = 'os.system'", "agents.x", "callable", "must be module:name"),
         ("[agents.x]\nkind = 'scripted'\nreplies = ['a', {shout = 'b'}]", "agents.x", "replies[1].shout",
          "is not a known field"),
-        ("[agents.x]\nkind = 'scripted'\nreplies = [{}]", "agents.x", "replies[0]", "must set say"),
+        ("[agents.x]\nkind = 'scripted'\nreplies = [{}]", "agents.x", "replies[0]", "must set at least one of `say`"),
         ("[models.m]\nmodel = 'gpt'", "models.m", "", "must name a provider (`provider:model`) or have a base_url"),
         ("[models.m]\nmodel = 'gpt'\nbase_url = 'localhost:80'", "models.m", "base_url", "must be a URL such as"),
         ("[models.m]\nmodel = 'gpt'\nbase_url = 'http://u:hunter2@h/v1'", "models.m", "base_url",
@@ -375,7 +375,7 @@ def test_check_names_file_entry_field_and_rule_of_a_program_that_cannot_run(load
             "limits.cpu_s: must be greater than or equal to 1",
         ),
         ('kind = "command"\nargv = ["ls"]\nshell = true', "shell: is not a known field"),
-        ('kind = "human"\nthen = "default"', "`then: default` requires `default: TEXT`, and the reverse"),
+        ('kind = "human"\nthen = "default"', "`then: default` and `default: TEXT` must be set together"),
         ('kind = "human"\ndeadline_s = -1', "deadline_s: must be greater than 0"),
     ],
 )

@@ -159,7 +159,10 @@ def test_a_reply_with_a_delay_is_waited_for_without_holding_a_thread(runner, tur
 
 @pytest.mark.parametrize("reply", [{}, {"say": ""}, {"say": " "}, {"fail": "x", "fail_attempts": 1}])
 def test_a_reply_that_does_nothing_is_refused(reply):
-    with pytest.raises(ValidationError, match="must set say, passed, decision, hand_off, items or fail"):
+    with pytest.raises(
+        ValidationError,
+        match="must set at least one of `say`, `passed`, `decision`, `hand_off`, `items` and `fail`",
+    ):
         ScriptedReply.model_validate(reply)
 
 

@@ -39,4 +39,4 @@ def test_another_session_has_no_transcript(busy: Terminal, tmp_path):
     session = busy.call("run", str(tmp_path / "session.yaml"), "--json").json()["collab"]["collab_id"]
     refused = busy.call("export", session, "--format", "markdown")
     assert refused.code == 2
-    assert "protocol: must be `alignment`: other sessions have no transcript" in refused.err
+    assert "protocol: must be `alignment`: only alignment sessions can be written as Markdown" in refused.err

@@ -45,10 +45,8 @@ def test_where_all_is_well_it_exits_with_0(busy: Terminal):
         )
     }
     (worker,) = findings(busy, "workers")
-    assert worker["text"].startswith("w1@live knows ")
-    assert {"echo", "gated", "local", "noop"} <= set(
-        worker["text"].removeprefix("w1@live knows ").split(", ")
-    )
+    assert worker["text"].startswith("w1@live has ")
+    assert {"echo", "gated", "local", "noop"} <= set(worker["text"].removeprefix("w1@live has ").split(", "))
     report = busy.call("doctor")
     assert (report.code, report.err) == (0, "")
     assert "✓ workers      w1@live" in report.out
@@ -142,7 +140,7 @@ def test_workers_that_know_different_agents_are_warned_of(terminal: Terminal):
         book.announce("w2@here", ["echo"])
     told = findings(terminal, "workers")
     assert [it["grade"] for it in told] == ["ok", "ok", "warning"]
-    assert told[2]["text"] == "not every worker knows coder: sessions that use them are refused"
+    assert told[2]["text"] == "not every worker has coder: sessions that use them are refused"
 
 
 def test_another_broker_is_asked_as_well(terminal: Terminal):

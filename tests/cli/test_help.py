@@ -73,7 +73,8 @@ def command_paths(command, path=()):
 
 def test_the_exit_codes_are_in_the_help():
     said = " ".join(CliRunner().invoke(app, ["--help"]).output.split())
-    assert "0 completed, 1 the session was cancelled or aborted, 2 bad input or usage, 3 not found" in said
+    assert "0 success, 1 the session was cancelled or aborted, or review or lint found problems" in said
+    assert "2 bad input or usage, 3 not found" in said
 
 
 def test_help_loads_nothing_heavy():

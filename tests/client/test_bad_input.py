@@ -180,12 +180,12 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a wait without its text": (
         a_pair(),
         {"agents": {"ann": {"agent": "echo", "wait": {"then": "default"}}}},
-        "agents.ann.wait: `then: default` requires `default: TEXT`, and the reverse (got a mapping of 1)",
+        "agents.ann.wait: `then: default` and `default: TEXT` must be set together (got a mapping of 1)",
     ),
     "a session that is over": (
         a_pair(status="completed"),
         {},
-        "status: must be draft to be submitted (got 'completed')",
+        "status: must be `draft`: a session is submitted only once (got 'completed')",
     ),
 }
 

@@ -119,7 +119,7 @@ def test_only_members_join_a_session_that_writes_into_a_conversation(office: Off
 
 def test_only_those_whom_the_task_has_admitted_join_a_session_in_it(office: Office, room: TaskRoom) -> None:
     job = submitted(office, task=room.task(BEN).id)
-    with pytest.raises(ParticipantNotAdmittedError, match=r"not admitted to task .*'eve'"):
+    with pytest.raises(ParticipantNotAdmittedError, match=r"not participants of task .*'eve'"):
         job.add_participant(EVE, "noop")
     job.add_participant(BEN, "noop")
 

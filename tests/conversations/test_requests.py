@@ -71,7 +71,7 @@ def test_without_names_everyone_is_in_the_initial_conversation(room: TaskRoom) -
 
 
 def test_nobody_is_in_the_initial_conversation_who_is_not_admitted(room: TaskRoom) -> None:
-    with pytest.raises(ParticipantNotAdmittedError, match=r"not admitted to task .*'eve'"):
+    with pytest.raises(ParticipantNotAdmittedError, match=r"not participants of task .*'eve'"):
         room.desk.request_task(APP, ANN, [BEN], {"participants": [ANN, EVE]})
     assert room.desk.task_list(ANN).items == ()
 
@@ -176,12 +176,12 @@ def test_whoever_left_before_the_verdict_is_not_in_the_initial_conversation(room
         ((APP, "a\x00"), "initiator: must not contain NUL characters"),
         ((APP, ANN, "ben"), "invited: "),
         ((APP, ANN, [BEN, 7]), r"invited\[1\]: "),
-        ((APP, ANN, [f"a{n}" for n in range(1_000)]), "invited: must be fewer than 1000"),
+        ((APP, ANN, [f"a{n}" for n in range(1_000)]), "invited: must have fewer than 1000 entries"),
         ((APP, ANN, [], "chat"), "initial_conversation: must be a table"),
         ((APP, ANN, [], {"name": ""}), r"initial_conversation\.name: "),
         ((APP, ANN, [], {"name": "x" * 101}), r"initial_conversation\.name: "),
         ((APP, ANN, [], {"type": "group"}), r"initial_conversation\.type: is not a known field"),
-        (("nobody", ANN), "app: must be an app with a registered task-manager"),
+        (("nobody", ANN), "app: must be an app whose task-manager is registered in this process"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_written(room: TaskRoom, arguments, said: str) -> None:

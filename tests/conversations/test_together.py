@@ -250,8 +250,8 @@ def test_a_session_is_refused_where_its_agents_may_not_write(room: TaskRoom) -> 
             (ANN, CYD),
         ),
         (NotAMember, f"'ann' is not a member of '{NOTHING}'", {"conversation": NOTHING}, (ANN,)),
-        (ParticipantNotAdmittedError, r"not admitted to task .*'eve'", {"task": other.id}, (ANN, EVE)),
-        (ParticipantNotAdmittedError, r"not admitted to task .*'ann'", {"task": NOTHING}, (ANN,)),
+        (ParticipantNotAdmittedError, r"not participants of task .*'eve'", {"task": other.id}, (ANN, EVE)),
+        (ParticipantNotAdmittedError, r"not participants of task .*'ann'", {"task": NOTHING}, (ANN,)),
         (InvalidInput, "conversation: must be a UUID v4", {"conversation": "zz"}, (ANN,)),
         (InvalidInput, "task: must be a UUID v4", {"task": "zz", "conversation": conversation.id}, (ANN,)),
         (

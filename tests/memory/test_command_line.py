@@ -131,7 +131,7 @@ def test_share_shows_and_chooses(terminal, memory):
         (("show", "a:b", "r"), "symposia: user_id: must not contain `:`, `{` or `}` (got 'a:b')"),
         (
             ("share", "42", "payment.amount"),
-            "symposia: share: must not belong to payment, which cannot be shared with other rooms",
+            "symposia: share: must be a parameter of a service that allows sharing: payment does not",
         ),
         (
             ("export", "42", " "),

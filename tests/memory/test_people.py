@@ -193,7 +193,9 @@ def test_an_id_that_is_none_is_refused_in_one_line(memory, user):
 
 
 def test_payment_is_never_shared(memory):
-    with pytest.raises(InvalidInput, match="share: must not belong to payment"):
+    with pytest.raises(
+        InvalidInput, match="share: must be a parameter of a service that allows sharing: payment"
+    ):
         memory.share(42, ["travel.from", "payment.recipient"])
     assert memory.shared(42) == ()
 

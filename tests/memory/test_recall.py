@@ -153,7 +153,7 @@ def test_other_rooms_know_only_what_the_user_allows():
 @pytest.mark.parametrize("name", ["payment.amount", "payment.recipient"])
 def test_payment_is_never_shared(name):
     with pytest.raises(
-        InvalidInput, match="must not belong to payment, which cannot be shared with other rooms"
+        InvalidInput, match="must be a parameter of a service that allows sharing: payment does not"
     ):
         SharingConsent().with_parameters([name])
 

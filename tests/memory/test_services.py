@@ -145,7 +145,7 @@ def test_a_service_names_each_parameter_once():
 
 def test_choices_belong_to_a_choice():
     with pytest.raises(
-        InvalidInput, match=r"size\.choices: must be given for kind `choice`, and only for it"
+        InvalidInput, match=r"size\.choices: is required for kind `choice`, and not allowed for other kinds"
     ):
         Parameter("size", ParameterKind.CHOICE)
     with pytest.raises(InvalidInput, match=r"size\.choices"):

@@ -115,7 +115,7 @@ EXAMPLES = {
     ConversationError(): "A task or conversation cannot be used this way.",
     NotTaskManager("ann", "t1"): "'ann' is not the task-manager of 't1'",
     NotAMember("ann", "c1"): "'ann' is not a member of 'c1'",
-    ParticipantNotAdmittedError("t1", ["eve", "mal"]): "not admitted to task 't1': 'eve', 'mal'",
+    ParticipantNotAdmittedError("t1", ["eve", "mal"]): "not participants of task 't1': 'eve', 'mal'",
     ConversationFullError("c1", limit=256): "conversation 'c1' is full: it can have at most 256 members",
     ConversationArchivedError("c1"): "conversation 'c1' is archived and does not accept messages",
     TaskClosedError("t1", "closed"): "task 't1' is closed: only an active task accepts changes and messages",

@@ -132,7 +132,7 @@ def test_branches_without_a_common_commit_are_refused(tree):
     tree.git("switch", "--quiet", "--orphan", "other")
     tree.put("z.py", "1")
     tree.commit()
-    with pytest.raises(InvalidInput, match="base: must share a commit with the checked-out branch"):
+    with pytest.raises(InvalidInput, match=r"base: must have a merge base \(common commit\) with HEAD"):
         changes(tree, base="main")
 
 

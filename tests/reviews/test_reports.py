@@ -163,7 +163,10 @@ def test_each_format_has_a_file_of_its_own() -> None:
     assert [it.name for it in told] == names
     texts = [render(run, it) for it in ReportFormat if it is not ReportFormat.ALIGNMENT]
     assert [it.text for it in told] == texts
-    with pytest.raises(InvalidInput, match="format: must be a format that is a single document"):
+    with pytest.raises(
+        InvalidInput,
+        match="format: must be one of markdown, html, sarif, junit, jsonl: alignment is one file per session",
+    ):
         render(run, ReportFormat.ALIGNMENT)
 
 

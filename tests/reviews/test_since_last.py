@@ -68,7 +68,9 @@ def test_when_history_was_rewritten_everything_is_new_again(tree, archive):
 
 
 def test_without_an_archive_nobody_knows_the_last_run(tree):
-    with pytest.raises(InvalidInput, match="since: must be a revision: the archive is disabled"):
+    with pytest.raises(
+        InvalidInput, match="since: must be a git revision: `last` requires the archive, which is disabled"
+    ):
         order(tree, None)
 
 

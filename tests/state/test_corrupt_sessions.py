@@ -74,7 +74,7 @@ def test_a_field_of_the_session_is_told_with_its_rule(
         (
             "1:plan",
             '{"participant": "zoe"}',
-            "the plan of turn 1 .*: participant: must be the participant of this turn",
+            "the plan of turn 1 .*: participant: must be .*, the turn's participant, and in the roster",
         ),
     ],
 )

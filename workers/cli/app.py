@@ -45,8 +45,8 @@ app = typer.Typer(
     add_completion=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=(
-        "Exit codes: 0 completed, 1 the session was cancelled or aborted, 2 bad input or usage, 3 not found, "
-        "4 Redis or a worker is missing, 130 interrupted."
+        "Exit codes: 0 success, 1 the session was cancelled or aborted, or review or lint found problems, "
+        "2 bad input or usage, 3 not found, 4 Redis, a worker or another part is missing, 130 interrupted."
     ),
 )
 

@@ -161,7 +161,9 @@ def _limits(settings: Settings, registry: Registry) -> Iterator[CheckResult]:
         ):
             if needed and limit is not None and needed > limit:
                 text = f"a turn of {name} may use {format_amount(unit, needed)}, more than the daily limit of a tenant"
-                yield CheckResult("limits", Grade.WARNING, text, "lower its context_tokens or max_tokens")
+                yield CheckResult(
+                    "limits", Grade.WARNING, text, "lower context_tokens or max_tokens of this agent"
+                )
 
 
 def _local_model(settings: Settings) -> CheckResult:
@@ -181,10 +183,10 @@ def _workers(client: Redis) -> Iterator[CheckResult]:
             "workers", Grade.BAD, "no worker is running", "start one: symposia worker, or symposia up"
         )
     for it in alive:
-        yield CheckResult("workers", Grade.GOOD, f"{it.name} knows the agents {', '.join(it.agents)}")
+        yield CheckResult("workers", Grade.GOOD, f"{it.name} has the agents {', '.join(it.agents)}")
     known = [frozenset(it.agents) for it in alive]
     if known and (apart := frozenset.union(*known) - frozenset.intersection(*known)):
-        text = f"not every worker knows {', '.join(sorted(apart))}: sessions that use them are refused"
+        text = f"not every worker has {', '.join(sorted(apart))}: sessions that use them are refused"
         yield CheckResult("workers", Grade.WARNING, text, "give all workers the same agents file")
 
 
@@ -205,7 +207,7 @@ def _deliveries(client: Redis, settings: Settings) -> Iterator[CheckResult]:
         deliveries = load_deliveries(settings)
     except InvalidInput as error:
         yield CheckResult(
-            "deliveries", Grade.WARNING, str(error), "fix this; until then no report is delivered"
+            "deliveries", Grade.WARNING, str(error), "correct this file; until then, no report is delivered"
         )
         return
     if names := deliveries.names():
@@ -285,7 +287,7 @@ def _tasks(settings: Settings) -> Iterator[CheckResult]:
     if left:
         text = f"{left} waiting for a decision that will not come: the requesting process has ended"
         yield CheckResult(
-            "tasks", Grade.WARNING, text, "start a worker: it marks them as failed within a minute"
+            "tasks", Grade.WARNING, text, "start a worker: workers mark these tasks as failed within a minute"
         )
 
 
@@ -304,7 +306,7 @@ def _memory(settings: Settings) -> CheckResult:
     parts = ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
     rules = f"rooms expire after {settings.memory_ttl_s} s, maximum size {settings.memory_max_bytes} bytes"
     if counts.get("corrupt") or counts.get("degraded"):
-        advice = "search the logs of the workers for `Dialog state` and `dialog memory`"
+        advice = "search the logs of the workers for `dialog memory`"
         return CheckResult("memory", Grade.WARNING, f"{rules}; recent events: {parts}", advice)
     return CheckResult("memory", Grade.GOOD, f"{rules}; recent events: {parts}" if parts else rules)
 

@@ -89,7 +89,9 @@ def unreachable_server(url: str, error: Exception) -> CheckResult:
 def failed_server(url: str, error: Exception) -> CheckResult:
     """Return the finding for a server that answered and then failed."""
     text = f"{without_password(url)} answered, but a later command failed: {error}"
-    return CheckResult("Redis", Grade.BAD, text, "check its log and the permissions of this Redis user")
+    return CheckResult(
+        "Redis", Grade.BAD, text, "check the log of Redis and the permissions of this Redis user"
+    )
 
 
 def check_durability(client: Redis) -> Iterator[CheckResult]:

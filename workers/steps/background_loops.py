@@ -41,7 +41,7 @@ class RuntimeStep(bootsteps.StartStopStep):
             log.critical("%s", error)
             raise SystemExit(BAD_CONFIGURATION) from None
         for problem in runtime.registry.check():
-            log.warning("agents: %s", problem)
+            log.warning("problem in the agents file, the agent will fail: %s", problem)
 
 
 class BackgroundLoop(threading.Thread):

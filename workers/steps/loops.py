@@ -77,7 +77,7 @@ class DeliveryStep(LoopStep):
     def make_thread(self, worker: Any) -> BackgroundLoop:
         """Log problems of the destinations, and return the loop."""
         for problem in deliverer_of(worker.app).problems():
-            log.warning("deliveries: %s", problem)
+            log.warning("problem with deliveries, affected reports are not delivered: %s", problem)
         return self.sweep_interval_thread(worker, lambda: send_due_deliveries(worker.app))
 
 

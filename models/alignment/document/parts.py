@@ -117,7 +117,11 @@ class Turn:
         name, more = split_name(self.agent)
         heading = AgentHeading(name, self.emoji, one_line(" ".join(filter(None, (more, self.extra)))))
         if not is_expert_emoji(self.emoji):
-            raise InvalidInput("turn.emoji", self.emoji, "must be an emoji for a person, such as 🧁")
+            raise InvalidInput(
+                "turn.emoji",
+                self.emoji,
+                "must be one emoji that has no other meaning in the document, such as 🧁",
+            )
         if not name or is_judge(name) or not is_canonical(heading):
             raise InvalidInput("turn.agent", self.agent, "must be an expert's name")
         object.__setattr__(self, "agent", name)

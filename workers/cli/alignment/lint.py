@@ -136,8 +136,9 @@ def lint(
 ) -> None:
     """Check alignment documents: format, ids, tables and sums.
 
-    The first lines are the number of findings per code. Equal findings about
-    the format are one line. A finding shows the correct line if there is one.
+    The output starts with the number of findings per code. Equal findings about
+    the format are grouped on one line. A finding includes the corrected line if
+    there is one.
     Exit code 1: there are errors.
 
     Example: [bold]symposia lint docs/dialogues/*.md --select round-form,round-unclear[/bold]

@@ -46,8 +46,8 @@ def demo(
 ) -> None:
     """Run a session in each of the five modes, and show the messages live.
 
-    Needs no other service: it starts a server, two Celery workers and the local model, and
-    removes them at the end.
+    Requires no running service: the demo starts a server, two Celery workers and the local
+    model, and stops them at the end.
 
     Example: [bold]symposia demo --mode pair --agents scripted[/bold]
     """

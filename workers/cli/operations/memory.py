@@ -56,7 +56,7 @@ def show(user: User, room: AnyRoom = None, as_json: AsJson = False) -> None:
 
 
 def export(user: User, room: Room) -> None:
-    """Print the data of a user as JSON, for the user: the full context and its source messages, unmasked.
+    """Export the data of a user in a room as JSON, unmasked: the full context and its source messages.
 
     Example: [bold]symposia memory export 42 room_123 > mine.json[/bold]
     """

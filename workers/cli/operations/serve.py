@@ -51,7 +51,7 @@ def up(
         bool, typer.Option(help="Start Flower, a web page that shows Celery tasks and workers.")
     ] = True,
     beat: Annotated[
-        bool, typer.Option(help="Start a beat, which announces due schedules to the workers.")
+        bool, typer.Option(help="Start a beat, which sends due schedules to the workers.")
     ] = True,
     local_model: Annotated[
         bool | None, typer.Option(help="Start the local model.", show_default="if installed")
@@ -104,7 +104,9 @@ def worker(
         LogLevel, typer.Option(case_sensitive=False, help="Minimum level of logged messages.")
     ] = LogLevel.INFO,
 ) -> None:
-    """Run a Celery worker with the settings of Symposia. It replaces this process.
+    """Run a Celery worker with the settings of Symposia.
+
+    The worker replaces the symposia process (exec), so signals reach it directly.
 
     It is the same as [bold]celery -A symposia.workers worker[/bold], which has more options.
 
@@ -135,9 +137,10 @@ def worker(
 
 
 def beat() -> None:
-    """Run a beat, which announces due schedules to the workers. It replaces this process.
+    """Run a beat, which sends due schedules to the workers.
 
-    `symposia up` includes a beat. Several beats may run, also on several machines: each due time still runs once.
+    `symposia up` includes a beat. You can run several beats, also on several machines: each due run starts
+    only once. The beat replaces the symposia process (exec), so signals reach it directly.
 
     Example: [bold]SYMPOSIA_REDIS_URL=redis://db:6379/0 symposia beat[/bold]
     """
@@ -167,7 +170,7 @@ def callbacks(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65_535, help="Port to listen on.")] = 5_556,
 ) -> None:
-    r"""Receive signed answers of remote systems over HTTP, until Ctrl-C.
+    r"""Receive signed replies from remote systems over HTTP, until Ctrl-C.
 
     There is one route, POST /replies. Run it behind a TLS proxy, and set its public URL as
     `callback_url` in [\[webhooks]] of the agents file.

@@ -35,7 +35,8 @@ class FailOn(StrEnum):
 Formats = Annotated[
     list[Format] | None,
     typer.Option(
-        "--format", help="Format of a report; may be repeated. Without --output, a single report is printed."
+        "--format",
+        help="Report format; may be repeated. Without --output, only one is allowed, and the report is printed.",
     ),
 ]
 Output = Annotated[
@@ -48,7 +49,7 @@ FailOnOption = Annotated[
 Model = Annotated[
     str | None,
     typer.Option(
-        help="Agent for the model reviewers of the panel, such as local. Without it, no model is used."
+        help="Agent for the model reviewers of the panel, such as local. Without it, those without an agent in the panel are skipped."
     ),
 ]
 Everything = Annotated[

@@ -48,7 +48,9 @@ class DefaultGroup(TyperGroup):
 #: Help text of the group.
 _HELP = """Review files or archived sessions with a panel of reviewers, and report the findings.
 
-Example: [bold]symposia review src --fail-on high[/bold], which is short for [bold]symposia review files src --fail-on high[/bold]. For all options: symposia review files --help
+`symposia review PATH` is short for `symposia review files PATH`. For all options: symposia review files --help
+
+Example: [bold]symposia review src --fail-on high[/bold]
 """
 
 
@@ -82,7 +84,7 @@ def files(  # noqa: PLR0913 - each is an option
     base: Annotated[
         str | None,
         typer.Option(
-            metavar="BRANCH", help="Review only changes since the checked-out branch left this branch."
+            metavar="BRANCH", help="Review only changes since the merge base of HEAD and this branch."
         ),
     ] = None,
     include: Annotated[
@@ -95,7 +97,7 @@ def files(  # noqa: PLR0913 - each is an option
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Name that identifies the reviewed root in later runs, wherever its folder is.",
+            help="Name that identifies the reviewed folder in later runs, even if its path has changed.",
             show_default="the path of the folder",
         ),
     ] = None,

@@ -64,7 +64,7 @@ def add(  # noqa: PLR0913 - each is an option
         typer.Option(
             "--review",
             metavar="ROOT",
-            help="Review this root, a name in SYMPOSIA_REVIEW_ROOTS of the workers.",
+            help="Review a folder: its name in SYMPOSIA_REVIEW_ROOTS of the workers.",
         ),
     ] = None,
     sessions: Annotated[
@@ -82,7 +82,9 @@ def add(  # noqa: PLR0913 - each is an option
     panel: Annotated[str, typer.Option(help="Panel that reviews.")] = "code",
     model: Annotated[
         str | None,
-        typer.Option(help="Agent for the model reviewers of the panel. Without it, only programs review."),
+        typer.Option(
+            help="Agent for the model reviewers of the panel. Without it, those without an agent in the panel are skipped."
+        ),
     ] = None,
     include: Annotated[
         list[str] | None, typer.Option(help="Review only files that match this pattern; may be repeated.")
@@ -91,7 +93,7 @@ def add(  # noqa: PLR0913 - each is an option
         list[str] | None, typer.Option(help="Skip files that match this pattern; may be repeated.")
     ] = None,
     base: Annotated[
-        str | None, typer.Option(help="Review only changes since the checked-out branch left this branch.")
+        str | None, typer.Option(help="Review only changes since the merge base of HEAD and this branch.")
     ] = None,
     since_last: Annotated[
         bool, typer.Option("--since-last", help="Review only changes since the last completed run.")
@@ -107,14 +109,20 @@ def add(  # noqa: PLR0913 - each is an option
         ),
     ] = None,
     only_on_change: Annotated[
-        bool, typer.Option("--only-on-change", help="Deliver the report only if findings are new or gone.")
+        bool,
+        typer.Option(
+            "--only-on-change",
+            help="Deliver the report only if findings appeared or disappeared since the previous run.",
+        ),
     ] = False,
     fail_on: Annotated[
         FindingSeverity | None,
-        typer.Option(help="The outcome is `findings` if an open finding has this severity or higher."),
+        typer.Option(
+            help="The outcome is `findings` if an open finding has this severity or higher. Default: findings do not matter."
+        ),
     ] = None,
     job: Annotated[
-        str | None, typer.Option(help="Run this session file, a name in SYMPOSIA_JOBS of the workers.")
+        str | None, typer.Option(help="Run a session file: its name in SYMPOSIA_JOBS of the workers.")
     ] = None,
     overlap: Annotated[
         WhenBusy,
@@ -132,6 +140,8 @@ def add(  # noqa: PLR0913 - each is an option
     as_json: AsJson = False,
 ) -> None:
     """Add a schedule. It takes effect at once, without a restart.
+
+    Requires exactly one of --cron and --every, and exactly one of --review, --review-sessions and --job.
 
     Example: [bold]symposia schedule add nightly --cron "0 3 * * *" --tz Europe/Berlin --review app[/bold]
     """

@@ -90,7 +90,7 @@ def reply(
     text: Annotated[
         str | None,
         typer.Argument(
-            help="The answer; without it, or with `-`, standard input is read. PASS passes the turn."
+            help="Text of the answer; without it, or with `-`, it is read from standard input. PASS skips the turn."
         ),
     ] = None,
     token: Annotated[

@@ -99,7 +99,7 @@ def graph(
     session: SessionId,
     form: Annotated[GraphFormat, typer.Option("--format", help="Output format.")] = GraphFormat.TEXT,
 ) -> None:
-    """Draw the Celery tasks of a session: which turn planned which, which ran in parallel, which were lost.
+    """Draw the Celery tasks of a session as a graph: their order, parallel turns and lost turns.
 
     Example: [bold]symposia graph 3f2a91c4 --format mermaid[/bold]
     """

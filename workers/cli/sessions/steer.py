@@ -87,7 +87,7 @@ By = Annotated[
 Key = Annotated[
     str | None,
     typer.Option(
-        help="Idempotency key, any text: a change that is sent again with the same key is made once."
+        help="Idempotency key, any text: a change sent again with the same key is applied only once."
     ),
 ]
 

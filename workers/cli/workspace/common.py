@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 As = Annotated[
     str,
-    typer.Option("--as", metavar="AGENT", help="Agent in whose name the command acts.", show_default=False),
+    typer.Option(
+        "--as", metavar="AGENT", help="Id of the agent that the command acts as.", show_default=False
+    ),
 ]
 TaskId = Annotated[str, typer.Argument(metavar="TASK", help="Task id.")]
 ConversationId = Annotated[str, typer.Argument(metavar="CONVERSATION", help="Conversation id.")]

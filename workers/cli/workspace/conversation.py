@@ -95,7 +95,7 @@ def send(
 def history(
     conversation: ConversationId, agent: As, limit: Limit = 50, cursor: Cursor = None, as_json: AsJson = False
 ) -> None:
-    """Show the newest messages of a conversation, oldest first.
+    """Show the last messages of a conversation in chronological order.
 
     Example: [bold]symposia conversation history 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as ann[/bold]
     """
@@ -112,7 +112,7 @@ def history(
 
 
 def read(conversation: ConversationId, agent: As, up_to: UpTo = None, as_json: AsJson = False) -> None:
-    """Mark the messages of a conversation as read, up to one message or all.
+    """Mark messages of a conversation as read: all, or those up to a given message.
 
     Example: [bold]symposia conversation read 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as ann[/bold]
     """
@@ -129,7 +129,10 @@ def read(conversation: ConversationId, agent: As, up_to: UpTo = None, as_json: A
 def notices(
     agent: As,
     after: Annotated[
-        str, typer.Option(metavar="CURSOR", help="Only notifications after this cursor; 0 is the first one.")
+        str,
+        typer.Option(
+            metavar="CURSOR", help="Only notifications after this cursor; 0 starts with the oldest one."
+        ),
     ] = "0",
     limit: Limit = 50,
     as_json: AsJson = False,
@@ -247,7 +250,7 @@ def unarchive(conversation: ConversationId, agent: As, as_json: AsJson = False) 
 
 
 def add(conversation: ConversationId, participants: Agents, agent: As, as_json: AsJson = False) -> None:
-    """Add agents that take part in the task to a conversation. Only for the task-manager.
+    """Add participants of the task to a conversation. Only for the task-manager.
 
     Example: [bold]symposia conversation add 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 cyd --as chair[/bold]
     """

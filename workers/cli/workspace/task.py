@@ -27,7 +27,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def request(
-    app: Annotated[str, typer.Argument(help="Task-manager: a registered agent that manages tasks.")],
+    app: Annotated[
+        str, typer.Argument(metavar="TASK_MANAGER", help="Id of the registered agent that manages the task.")
+    ],
     agent: As,
     invite: Annotated[
         list[str] | None, typer.Option(metavar="AGENT", help="Id of another participant; may be repeated.")
@@ -35,7 +37,8 @@ def request(
     conversation: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Create an initial conversation of all participants with this name."
+            metavar="NAME",
+            help="Name of an initial conversation with all participants. Default: none is created.",
         ),
     ] = None,
     as_json: AsJson = False,
