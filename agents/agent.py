@@ -148,7 +148,7 @@ class Agent(Protocol):
 class AgentWithServices(Protocol):
     """An agent that also uses the services of its turn."""
 
-    async def speak_with_services(self, turn: TurnContext, desk: TurnServices) -> TurnOutcome:
+    async def speak_with_services(self, turn: TurnContext, turn_services: TurnServices) -> TurnOutcome:
         """Take the turn."""
         ...
 

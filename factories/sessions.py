@@ -199,35 +199,40 @@ def open_questions(sessions: Sessions, name: str | None, *, limit: int) -> list[
     """Return the open questions to `name` or anybody, oldest first. Removes entries of closed questions."""
     inbox = Inbox(sessions.connections.redis)
     found: dict[tuple[str, int], Pending] = {}
-    for letter, at_ms in inbox.list_entries(name):
+    for inbox_entry, at_ms in inbox.list_entries(name):
         if len(found) >= limit:
             break
-        question = _question(sessions, letter)
+        question = _question(sessions, inbox_entry)
         if question is None:
-            if _is_over(sessions, letter):
-                inbox.remove_closed(letter, at_ms)
+            if _is_over(sessions, inbox_entry):
+                inbox.remove_closed(inbox_entry, at_ms)
         else:
             found[question.session_id, question.turn_number] = question
     # An inbox entry is older than its question: between the two, another session's question may be parked.
     return sorted(found.values(), key=lambda question: question.asked_at)
 
 
-def _is_over(sessions: Sessions, letter: InboxEntry) -> bool:
+def _is_over(sessions: Sessions, inbox_entry: InboxEntry) -> bool:
     """Return whether the turn of an entry has ended. The entry is written before the turn is parked."""
     try:
-        state = sessions.connections.store.state(letter.session_id)
+        state = sessions.connections.store.state(inbox_entry.session_id)
     except SessionNotFound:
         return True
-    record = state.records.get(letter.turn_number)
+    record = state.records.get(inbox_entry.turn_number)
     return state.is_final or record is None or not record.is_open
 
 
-def _question(sessions: Sessions, letter: InboxEntry) -> Pending | None:
+def _question(sessions: Sessions, inbox_entry: InboxEntry) -> Pending | None:
     """Return the question of an entry, or None if it is closed or not asked yet."""
     try:
-        questions = sessions.get_live(letter.session_id).pending()
+        questions = sessions.get_live(inbox_entry.session_id).pending()
     except SessionNotFound:
         return None
     return next(
-        (it for it in questions if it.turn_number == letter.turn_number and letter.name in it.asked), None
+        (
+            it
+            for it in questions
+            if it.turn_number == inbox_entry.turn_number and inbox_entry.name in it.asked
+        ),
+        None,
     )

@@ -29,7 +29,7 @@ class ReviewJob:
     def __init__(
         self,
         batch_id: str,
-        office: ReviewContext,
+        review_context: ReviewContext,
         *,
         watch_workers: Callable[[str], WorkerWatch] | None = None,
     ) -> None:
@@ -38,7 +38,7 @@ class ReviewJob:
         None: no warning.
         """
         self.id = batch_id
-        self._office = office
+        self._office = review_context
         self._watch_workers = watch_workers
 
     def __repr__(self) -> str:

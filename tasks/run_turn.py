@@ -87,14 +87,23 @@ def _begin(runtime: Runtime, call: TurnCall, claim: GrantRequest, admission: Adm
     runtime.fault_hook(Boundary.AFTER_BEGIN, call.session, call.turn)
     facts = runtime.facts.get_for_state(call.session, answer.state)
     planned = decode_planned_turn(answer.state, answer.state.records[call.turn], facts.roster)
-    desk = runtime.turn_services.create(call.session, answer.grant, call.participant)
+    turn_services = runtime.turn_services.create(call.session, answer.grant, call.participant)
     recalled = runtime.memory.recall(facts, now_ms=answer.state.now_ms)
     policy = facts.spec.policy_of(call.participant)
-    floor = ActiveTurn(
-        facts, answer.state, answer.grant, planned, policy, claim.task_id, desk, since, admission, recalled
+    active_turn = ActiveTurn(
+        facts,
+        answer.state,
+        answer.grant,
+        planned,
+        policy,
+        claim.task_id,
+        turn_services,
+        since,
+        admission,
+        recalled,
     )
     admission.begun = True
-    end = _speak(runtime, floor, turn_timeout_s(runtime, policy))
+    end = _speak(runtime, active_turn, turn_timeout_s(runtime, policy))
     runtime.fault_hook(Boundary.BEFORE_ACK, call.session, call.turn)
     return end
 
@@ -113,38 +122,40 @@ def _follow_up(runtime: Runtime, call: TurnCall, answer: ScriptAnswer) -> PlanNe
     return None
 
 
-def _speak(runtime: Runtime, floor: ActiveTurn, timeout_s: float) -> TurnEnd:
-    if floor.grant.takeovers > TAKEOVERS:
+def _speak(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> TurnEnd:
+    if active_turn.grant.takeovers > TAKEOVERS:
         return apply_failure_policy(
-            runtime, floor, f"{floor.grant.takeovers} workers were lost during this turn"
+            runtime, active_turn, f"{active_turn.grant.takeovers} workers were lost during this turn"
         )
     try:
-        parked, outcome = _ask(runtime, floor, timeout_s)
+        parked, outcome = _ask(runtime, active_turn, timeout_s)
         if outcome.question is not None:
-            end = park_turn(runtime, parked, outcome, until=write_deadline(runtime, floor))
+            end = park_turn(runtime, parked, outcome, until=write_deadline(runtime, active_turn))
             if end.word != "stale" and parked.asks_participant(outcome):  # another agent continues the turn
-                floor.services.delete_data()
-            if floor.facts.has_budget:  # other turns may use the released budget
-                redispatch_waiting(runtime.graph, floor.facts, runtime.store.state(floor.session_id))
+                active_turn.services.delete_data()
+            if active_turn.facts.has_budget:  # other turns may use the released budget
+                redispatch_waiting(
+                    runtime.graph, active_turn.facts, runtime.store.state(active_turn.session_id)
+                )
             return end
     except LeaseLost:
         log.info(
             "turn %s of %s: lease lost, discarding output",
-            floor.grant.number,
-            floor.session_id,
+            active_turn.grant.number,
+            active_turn.session_id,
         )
-        book_lost_turn(runtime, floor)
+        book_lost_turn(runtime, active_turn)
         return TurnEnd("lost")
     except AgentError as error:
-        return fail_turn(runtime, floor, error)
+        return fail_turn(runtime, active_turn, error)
     except (StateError, SessionError):
         raise  # not a failure of the agent: Redis is unavailable or the session does not exist; the lease expires
     except Exception as error:
         # A defect in this code fails every attempt, so the turn is not retried.
-        log.exception("running turn %s of %s failed", floor.grant.number, floor.session_id)
-        return fail_turn(runtime, floor, to_agent_error(error, retryable=False))
+        log.exception("running turn %s of %s failed", active_turn.grant.number, active_turn.session_id)
+        return fail_turn(runtime, active_turn, to_agent_error(error, retryable=False))
     kind = OutcomeKind.MESSAGE if outcome.messages else OutcomeKind.PASSED
-    return commit_turn(runtime, floor, kind, outcome)
+    return commit_turn(runtime, active_turn, kind, outcome)
 
 
 def _seats(binding: AgentBinding, policy: FailurePolicy) -> tuple[AgentBinding, ...]:
@@ -152,44 +163,50 @@ def _seats(binding: AgentBinding, policy: FailurePolicy) -> tuple[AgentBinding, 
     return (binding,) if policy.substitute is None else (binding, binding.with_agent(policy.substitute))
 
 
-def _ask(runtime: Runtime, floor: ActiveTurn, timeout_s: float) -> tuple[TurnToPark, TurnOutcome]:
-    binding = floor.facts.spec.agents[floor.planned.participant].with_agent(floor.grant.substitute)
+def _ask(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> tuple[TurnToPark, TurnOutcome]:
+    binding = active_turn.facts.spec.agents[active_turn.planned.participant].with_agent(
+        active_turn.grant.substitute
+    )
     try:
         agent = runtime.registry.get_agent(binding)
     except InvalidInput as error:  # the session was checked against another registry
         # Another worker may know the agent.
         raise AgentFailed(str(error), retryable=isinstance(error, UnknownAgent)) from error
     context = turn_context(
-        floor.facts,
-        floor.state,
-        floor.grant,
-        floor.planned,
+        active_turn.facts,
+        active_turn.state,
+        active_turn.grant,
+        active_turn.planned,
         window=runtime.registry.window(binding),
         timeout_s=timeout_s,
-        memory=None if floor.recalled_memory is None else floor.recalled_memory.view,
+        memory=None if active_turn.recalled_memory is None else active_turn.recalled_memory.view,
     )
-    waiting = floor.waiting
+    waiting = active_turn.waiting
     if waiting is not None:
         context = context.model_copy(update={"answers": waiting.answers})
 
     uses_desk = hasattr(agent, "speak_with_services")
 
     def ask(context: TurnContext) -> TurnOutcome:
-        left_s = timeout_s - (time.monotonic() - floor.since)
-        desk = (
-            floor.services.open_services(partial(runtime.registry.rate_limit, binding)) if uses_desk else None
+        left_s = timeout_s - (time.monotonic() - active_turn.since)
+        turn_services = (
+            active_turn.services.open_services(partial(runtime.registry.rate_limit, binding))
+            if uses_desk
+            else None
         )
-        speaking = runtime.runner.start(agent, context, timeout_s=left_s, desk=desk)
-        with runtime.leases.keep_renewed(floor.session_id, floor.grant, speaking.cancel):
-            runtime.fault_hook(Boundary.SPEAKING, floor.session_id, floor.grant.number)
+        speaking = runtime.runner.start(agent, context, timeout_s=left_s, turn_services=turn_services)
+        with runtime.leases.keep_renewed(active_turn.session_id, active_turn.grant, speaking.cancel):
+            runtime.fault_hook(Boundary.SPEAKING, active_turn.session_id, active_turn.grant.number)
             return read_directives(context, speaking.result())
 
     outcome = ask(context)
-    if floor.facts.spec.protocol is not None:
+    if active_turn.facts.spec.protocol is not None:
         outcome = correct_outcome(context, outcome, ask)
-    if uses_desk and floor.own_usage != Usage():  # the reported usage includes answers that were corrected
-        outcome = outcome.model_copy(update={"usage": floor.own_usage})
-    return TurnToPark(floor, context, binding), outcome
+    if (
+        uses_desk and active_turn.own_usage != Usage()
+    ):  # the reported usage includes answers that were corrected
+        outcome = outcome.model_copy(update={"usage": active_turn.own_usage})
+    return TurnToPark(active_turn, context, binding), outcome
 
 
 def handle_turn_message(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str | None) -> TurnEnd:

@@ -63,29 +63,29 @@ def _message(number: int, speaker: str, content: str) -> Message:
     )
 
 
-def model_agent(model: Model, **manner: Any) -> LLMAgent:
+def model_agent(model: Model, **llm_settings: Any) -> LLMAgent:
     """Return an agent that uses `model`.
 
     Args:
         model: the model.
-        manner: fields of `symposia.agents.llm.settings.LLMSettings`.
+        llm_settings: fields of `symposia.agents.llm.settings.LLMSettings`.
     """
-    return LLMAgent(lambda: [ModelSource(model)], LLMSettings(**manner))
+    return LLMAgent(lambda: [ModelSource(model)], LLMSettings(**llm_settings))
 
 
-def speak(agent: AnyAgent, context: TurnContext, *, desk: TurnServices | None = None) -> TurnOutcome:
+def speak(agent: AnyAgent, context: TurnContext, *, turn_services: TurnServices | None = None) -> TurnOutcome:
     """Run a turn as a worker does, and return its outcome.
 
     Args:
         agent: the agent under test.
         context: the turn.
-        desk: services of the turn; None: services in memory.
+        turn_services: services of the turn; None: services in memory.
 
     Raises:
         AgentError: the turn failed.
     """
     runner = AgentRunner()
     try:
-        return runner.start(agent, context, timeout_s=context.timeout_s, desk=desk).result()
+        return runner.start(agent, context, timeout_s=context.timeout_s, turn_services=turn_services).result()
     finally:
         runner.close()

@@ -115,9 +115,14 @@ class AgentRunner:
         return speaking.result()
 
     def start(
-        self, agent: AnyAgent, turn: TurnContext, *, timeout_s: float, desk: TurnServices | None = None
+        self,
+        agent: AnyAgent,
+        turn: TurnContext,
+        *,
+        timeout_s: float,
+        turn_services: TurnServices | None = None,
     ) -> RunningTurn:
-        """Start the turn, with a deadline in `timeout_s` seconds; `desk` are the services of the turn.
+        """Start the turn, with a deadline in `timeout_s` seconds; `turn_services` are the services of the turn.
 
         An instant agent has answered when this returns.
 
@@ -126,7 +131,9 @@ class AgentRunner:
         """
         speak_now = getattr(agent, "speak_now", None)
         if speak_now is None:
-            spoken = self._loop.submit(_call_agent(agent, turn, desk or TurnServices(), self._secrets))
+            spoken = self._loop.submit(
+                _call_agent(agent, turn, turn_services or TurnServices(), self._secrets)
+            )
             return _Pending(spoken, turn, timeout_s, self._max_message_bytes)
         outcome = _call_instant_agent(cast(InstantAgent, agent), turn, self._secrets)
         return _Answered(check_outcome(outcome, max_message_bytes=self._max_message_bytes))
@@ -180,11 +187,11 @@ class _Pending:
 
 
 async def _call_agent(
-    agent: AnyAgent, turn: TurnContext, desk: TurnServices, secrets: tuple[str, ...]
+    agent: AnyAgent, turn: TurnContext, turn_services: TurnServices, secrets: tuple[str, ...]
 ) -> object:
     try:
         if hasattr(agent, "speak_with_services"):
-            return await cast(AgentWithServices, agent).speak_with_services(turn, desk)
+            return await cast(AgentWithServices, agent).speak_with_services(turn, turn_services)
         return await cast(Agent, agent).speak(turn)
     except (SystemExit, KeyboardInterrupt) as error:  # it would end the event loop of all turns
         raise to_agent_error(error, secrets=secrets) from error

@@ -151,9 +151,9 @@ class LoopThread:
             return self._loop
 
 
-def before_close(farewell: CloseCallback) -> None:
+def before_close(close_callback: CloseCallback) -> None:
     """Register a callback that is awaited before the running loop closes, for pools of the loop."""
-    _close_callbacks.setdefault(asyncio.get_running_loop(), []).append(farewell)
+    _close_callbacks.setdefault(asyncio.get_running_loop(), []).append(close_callback)
 
 
 _close_callbacks: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[CloseCallback]] = (
@@ -176,7 +176,7 @@ async def _close_loop(loop: asyncio.AbstractEventLoop) -> None:
     try:
         await asyncio.gather(*running, return_exceptions=True)
         await asyncio.gather(
-            *(farewell() for farewell in _close_callbacks.pop(loop, ())), return_exceptions=True
+            *(close_callback() for close_callback in _close_callbacks.pop(loop, ())), return_exceptions=True
         )
         await loop.shutdown_asyncgens()
     finally:

@@ -51,30 +51,30 @@ class LLMAgent:
     Args:
         sources: returns the model and its fallback models, or raises AgentError if there is none. Called for
             each turn, because an API key and the URL of a local server may change.
-        manner: settings of its model calls.
+        llm_settings: settings of its model calls.
         toolbox: tools that it may call; None: no tools.
     """
 
     def __init__(
         self,
         sources: Callable[[], Sequence[ModelSource]],
-        manner: LLMSettings,
+        llm_settings: LLMSettings,
         *,
         toolbox: Toolbox | None = None,
     ) -> None:
         self._sources = sources
-        self._settings = manner
+        self._settings = llm_settings
         self._toolbox = toolbox
 
     async def speak(self, turn: TurnContext) -> TurnOutcome:
         """Ask the model. Raises AgentError without secrets; `retryable` says whether a retry may succeed."""
         return await self.speak_with_services(turn, TurnServices())
 
-    async def speak_with_services(self, turn: TurnContext, desk: TurnServices) -> TurnOutcome:
+    async def speak_with_services(self, turn: TurnContext, turn_services: TurnServices) -> TurnOutcome:
         """Ask the model as `speak` does, with the services of the turn."""
         sources = self._sources()
         try:
-            calls = await self._create_hooks(turn, desk, sources)
+            calls = await self._create_hooks(turn, turn_services, sources)
             try:
                 return await self._ask_model(turn, calls)
             except UnexpectedModelBehavior:
@@ -86,16 +86,16 @@ class LLMAgent:
             raise model_failure(error, secrets=self._secrets(sources)) from error
 
     async def _create_hooks(
-        self, turn: TurnContext, desk: TurnServices, sources: Sequence[ModelSource]
+        self, turn: TurnContext, turn_services: TurnServices, sources: Sequence[ModelSource]
     ) -> ModelCallHooks:
-        manner, pool = self._settings, pool_of_running_loop()
-        spent = desk.journal.get_answer(desk.usage_key)
+        llm_settings, pool = self._settings, pool_of_running_loop()
+        spent = turn_services.journal.get_answer(turn_services.usage_key)
         asked = turn.model_dump_json(exclude=_VOLATILE_FIELDS)
         return ModelCallHooks(
             chain=[PricedModel(await pool.model(it.model), it.price, it.entry) for it in sources],
-            services=desk if manner.stream else replace(desk, listener=None),
-            request_key=fingerprint(sources[0].name, str(manner), asked),
-            max_tries=manner.retries + 1,
+            services=turn_services if llm_settings.stream else replace(turn_services, listener=None),
+            request_key=fingerprint(sources[0].name, str(llm_settings), asked),
+            max_tries=llm_settings.retries + 1,
             deadline=time.monotonic() + turn.timeout_s,
             spent=Usage.model_validate_json(spent) if spent else Usage(),
         )

@@ -133,7 +133,7 @@ class ModelAgentFactory:
         from .settings import LLMSettings
 
         model = self.find_model(entry.model)
-        manner = LLMSettings(
+        llm_settings = LLMSettings(
             instructions=_either(binding.instructions, entry.instructions),
             temperature=_either(binding.temperature, entry.temperature),
             max_tokens=_either(binding.max_tokens, entry.max_tokens),
@@ -148,7 +148,7 @@ class ModelAgentFactory:
             retries=model.retries,
             max_requests=entry.max_requests,
         )
-        return LLMAgent(lambda: self._sources(entry), manner, toolbox=self._toolbox(entry))
+        return LLMAgent(lambda: self._sources(entry), llm_settings, toolbox=self._toolbox(entry))
 
     def uses_local_model(self, entry: LLMEntry) -> bool:
         """Return whether the agent's first model is the local model; fallback models do not count."""

@@ -27,25 +27,25 @@ log = logging.getLogger(__name__)
 _SWEEP_LIMIT = 100
 
 
-def advance_batch(office: ReviewContext, batch_id: str) -> None:
+def advance_batch(review_context: ReviewContext, batch_id: str) -> None:
     """Dispatch the items that may start now, and end the batch when none is left. Raises RedisUnavailable."""
-    word, claimed, overdue, unit = office.store.claim(batch_id)
+    word, claimed, overdue, unit = review_context.store.claim(batch_id)
     match word:
         case "claimed" | "stopping":
-            office.queue.send_items(batch_id, [*claimed, *overdue])
+            review_context.queue.send_items(batch_id, [*claimed, *overdue])
         case "late":
-            stop_batch(office, batch_id, RunState.PARTIAL, "time limit exceeded")
+            stop_batch(review_context, batch_id, RunState.PARTIAL, "time limit exceeded")
         case "exhausted":
-            stop_batch(office, batch_id, RunState.PARTIAL, f"budget of {unit} exhausted")
+            stop_batch(review_context, batch_id, RunState.PARTIAL, f"budget of {unit} exhausted")
         case "idle":
-            finish_batch(office, batch_id)
+            finish_batch(review_context, batch_id)
         case "closed" | "missing":
-            deindex_batch(office, batch_id)
+            deindex_batch(review_context, batch_id)
         case _:  # the upload of its items has not ended
             pass
 
 
-def stop_batch(office: ReviewContext, batch_id: str, outcome: RunState, reason: str) -> bool:
+def stop_batch(review_context: ReviewContext, batch_id: str, outcome: RunState, reason: str) -> bool:
     """Cancel waiting and running items, and keep the findings so far.
 
     Returns:
@@ -54,110 +54,114 @@ def stop_batch(office: ReviewContext, batch_id: str, outcome: RunState, reason: 
     Raises:
         ReviewNotFound: there is no such batch.
     """
-    numbers = office.store.stop(batch_id, outcome=outcome.value, reason=reason)
+    numbers = review_context.store.stop(batch_id, outcome=outcome.value, reason=reason)
     if numbers is None:
         return False
     for number in numbers:
-        record = office.store.item(batch_id, number)
+        record = review_context.store.item(batch_id, number)
         if record is not None:
-            _cancel_session(office, item_session_id(batch_id, number, record.attempt))
-    office.queue.send_items(batch_id, numbers)
+            _cancel_session(review_context, item_session_id(batch_id, number, record.attempt))
+    review_context.queue.send_items(batch_id, numbers)
     if not numbers:
-        advance_batch(office, batch_id)
+        advance_batch(review_context, batch_id)
     return True
 
 
-def advance_item(office: ReviewContext, batch_id: str, number: int) -> None:
+def advance_item(review_context: ReviewContext, batch_id: str, number: int) -> None:
     """Do the due work of a running item: open its session, or record its result. Raises ReviewNotFound."""
-    record = office.store.item(batch_id, number)
+    record = review_context.store.item(batch_id, number)
     if record is None or record.state is not ItemState.RUNNING:
         return
     session_id = item_session_id(batch_id, number, record.attempt)
-    state = _state(office, session_id)
+    state = _state(review_context, session_id)
     # Read the batch after the session, because a stop ends the batch first, then the sessions of its items.
     # Read the item again with it: its result may have been recorded, or its batch stopped and retried, in the
     # meantime.
-    view, now = office.store.view_with_item(batch_id, number)
+    view, now = review_context.store.view_with_item(batch_id, number)
     if now is None or (now.state, now.attempt) != (record.state, record.attempt):
         return
     if state is None:
-        _begin(office, view, record)
+        _begin(review_context, view, record)
         return
-    office.store.drop_text(batch_id, number)
+    review_context.store.drop_text(batch_id, number)
     if state.is_final:
-        _record_result(office, view, record, _result(office, record, state, view))
+        _record_result(review_context, view, record, _result(review_context, record, state, view))
         return
     if view.state == "stopping":  # the session was opened while the batch was stopped
-        _withdraw(office, batch_id, record)
+        _withdraw(review_context, batch_id, record)
 
 
-def _state(office: ReviewContext, session_id: str) -> SessionState | None:
+def _state(review_context: ReviewContext, session_id: str) -> SessionState | None:
     try:
-        return office.sessions.state(session_id)
+        return review_context.sessions.state(session_id)
     except SessionNotFound:
         return None
 
 
-def sweep_batches(office: ReviewContext) -> int:
+def sweep_batches(review_context: ReviewContext) -> int:
     """Send a message for every batch that is due. Raises BrokerAway, RedisUnavailable."""
     sent = 0
     while True:
-        claimed = office.index.claim(limit=_SWEEP_LIMIT, hold_ms=BATCH_CHECK_MS)
+        claimed = review_context.index.claim(limit=_SWEEP_LIMIT, hold_ms=BATCH_CHECK_MS)
         for batch_id in claimed:
-            office.queue.send_batch(batch_id)
+            review_context.queue.send_batch(batch_id)
         sent += len(claimed)
         if len(claimed) < _SWEEP_LIMIT:
             return sent
 
 
-def _begin(office: ReviewContext, view: BatchView, record: ItemRecord) -> None:
+def _begin(review_context: ReviewContext, view: BatchView, record: ItemRecord) -> None:
     batch_id, number = view.batch_id, record.number
     if view.state == "stopping":
-        _record_result(office, view, record, ItemResult(item=record.item, state=ItemState.CANCELLED))
+        _record_result(review_context, view, record, ItemResult(item=record.item, state=ItemState.CANCELLED))
         return
-    head = office.store.head(batch_id)
-    opening = _opening(office, head, record)
+    head = review_context.store.head(batch_id)
+    opening = _opening(review_context, head, record)
     if opening is None:
         with suppress(SessionNotFound):  # another process opened the session
-            office.sessions.state(item_session_id(batch_id, number, record.attempt))
+            review_context.sessions.state(item_session_id(batch_id, number, record.attempt))
             return
     try:
         if opening is None:
             raise InvalidInput("text", record.item.path, "has expired: start a new review")
-        office.opener.open(submission_of(head, record, opening))
+        review_context.opener.open(submission_of(head, record, opening))
     except (InvalidInput, LifecycleError, SessionConflict) as error:
         failed = ItemResult(item=record.item, state=ItemState.FAILED, error=str(error)[:500])
-        _record_result(office, view, record, failed)
+        _record_result(review_context, view, record, failed)
         return
-    office.store.drop_text(batch_id, number)
-    view, now = office.store.view_with_item(batch_id, number)
+    review_context.store.drop_text(batch_id, number)
+    view, now = review_context.store.view_with_item(batch_id, number)
     if view.state != "running" or now is None or now.attempt != record.attempt:
         # The batch was stopped before this session existed. The item may already have a result, or be
         # retried.
-        _withdraw(office, batch_id, record)
+        _withdraw(review_context, batch_id, record)
 
 
-def _opening(office: ReviewContext, head: BatchHead, record: ItemRecord) -> str | None:
+def _opening(review_context: ReviewContext, head: BatchHead, record: ItemRecord) -> str | None:
     """Return the opening of the session, from the text or from an earlier attempt; None: both are gone."""
-    text = office.store.text(head.batch_id, record.number)
+    text = review_context.store.text(head.batch_id, record.number)
     if text is not None:
         return opening_of(record.item, text)
     for attempt in range(record.attempt - 1, 0, -1):
-        page = office.streams.page(item_session_id(head.batch_id, record.number, attempt), "dialog", count=1)
+        page = review_context.streams.page(
+            item_session_id(head.batch_id, record.number, attempt), "dialog", count=1
+        )
         if page:
             return read_stored(Message, page[0][1], session_id=head.batch_id, part="dialog").content
     return None
 
 
-def _result(office: ReviewContext, record: ItemRecord, state: SessionState, view: BatchView) -> ItemResult:
+def _result(
+    review_context: ReviewContext, record: ItemRecord, state: SessionState, view: BatchView
+) -> ItemResult:
     session_id = state.session_id
     messages = [
         read_stored(Message, text, session_id=session_id, part="dialog")
-        for _, text in office.streams.all(session_id, "dialog")
+        for _, text in review_context.streams.all(session_id, "dialog")
     ]
     events = (
         read_stored(MapEvent, text, session_id=session_id, part="events")
-        for _, text in office.streams.all(session_id, "events")
+        for _, text in review_context.streams.all(session_id, "events")
     )
     result = result_of(record, state, messages, events)
     if result.state is ItemState.FAILED and view.state == "stopping":
@@ -168,13 +172,15 @@ def _result(office: ReviewContext, record: ItemRecord, state: SessionState, view
     return result
 
 
-def _record_result(office: ReviewContext, view: BatchView, record: ItemRecord, result: ItemResult) -> None:
+def _record_result(
+    review_context: ReviewContext, view: BatchView, record: ItemRecord, result: ItemResult
+) -> None:
     before = 0, 0
     if record.result is not None:
         usage = read_stored(ItemResult, record.result, session_id=view.batch_id, part="items").usage
         before = usage.tokens, usage.cost_micros
     spent = result.usage.tokens - before[0], result.usage.cost_micros - before[1]
-    word = office.store.record_result(
+    word = review_context.store.record_result(
         record,
         view.batch_id,
         result.state,
@@ -191,16 +197,18 @@ def _record_result(office: ReviewContext, view: BatchView, record: ItemRecord, r
             result.error,
         )
     if word in ("settled", "again"):
-        advance_batch(office, view.batch_id)
+        advance_batch(review_context, view.batch_id)
 
 
-def _withdraw(office: ReviewContext, batch_id: str, record: ItemRecord) -> None:
+def _withdraw(review_context: ReviewContext, batch_id: str, record: ItemRecord) -> None:
     """Cancel the session of an item and dispatch the item, so that its result is recorded."""
-    _cancel_session(office, item_session_id(batch_id, record.number, record.attempt))
-    office.queue.send_items(batch_id, [record.number])
+    _cancel_session(review_context, item_session_id(batch_id, record.number, record.attempt))
+    review_context.queue.send_items(batch_id, [record.number])
 
 
-def _cancel_session(office: ReviewContext, session_id: str) -> None:
+def _cancel_session(review_context: ReviewContext, session_id: str) -> None:
     with suppress(LifecycleError, SessionNotFound):
-        office.sessions.cancel(session_id, reason="review stopped", retention_ms=office.retention_ms)
-        office.session_index.mark_ended(session_id)
+        review_context.sessions.cancel(
+            session_id, reason="review stopped", retention_ms=review_context.retention_ms
+        )
+        review_context.session_index.mark_ended(session_id)

@@ -26,7 +26,7 @@ REPORTING_MS = 60_000
 ARCHIVE_TIMEOUT_MS = 120_000
 
 
-def finish_batch(office: ReviewContext, batch_id: str) -> bool:
+def finish_batch(review_context: ReviewContext, batch_id: str) -> bool:
     """Report the batch and end it.
 
     Returns:
@@ -36,43 +36,43 @@ def finish_batch(office: ReviewContext, batch_id: str) -> bool:
         ArchiveUnavailable: the batch must be reported later.
     """
     reporter = new_id()
-    if office.store.end(batch_id, reporter, lease_ms=REPORTING_MS) != "yours":
+    if review_context.store.end(batch_id, reporter, lease_ms=REPORTING_MS) != "yours":
         return False
-    head, view = office.store.head(batch_id), office.store.view(batch_id)
-    run = run_of(office.store, head, view, outcome=office.store.outcome(batch_id))
-    run = compare_run(run, previous=_previous(office, head, view), is_whole=head.is_whole)
-    if office.archive is not None:
+    head, view = review_context.store.head(batch_id), review_context.store.view(batch_id)
+    run = run_of(review_context.store, head, view, outcome=review_context.store.outcome(batch_id))
+    run = compare_run(run, previous=_previous(review_context, head, view), is_whole=head.is_whole)
+    if review_context.archive is not None:
         try:
-            office.archive.prepare()
-            office.archive.review_writer.write(run)
+            review_context.archive.prepare()
+            review_context.archive.review_writer.write(run)
         except ArchiveUnavailable:
-            if not _archive_timed_out(office, view):
+            if not _archive_timed_out(review_context, view):
                 raise
             log.warning("archive unavailable, ending review %s without archiving it", batch_id)
-    office.on_run_ended(run, head)
-    office.store.end(batch_id, reporter, lease_ms=REPORTING_MS, is_done=True)
-    deindex_batch(office, batch_id)
+    review_context.on_run_ended(run, head)
+    review_context.store.end(batch_id, reporter, lease_ms=REPORTING_MS, is_done=True)
+    deindex_batch(review_context, batch_id)
     log.info("review %s %s: %s", batch_id, run.state, run.summary)
     return True
 
 
-def deindex_batch(office: ReviewContext, batch_id: str) -> None:
+def deindex_batch(review_context: ReviewContext, batch_id: str) -> None:
     """Remove an ended or expired batch from the index; a batch that was restarted in between stays in it."""
-    office.index.remove_batch(batch_id)
+    review_context.index.remove_batch(batch_id)
     with suppress(ReviewNotFound):
-        if not office.store.view(batch_id).has_ended:
-            office.index.add_batch(batch_id, office.store.now_ms())
+        if not review_context.store.view(batch_id).has_ended:
+            review_context.index.add_batch(batch_id, review_context.store.now_ms())
 
 
-def read_run(office: ReviewContext, batch_id: str) -> ReviewRun:
+def read_run(review_context: ReviewContext, batch_id: str) -> ReviewRun:
     """Return the current run; an ended one is compared with the previous run. Raises ReviewNotFound."""
-    view = office.store.view(batch_id)
-    if view.has_ended and office.archive is not None:
-        reader = office.archive.open_reader()
-        if reader is not None and office.archive.review_reader.ids(batch_id, limit=1):
-            return office.archive.review_reader.run(batch_id)
-    head = office.store.head(batch_id)
-    return compare_run(run_of(office.store, head, view), is_whole=head.is_whole)
+    view = review_context.store.view(batch_id)
+    if view.has_ended and review_context.archive is not None:
+        reader = review_context.archive.open_reader()
+        if reader is not None and review_context.archive.review_reader.ids(batch_id, limit=1):
+            return review_context.archive.review_reader.run(batch_id)
+    head = review_context.store.head(batch_id)
+    return compare_run(run_of(review_context.store, head, view), is_whole=head.is_whole)
 
 
 def run_of(store: ReviewStore, head: BatchHead, view: BatchView, *, outcome: str = "") -> ReviewRun:
@@ -114,18 +114,20 @@ def _summary(results: Sequence[ItemResult], reason: str) -> str:
     return f"{words} Stopped: {reason}." if reason else words
 
 
-def _previous(office: ReviewContext, head: BatchHead, view: BatchView) -> tuple[Finding, ...]:
-    if office.archive is None:
+def _previous(review_context: ReviewContext, head: BatchHead, view: BatchView) -> tuple[Finding, ...]:
+    if review_context.archive is None:
         return ()
     try:
-        office.archive.prepare()
+        review_context.archive.prepare()
         root = head.root or head.root_name
-        return office.archive.review_reader.previous_findings(root, head.panel.name, without=head.batch_id)
+        return review_context.archive.review_reader.previous_findings(
+            root, head.panel.name, without=head.batch_id
+        )
     except ArchiveUnavailable:
-        if not _archive_timed_out(office, view):
+        if not _archive_timed_out(review_context, view):
             raise
         return ()
 
 
-def _archive_timed_out(office: ReviewContext, view: BatchView) -> bool:
-    return office.store.now_ms() - (view.ended_ms or 0) > ARCHIVE_TIMEOUT_MS
+def _archive_timed_out(review_context: ReviewContext, view: BatchView) -> bool:
+    return review_context.store.now_ms() - (view.ended_ms or 0) > ARCHIVE_TIMEOUT_MS

@@ -48,7 +48,7 @@ class ReviewRequest:
 
 
 def start_batch(
-    office: ReviewContext, order: ReviewRequest, *, on_read: Callable[[int], None] = lambda _: None
+    review_context: ReviewContext, order: ReviewRequest, *, on_read: Callable[[int], None] = lambda _: None
 ) -> str:
     """Start a batch and return its id; a repeated call with the same `batch_id` has no further effect.
 
@@ -58,8 +58,8 @@ def start_batch(
         InvalidInput: the source cannot be read.
         RedisUnavailable, ArchiveUnavailable: no review begins.
     """
-    if _is_there(office, order.batch_id):
-        advance_batch(office, order.batch_id)
+    if _is_there(review_context, order.batch_id):
+        advance_batch(review_context, order.batch_id)
         return order.batch_id
     head = BatchHead(
         batch_id=order.batch_id,
@@ -71,22 +71,22 @@ def start_batch(
         revision=order.revision,
         then=dict(order.then),
     )
-    office.store.open(head)
-    handing = _ItemUploader(office, head, everything=order.everything)
+    review_context.store.open(head)
+    handing = _ItemUploader(review_context, head, everything=order.everything)
     for chunk in _chunks(order.source):
         handing.add_chunk(chunk)
         on_read(handing.total)
     # Add it to the index first: a crash after this line leaves only an index entry without a batch.
-    office.index.add_batch(head.batch_id, office.store.now_ms())
+    review_context.index.add_batch(head.batch_id, review_context.store.now_ms())
     head = head.model_copy(update={"skipped": tuple(handing.skipped)})
-    office.store.start(head, total=handing.total, unchanged=handing.unchanged)
-    advance_batch(office, head.batch_id)
+    review_context.store.start(head, total=handing.total, unchanged=handing.unchanged)
+    advance_batch(review_context, head.batch_id)
     return head.batch_id
 
 
-def _is_there(office: ReviewContext, batch_id: str) -> bool:
+def _is_there(review_context: ReviewContext, batch_id: str) -> bool:
     try:
-        return office.store.view(batch_id).state != "opening"
+        return review_context.store.view(batch_id).state != "opening"
     except ReviewNotFound:
         return False
 
@@ -105,12 +105,12 @@ def _chunks(source: Iterable[ReadItem | SkippedItem]) -> Iterator[list[ReadItem 
 class _ItemUploader:
     """Upload of the read items, chunk by chunk."""
 
-    def __init__(self, office: ReviewContext, head: BatchHead, *, everything: bool) -> None:
+    def __init__(self, review_context: ReviewContext, head: BatchHead, *, everything: bool) -> None:
         self.total = 0
         self.unchanged = 0
         self.skipped: list[SkippedItem] = []
         self._bytes = 0
-        self._office = office
+        self._office = review_context
         self._head = head
         self._everything = everything
 

@@ -35,10 +35,10 @@ def deliverer_of(app: Celery) -> Deliverer:
 
 
 @shared_task(name=DELIVER, bind=True, ignore_result=True)
-def deliver_task(self: Task[..., None], *, errand: str) -> None:
+def deliver_task(self: Task[..., None], *, delivery_job: str) -> None:
     """Run one delivery. A message is only a hint: a delivery that is not in the delivery queue is skipped."""
     try:
-        asked = DeliveryJob.model_validate_json(errand)
+        asked = DeliveryJob.model_validate_json(delivery_job)
     except ValidationError as error:
         log.warning(
             "dropping malformed delivery task %s: %s", self.request.id, invalid_input(error, "errand")
@@ -53,13 +53,13 @@ def deliver_task(self: Task[..., None], *, errand: str) -> None:
 def send_due_deliveries(app: Celery) -> int:
     """Send a task for each due delivery. Raises BrokerAway, RedisUnavailable."""
 
-    def send(errand: DeliveryJob) -> None:
+    def send(delivery_job: DeliveryJob) -> None:
         app.send_task(
             DELIVER,
-            kwargs={"errand": errand.model_dump_json()},
+            kwargs={"errand": delivery_job.model_dump_json()},
             task_id=new_id(),
             argsrepr="",
-            kwargsrepr=f"run={errand.run} to={errand.to}",
+            kwargsrepr=f"run={delivery_job.run} to={delivery_job.to}",
             add_to_parent=False,
             ignore_result=True,
         )

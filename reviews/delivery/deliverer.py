@@ -78,55 +78,58 @@ class Deliverer:
             [DeliveryJob(run=run.id, to=name, formats=wishes.formats) for name in names]
         )
 
-    def deliver(self, errand: DeliveryJob) -> None:
+    def deliver(self, delivery_job: DeliveryJob) -> None:
         """Attempt a queued delivery; do nothing if it is no longer queued.
 
         Raises:
             ArchiveUnavailable, RedisUnavailable: the delivery is retried later.
         """
-        if not self.index.has(errand):
+        if not self.index.has(delivery_job):
             return
         try:
-            run = self._read_run(errand.run)
+            run = self._read_run(delivery_job.run)
             if (
                 run.state is RunState.RUNNING
             ):  # deliveries are queued shortly before other processes see the end of the run
-                self.index.retry_soon(errand)
+                self.index.retry_soon(delivery_job)
                 return
-            self._send_reports(errand, run)
+            self._send_reports(delivery_job, run)
         except DeliveryFailed as error:
-            self._failed(errand, error)
+            self._failed(delivery_job, error)
         except (InvalidInput, ReviewNotFound) as error:
-            self._give_up(errand, str(error))
+            self._give_up(delivery_job, str(error))
         else:
-            log.info("delivered review %s to %s", errand.run, errand.to)
-            self.index.remove_delivery(errand)
+            log.info("delivered review %s to %s", delivery_job.run, delivery_job.to)
+            self.index.remove_delivery(delivery_job)
 
-    def _send_reports(self, errand: DeliveryJob, run: ReviewRun) -> None:
+    def _send_reports(self, delivery_job: DeliveryJob, run: ReviewRun) -> None:
         deliveries = self._deliveries()
-        deliveries.check([errand.to])
-        reports = report_files(run, map(_format, errand.formats), transcript=self._transcript)
-        deliveries.deliver(errand.to, ReportPayload(run, reports))
+        deliveries.check([delivery_job.to])
+        reports = report_files(run, map(_format, delivery_job.formats), transcript=self._transcript)
+        deliveries.deliver(delivery_job.to, ReportPayload(run, reports))
 
-    def _failed(self, errand: DeliveryJob, error: DeliveryFailed) -> None:
-        if not error.retryable or errand.failed + 1 >= self._deliveries().entry(errand.to).attempts:
-            self._give_up(errand, str(error))
+    def _failed(self, delivery_job: DeliveryJob, error: DeliveryFailed) -> None:
+        if (
+            not error.retryable
+            or delivery_job.failed + 1 >= self._deliveries().entry(delivery_job.to).attempts
+        ):
+            self._give_up(delivery_job, str(error))
             return
-        delay_ms = FIRST_DELAY_MS * 2 ** min(errand.failed, 20)
+        delay_ms = FIRST_DELAY_MS * 2 ** min(delivery_job.failed, 20)
         asked_ms = int((error.retry_after_s or 0) * 1000)
         delay_ms = min(max(delay_ms, asked_ms), LONGEST_DELAY_MS)
         log.warning(
             "delivery of review %s to %s failed, retrying in %d s: %s",
-            errand.run,
-            errand.to,
+            delivery_job.run,
+            delivery_job.to,
             delay_ms // 1000,
             error,
         )
-        self.index.retry_later(errand, delay_ms=delay_ms)
+        self.index.retry_later(delivery_job, delay_ms=delay_ms)
 
-    def _give_up(self, errand: DeliveryJob, why: str) -> None:
-        log.error("delivery of review %s to %s failed, giving up: %s", errand.run, errand.to, why)
-        self.index.give_up(errand, why)
+    def _give_up(self, delivery_job: DeliveryJob, why: str) -> None:
+        log.error("delivery of review %s to %s failed, giving up: %s", delivery_job.run, delivery_job.to, why)
+        self.index.give_up(delivery_job, why)
 
 
 def sweep_deliveries(index: DeliveryQueue, send: Callable[[DeliveryJob], None]) -> int:

@@ -59,7 +59,7 @@ class Destinations:
         for name in names:
             self.entry(name, field=field)
 
-    def deliver(self, name: str, parcel: ReportPayload) -> None:
+    def deliver(self, name: str, report_payload: ReportPayload) -> None:
         """Attempt one delivery. A repeated call is safe, because receivers can detect duplicates.
 
         Raises:
@@ -68,14 +68,19 @@ class Destinations:
         """
         match self.entry(name):
             case FolderEntry() as entry:
-                senders.write_to_folder(entry, parcel)
+                senders.write_to_folder(entry, report_payload)
             case WebhookEntry() as entry:
                 senders.send_webhook(
-                    entry, parcel, message_id=parcel.message_id(name), secret=self._secret(entry.secret_env)
+                    entry,
+                    report_payload,
+                    message_id=report_payload.message_id(name),
+                    secret=self._secret(entry.secret_env),
                 )
             case EmailEntry() as entry:
                 password = entry.password_env and self._secret(entry.password_env)
-                senders.send_mail(entry, parcel, message_id=parcel.message_id(name), password=password)
+                senders.send_mail(
+                    entry, report_payload, message_id=report_payload.message_id(name), password=password
+                )
 
     def problems(self) -> Iterator[str]:
         """Yield the problems that would make deliveries fail on this machine, one line each.

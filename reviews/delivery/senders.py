@@ -29,32 +29,32 @@ _TEMP_PREFIX = ".begun-"
 _ABANDONED_S = 3_600
 
 
-def write_to_folder(entry: FolderEntry, parcel: ReportPayload) -> Path:
+def write_to_folder(entry: FolderEntry, report_payload: ReportPayload) -> Path:
     """Write the reports, a summary, and the run as JSON; do not change an existing run.
 
     Raises:
         DeliveryFailed: the folder cannot be written to.
     """
-    series, name = _series(parcel), _name(parcel)
+    series, name = _series(report_payload), _name(report_payload)
     target = entry.folder / series / name
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if not target.is_dir():
-            _write_whole(target, parcel)
+            _write_whole(target, report_payload)
         _delete_old(target.parent, keep=entry.keep)
     except OSError as error:
         raise DeliveryFailed(f"writing to {entry.folder} failed: {error.strerror}") from None
     return target
 
 
-def _write_whole(target: Path, parcel: ReportPayload) -> None:
+def _write_whole(target: Path, report_payload: ReportPayload) -> None:
     """Write to a temporary folder and rename it, so that readers never see a part of it. Raises OSError."""
     begun = target.with_name(f"{_TEMP_PREFIX}{new_id()}")
     begun.mkdir()
     try:
-        (begun / "run.json").write_bytes(summary_json(parcel.run))
-        (begun / "summary.txt").write_text(summary_text(parcel.run), encoding="utf-8")
-        for report in parcel.reports:
+        (begun / "run.json").write_bytes(summary_json(report_payload.run))
+        (begun / "summary.txt").write_text(summary_text(report_payload.run), encoding="utf-8")
+        for report in report_payload.reports:
             (begun / plain_name(report.name)).write_text(report.text, encoding="utf-8")
         try:
             begun.rename(target)
@@ -74,12 +74,12 @@ def _delete_old(folder: Path, *, keep: int) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _series(parcel: ReportPayload) -> str:
-    return f"{plain_name(parcel.run.root_name)}-{plain_name(parcel.run.panel)}"
+def _series(report_payload: ReportPayload) -> str:
+    return f"{plain_name(report_payload.run.root_name)}-{plain_name(report_payload.run.panel)}"
 
 
-def _name(parcel: ReportPayload) -> str:
-    return f"{parcel.run.started_at:%Y%m%dT%H%M%SZ}-{parcel.run.id[:8]}"
+def _name(report_payload: ReportPayload) -> str:
+    return f"{report_payload.run.started_at:%Y%m%dT%H%M%SZ}-{report_payload.run.id[:8]}"
 
 
 #: Maximum bytes of all attachments; further reports are left out, and the text says so.
@@ -87,14 +87,16 @@ MAX_ATTACHED_BYTES = 8_388_608
 _PORTS = {"starttls": 587, "tls": 465}
 
 
-def send_mail(entry: EmailEntry, parcel: ReportPayload, *, message_id: str, password: str | None) -> None:
+def send_mail(
+    entry: EmailEntry, report_payload: ReportPayload, *, message_id: str, password: str | None
+) -> None:
     """Send the message; return when the server has accepted it.
 
     Raises:
         DeliveryFailed: it was not accepted, or not for all recipients; `retryable`: whether a retry may
             succeed.
     """
-    mail = build_mail(entry, parcel, message_id=message_id)
+    mail = build_mail(entry, report_payload, message_id=message_id)
     secrets = [password] if password else []
     try:
         with _connect(entry) as server:
@@ -125,18 +127,18 @@ def send_mail(entry: EmailEntry, parcel: ReportPayload, *, message_id: str, pass
         raise _refusal(entry, len(refused), retryable=False)
 
 
-def build_mail(entry: EmailEntry, parcel: ReportPayload, *, message_id: str) -> EmailMessage:
+def build_mail(entry: EmailEntry, report_payload: ReportPayload, *, message_id: str) -> EmailMessage:
     """Build the message."""
     mail = EmailMessage()
-    mail["Subject"] = headline(parcel.run)[:200]
+    mail["Subject"] = headline(report_payload.run)[:200]
     mail["From"] = entry.sender
     mail["To"] = ", ".join(entry.to)
     mail["Date"] = format_datetime(utcnow())
     mail["Message-ID"] = f"<{message_id}@{entry.sender.rpartition('@')[2]}>"
     # Prevents automatic replies (RFC 3834).
     mail["Auto-Submitted"] = "auto-generated"
-    kept, left_out = _split_by_size(parcel.reports)
-    text = summary_text(parcel.run)
+    kept, left_out = _split_by_size(report_payload.reports)
+    text = summary_text(report_payload.run)
     if left_out:
         text += f"\nToo large to attach: {', '.join(left_out)}\n"
     mail.set_content(text)
@@ -184,19 +186,19 @@ def _text(answer: bytes | str) -> str:
     return answer.decode(errors="replace") if isinstance(answer, bytes) else answer
 
 
-def send_webhook(entry: WebhookEntry, parcel: ReportPayload, *, message_id: str, secret: str) -> None:
+def send_webhook(entry: WebhookEntry, report_payload: ReportPayload, *, message_id: str, secret: str) -> None:
     """Post the run; return when the receiver has accepted it.
 
     Args:
         entry: the destination.
-        parcel: the run.
+        report_payload: the run.
         message_id: id, the same in every attempt, so that a receiver accepts it once.
         secret: the key for the signature, known to both sides.
 
     Raises:
         DeliveryFailed: the receiver has not accepted it; `retryable`: whether a retry may succeed.
     """
-    body = summary_json(parcel.run)
+    body = summary_json(report_payload.run)
     headers = signed_headers(secret, message_id, body, now_s=int(time.time()))
     try:
         post_webhook(WebhookTarget(entry.url, entry.timeout_s, entry.networks), body, headers)

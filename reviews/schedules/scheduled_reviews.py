@@ -40,12 +40,12 @@ class ScheduledReview:
     """Scheduled reviews: one batch per run, with the run's id.
 
     Args:
-        office: function that returns the review context of this process.
+        review_context: function that returns the review context of this process.
         roots: folders that may be reviewed, by name.
     """
 
-    def __init__(self, office: Callable[[], ReviewContext], roots: Mapping[str, Path]) -> None:
-        self._office = office
+    def __init__(self, review_context: Callable[[], ReviewContext], roots: Mapping[str, Path]) -> None:
+        self._office = review_context
         self._roots = roots
 
     def start(self, schedule: Schedule, occurrence: ScheduleRun) -> None:
@@ -55,22 +55,27 @@ class ScheduledReview:
             InvalidInput: the root, the panel or a revision does not exist, or there is no archive.
             ArchiveUnavailable, RedisUnavailable: no review begins.
         """
-        review, office = _review(schedule), self._office()
-        order = _of_sessions(office, review) if review.root is None else self._of_root(office, review)
+        review, review_context = _review(schedule), self._office()
+        order = (
+            _of_sessions(review_context, review)
+            if review.root is None
+            else self._of_root(review_context, review)
+        )
         start_batch(
-            office, replace(order, batch_id=occurrence.id, then=_delivery_options(review, schedule.name))
+            review_context,
+            replace(order, batch_id=occurrence.id, then=_delivery_options(review, schedule.name)),
         )
 
     def progress(self, schedule: Schedule, occurrence: ScheduleRun) -> ScheduleRunProgress | None:
         """Return the progress of the batch. Raises ArchiveUnavailable."""
-        office = self._office()
+        review_context = self._office()
         try:
-            view = office.store.view(occurrence.id)
+            view = review_context.store.view(occurrence.id)
             if view.state == "opening":
                 return None
             if not view.has_ended:
                 return ScheduleRunProgress(usage=Usage(cost_micros=view.spent_cost_micros))
-            run = read_run(office, occurrence.id)
+            run = read_run(review_context, occurrence.id)
         except ReviewNotFound:
             return None
         outcome = _OUTCOMES.get(run.state, RunOutcome.FAILED)
@@ -86,7 +91,7 @@ class ScheduledReview:
         except ReviewNotFound:
             return
 
-    def _of_root(self, office: ReviewContext, review: ReviewAction) -> ReviewRequest:
+    def _of_root(self, review_context: ReviewContext, review: ReviewAction) -> ReviewRequest:
         name = review.root or ""
         root = self._roots.get(name)
         if root is None:
@@ -94,7 +99,7 @@ class ScheduledReview:
             raise InvalidInput("root", name, f"must be a root of SYMPOSIA_REVIEW_ROOTS: {known}")
         repository, since = Repository.find(root), None
         if review.since_last:
-            since = last_revision(repository, root=name, panel=review.panel, archive=office.archive)
+            since = last_revision(repository, root=name, panel=review.panel, archive=review_context.archive)
         chosen = FileSelection(include=review.include, exclude=review.exclude, since=since, base=review.base)
         return ReviewRequest(
             root_name=name,
@@ -105,10 +110,10 @@ class ScheduledReview:
         )
 
 
-def _of_sessions(office: ReviewContext, review: ReviewAction) -> ReviewRequest:
+def _of_sessions(review_context: ReviewContext, review: ReviewAction) -> ReviewRequest:
     chosen = review.sessions or SessionSelection()
     return request_for_sessions(
-        archive=office.archive,
+        archive=review_context.archive,
         panel=review.panel,
         model=review.model,
         tag=chosen.tag,

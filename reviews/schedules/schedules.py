@@ -88,18 +88,18 @@ class Schedules:
 
     Args:
         book: store of the schedules.
-        send_word: function that sends the Celery task of the schedule of this name.
+        send_task: function that sends the Celery task of the schedule of this name.
         check_names: function that raises InvalidInput for a schedule with names that are not configured.
     """
 
     def __init__(
         self,
         book: ScheduleStore,
-        send_word: Callable[[str], None],
+        send_task: Callable[[str], None],
         check_names: Callable[[Schedule], None] = lambda _: None,
     ) -> None:
         self._book = book
-        self._send_task = send_word
+        self._send_task = send_task
         self._check_names = check_names
 
     def add(  # noqa: PLR0913 - each is a field of a schedule

@@ -69,7 +69,7 @@ def watch(
         SessionNotFound: the session does not exist or has expired.
     """
     words = _DialogReader(StreamReader(client), session_id)
-    voices = _OpenGrants()
+    draft_progress = _OpenGrants()
     cursors: dict[_Watched, str] = {"events": "0", "journal": "0"}
     presence = ListenerRegistration(client, session_id)
     ended = False
@@ -83,9 +83,9 @@ def watch(
             moment = _make_update(entry, words)
             ended = ended or moment.event.event_type == MAPEventType.SESSION_COMPLETED
             yield moment
-            yield from voices.process_update(moment)
+            yield from draft_progress.process_update(moment)
         said = (entry.text for entry in entries if entry.stream == "deltas")
-        yield from voices.filter_deltas(
+        yield from draft_progress.filter_deltas(
             read_stored(Delta, it, session_id=session_id, part="deltas") for it in said
         )
         if deltas and len(entries) < PAGE:

@@ -183,16 +183,16 @@ class Inbox:
     def __init__(self, client: Redis) -> None:
         self._client = client
 
-    def add(self, letters: Iterable[InboxEntry], *, at_ms: int) -> None:
+    def add(self, inbox_entries: Iterable[InboxEntry], *, at_ms: int) -> None:
         """Add or renew questions that were asked at `at_ms`, in milliseconds since the epoch."""
-        members = [letter.member() for letter in letters]
+        members = [inbox_entry.member() for inbox_entry in inbox_entries]
         if members:
             add_or_renew(self._client, INBOX, members, at_ms)
             self._client.zremrangebyrank(INBOX, 0, -KEPT - 1)
 
-    def remove(self, letters: Iterable[InboxEntry]) -> None:
+    def remove(self, inbox_entries: Iterable[InboxEntry]) -> None:
         """Remove questions."""
-        members = [letter.member() for letter in letters]
+        members = [inbox_entry.member() for inbox_entry in inbox_entries]
         if members:
             self._client.zrem(INBOX, *members)
 
@@ -206,9 +206,9 @@ class Inbox:
             if name in (None, to):
                 yield InboxEntry(session_id, int(number), to), at_ms
 
-    def remove_closed(self, letter: InboxEntry, at_ms: float) -> None:
+    def remove_closed(self, inbox_entry: InboxEntry, at_ms: float) -> None:
         """Remove a closed question, unless it was added again after it was read."""
-        drop(self._client, INBOX, letter.member(), at_ms)
+        drop(self._client, INBOX, inbox_entry.member(), at_ms)
 
     def _members(self) -> list[tuple[str, float]]:
         members: list[tuple[str, float]] = []

@@ -91,9 +91,9 @@ class ActiveTurn:
         return self.accounts().get(self.grant.token, Usage())
 
 
-def write_deadline(runtime: Runtime, floor: ActiveTurn) -> float:
+def write_deadline(runtime: Runtime, active_turn: ActiveTurn) -> float:
     """Return the time, by `time.monotonic()`, until which writing the output is retried."""
-    return floor.since + turn_timeout_s(runtime, floor.policy) + WRITE_GRACE_S
+    return active_turn.since + turn_timeout_s(runtime, active_turn.policy) + WRITE_GRACE_S
 
 
 def turn_timeout_s(runtime: Runtime, policy: FailurePolicy) -> float:

@@ -27,7 +27,7 @@ MAX_RETRY_AFTER_S = 3_600.0
 
 def commit_turn(
     runtime: Runtime,
-    floor: ActiveTurn,
+    active_turn: ActiveTurn,
     kind: OutcomeKind,
     outcome: TurnOutcome | None = None,
     *,
@@ -36,106 +36,108 @@ def commit_turn(
 ) -> TurnEnd:
     """Write a turn, together with the next step if that is certain."""
     outcome = outcome or TurnOutcome()
-    words = floor.message_builder
+    words = active_turn.message_builder
     result = words.result(kind, outcome, error=error)
-    if floor.recalled_memory is not None:
-        result = runtime.memory.add_statements(floor.recalled_memory, result, outcome)
-    others = {**floor.accounts()}
-    others.pop(floor.grant.token, None)
-    speech = replace(words.build_output(result, outcome, now=floor.now()), others=others, notes=notes)
-    write = _plan_ahead(runtime, floor, result)
-    runtime.fault_hook(Boundary.BEFORE_COMMIT, floor.session_id, floor.grant.number)
+    if active_turn.recalled_memory is not None:
+        result = runtime.memory.add_statements(active_turn.recalled_memory, result, outcome)
+    others = {**active_turn.accounts()}
+    others.pop(active_turn.grant.token, None)
+    speech = replace(words.build_output(result, outcome, now=active_turn.now()), others=others, notes=notes)
+    write = _plan_ahead(runtime, active_turn, result)
+    runtime.fault_hook(Boundary.BEFORE_COMMIT, active_turn.session_id, active_turn.grant.number)
     answer = retry_during_outage(
-        partial(runtime.store.commit, floor.session_id, floor.grant, speech, then=write),
-        until=write_deadline(runtime, floor),
-        what=f"turn {floor.grant.number} of {floor.session_id}",
+        partial(runtime.store.commit, active_turn.session_id, active_turn.grant, speech, then=write),
+        until=write_deadline(runtime, active_turn),
+        what=f"turn {active_turn.grant.number} of {active_turn.session_id}",
     )
-    runtime.fault_hook(Boundary.AFTER_COMMIT, floor.session_id, floor.grant.number)
+    runtime.fault_hook(Boundary.AFTER_COMMIT, active_turn.session_id, active_turn.grant.number)
     is_written = answer.word in WRITTEN
     if is_written:
-        floor.services.delete_data()
-    floor.admission.is_written = is_written
-    floor.admission.record_end(answer, outcome.usage, done=is_written)
-    _continue_session(runtime, floor, answer, write)
+        active_turn.services.delete_data()
+    active_turn.admission.is_written = is_written
+    active_turn.admission.record_end(answer, outcome.usage, done=is_written)
+    _continue_session(runtime, active_turn, answer, write)
     return summarize_commit(answer.word, kind, outcome)
 
 
-def _plan_ahead(runtime: Runtime, floor: ActiveTurn, result: TurnResult) -> PlanWrite | None:
+def _plan_ahead(runtime: Runtime, active_turn: ActiveTurn, result: TurnResult) -> PlanWrite | None:
     """Return the next step, which is written together with the turn to save a round trip.
 
     The next step waits for all parallel turns, except in a swarm: there it is outdated only if one of them
     has closed in the meantime. It also waits for what the turn writes to memory.
     """
-    if floor.recalled_memory is not None and floor.recalled_memory.has_owner:
+    if active_turn.recalled_memory is not None and active_turn.recalled_memory.has_owner:
         return None
-    beside_others = len(floor.state.open_turns()) > 1
-    if beside_others and mode_of(floor.facts.collab.mode).has_rounds:
+    beside_others = len(active_turn.state.open_turns()) > 1
+    if beside_others and mode_of(active_turn.facts.collab.mode).has_rounds:
         return None
     try:
         return plan_next(
-            floor.facts,
-            floor.state,
-            parent=floor.task_id,
+            active_turn.facts,
+            active_turn.state,
+            parent=active_turn.task_id,
             retention_ms=runtime.limits.retention_ms,
             said=result,
         )
     except Exception:
         # The output is paid for, so it is written without a next step; `advance` then raises the same error.
-        log.exception("planning after turn %s of %s failed", result.number, floor.session_id)
+        log.exception("planning after turn %s of %s failed", result.number, active_turn.session_id)
         return None
 
 
 def _continue_session(
-    runtime: Runtime, floor: ActiveTurn, answer: ScriptAnswer, write: PlanWrite | None
+    runtime: Runtime, active_turn: ActiveTurn, answer: ScriptAnswer, write: PlanWrite | None
 ) -> None:
     if answer.word not in ("committed", "done"):
         log.info(
             "turn %s of session %s: commit returned `%s`, not planning the next step",
-            floor.grant.number,
-            floor.session_id,
+            active_turn.grant.number,
+            active_turn.session_id,
             answer.word,
         )
         return
-    if write is not None and dispatch_plan(runtime, floor.facts, answer, write, parent=floor.task_id):
+    if write is not None and dispatch_plan(
+        runtime, active_turn.facts, answer, write, parent=active_turn.task_id
+    ):
         return
-    advance(runtime, floor.session_id, parent=floor.task_id, state=answer.state)
+    advance(runtime, active_turn.session_id, parent=active_turn.task_id, state=answer.state)
 
 
-def fail_turn(runtime: Runtime, floor: ActiveTurn, error: AgentError) -> TurnEnd:
+def fail_turn(runtime: Runtime, active_turn: ActiveTurn, error: AgentError) -> TurnEnd:
     """Return the turn for a retry, or apply the failure policy if no attempt is left."""
-    policy, failures = floor.policy, floor.grant.failures + 1
+    policy, failures = active_turn.policy, active_turn.grant.failures + 1
     line = str(error)[:500]
     log.warning(
         "turn %s of session %s failed (attempt %d of %d): %s%s",
-        floor.grant.number,
-        floor.session_id,
+        active_turn.grant.number,
+        active_turn.session_id,
         failures,
         policy.attempts,
         line,
         f"\n{error.origin.traceback}" if error.origin else "",
     )
-    notes = _failure_notes(floor, error, line)
+    notes = _failure_notes(active_turn, error, line)
     if error.retryable and failures < policy.attempts:
         delay_ms = int(max(policy.delay_s(failures), min(error.retry_after_s or 0, MAX_RETRY_AFTER_S)) * 1000)
-        answer = _return_turn(runtime, floor, line, delay_ms=delay_ms, notes=notes)
+        answer = _return_turn(runtime, active_turn, line, delay_ms=delay_ms, notes=notes)
         if answer.due_ms is not None:
-            runtime.index.set_due_by(floor.session_id, answer.due_ms)
+            runtime.index.set_due_by(active_turn.session_id, answer.due_ms)
         if answer.state is not None:
-            redispatch_waiting(runtime.graph, floor.facts, answer.state)
+            redispatch_waiting(runtime.graph, active_turn.facts, answer.state)
         then = f"attempt {failures} of {policy.attempts}, retried in {delay_ms / 1000:g} s"
         return summarize_return(answer.word, line, then)
-    return apply_failure_policy(runtime, floor, line, notes)
+    return apply_failure_policy(runtime, active_turn, line, notes)
 
 
-def _failure_notes(floor: ActiveTurn, error: AgentError, line: str) -> tuple[JournalNote, ...]:
+def _failure_notes(active_turn: ActiveTurn, error: AgentError, line: str) -> tuple[JournalNote, ...]:
     """Return journal notes with the place in the agent's own code where the turn failed."""
     if error.origin is None:
         return ()
     data: dict[str, JsonValue] = {
-        "turn_number": floor.grant.number,
-        "participant_id": floor.planned.participant,
-        "token_id": floor.grant.token,
-        "attempt": floor.grant.grants,
+        "turn_number": active_turn.grant.number,
+        "participant_id": active_turn.planned.participant,
+        "token_id": active_turn.grant.token,
+        "attempt": active_turn.grant.grants,
         "type": error.origin.error_type,
         "at": error.origin.place,
         "error": line,
@@ -144,18 +146,20 @@ def _failure_notes(floor: ActiveTurn, error: AgentError, line: str) -> tuple[Jou
 
 
 def apply_failure_policy(
-    runtime: Runtime, floor: ActiveTurn, line: str, notes: tuple[JournalNote, ...] = ()
+    runtime: Runtime, active_turn: ActiveTurn, line: str, notes: tuple[JournalNote, ...] = ()
 ) -> TurnEnd:
     """Apply the failure policy after the last failure of a turn: substitute, skip, or end of the session."""
-    policy = floor.policy
-    if policy.then is AfterRetries.SUBSTITUTE and policy.substitute and floor.grant.substitute is None:
-        answer = _return_turn(runtime, floor, line, delay_ms=0, agent=policy.substitute, notes=notes)
+    policy = active_turn.policy
+    if policy.then is AfterRetries.SUBSTITUTE and policy.substitute and active_turn.grant.substitute is None:
+        answer = _return_turn(runtime, active_turn, line, delay_ms=0, agent=policy.substitute, notes=notes)
         if answer.word == "retried" and answer.state is not None:
-            dispatch_turns(runtime.graph, floor.facts, answer.state, [floor.grant.number])
+            dispatch_turns(runtime.graph, active_turn.facts, answer.state, [active_turn.grant.number])
         then = f"agent {policy.substitute!r} takes over"
         return summarize_return(answer.word, line, then, is_last=True)
     kind = OutcomeKind.SKIPPED if policy.then is AfterRetries.SKIP else OutcomeKind.FAILED
-    end = commit_turn(runtime, floor, kind, TurnOutcome(usage=floor.own_usage), error=line, notes=notes)
+    end = commit_turn(
+        runtime, active_turn, kind, TurnOutcome(usage=active_turn.own_usage), error=line, notes=notes
+    )
     if end.word not in WRITTEN:
         return end
     return summarize_failure(end.word, line, FAILURE_EFFECTS[kind], is_last=True)
@@ -163,7 +167,7 @@ def apply_failure_policy(
 
 def _return_turn(
     runtime: Runtime,
-    floor: ActiveTurn,
+    active_turn: ActiveTurn,
     line: str,
     *,
     delay_ms: int,
@@ -171,31 +175,33 @@ def _return_turn(
     agent: str = "",
 ) -> ScriptAnswer:
     answer = runtime.store.fail(
-        floor.session_id,
-        floor.grant,
+        active_turn.session_id,
+        active_turn.grant,
         delay_ms=delay_ms,
         error=line,
         agent=agent,
-        spent=floor.accounts(),
+        spent=active_turn.accounts(),
         notes=notes,
     )
-    floor.admission.record_end(answer, floor.own_usage, done=answer.word == "retried", keep_ms=delay_ms)
+    active_turn.admission.record_end(
+        answer, active_turn.own_usage, done=answer.word == "retried", keep_ms=delay_ms
+    )
     return answer
 
 
-def book_lost_turn(runtime: Runtime, floor: ActiveTurn) -> None:
+def book_lost_turn(runtime: Runtime, active_turn: ActiveTurn) -> None:
     """Book the usage of a turn whose lease this worker has lost."""
-    accounts = floor.accounts()
-    if not accounts and floor.admission.tenant is None:
+    accounts = active_turn.accounts()
+    if not accounts and active_turn.admission.tenant is None:
         return
     try:
-        answer = runtime.store.book_usage(floor.session_id, floor.grant, accounts)
+        answer = runtime.store.book_usage(active_turn.session_id, active_turn.grant, accounts)
     except StateError as error:
         log.warning(
             "recording the usage of turn %s of session %s failed: %s",
-            floor.grant.number,
-            floor.session_id,
+            active_turn.grant.number,
+            active_turn.session_id,
             error,
         )
         return
-    floor.admission.record_end(answer, floor.own_usage, done=False)
+    active_turn.admission.record_end(answer, active_turn.own_usage, done=False)

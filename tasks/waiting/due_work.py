@@ -198,7 +198,7 @@ def _ask_another(
     )
     if word != "tended":
         return TurnEnd(word)
-    inbox.remove(letter for letter in asked.inbox_entries() if letter.name not in names)
+    inbox.remove(inbox_entry for inbox_entry in asked.inbox_entries() if inbox_entry.name not in names)
     return TurnEnd(word, f"parked: waiting for {excerpt(', '.join(names))}")
 
 

@@ -82,14 +82,14 @@ def park_turn(runtime: Runtime, turn: TurnToPark, outcome: TurnOutcome, *, until
     if isinstance(agent, ExternalAgent) and is_remote:
         waiting = waiting.model_copy(update={"delivery": _delivery(agent, turn, waiting, reply_token)})
     session_id, number = turn.facts.session_id, turn.grant.number
-    letters = [InboxEntry(session_id, number, name) for name in waiting.asked]
+    inbox_entries = [InboxEntry(session_id, number, name) for name in waiting.asked]
     laid = _build_park_request(
         waiting, reply_token, tended_in_ms=runtime.limits.lease_ms if is_remote else FAR_MS
     )
     laid = replace(laid, spent={**turn.active_turn.accounts(), turn.grant.token: outcome.usage})
 
     def write() -> ScriptAnswer:
-        Inbox(runtime.store.client).add(letters, at_ms=server_ms(runtime.store.client))
+        Inbox(runtime.store.client).add(inbox_entries, at_ms=server_ms(runtime.store.client))
         # Twice the time: without an answer, the next person gets as much time as the first.
         turn.active_turn.services.extend_ttl(CALLS_GRACE_MS + 2 * (laid.until_in_ms or FAR_MS))
         return ParkedTurnStore(runtime.store.client).park(session_id, turn.grant, laid)

@@ -86,7 +86,13 @@ def find_question(
 
 
 def answer_question(
-    office: ReplyContext, asked: OpenQuestion, text: str, *, name: str, token: str | None, limit_bytes: int
+    review_context: ReplyContext,
+    asked: OpenQuestion,
+    text: str,
+    *,
+    name: str,
+    token: str | None,
+    limit_bytes: int,
 ) -> None:
     """Answer a question in the name of a person who was asked; a given `token` must be the question's.
 
@@ -97,38 +103,38 @@ def answer_question(
     _check(asked, text, limit_bytes=limit_bytes)
     if token is not None and token != asked.parking.reply_token:
         raise ReplyRefused(asked.facts.session_id, name, "foreign")
-    word = end_wait(office, asked, asked.build_answer(text, by=name)).word
+    word = end_wait(review_context, asked, asked.build_answer(text, by=name)).word
     if word == "missing":
         raise SessionNotFound(asked.facts.session_id)
     if word not in ENDED:
         raise ReplyRefused(asked.facts.session_id, name, _REFUSALS[word])
 
 
-def end_wait(office: ReplyContext, asked: OpenQuestion, reply: Reply) -> ScriptAnswer:
+def end_wait(review_context: ReplyContext, asked: OpenQuestion, reply: Reply) -> ScriptAnswer:
     """Send a reply and, if it was accepted, dispatch the session's next work."""
     session_id = asked.facts.session_id
-    office.index.set_due_by(session_id, asked.state.now_ms + LOOK_IN_MS)
-    client = office.store.client
+    review_context.index.set_due_by(session_id, asked.state.now_ms + LOOK_IN_MS)
+    client = review_context.store.client
     result = ParkedTurnStore(client).reply(session_id, reply)
     if result.word in ENDED:
         Inbox(client).remove(asked.inbox_entries())
-        _dispatch_next(office, asked, result)
+        _dispatch_next(review_context, asked, result)
     return result
 
 
-def request_planning(office: ReplyContext, state: SessionState) -> None:
+def request_planning(review_context: ReplyContext, state: SessionState) -> None:
     """Dispatch the planning of the session's next step; without a broker the sweep does it."""
     with ignore_broker_outage(state.session_id):
-        office.graph.send_advance(state.session_id, sent_ms=state.now_ms)
+        review_context.graph.send_advance(state.session_id, sent_ms=state.now_ms)
 
 
-def _dispatch_next(office: ReplyContext, asked: OpenQuestion, result: ScriptAnswer) -> None:
+def _dispatch_next(review_context: ReplyContext, asked: OpenQuestion, result: ScriptAnswer) -> None:
     if result.state is None:
         return
     if result.word == "replied":
-        request_planning(office, result.state)
+        request_planning(review_context, result.state)
     elif result.word == "returned":
-        dispatch_turns(office.graph, asked.facts, result.state, [asked.number])
+        dispatch_turns(review_context.graph, asked.facts, result.state, [asked.number])
 
 
 def _check(asked: OpenQuestion, text: object, *, limit_bytes: int) -> None:

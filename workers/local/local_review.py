@@ -90,20 +90,20 @@ def run_local_review(
         heard=watcher.show_output,
         # Not the reviewed folder: the worker must not import code from it.
         folder=folder,
-    ) as crew:
-        _check_agents(order.panel, crew.client.known_agents() or frozenset(registry.names()))
-        reviews = installation_of(crew.client).reviews
+    ) as local_runtime:
+        _check_agents(order.panel, local_runtime.client.known_agents() or frozenset(registry.names()))
+        reviews = installation_of(local_runtime.client).reviews
         job = ReviewJob(start_batch(reviews, order, on_read=watcher.show_read_count), reviews)
-        run = _wait_for_end(job, crew, watcher)
-        return run, _transcripts(run, crew) if order.panel.protocol is not None else None
+        run = _wait_for_end(job, local_runtime, watcher)
+        return run, _transcripts(run, local_runtime) if order.panel.protocol is not None else None
 
 
-def _transcripts(run: ReviewRun, crew: LocalRuntime) -> Transcript:
+def _transcripts(run: ReviewRun, local_runtime: LocalRuntime) -> Transcript:
     """Read the transcripts at once, because the server may have ended when they are written."""
     found: dict[str, str] = {}
     for session_id in filter(None, (result.session_id for result in run.results)):
         with suppress(SessionNotFound, InvalidInput):
-            found[session_id] = crew.client.get_job(session_id).transcript()
+            found[session_id] = local_runtime.client.get_job(session_id).transcript()
 
     def transcript(session_id: str) -> str:
         if session_id not in found:
@@ -113,9 +113,9 @@ def _transcripts(run: ReviewRun, crew: LocalRuntime) -> Transcript:
     return transcript
 
 
-def _wait_for_end(job: ReviewJob, crew: LocalRuntime, watcher: ReviewObserver) -> ReviewRun:
+def _wait_for_end(job: ReviewJob, local_runtime: LocalRuntime, watcher: ReviewObserver) -> ReviewRun:
     def watch(view: BatchView) -> None:
-        crew.check_services()
+        local_runtime.check_services()
         watcher.show_progress(view)
 
     try:
@@ -127,7 +127,7 @@ def _wait_for_end(job: ReviewJob, crew: LocalRuntime, watcher: ReviewObserver) -
         job.cancel("interrupted")
 
         def watch_on(view: BatchView) -> None:
-            if crew.shutdown_flag.is_set():
+            if local_runtime.shutdown_flag.is_set():
                 raise TimeoutError
             watch(view)
 

@@ -80,7 +80,7 @@ class LocalRuntime:
         client: Client of the installation in use.
         supervisor: Supervisor of the services.
         hire: Function that creates the worker; called at most once.
-        hurry: Shutdown flag, set by a second signal.
+        shutdown_flag: Shutdown flag, set by a second signal.
     """
 
     def __init__(
@@ -89,10 +89,10 @@ class LocalRuntime:
         supervisor: Supervisor,
         *,
         hire: Callable[[], SupervisedService],
-        hurry: ShutdownFlag,
+        shutdown_flag: ShutdownFlag,
     ) -> None:
         self.client = client
-        self.shutdown_flag = hurry
+        self.shutdown_flag = shutdown_flag
         self._supervisor = supervisor
         self._make_worker: Callable[[], SupervisedService] | None = hire
         self._next_look = 0.0
@@ -156,4 +156,6 @@ def start_local_runtime(
 
         services: list[SupervisedService] = [LocalModelService(settings.data_dir)] if local_model else []
         supervisor = Supervisor(services, interrupts=interrupts, say=say, gives_up_after=3)
-        yield LocalRuntime(client, stack.enter_context(supervisor), hire=hire, hurry=interrupts.shutdown_flag)
+        yield LocalRuntime(
+            client, stack.enter_context(supervisor), hire=hire, shutdown_flag=interrupts.shutdown_flag
+        )

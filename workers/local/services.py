@@ -47,9 +47,9 @@ class ServerService:
             return _exit_of(self._server.pid)
         return None if find_server(self._server.data_dir) else "does not answer"
 
-    def stop(self, hurry: ShutdownFlag) -> None:
+    def stop(self, shutdown_flag: ShutdownFlag) -> None:
         """Stop it, if it was started here."""
-        self._server.stop(timeout_s=1.0 if hurry.is_set() else 10.0)
+        self._server.stop(timeout_s=1.0 if shutdown_flag.is_set() else 10.0)
 
 
 class LocalModelService:
@@ -141,8 +141,8 @@ class ProcessService:
         last = next((line for line in reversed(self._last) if line.strip()), "")
         return _described(code) + (f": {last.strip()}" if last else "")
 
-    def stop(self, hurry: ShutdownFlag) -> None:
-        """Terminate it; kill it when `hurry` is set or the time limit is exceeded."""
+    def stop(self, shutdown_flag: ShutdownFlag) -> None:
+        """Terminate it; kill it when `shutdown_flag` is set or the time limit is exceeded."""
         process = self._process
         if process is None:
             return
@@ -150,7 +150,7 @@ class ProcessService:
             process.terminate()
         until = None if self._stop_timeout_s is None else time.monotonic() + self._stop_timeout_s
         while process.poll() is None:
-            if hurry.is_set() or (until is not None and time.monotonic() > until):
+            if shutdown_flag.is_set() or (until is not None and time.monotonic() > until):
                 # Kill the process group: pool processes would wait for their dead parent.
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)

@@ -127,12 +127,12 @@ class ServiceSelection:
         return [f"worker{number}" for number in range(1, self.workers + 1)]
 
 
-def run_services(settings: Settings, household: ServiceSelection, *, heard: OutputHandler) -> None:
+def run_services(settings: Settings, service_selection: ServiceSelection, *, heard: OutputHandler) -> None:
     """Run the services until a signal stops this process; then stop them, workers first.
 
     Args:
         settings: Settings of all services.
-        household: Selection of the services.
+        service_selection: Selection of the services.
         heard: Callback for the output of programs; lines of the supervisor have the name `up`.
 
     Raises:
@@ -145,7 +145,7 @@ def run_services(settings: Settings, household: ServiceSelection, *, heard: Outp
         heard("up", line)
 
     registry = load_registry(settings)  # with a wrong agents file, each worker would end repeatedly
-    if household.flower:
+    if service_selection.flower:
         check_port(settings.flower_port)
     with Interrupts() as interrupts, ExitStack() as stack:
         services: list[SupervisedService] = []
@@ -154,16 +154,16 @@ def run_services(settings: Settings, household: ServiceSelection, *, heard: Outp
             server = EmbeddedServer(settings.data_dir, bound=True)
             stack.callback(server.stop)
             url, services = server.start(), [ServerService(server)]
-        services += _make_services(with_server(settings, url), household, heard)
+        services += _make_services(with_server(settings, url), service_selection, heard)
         supervisor = stack.enter_context(Supervisor(services, interrupts=interrupts, say=say))
         try:
             say(f"server at {without_password(url)}")
-            if household.flower:
+            if service_selection.flower:
                 say(f"Flower at {flower_url(settings.flower_port)}")
-            if household.local_model is None:
+            if service_selection.local_model is None:
                 _report_missing_model(registry, say)
             say("press Ctrl-C to stop all services")
-            readiness = stack.enter_context(_readiness(url, settings, household))
+            readiness = stack.enter_context(_readiness(url, settings, service_selection))
             while True:
                 supervisor.check_services()
                 if readiness.became_ready():
@@ -174,9 +174,9 @@ def run_services(settings: Settings, household: ServiceSelection, *, heard: Outp
 
 
 @contextmanager
-def _readiness(url: str, settings: Settings, household: ServiceSelection) -> Iterator[Readiness]:
-    names = [f"{name}@{socket.gethostname()}" for name in household.worker_names]
-    page = (FLOWER_HOST, settings.flower_port) if household.flower else None
+def _readiness(url: str, settings: Settings, service_selection: ServiceSelection) -> Iterator[Readiness]:
+    names = [f"{name}@{socket.gethostname()}" for name in service_selection.worker_names]
+    page = (FLOWER_HOST, settings.flower_port) if service_selection.flower else None
     with connect(url, retries=0) as client:
         yield Readiness(WorkerPresence(client), names, page=page)
 
@@ -188,13 +188,13 @@ def _report_missing_model(registry: Registry, say: Callable[[str], None]) -> Non
 
 
 def _make_services(
-    settings: Settings, household: ServiceSelection, heard: OutputHandler
+    settings: Settings, service_selection: ServiceSelection, heard: OutputHandler
 ) -> list[SupervisedService]:
     """Return all services except the server; workers last, so that they are stopped first."""
     services: list[SupervisedService] = []
-    if _wants_model(household):
+    if _wants_model(service_selection):
         services.append(LocalModelService(settings.data_dir))
-    if household.flower:
+    if service_selection.flower:
         command, environment = flower_command(settings.flower_port), child_environment(settings)
         services.append(
             ProcessService(
@@ -205,7 +205,7 @@ def _make_services(
                 patience_s=_FLOWER_STOP_TIMEOUT_S,
             )
         )
-    if household.beat:
+    if service_selection.beat:
         services.append(
             ProcessService(
                 "beat",
@@ -215,8 +215,8 @@ def _make_services(
                 patience_s=_BEAT_STOP_TIMEOUT_S,
             )
         )
-    return services + [worker_service(settings, name, heard=heard) for name in household.worker_names]
+    return services + [worker_service(settings, name, heard=heard) for name in service_selection.worker_names]
 
 
-def _wants_model(household: ServiceSelection) -> bool:
-    return missing_part() is None if household.local_model is None else household.local_model
+def _wants_model(service_selection: ServiceSelection) -> bool:
+    return missing_part() is None if service_selection.local_model is None else service_selection.local_model

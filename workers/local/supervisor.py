@@ -66,8 +66,8 @@ class SupervisedService(Protocol):
         """Return why it does not run; None if it runs."""
         ...
 
-    def stop(self, hurry: ShutdownFlag) -> None:
-        """Stop it and wait for its end; kill it as soon as `hurry` is set."""
+    def stop(self, shutdown_flag: ShutdownFlag) -> None:
+        """Stop it and wait for its end; kill it as soon as `shutdown_flag` is set."""
         ...
 
 

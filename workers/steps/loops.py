@@ -112,10 +112,10 @@ class TaskStep(LoopStep):
         if runtime.archiver is None:
             return None
         archive, board = runtime.archiver.target, NotificationStreams(runtime.store.client)
-        desk = WorkspaceService(archive, board)
+        turn_services = WorkspaceService(archive, board)
 
         def look() -> None:
             if archive.database.exists:
-                desk.fail_abandoned()
+                turn_services.fail_abandoned()
 
         return BackgroundLoop(self.what, look, interval_s=OVERDUE_CHECK_INTERVAL_S)

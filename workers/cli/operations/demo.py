@@ -88,7 +88,7 @@ def _run(sessions: list[Submission], screen: Console, *, local_model: bool) -> l
     results = []
     with ExitStack() as stack:
         with screen.status(f"starting {parts}"):
-            client, crew = stack.enter_context(start_demo(local_model=local_model, say=screen.print))
+            client, local_runtime = stack.enter_context(start_demo(local_model=local_model, say=screen.print))
         screen.print(
             f"Started {parts}." + (" Host and Reviewer use prepared replies." if local_model else "")
         )
@@ -96,7 +96,7 @@ def _run(sessions: list[Submission], screen: Console, *, local_model: bool) -> l
             job = installation_of(client).sessions.submit(submission)
             screen.print()
             screen.print(heading(job.collab()))
-            result = follow(job, screen, between=crew.check_services)
+            result = follow(job, screen, between=local_runtime.check_services)
             screen.print(result_line(result))
             results.append(result)
     return results

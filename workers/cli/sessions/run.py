@@ -77,14 +77,16 @@ def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: b
         if verbose:
             aside.print(f"{name} | {printable(line)}", style="dim")
 
-    with start_local_runtime(settings, local_model=local_model, say=aside.print, heard=heard) as crew:
-        known = crew.client.known_agents() or frozenset(registry.names())
+    with start_local_runtime(
+        settings, local_model=local_model, say=aside.print, heard=heard
+    ) as local_runtime:
+        known = local_runtime.client.known_agents() or frozenset(registry.names())
         with source.name_file_in_errors(), _explain_unknown_agent(registry):
             prepare(submission, known_agents=known, max_message_bytes=limit)
-            job = installation_of(crew.client).sessions.submit(submission)
+            job = installation_of(local_runtime.client).sessions.submit(submission)
         screen.print(heading(job.collab()))
         try:
-            result = follow(job, screen, between=crew.check_services)
+            result = follow(job, screen, between=local_runtime.check_services)
             if submission.protocol is not None:
                 save_transcript(job)
             return result

@@ -91,8 +91,8 @@ def _without_role_word(text: str) -> str:
     ):
         return " ".join(words[1 if words[0].casefold() in FROM_WORDS else 2 :]) or text
     for mark in (":", " — ", " – ", " - "):
-        office, _, name = text.partition(mark)
-        word = office.casefold().rstrip("# 0123456789")
+        review_context, _, name = text.partition(mark)
+        word = review_context.casefold().rstrip("# 0123456789")
         if word in ROLE_WORDS and name.strip():
             return name.strip()
     return text
