@@ -44,7 +44,7 @@ def speak(runner, turn, model, journal):
         endpoints = [Endpoint("stub", model.url, KEY), *(Endpoint("other", stub.url) for stub in others)]
         agent = LLMAgent(lambda: [ModelSource(it, price) for it in endpoints], LLMSettings(**manner))
         context = context or turn(timeout_s=timeout_s)
-        return runner.start(agent, context, timeout_s=timeout_s, desk=TurnServices(journal)).result()
+        return runner.start(agent, context, timeout_s=timeout_s, turn_services=TurnServices(journal)).result()
 
     return spoken
 

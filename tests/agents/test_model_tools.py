@@ -77,7 +77,7 @@ def speak(runner, turn, model, tmp_path, journal, variables):
     def spoken(agent="secretary", **changes):
         context = turn(timeout_s=30, **changes)
         seat = registry.get_agent(AgentBinding(agent=agent))
-        return runner.start(seat, context, timeout_s=30, desk=TurnServices(journal)).result()
+        return runner.start(seat, context, timeout_s=30, turn_services=TurnServices(journal)).result()
 
     model_tools.calls.clear()
     return spoken

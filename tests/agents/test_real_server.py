@@ -38,7 +38,7 @@ def make(local_model):
 
 
 def spoken(runner, agent, context, **desk):
-    return runner.start(agent, context, timeout_s=120, desk=TurnServices(**desk)).result()
+    return runner.start(agent, context, timeout_s=120, turn_services=TurnServices(**desk)).result()
 
 
 def test_its_words_come_one_by_one_and_are_the_message_in_the_end(runner, turn, make):

@@ -36,7 +36,7 @@ class Talk:
 
     def speak(self, count, *, journal=None, **changes):
         desk = TurnServices(journal or InMemoryCallJournal(), notes=self.notes)
-        return speak(self._agent, turn(heard=heard(count), **changes), desk=desk)
+        return speak(self._agent, turn(heard=heard(count), **changes), turn_services=desk)
 
     def told(self, at):
         """The numbers of the messages that went along with one request, and the rest of its text."""

@@ -57,7 +57,9 @@ def test_it_may_fail():
 
 def test_its_words_are_streamed_one_by_one():
     ear = Ear()
-    outcome = speak(model_agent(ScriptedModel("one two three")), turn(), desk=TurnServices(listener=ear))
+    outcome = speak(
+        model_agent(ScriptedModel("one two three")), turn(), turn_services=TurnServices(listener=ear)
+    )
     assert ear.heard == ["one", " two", " three"]
     assert outcome.messages[0].content == "one two three"
 
@@ -65,7 +67,9 @@ def test_its_words_are_streamed_one_by_one():
 def test_a_form_is_streamed_to_nobody():
     ear = Ear()
     model = ScriptedModel({"approved": True, "comment": "good"})
-    outcome = speak(model_agent(model), turn(mode="pair", expects="review"), desk=TurnServices(listener=ear))
+    outcome = speak(
+        model_agent(model), turn(mode="pair", expects="review"), turn_services=TurnServices(listener=ear)
+    )
     assert (outcome.decision, ear.heard) == (Decision(satisfied=True, reason="good"), [])
 
 
@@ -78,7 +82,7 @@ def test_it_calls_tools_that_the_agent_has_not_and_is_told(monkeypatch):
 def test_an_answer_from_the_journal_is_heard_again():
     ear, journal, model = Ear(), InMemoryCallJournal(), ScriptedModel("one two")
     for _ in range(2):
-        speak(model_agent(model), turn(), desk=TurnServices(journal, ear))
+        speak(model_agent(model), turn(), turn_services=TurnServices(journal, ear))
     assert ("".join(ear.heard), len(model.asked)) == ("one two", 1)
 
 

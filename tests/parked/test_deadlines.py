@@ -178,9 +178,9 @@ def test_an_answer_and_the_deadline_at_the_same_time_are_one(office, asked):
 @pytest.mark.parametrize(
     ("wait", "rule"),
     [
-        ({"then": "default"}, "and the reverse"),
-        ({"then": "reassign"}, "and the reverse"),
-        ({"to": "chief"}, "and the reverse"),
+        ({"then": "default"}, "must be set together"),
+        ({"then": "reassign"}, "must be set together"),
+        ({"to": "chief"}, "must be set together"),
         ({"deadline_s": 0}, "greater than 0"),
         ({"remind_after_s": [3, 2]}, "must be in ascending order"),
         ({"colour": "red"}, "is not a known field"),
