@@ -35,10 +35,10 @@ def deliverer_of(app: Celery) -> Deliverer:
 
 
 @shared_task(name=DELIVER, bind=True, ignore_result=True)
-def deliver_task(self: Task[..., None], *, delivery_job: str) -> None:
+def deliver_task(self: Task[..., None], *, errand: str) -> None:
     """Run one delivery. A message is only a hint: a delivery that is not in the delivery queue is skipped."""
     try:
-        asked = DeliveryJob.model_validate_json(delivery_job)
+        asked = DeliveryJob.model_validate_json(errand)
     except ValidationError as error:
         log.warning(
             "dropping malformed delivery task %s: %s", self.request.id, invalid_input(error, "errand")
