@@ -114,10 +114,7 @@ def _violation(name: str, field: str, value: object, rule: str) -> InvariantViol
     return InvariantViolation(name, field=field, value=value, rule=rule)
 
 
-TraceViolations = Iterator[InvariantViolation]
-
-
-def map_turn_completion_matches_dispatch(events: Sequence[MapEvent]) -> TraceViolations:
+def map_turn_completion_matches_dispatch(events: Sequence[MapEvent]) -> Violations:
     """Check that every dispatch has a completion in the same session by the same role, and vice versa.
 
     If both contain a token, the tokens must be equal; a turn that was granted twice completes twice.
@@ -128,17 +125,17 @@ def map_turn_completion_matches_dispatch(events: Sequence[MapEvent]) -> TraceVio
     yield from _unmatched(completed, dispatched, "was completed and must have been dispatched")
 
 
-def map_broadcast_has_receivers(events: Sequence[MapEvent]) -> TraceViolations:
+def map_broadcast_has_receivers(events: Sequence[MapEvent]) -> Violations:
     """Check that a session with a broadcast has at least one receiver."""
     received = {e.session_id for e in events if e.event_type is MAPEventType.BROADCAST_RECEIVED}
     sent = dict.fromkeys(e.session_id for e in events if e.event_type is MAPEventType.BROADCAST_SENT)
     for session_id in sent:
         if session_id not in received:
             rule = "has a MAPBroadcastSent and must have a MAPBroadcastReceived"
-            yield _trace_violation("map_broadcast_has_receivers", "session_id", session_id, rule)
+            yield _violation("map_broadcast_has_receivers", "session_id", session_id, rule)
 
 
-def map_exclusive_write(messages: Sequence[Message], events: Sequence[MapEvent]) -> TraceViolations:
+def map_exclusive_write(messages: Sequence[Message], events: Sequence[MapEvent]) -> Violations:
     """Check that only the holder of the turn writes: each message has the newest token of its turn.
 
     `messages` and `events` are those of one session. Messages outside of a turn, such as the opening
@@ -155,10 +152,10 @@ def map_exclusive_write(messages: Sequence[Message], events: Sequence[MapEvent])
         field, grant = f"messages[{index}]", grants.get(message.turn_number)
         if grant is None or grant.token_id != message.token_id:
             rule = f"must have the last token granted for turn {message.turn_number}"
-            yield _trace_violation("map_exclusive_write", field, message.token_id, rule)
+            yield _violation("map_exclusive_write", field, message.token_id, rule)
         elif grant.participant_id not in (None, message.speaker):
             rule = f"must be from {grant.participant_id!r}, the owner of turn {message.turn_number}"
-            yield _trace_violation("map_exclusive_write", field, message.speaker, rule)
+            yield _violation("map_exclusive_write", field, message.speaker, rule)
 
 
 class _Turn(NamedTuple):
@@ -191,7 +188,7 @@ def _grant(event: MapEvent) -> _Grant:
     return _Grant(_payload_field(event, "token_id"), _payload_field(event, "participant_id"))
 
 
-def _unmatched(turns: Sequence[_Turn], others: Sequence[_Turn], rule: str) -> TraceViolations:
+def _unmatched(turns: Sequence[_Turn], others: Sequence[_Turn], rule: str) -> Violations:
     tokens: dict[Hashable, set[str | None]] = {}
     for other in others:
         tokens.setdefault(other.key(), set()).add(_text(other.token_id))
@@ -202,12 +199,8 @@ def _unmatched(turns: Sequence[_Turn], others: Sequence[_Turn], rule: str) -> Tr
         )
         if not is_matched:
             value = f"session {turn.session_id}, role {turn.role_id}"
-            yield _trace_violation("map_turn_completion_matches_dispatch", f"turn {turn.number}", value, rule)
+            yield _violation("map_turn_completion_matches_dispatch", f"turn {turn.number}", value, rule)
 
 
 def _text(value: JsonValue) -> str | None:
     return None if value is None else str(value)
-
-
-def _trace_violation(name: str, field: str, value: object, rule: str) -> InvariantViolation:
-    return InvariantViolation(name, field=field, value=value, rule=rule)
