@@ -37,8 +37,8 @@ def _template() -> Template:
         # The browser applies only this style, even if the page contains injected content.
         "policy": f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
         "style": style,
-        "told": finding_details,
-        "others": more_suffix,
+        "details": finding_details,
+        "more": more_suffix,
     }
     return environment.from_string(_read("page.html.jinja"), globals=known)
 
