@@ -6,8 +6,8 @@ SHELL := /bin/bash
 # The first Python that is new enough; override it with `make PYTHON=...`.
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $$name && break; done)
-# Number of parallel test processes; `auto` is one per core.
-JOBS ?= auto
+# Number of parallel test processes: one more than cores, because tests wait for servers and workers.
+JOBS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 # Duration of a soak, in minutes.
 MINUTES ?= 30
 # Seed of a soak (default: random, printed by the soak).

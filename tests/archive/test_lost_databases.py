@@ -39,7 +39,9 @@ Away = Callable[[], AbstractContextManager[None]]
 outages = pytest.mark.parametrize(
     "away_s",
     [
-        pytest.param(3, marks=pytest.mark.timeout(240)),  # a machine that is loaded takes its time
+        pytest.param(
+            3, marks=[pytest.mark.long, pytest.mark.timeout(240)]
+        ),  # a machine that is loaded takes its time
         pytest.param(60, marks=[pytest.mark.soak, pytest.mark.timeout(600)]),
     ],
 )

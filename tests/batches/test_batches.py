@@ -266,6 +266,7 @@ def test_a_batch_spends_no_more_than_it_may(shared: Desk):
     assert "budget of tokens exhausted" in run.summary
 
 
+@pytest.mark.long
 def test_a_batch_whose_time_is_over_ends_with_what_it_has(desk: Desk):
     desk.start_worker()
     job = desk.review(panel("gated", parallel=1, batch={"max_s": 1}), texts(2))

@@ -89,6 +89,7 @@ def test_what_dies_is_started_again(bare: Terminal, up: Running, pair_file):
     bare.wait_until_nothing_runs()
 
 
+@pytest.mark.long
 def test_a_beat_is_part_of_it_and_comes_back(bare: Terminal, up: Running):
     def beats() -> str:
         found = [
@@ -116,6 +117,7 @@ def test_a_turn_in_flight_is_waited_for_and_a_second_ctrl_c_ends_it(terminal: Te
     assert terminal.call("show", session, "--json").json()["status"] == "active"
 
 
+@pytest.mark.long
 def test_a_beat_of_its_own_runs_and_stops_when_it_is_told_to(terminal: Terminal):
     assert terminal.call("schedule", "add", "tick", "--cron", "@daily", "--job", "standup").code == 0
     beat = terminal.start("beat")

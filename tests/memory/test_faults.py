@@ -69,6 +69,7 @@ def test_without_its_redis_a_turn_runs_without_memory_and_is_told_so(forlorn):
     assert "Traceback" not in forlorn.worker.log()
 
 
+@pytest.mark.long
 def test_a_memory_that_comes_back_is_used_again(tmp_path: Path):
     folder = tmp_path / "elsewhere"
     (tmp_path / "room").mkdir()

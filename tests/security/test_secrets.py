@@ -32,6 +32,7 @@ def raw_content(guarded):
     return read
 
 
+@pytest.mark.long
 def test_an_agent_that_tells_its_environment_tells_nothing(guarded, raw_content):
     policy = {"attempts": 2, "backoff_s": 0, "then": AfterRetries.SKIP}
     job = guarded.submit("telltale", "model", stop={"max_rounds": 1}, policy=policy)
@@ -44,7 +45,11 @@ def test_an_agent_that_tells_its_environment_tells_nothing(guarded, raw_content)
 
 @pytest.mark.parametrize(
     "command",
-    [("report",), ("inspect", "conf", "--timeout", "10"), ("inspect", "stats", "--timeout", "10")],
+    [
+        ("report",),
+        ("inspect", "conf", "--timeout", "10"),
+        pytest.param(("inspect", "stats", "--timeout", "10"), marks=pytest.mark.long),
+    ],
     ids=" ".join,
 )
 def test_celerys_own_commands_tell_no_password(guarded, command):

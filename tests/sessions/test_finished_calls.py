@@ -67,6 +67,7 @@ callable = "model_tools:book"
 """
 
 
+@pytest.mark.long
 def test_a_worker_killed_in_the_middle_of_a_turn_repeats_no_finished_model_or_tool_call(
     stage, model, checked, monkeypatch
 ):

@@ -72,6 +72,7 @@ def test_a_frozen_worker_that_wakes_up_late_cannot_write(stage, checked):
     checked(job, result)
 
 
+@pytest.mark.long
 def test_a_late_writer_is_refused_while_the_session_goes_on_and_that_is_recorded(stage, checked):
     gate, second = stage.folder / "gate", stage.folder / "second"
     frozen = stage.start_worker(concurrency=1)

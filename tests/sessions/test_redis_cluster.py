@@ -94,6 +94,7 @@ def test_sessions_survive_the_loss_of_a_master(stage, cluster, checked):
     assert [node.client.acl_log() for node in cluster.nodes[1:]] == [[]] * 3, "nothing was refused"
 
 
+@pytest.mark.long
 def test_a_node_of_a_cluster_is_told_in_one_line(tmp_path, redis_url):
     with own_cluster(tmp_path / "cluster") as cluster:
         node = cluster.masters[1].address

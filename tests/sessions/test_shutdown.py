@@ -44,7 +44,14 @@ def test_a_warm_shutdown_lets_the_turn_finish_and_another_worker_goes_on(stage, 
     checked(job, result)
 
 
-@pytest.mark.parametrize("signals", [("SIGQUIT",), ("SIGINT", "SIGINT"), ("SIGTERM", "SIGQUIT")])
+@pytest.mark.parametrize(
+    "signals",
+    [
+        ("SIGQUIT",),
+        pytest.param(("SIGINT", "SIGINT"), marks=pytest.mark.long),
+        pytest.param(("SIGTERM", "SIGQUIT"), marks=pytest.mark.long),
+    ],
+)
 def test_a_cold_shutdown_waits_for_no_agent_and_its_turn_is_taken_over(stage, checked, signals):
     worker, job = speaking(stage)
     for number, name in enumerate(signals):

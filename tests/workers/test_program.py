@@ -69,7 +69,7 @@ def test_what_is_wrong_is_told_without_a_traceback(tmp_path, arguments, settings
 
 
 @pytest.mark.timeout(150)
-@pytest.mark.parametrize("pool", [None, "prefork"])
+@pytest.mark.parametrize("pool", [None, pytest.param("prefork", marks=pytest.mark.long)])
 def test_a_worker_starts_anew_and_ends_when_it_is_asked_to(tmp_path, redis_url, pool):
     log = tmp_path / "log"
     with log.open("wb") as output:
