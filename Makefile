@@ -25,7 +25,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest --numprocesses=$(JOBS) --dist=loadgroup
 ALL_EXAMPLES := SYMPOSIA_TEST_EXAMPLES=1
 FEW_EXAMPLES := SYMPOSIA_TEST_EXAMPLES=0.1
-FAST_TESTS := tests/dialogue tests/models tests/planners --ignore=tests/dialogue/test_linear.py
+FAST_TESTS := tests/models tests/tasks/planners tests/tasks/planning/test_decide.py \
+	--ignore=tests/models/alignment/document/test_linear.py
 INSTALLED := .venv/.installed
 LOCAL_MODEL := .venv/.local-model
 DEBIAN_PACKAGES := redis-server postgresql rabbitmq-server

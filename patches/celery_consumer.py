@@ -11,7 +11,7 @@
    acknowledged over a lost connection. Neither is needed: the running turns continue in this process, and
    their messages are delivered once more after the visibility timeout, when `begin` answers that they are
    done. Upstream: no open issue found; celery/kombu#582 (closed) has the first traceback. Remove it when
-   `test_celerys_own_consumer_still_ends_the_worker` (`tests/sessions/test_lost_broker.py`) fails.
+   `test_celerys_own_consumer_still_ends_the_worker` (`tests/sessions/brokers/test_lost_broker.py`) fails.
 
 2. `RejectingConsumer` rejects what it cannot read as a Celery task, and continues. Celery 5.7.0 refuses some
    malformed messages. Others (a body of two parts instead of three, or of none) raise inside its event loop,

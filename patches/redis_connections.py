@@ -11,12 +11,12 @@ fail. The error texts stay: redis-py's list its clients.
 Cluster (`InterruptiblePool`): if an exception such as KeyboardInterrupt arrives between a command and its
 answer, the cluster client of redis-py 8.1 returns the connection to its pool with the answer unread, and the
 next command gets that answer. Upstream: no issue found. Remove it when
-`test_redis_py_gives_a_command_the_answer_of_an_interrupted_one` (`tests/state/test_interrupted.py`) fails.
+`test_redis_py_gives_a_command_the_answer_of_an_interrupted_one` (`tests/state/redis/test_interrupted.py`) fails.
 
 Packing (`PACKER`): hiredis 3.5.0 asks Python for the text of a number and does not check the result. Python
 runs signal handlers there: if a handler raises, as for Ctrl-C, the process ends in a segmentation fault. So
 hiredis gets texts only. Upstream: no issue found. Remove it when
-`test_hiredis_crashes_if_a_number_has_no_text` fails and `tests/state/test_interrupted.py` passes without it.
+`test_hiredis_crashes_if_a_number_has_no_text` fails and `tests/state/redis/test_interrupted.py` passes without it.
 """
 
 from __future__ import annotations

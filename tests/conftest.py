@@ -70,7 +70,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     of_the_run = config.getoption("timeout") or config.getini("timeout")
     for item in items:
         if not WITH_A_WORKER.isdisjoint(item.fixturenames):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
         if PATIENCE == 1:
             continue
         marker = item.get_closest_marker("timeout")

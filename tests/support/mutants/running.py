@@ -31,7 +31,16 @@ LUA = ROOT / "state" / "lua"
 #: Where it is recorded which tests run which scripts.
 RECORDED = ROOT / ".pytest_cache" / "lua-calls.json"
 #: Folders whose tests call scripts in their own process.
-FOLDERS = ("state", "archive", "parked", "schedules", "memory", "limits", "reviews", "steering")
+FOLDERS = (
+    "state",
+    "archive",
+    "tasks/runtime/memory",
+    "tasks/waiting",
+    "reviews",
+    "workers/beat",
+    "limits",
+    "steering",
+)
 
 #: Failures need no details, and to rewrite assertions takes seconds.
 _OPTIONS = ["-q", "-n0", "--assert=plain", "--tb=no", "-p", "no:randomly", "-p", "no:cacheprovider"]

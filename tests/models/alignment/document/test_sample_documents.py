@@ -1,0 +1,97 @@
+"""Real documents are read as a careful reader reads them.
+
+`sample_facts.json` holds what was counted in them without this parser: for each document its rounds with the
+number of experts who speak in each, its markers by type and ids, the state of each tension in its tracker, and
+the rows and total of each scoreboard. The documents themselves lie beside the checkout.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from symposia.models.alignment.document import LintSeverity, fix, lint, parse, render, scan, summary
+
+HERE = Path(__file__).parent
+SAMPLES = HERE.parents[3].parent / "shared" / "dialogues"
+FACTS = json.loads((HERE / "sample_facts.json").read_text())
+
+pytestmark = pytest.mark.skipif(
+    not SAMPLES.is_dir(), reason="the sample dialogues are not beside the checkout"
+)
+every_document = pytest.mark.parametrize(
+    "path", sorted(SAMPLES.rglob("*.md")), ids=lambda path: f"{path.parent.name}/{path.name}"[-60:]
+)
+every_fact = pytest.mark.parametrize("name", FACTS)
+
+
+def text_of(path: Path) -> str:
+    return path.read_bytes().decode()
+
+
+def sample(name: str) -> dict:
+    return summary(parse(text_of(SAMPLES / "documents" / f"{name}.dialogue.recorded.md")))
+
+
+@every_fact
+def test_rounds_and_the_experts_in_them_are_those_that_a_reader_counts(name):
+    assert [[it["number"], len(it["agents"])] for it in sample(name)["rounds"]] == FACTS[name]["rounds"]
+
+
+@every_fact
+def test_markers_by_type_and_ids_are_those_that_a_reader_counts(name):
+    found: dict[str, Counter] = {}
+    for marker in sample(name)["markers"]:
+        found.setdefault(marker["type"], Counter())[", ".join(marker["ids"])] += 1
+    assert found == FACTS[name]["markers"]
+
+
+@every_fact
+def test_tensions_of_the_tracker_have_the_state_it_says(name):
+    states = {it["id"]: it["state"] for it in sample(name)["tensions"]}
+    assert {key: states.get(key) for key in FACTS[name]["tensions"]} == FACTS[name]["tensions"]
+
+
+@every_fact
+def test_scoreboards_have_the_rows_and_the_total_that_stand_there(name):
+    boards = [[len(it["rows"]), it["total"]] for it in sample(name)["scoreboards"]]
+    assert boards == FACTS[name]["scoreboards"]
+
+
+@every_document
+def test_a_real_document_is_written_and_read_back_the_same(path):
+    document = parse(text_of(path))
+    written = render(document)
+    assert parse(written) == document
+    assert render(parse(written)) == written
+
+
+@every_document
+def test_the_lines_of_a_real_document_give_it_back_byte_for_byte(path):
+    assert "".join(line.raw for line in scan(text_of(path))) == text_of(path)
+
+
+@every_document
+def test_mending_the_form_of_a_real_document_changes_nothing_of_what_it_says(path):
+    text = text_of(path)
+    before, after = summary(parse(text)), summary(parse(fix(text)))
+    for marker in before["markers"] + after["markers"]:
+        del marker["line"], marker["column"]
+    assert after["markers"] == before["markers"]
+    assert [(r["number"], r["label"], r["agents"]) for r in after["rounds"]] == [
+        (r["number"], r["label"], r["agents"]) for r in before["rounds"]
+    ]
+    assert {f.code for f in lint(fix(text))} <= {"score-total", "marker-word"}
+
+
+def test_the_one_wrong_sum_of_the_samples_is_found():
+    errors = {
+        path.name: [(f.code, f.line) for f in lint(text_of(path)) if f.severity is LintSeverity.ERROR]
+        for path in SAMPLES.rglob("*.md")
+    }
+    assert {name: found for name, found in errors.items() if found} == {
+        "rfc-document-import-sync.dialogue.recorded.md": [("score-total", 43)]
+    }

