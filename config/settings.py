@@ -126,6 +126,8 @@ class Settings(BaseSettings):
     flower_port: int = Field(default=5_555, ge=1, le=65_535)
     #: Minimum level of log records.
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    #: Format of log records: lines of text, or one JSON object per line.
+    log_format: Literal["text", "json"] = "text"
 
 
 def load_settings(**chosen: object) -> Settings:

@@ -15,6 +15,7 @@ from ..models.protocol.collab import CollabMode
 from .planning.advance import advance
 from .run_turn import handle_turn_message
 from .runtime.graph import ADVANCE, TURN, TurnCall
+from .runtime.log_context import log_context
 from .runtime.runtime import runtime_of
 
 if TYPE_CHECKING:
@@ -41,9 +42,10 @@ def turn_task(
     """
     call, request = TurnCall(session, turn, participant, CollabMode(mode), scope), self.request
     try:
-        end = handle_turn_message(
-            runtime_of(self.app), call, task_id=str(request.id), parent_id=request.parent_id
-        )
+        with log_context(session, turn, participant):
+            end = handle_turn_message(
+                runtime_of(self.app), call, task_id=str(request.id), parent_id=request.parent_id
+            )
     except SessionNotFound:
         return _NOT_FOUND  # the session has ended and expired
     if end.failed:
@@ -55,6 +57,7 @@ def turn_task(
 def advance_task(self: Task[..., str], *, session: str) -> str:
     """Plan a session's next step unless it is planned; return a short summary."""
     try:
-        return advance(runtime_of(self.app), session, parent=str(self.request.id))
+        with log_context(session):
+            return advance(runtime_of(self.app), session, parent=str(self.request.id))
     except SessionNotFound:
         return _NOT_FOUND

@@ -31,6 +31,7 @@ from ..state.sessions.requests import GrantRequest
 from .planning.advance import advance, redispatch_waiting
 from .planning.limits import reservation_request, shortfall_reason
 from .runtime.graph import TurnCall
+from .runtime.log_context import add_to_log_context
 from .runtime.runtime import Boundary, Runtime
 from .turns.active_turn import WRITE_GRACE_S, ActiveTurn, turn_timeout_s, write_deadline
 from .turns.admission import Admission, admit_turn
@@ -86,6 +87,8 @@ def _begin(runtime: Runtime, call: TurnCall, claim: GrantRequest, admission: Adm
         return TurnEnd(answer.word, follow_up=_follow_up(runtime, call, answer))
     runtime.fault_hook(Boundary.AFTER_BEGIN, call.session, call.turn)
     facts = runtime.facts.get_for_state(call.session, answer.state)
+    agent = answer.grant.substitute or facts.spec.agents[call.participant].agent
+    add_to_log_context(attempt=answer.grant.grants, agent=agent)
     planned = decode_planned_turn(answer.state, answer.state.records[call.turn], facts.roster)
     turn_services = runtime.turn_services.create(call.session, answer.grant, call.participant)
     recalled = runtime.memory.recall(facts, now_ms=answer.state.now_ms)

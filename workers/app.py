@@ -6,10 +6,10 @@ symposia worker                            # the same, with this project's defau
 
 from __future__ import annotations
 
-from ..config.settings import known_secrets, load_settings
-from ..factories.connection import urls_in_use
-from .worker_app import create_worker_app, redact_logs
+from ..config.settings import load_settings
+from .logs.setup import install_log_setup
+from .worker_app import create_worker_app
 
 settings = load_settings()
 app = create_worker_app(settings)
-redact_logs(known_secrets(urls_in_use(settings)))
+install_log_setup(settings)

@@ -1,23 +1,17 @@
-"""The Celery app of a worker, and the redaction of secrets in its log.
+"""The Celery app of a worker.
 
 This module does not read the settings; `app.py` does.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable
-from typing import Any
-
 from celery import Celery
-from celery.signals import after_setup_logger, after_setup_task_logger
 
 from ..config.settings import Settings
 from ..factories.app import create_app
 from ..factories.connection import redis_url_in_use
 from ..factories.runtime import build_runtime, per_process
 from ..factories.schedules import build_schedule_runner
-from ..models.text.redact import HIDDEN, without_password
 from ..patches.celery_consumer import install_cancel_turns
 from ..patches.celery_events import SentEventsStep
 from ..reviews.schedules.celery_tasks import install_schedule_runner
@@ -54,45 +48,3 @@ def create_worker_app(settings: Settings) -> Celery:
         app, per_process(lambda: build_schedule_runner(app, settings, redis_url=redis_url_in_use(settings)))
     )
     return app
-
-
-_FORMATTER = logging.Formatter()
-
-
-class Redaction(logging.Filter):
-    """Logging filter that hides secrets, and passwords in URLs, in messages and tracebacks.
-
-    Args:
-        secrets: Values that must not appear in logs.
-    """
-
-    def __init__(self, secrets: Iterable[str]) -> None:
-        super().__init__()
-        self._secrets = tuple(secrets)
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Redact the record, and accept it."""
-        record.msg, record.args = self.redact_text(record.getMessage()), None
-        if record.exc_info and not record.exc_text:
-            record.exc_text = _FORMATTER.formatException(record.exc_info)
-        if record.exc_text:
-            record.exc_text = self.redact_text(record.exc_text)
-        return True
-
-    def redact_text(self, text: str) -> str:
-        """Return `text` without secrets."""
-        for secret in self._secrets:
-            text = text.replace(secret, HIDDEN)
-        return without_password(text)
-
-
-def redact_logs(secrets: Iterable[str]) -> None:
-    """Add a `Redaction` to the handlers that Celery sets up in this process."""
-    redaction = Redaction(secrets)
-
-    def redact(*, logger: logging.Logger, **_: Any) -> None:
-        for handler in logger.handlers:
-            handler.addFilter(redaction)
-
-    after_setup_logger.connect(redact, weak=False)
-    after_setup_task_logger.connect(redact, weak=False)

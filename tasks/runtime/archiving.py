@@ -19,6 +19,7 @@ from ...models.protocol.collab import CollabStatus
 from ...models.sessions.archived import ArchivePage, ArchiveProgress
 from ...state.sessions.archiving import ArchiveQueue, SnapshotReader
 from ...state.sessions.index import SessionIndex
+from .log_context import log_context
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive
@@ -83,7 +84,8 @@ class Archiver:
         written = 0
         for session_id in session_ids:
             try:
-                written += self.archive(session_id, known.get(session_id, ArchiveProgress()))
+                with log_context(session_id):
+                    written += self.archive(session_id, known.get(session_id, ArchiveProgress()))
             except (ArchiveUnavailable, RedisUnavailable):
                 raise
             except Exception:  # one session that cannot be archived must not block the others

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from ...models.errors import StateError
 from ...state.sessions.records import Grant
 from ...state.sessions.store import SessionStore
+from .log_context import log_context
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +80,8 @@ class LeaseRenewer:
             with self._lock:
                 due = [entry for entry in self._held.values() if entry.renew_at <= now]
             for entry in due:
-                self._renew(entry)
+                with log_context(entry.session_id, entry.grant.number, attempt=entry.grant.grants):
+                    self._renew(entry)
 
     def _renew(self, entry: _Held) -> None:
         try:

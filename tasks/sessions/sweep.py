@@ -20,6 +20,7 @@ from ...models.errors import RedisUnavailable, SessionNotFound, SymposiaError
 from ...state.sessions.records import ScriptAnswer
 from ..planning.advance import send_turns
 from ..runtime.graph import BrokerConnectionError
+from ..runtime.log_context import log_context
 from ..runtime.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -64,7 +65,8 @@ def sweep(runtime: Runtime, *, is_free: Callable[[], bool] = always_free) -> int
             if time.monotonic() > view.made_at + VIEW_S:
                 view = QueueView.now(runtime, is_free)
             try:
-                sent += sweep_session(runtime, session_id, view)
+                with log_context(session_id):
+                    sent += sweep_session(runtime, session_id, view)
             except (RedisUnavailable, BrokerConnectionError):
                 raise
             except SymposiaError as error:

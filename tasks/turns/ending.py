@@ -115,6 +115,7 @@ def fail_turn(runtime: Runtime, active_turn: ActiveTurn, error: AgentError) -> T
         policy.attempts,
         line,
         f"\n{error.origin.traceback}" if error.origin else "",
+        extra={"agent_traceback": error.origin.traceback if error.origin else ""},
     )
     notes = _failure_notes(active_turn, error, line)
     if error.retryable and failures < policy.attempts:

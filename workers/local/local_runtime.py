@@ -58,7 +58,7 @@ def worker_service(
     """
     return ProcessService(
         name,
-        worker_command(name=f"{name}@%h", banner=False),
+        worker_command(name=f"{name}@%h", loglevel=settings.log_level, banner=False),
         environment=child_environment(settings),
         heard=lambda line: heard(name, line),
         patience_s=patience_s,

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ...agents.local_model.server import LocalModelServer, find_local_model
 from ...factories.discovery import find_embedded_server as find_server
-from ...models.text.redact import without_password
+from ..logs.json_lines import redact_line
 from .embedded import EmbeddedServer
 from .processes import end_with_parent
 from .supervisor import ShutdownFlag
@@ -162,7 +162,7 @@ class ProcessService:
     def _listen(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None  # noqa: S101 - it was opened as a pipe
         for line in process.stdout:
-            text = without_password(line.rstrip("\n"))
+            text = redact_line(line.rstrip("\n"))
             self._last.append(text)
             self._on_output(text)
 

@@ -67,17 +67,22 @@ def up(
     """
     from ....config.settings import load_settings
     from ...local.services_group import ServiceSelection, run_services
-    from ..common.screen import console, printable
+    from ...logs.json_lines import service_line
+    from ..common.screen import console, print_json, printable
 
     screen = console()
+    settings = load_settings(**({} if concurrency is None else {"worker_concurrency": concurrency}))
 
     def heard(name: str, line: str) -> None:
-        if line.strip():
+        if not line.strip():
+            return
+        if settings.log_format == "json":
+            print_json(service_line(name, line), lines=True)
+        else:
             screen.print(f"{name:<8} | {printable(line)}", soft_wrap=True)
 
-    chosen = {} if concurrency is None else {"worker_concurrency": concurrency}
     run_services(
-        load_settings(**chosen),
+        settings,
         ServiceSelection(workers=workers, flower=flower, beat=beat, local_model=local_model),
         heard=heard,
     )
@@ -101,8 +106,13 @@ def worker(
         ),
     ] = None,
     loglevel: Annotated[
-        LogLevel, typer.Option(case_sensitive=False, help="Minimum level of logged messages.")
-    ] = LogLevel.INFO,
+        LogLevel | None,
+        typer.Option(
+            case_sensitive=False,
+            help="Minimum level of logged messages.",
+            show_default="the configured level, or INFO",
+        ),
+    ] = None,
 ) -> None:
     """Run a Celery worker with the settings of Symposia.
 
@@ -130,7 +140,12 @@ def worker(
         with connect(url, retries=0) as client:
             check_reachable(client, url)
     command = worker_command(
-        concurrency=concurrency, pool=pool and pool.value, name=name, queues=queues, loglevel=loglevel.value
+        concurrency=concurrency,
+        pool=pool and pool.value,
+        name=name,
+        queues=queues,
+        loglevel=loglevel.value if loglevel else settings.log_level,
+        banner=settings.log_format == "text",
     )
     # Replace this process, so that signals reach the worker itself.
     os.execve(command[0], command, child_environment(settings))  # noqa: S606
@@ -157,7 +172,7 @@ def beat() -> None:
     url = redis_url_in_use(settings)
     with connect(url, retries=0) as client:
         check_reachable(client, url)
-    command = beat_command()
+    command = beat_command(banner=settings.log_format == "text")
     os.execve(command[0], command, child_environment(settings))  # noqa: S606
 
 
@@ -178,16 +193,23 @@ def callbacks(
     Example: [bold]symposia callbacks --port 5556[/bold]
     """
     import asyncio
+    import logging
     from contextlib import suppress
 
     from ....client import Client
     from ....config.settings import load_settings
     from ....factories.runtime import load_registry
     from ...callbacks import PATH, Receiver, make_server, serve
+    from ...logs.setup import configure_logging
 
     settings = load_settings()
+    configure_logging(settings)
     receiver = Receiver(Client(settings), load_registry(settings))
     server = make_server(receiver, max_message_bytes=settings.max_message_bytes)
-    typer.echo(f"Receiving callbacks at http://{host}:{port}{PATH}; press Ctrl-C to stop.")
+    text = f"Receiving callbacks at http://{host}:{port}{PATH}; press Ctrl-C to stop."
+    if settings.log_format == "json":
+        logging.getLogger(__name__).info(text)
+    else:
+        typer.echo(text)
     with suppress(KeyboardInterrupt):
         asyncio.run(serve(server, host=host, port=port))

@@ -1,0 +1,1 @@
+"""Log records of Symposia's processes: redaction, JSON lines, setup."""
