@@ -50,8 +50,8 @@ test: $(INSTALLED) ## Run the tests, in random order: less than 5 minutes on two
 	@$(PYTEST) $(ARGS)
 
 .PHONY: test-fast
-test-fast: $(INSTALLED) ## Run the tests of models, planners and parsers, without any server: seconds
-	@$(FEW_EXAMPLES) $(PYTEST) $(FAST_TESTS) $(ARGS)
+test-fast: $(INSTALLED) ## Run the tests of models, planners and parsers, without any server: less than 20 seconds
+	@$(FEW_EXAMPLES) $(PYTEST) --numprocesses=auto $(FAST_TESTS) $(ARGS)
 
 .PHONY: test-all
 test-all: $(INSTALLED) ## Run the tests, the long ones too, and property tests with all their examples

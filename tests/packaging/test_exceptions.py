@@ -1,0 +1,26 @@
+"""All exceptions of the package are in one module, which callers import."""
+
+import importlib
+import pkgutil
+
+import symposia
+from symposia.models import errors
+from symposia.models.errors import SymposiaError
+
+
+def test_all_exceptions_are_in_models_errors():
+    for module in pkgutil.walk_packages(symposia.__path__, "symposia."):
+        if not module.name.startswith(
+            ("symposia.tests", "symposia.benchmarks", "symposia.examples", "symposia.setup")
+        ):
+            importlib.import_module(module.name)
+    pending, elsewhere = [SymposiaError], set()
+    while pending:
+        kinds = pending.pop().__subclasses__()
+        pending += kinds
+        elsewhere |= {
+            kind
+            for kind in kinds
+            if kind.__module__.startswith("symposia.") and kind.__module__ != errors.__name__
+        }
+    assert elsewhere == set()
